@@ -1,0 +1,147 @@
+"""The names that everything else stands on: attributes, statuses, indexes, and the table itself.
+
+The CDK table, the stores, the local cloud and the Spark schema all read them from here. A name is
+written down once; a new attribute starts its life in this file.
+
+Units: an attribute holds epoch **microseconds** unless it is ``ttl`` or ``expiresAt``, which hold
+epoch **seconds**, because DynamoDB's TTL understands nothing else.
+"""
+
+from enum import StrEnum
+from typing import Any, Final, Literal
+
+
+class Status(StrEnum):
+    """Where a task is on its way."""
+
+    PENDING = "PENDING"
+    """Waits for a worker, and can be claimed."""
+    DELAYED = "DELAYED"
+    """Waits for its due time: a delayed put, or a retry that backs off."""
+    TAKEN = "TAKEN"
+    """Claimed by a worker, under a lease."""
+    SUCCESS = "SUCCESS"
+    """Finished; kept for its retention."""
+    FAILURE = "FAILURE"
+    """Dead letter: out of attempts or refused; waits for an operator's redrive, then for TTL."""
+    CANCELLED = "CANCELLED"
+    """Withdrawn by a client while it waited."""
+
+
+WAITING: Final = frozenset({Status.PENDING, Status.DELAYED})
+TERMINAL: Final = frozenset({Status.SUCCESS, Status.FAILURE, Status.CANCELLED})
+
+
+class Attribute(StrEnum):
+    """An attribute of the task item."""
+
+    TASK_ID = "taskId"
+    TASK_STATUS = "taskStatus"
+    TASK_CREATED = "taskCreated"
+    ENQUEUED_AT = "enqueuedAt"
+    TASK_UPDATED = "taskUpdated"
+    FIRST_TAKEN_AT = "firstTakenAt"
+    TAKEN_AT = "takenAt"
+    FINISHED_AT = "finishedAt"
+    EXPIRES_AT = "expiresAt"
+    TTL = "ttl"
+    TASK_TYPE = "taskType"
+    PAYLOAD = "payload"
+    ATTEMPTS = "attempts"
+    CLAIM_ID = "claimId"
+    LEASE_EXPIRES = "leaseExpires"
+    DUE_AT = "dueAt"
+    CHECKPOINT = "checkpoint"
+    RESULT = "result"
+    ERROR = "error"
+
+
+AttributeType = Literal["S", "N"]
+
+ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
+    Attribute.TASK_ID: "S",
+    Attribute.TASK_STATUS: "S",
+    Attribute.TASK_CREATED: "N",
+    Attribute.ENQUEUED_AT: "N",
+    Attribute.TASK_UPDATED: "N",
+    Attribute.FIRST_TAKEN_AT: "N",
+    Attribute.TAKEN_AT: "N",
+    Attribute.FINISHED_AT: "N",
+    Attribute.EXPIRES_AT: "N",
+    Attribute.TTL: "N",
+    Attribute.TASK_TYPE: "S",
+    Attribute.PAYLOAD: "S",
+    Attribute.ATTEMPTS: "N",
+    Attribute.CLAIM_ID: "S",
+    Attribute.LEASE_EXPIRES: "N",
+    Attribute.DUE_AT: "N",
+    Attribute.CHECKPOINT: "S",
+    Attribute.RESULT: "S",
+    Attribute.ERROR: "S",
+}
+"""DynamoDB's type of each attribute."""
+
+HASH_KEY: Final = Attribute.TASK_ID
+TTL_ATTRIBUTE: Final = Attribute.TTL
+
+STATUS_CREATED_INDEX: Final = "status-created-index"
+"""HASH ``taskStatus``, RANGE ``taskCreated``: the LIFO order, and what an operator looks through."""
+STATUS_CREATED_PROJECTION: Final = (Attribute.EXPIRES_AT, Attribute.TASK_TYPE)
+"""What a filter needs and never changes; the claim's own answer brings the payload."""
+
+DUE_INDEX: Final = "due-index"
+"""HASH ``taskStatus``, RANGE ``dueAt``: sparse, since only DELAYED tasks have a ``dueAt``."""
+
+MAX_ITEM_BYTES: Final = 400 * 1024
+"""DynamoDB's limit for one item, names included
+(https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html)."""
+RESERVED_BYTES: Final = 20 * 1024
+"""Kept free beside the payload for the queue's own attributes and a bounded error."""
+MAX_PAYLOAD_BYTES: Final = MAX_ITEM_BYTES - RESERVED_BYTES
+MAX_ID_BYTES: Final = 1024
+"""For ``taskId``; DynamoDB allows a hash key 2,048 bytes."""
+MAX_TYPE_BYTES: Final = 256
+"""For ``taskType``."""
+
+
+def table_definition(table_name: str) -> dict[str, Any]:
+    """The arguments of DynamoDB's ``CreateTable`` for a queue, without PITR and TTL,
+    which have calls of their own."""
+    key_attributes = (
+        Attribute.TASK_ID,
+        Attribute.TASK_STATUS,
+        Attribute.TASK_CREATED,
+        Attribute.DUE_AT,
+    )
+
+    def index(name: str, sort_key: Attribute, projection: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "IndexName": name,
+            "KeySchema": [
+                {"AttributeName": Attribute.TASK_STATUS.value, "KeyType": "HASH"},
+                {"AttributeName": sort_key.value, "KeyType": "RANGE"},
+            ],
+            "Projection": projection,
+        }
+
+    return {
+        "TableName": table_name,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": name.value, "AttributeType": ATTRIBUTE_TYPES[name]}
+            for name in key_attributes
+        ],
+        "KeySchema": [{"AttributeName": HASH_KEY.value, "KeyType": "HASH"}],
+        "GlobalSecondaryIndexes": [
+            index(
+                STATUS_CREATED_INDEX,
+                Attribute.TASK_CREATED,
+                {
+                    "ProjectionType": "INCLUDE",
+                    "NonKeyAttributes": [name.value for name in STATUS_CREATED_PROJECTION],
+                },
+            ),
+            index(DUE_INDEX, Attribute.DUE_AT, {"ProjectionType": "KEYS_ONLY"}),
+        ],
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    }

@@ -1,0 +1,20 @@
+"""What a test of a queue needs, on any DynamoDB endpoint."""
+
+from typing import Any
+
+from lifoq import schema
+
+
+def create_table(client: Any, table_name: str) -> None:
+    """Create the queue's table, its TTL switched on, and wait until it can be used.
+
+    ``client`` is a boto3 DynamoDB client of AWS, moto or DynamoDB Local.
+    """
+    client.create_table(**schema.table_definition(table_name))
+    client.get_waiter("table_exists").wait(
+        TableName=table_name, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+    )
+    client.update_time_to_live(
+        TableName=table_name,
+        TimeToLiveSpecification={"Enabled": True, "AttributeName": schema.TTL_ATTRIBUTE.value},
+    )
