@@ -53,7 +53,7 @@ $(JAVA_READY):
 
 $(NODE_READY): package-lock.json | $(PYTHON_READY)
 	@echo "Installing the CDK CLI and DynamoDB Local …"
-	@npm ci --silent --ignore-scripts
+	@npm ci --loglevel=error --ignore-scripts
 	@touch $@
 
 $(VENDOR_READY): functions/requirements.lock | $(PYTHON_READY)
