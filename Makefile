@@ -38,7 +38,7 @@ help: ## List the targets
 PYTHON_READY := .venv/.ready
 NODE_READY := node_modules/.package-lock.json
 JAVA_READY := .build/java/bin/java
-VENDOR_READY := .build/vendor.ready
+VENDOR_READY := .build/vendor/.lock-sha256
 
 .PHONY: setup
 setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(VENDOR_READY) ## Install all that is needed, into this folder
