@@ -1,0 +1,25 @@
+"""The CDK application's entry point: ``cdk synth -c stage=NAME``."""
+
+import sys
+
+import aws_cdk as cdk
+
+from stacks import application, asset
+from stacks.config import ConfigurationError
+
+
+def main() -> int:
+    app = cdk.App()
+    try:
+        stage = application.stage_of(app)
+        package = asset.build()
+    except (ConfigurationError, asset.AssetError) as error:
+        print(error, file=sys.stderr)  # noqa: T201 - a command's message
+        return 1
+    application.build(app, stage=stage, asset=package)
+    app.synth()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The CDK application: what a team deploys to its own account."""

@@ -1,0 +1,395 @@
+"""A stage's configuration: typed, with units in the names, and refused when it cannot work.
+
+The stages live in ``cdk.json`` under the context key ``stages``; ``-c stage=NAME`` chooses one and
+``-c overrides='{"deadline_seconds": 600}'`` changes single settings of it.
+"""
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+LAMBDA_TIMEOUT_LIMIT_SECONDS: Final = 900
+"""https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html"""
+PROCESSOR_MARGIN_SECONDS: Final = 15
+"""What a processor run needs beside its window and its last task: start, settling, tail call."""
+GENERATOR_MARGIN_SECONDS: Final = 30
+"""What a load run needs beside its load: start, and the last batch with its retries."""
+SHORTEST_EXPORT_WINDOW_MINUTES: Final = 15
+LONGEST_EXPORT_WINDOW_MINUTES: Final = 24 * 60
+MINUTE: Final = 60
+DAY: Final = 24 * 60 * MINUTE
+
+DEFAULT_STAGE: Final = "dev"
+STAGE_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
+
+LogRetentionDays = Literal[1, 3, 7, 14, 30, 90, 180, 365, 731]
+"""A useful few of the periods that CloudWatch Logs knows."""
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+TaskType = Annotated[str, Field(min_length=1, max_length=256)]
+ScheduleName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,47}$")]
+ScheduleExpression = Annotated[
+    str, Field(pattern=r"^(rate\([1-9]\d* (minutes?|hours?|days?)\)|cron\([^()]+\))$")
+]
+
+
+class ConfigurationError(ValueError):
+    """The configuration cannot be deployed; the message says which key, what it holds, what to do.
+
+    Several problems are several lines.
+    """
+
+
+class Settings(BaseModel):
+    """What all groups of settings share: nothing unknown, nothing converted, nothing changed."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Backoff(Settings):
+    """How long a failed task waits for its next attempt."""
+
+    growth: Literal["exponential", "linear", "fixed"] = "exponential"
+    min_seconds: Seconds = 1
+    max_seconds: Seconds = 900
+
+
+class Stream(Settings):
+    """How the table's stream is handed to the trigger."""
+
+    batch_size: Annotated[int, Field(ge=1, le=10_000)] = 1000
+    batching_window_seconds: Annotated[int, Field(ge=0, le=300)] = 0
+    retry_attempts: Annotated[int, Field(ge=0, le=10_000)] = 3
+    max_record_age_seconds: Annotated[int, Field(ge=60, le=604_800)] = 3600
+
+
+class AsyncInvocation(Settings):
+    """How long, and how often, Lambda tries an event that nobody waits for."""
+
+    max_event_age_seconds: Annotated[int, Field(ge=60, le=21_600)] = 60
+    retry_attempts: Annotated[int, Field(ge=0, le=2)] = 1
+
+
+class Schedule(Settings):
+    """A recurring task."""
+
+    name: ScheduleName
+    task_type: TaskType
+    payload: Any = None
+    expression: ScheduleExpression
+    time_zone: Annotated[str, Field(min_length=1)] = "UTC"
+
+
+class Load(Settings):
+    """A load profile for trials: every minute, tasks for ``seconds``."""
+
+    task_type: TaskType
+    payload: Any = None
+    profile: Literal["constant", "burst", "sine"] = "constant"
+    tasks_per_second: Annotated[float, Field(gt=0, le=500)]
+    peak_tasks_per_second: Annotated[float, Field(gt=0, le=500)] | None = None
+    period_seconds: Seconds | None = None
+    seconds: Annotated[float, Field(gt=0, le=LAMBDA_TIMEOUT_LIMIT_SECONDS)] = 60
+    enabled: bool = False
+
+    def event(self) -> dict[str, Any]:
+        """What the generator is sent."""
+        load: dict[str, Any] = {
+            "profile": self.profile,
+            "tasksPerSecond": self.tasks_per_second,
+            "seconds": self.seconds,
+        }
+        if self.profile != "constant":
+            load["peakTasksPerSecond"] = self.peak_tasks_per_second
+            load["periodSeconds"] = self.period_seconds
+        return {"taskType": self.task_type, "payload": self.payload, "load": load}
+
+
+class Alarms(Settings):
+    """When somebody should look."""
+
+    email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+$")] | None = None
+    oldest_waiting_percent_of_deadline: Annotated[float, Field(gt=0, lt=100)] = 80
+    shed_per_minute: Annotated[float, Field(ge=0)] = 0
+    failures_per_minute: Annotated[float, Field(ge=0)] = 0
+    loop_invocations_per_minute: Annotated[float, Field(gt=0)] = 300
+    iterator_age_seconds: Seconds = 60
+
+
+class Analytics(Settings):
+    """Scheduled exports of the table, and the Spark job that reads them."""
+
+    window_minutes: Annotated[
+        int, Field(ge=SHORTEST_EXPORT_WINDOW_MINUTES, le=LONGEST_EXPORT_WINDOW_MINUTES)
+    ] = 60
+    full_export_hour_utc: Annotated[int, Field(ge=0, le=23)] = 1
+    export_retention_days: Annotated[int, Field(ge=2)] = 35
+    report_retention_days: Annotated[int, Field(ge=2)] = 400
+
+
+class StageConfig(Settings):
+    """All that distinguishes one deployment of the queue from another."""
+
+    name: str
+
+    deadline_seconds: Seconds = 3600
+    window_seconds: Seconds = 60
+    task_timeout_seconds: Seconds = 60
+    lease_seconds: Seconds = 30
+    heartbeat_seconds: Seconds = 10
+    in_flight: Annotated[int, Field(ge=1, le=200)] = 10
+    page: Annotated[int, Field(ge=1, le=1000)] = 10
+    max_attempts: Annotated[int, Field(ge=1, le=1000)] = 5
+    backoff: Backoff = Backoff()
+    rate_limit_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    retention_success_days: Annotated[float, Field(gt=0, le=3650)] = 7
+    retention_failure_days: Annotated[float, Field(gt=0, le=3650)] = 14
+    processor_concurrency: Annotated[int, Field(ge=1, le=1000)] = 1
+    processor_memory_mb: Annotated[int, Field(ge=128, le=10_240)] = 512
+    sweep_minutes: Annotated[int, Field(ge=1, le=60)] = 1
+    stream: Stream = Stream()
+    async_invocation: AsyncInvocation = AsyncInvocation()
+
+    schedules: list[Schedule] = []
+    load: Load | None = None
+    task_environment: dict[str, str] = {}
+    analytics: Analytics | None = None
+    alarms: Alarms = Alarms()
+
+    log_retention_days: LogRetentionDays = 30
+    customer_managed_key: bool = False
+    protected: bool = False
+    tags: dict[str, str] = {}
+
+    @property
+    def processor_timeout_seconds(self) -> int:
+        """The processor's Lambda timeout: a task claimed in the window's last moment can end."""
+        return math.ceil(self.window_seconds + self.task_timeout_seconds + PROCESSOR_MARGIN_SECONDS)
+
+    @property
+    def generator_timeout_seconds(self) -> int:
+        """The generator's Lambda timeout: the longest load it is asked to make."""
+        load_seconds = self.load.seconds if self.load else 0
+        return math.ceil(load_seconds + GENERATOR_MARGIN_SECONDS)
+
+    @property
+    def retention_success_seconds(self) -> float:
+        return self.retention_success_days * DAY
+
+    @property
+    def retention_failure_seconds(self) -> float:
+        return self.retention_failure_days * DAY
+
+    @model_validator(mode="after")
+    def _works_together(self) -> Self:
+        for problem in (
+            *self._timing_problems(),
+            *self._load_problems(),
+            *self._schedule_problems(),
+            *self._environment_problems(),
+            *self._analytics_problems(),
+        ):
+            raise ValueError(problem)
+        return self
+
+    def _timing_problems(self) -> list[str]:
+        problems = []
+        if self.processor_timeout_seconds > LAMBDA_TIMEOUT_LIMIT_SECONDS:
+            most = LAMBDA_TIMEOUT_LIMIT_SECONDS - PROCESSOR_MARGIN_SECONDS
+            problems.append(
+                f"window_seconds ({self.window_seconds:g}) and task_timeout_seconds "
+                f"({self.task_timeout_seconds:g}) do not fit Lambda's "
+                f"{LAMBDA_TIMEOUT_LIMIT_SECONDS} seconds: lower one until their sum is at most {most}"
+            )
+        if 2 * self.heartbeat_seconds > self.lease_seconds:
+            problems.append(
+                f"heartbeat_seconds ({self.heartbeat_seconds:g}) lets a lease_seconds "
+                f"({self.lease_seconds:g}) run out when one heartbeat is lost: make the heartbeat "
+                "at most half the lease"
+            )
+        for key in ("retention_success_days", "retention_failure_days"):
+            days = getattr(self, key)
+            if self.lease_seconds > days * DAY:
+                problems.append(
+                    f"lease_seconds ({self.lease_seconds:g}) is longer than {key} ({days:g}): "
+                    "shorten the lease or keep tasks longer"
+                )
+        if self.backoff.min_seconds > self.backoff.max_seconds:
+            problems.append(
+                f"backoff.min_seconds ({self.backoff.min_seconds:g}) is more than "
+                f"backoff.max_seconds ({self.backoff.max_seconds:g}): swap them"
+            )
+        if self.backoff.min_seconds >= self.deadline_seconds:
+            problems.append(
+                f"backoff.min_seconds ({self.backoff.min_seconds:g}) reaches deadline_seconds "
+                f"({self.deadline_seconds:g}), so that every retry would be shed: lower it"
+            )
+        return problems
+
+    def _load_problems(self) -> list[str]:
+        load = self.load
+        if load is None:
+            return []
+        problems = []
+        if self.generator_timeout_seconds > LAMBDA_TIMEOUT_LIMIT_SECONDS:
+            most = LAMBDA_TIMEOUT_LIMIT_SECONDS - GENERATOR_MARGIN_SECONDS
+            problems.append(
+                f"load.seconds ({load.seconds:g}) does not fit Lambda's "
+                f"{LAMBDA_TIMEOUT_LIMIT_SECONDS} seconds: set at most {most}"
+            )
+        shape = {
+            "load.peak_tasks_per_second": load.peak_tasks_per_second,
+            "load.period_seconds": load.period_seconds,
+        }
+        for key, value in shape.items():
+            if load.profile == "constant" and value is not None:
+                problems.append(
+                    f"{key} ({value:g}) means nothing to load.profile 'constant': remove it, or "
+                    "choose 'burst' or 'sine'"
+                )
+            if load.profile != "constant" and value is None:
+                problems.append(f"load.profile '{load.profile}' needs {key}: set it")
+        peak = load.peak_tasks_per_second
+        if peak is not None and peak < load.tasks_per_second:
+            problems.append(
+                f"load.peak_tasks_per_second ({peak:g}) is below load.tasks_per_second "
+                f"({load.tasks_per_second:g}): swap them"
+            )
+        return problems
+
+    def _schedule_problems(self) -> list[str]:
+        names = [schedule.name for schedule in self.schedules]
+        return [
+            f"schedules has the name '{name}' twice, and tasks are told apart by it: rename one"
+            for name in sorted({name for name in names if names.count(name) > 1})
+        ]
+
+    def _environment_problems(self) -> list[str]:
+        return [
+            f"task_environment.{name} is not for task code to set: choose a name of letters, "
+            "digits and '_' that does not begin with LIFOQ_, POWERTOOLS_, AWS_, LAMBDA_ or _"
+            for name in self.task_environment
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]+", name)
+            or name.startswith(("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_"))
+        ]
+
+    def _analytics_problems(self) -> list[str]:
+        if self.analytics is None:
+            return []
+        window = self.analytics.window_minutes
+        problems = []
+        if window * MINUTE > self.deadline_seconds:
+            problems.append(
+                f"analytics.window_minutes ({window}) is longer than deadline_seconds "
+                f"({self.deadline_seconds:g}), so that tasks shed within a window would leave no "
+                "trace: shorten the window, lengthen the deadline, or set analytics to null"
+            )
+        if DAY % (window * MINUTE):
+            problems.append(
+                f"analytics.window_minutes ({window}) does not divide a day, so that windows would "
+                "overlap: choose 15, 20, 30, 60, 120, 180, 240, 360, 480, 720 or 1440"
+            )
+        return problems
+
+
+def load_stage(
+    name: str, stages: Mapping[str, Mapping[str, Any]], overrides: str | None = None
+) -> StageConfig:
+    """The configuration of the stage ``name``, with ``overrides`` (JSON text) laid over it.
+
+    Raises ``ConfigurationError``.
+    """
+    if name not in stages:
+        raise ConfigurationError(
+            f"The stage '{name}' is unknown: choose one of {', '.join(sorted(stages))} with "
+            "'-c stage=NAME', or add it to 'stages' in cdk.json."
+        )
+    if not STAGE_NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"The stage name '{name}' cannot become part of stack names: use at most 20 lower-case "
+            "letters, digits and '-', beginning with a letter."
+        )
+    settings = _merged(stages[name], _parsed(overrides) if overrides else {})
+    if "name" in settings:
+        raise ConfigurationError(
+            f"Stage '{name}': name ({settings['name']!r}) is no setting: a stage's name is its key "
+            "in 'stages'; remove it."
+        )
+    try:
+        return StageConfig.model_validate({**settings, "name": name})
+    except ValidationError as error:
+        raise ConfigurationError(_sentences(name, error)) from error
+
+
+def _parsed(overrides: str) -> Mapping[str, Any]:
+    try:
+        settings = json.loads(overrides)
+    except json.JSONDecodeError as error:
+        raise ConfigurationError(
+            f"overrides ({overrides!r}) is not JSON ({error}): pass an object such as "
+            """'{"deadline_seconds": 600}'."""
+        ) from error
+    if not isinstance(settings, dict):
+        raise ConfigurationError(
+            f"overrides ({overrides!r}) is not a JSON object: pass one such as "
+            """'{"deadline_seconds": 600}'."""
+        )
+    return settings
+
+
+def _merged(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """``overrides`` win; groups of settings are merged key by key."""
+    merged = dict(settings)
+    for key, value in overrides.items():
+        below = merged.get(key)
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            merged[key] = _merged(below, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _sentences(stage: str, error: ValidationError) -> str:
+    return "\n".join(f"Stage '{stage}': {_sentence(problem)}." for problem in error.errors())
+
+
+def _sentence(problem: Any) -> str:
+    key = ".".join(str(part) for part in problem["loc"])
+    value = problem["input"]
+    match problem["type"]:
+        case "value_error":
+            return str(problem["ctx"]["error"])
+        case "extra_forbidden":
+            return f"unknown setting {key} ({value!r}): {_remedy_for_unknown(problem['loc'])}"
+        case "missing":
+            return f"{key} is missing: set it"
+        case _:
+            expectation = problem["msg"][0].lower() + problem["msg"][1:]
+            return f"{key} ({value!r}) is refused: {expectation}"
+
+
+def _remedy_for_unknown(location: tuple[str | int, ...]) -> str:
+    known = _known_settings(location[:-1])
+    close = difflib.get_close_matches(str(location[-1]), known, n=1)
+    if close:
+        return f"did you mean {close[0]}"
+    return f"remove it; known here are {', '.join(known)}"
+
+
+def _known_settings(group: tuple[str | int, ...]) -> list[str]:
+    groups: dict[str, type[Settings]] = {
+        "backoff": Backoff,
+        "stream": Stream,
+        "async_invocation": AsyncInvocation,
+        "schedules": Schedule,
+        "load": Load,
+        "alarms": Alarms,
+        "analytics": Analytics,
+    }
+    model = groups[str(group[0])] if group else StageConfig
+    return [name for name in model.model_fields if model is not StageConfig or name != "name"]

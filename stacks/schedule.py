@@ -1,0 +1,77 @@
+"""An EventBridge schedule that invokes one function."""
+
+import json
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+
+class FunctionSchedule(Construct):
+    """Invokes ``function`` by ``expression``, with a role that can do nothing else."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        function: lambda_.IFunction,
+        expression: str,
+        description: str,
+        dead_letters: sqs.IQueue,
+        key: kms.IKey | None,
+        max_event_age_seconds: int,
+        event: Any = None,
+        time_zone: str = "UTC",
+        enabled: bool = True,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        role = iam.Role(
+            self,
+            "Role",
+            description=description,
+            # No other account's schedule can have the service borrow the role.
+            assumed_by=iam.ServicePrincipal(
+                "scheduler.amazonaws.com",
+                conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
+            ),
+        )
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["lambda:InvokeFunction"], resources=[function.function_arn]
+            )
+        )
+        role.add_to_policy(
+            iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[dead_letters.queue_arn])
+        )
+        if key:
+            key.grant_encrypt_decrypt(role)
+        schedule = scheduler.CfnSchedule(
+            self,
+            "Schedule",
+            description=description,
+            schedule_expression=expression,
+            schedule_expression_timezone=time_zone,
+            state="ENABLED" if enabled else "DISABLED",
+            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+            target=scheduler.CfnSchedule.TargetProperty(
+                arn=function.function_arn,
+                role_arn=role.role_arn,
+                input=None if event is None else json.dumps(event),
+                # Later than this, the next invocation does the work.
+                retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(
+                    maximum_event_age_in_seconds=max_event_age_seconds, maximum_retry_attempts=3
+                ),
+                dead_letter_config=scheduler.CfnSchedule.DeadLetterConfigProperty(
+                    arn=dead_letters.queue_arn
+                ),
+            ),
+        )
+        # The schedule's first run must not find a role that cannot do anything yet.
+        schedule.node.add_dependency(role)
+        self.schedule_name = schedule.ref
