@@ -80,8 +80,8 @@ def print_overload(
         f"  in {stretch.arrivals / stretch.seconds:.1f}/s,"
         f" done {stretch.succeeded / stretch.seconds:.1f}/s: ρ = {load:.2f}"
         f" (the slow downstream refused {refused} requests in all)\n"
-        f"  shedding rate {stretch.shedding_rate:.3f};"
-        f" theory, 1 - 1/ρ: {max(0.0, 1 - 1 / load):.3f}\n"
+        f"  shedding rate {stretch.shedding_rate:.3f}; in theory 1 − 1/ρ ="
+        f" {max(0.0, 1 - 1 / load):.3f}\n"
         f"  served tasks waited {quantile(stretch.waits, 0.5):.2f} s (p50),"
         f" {quantile(stretch.waits, 0.95):.2f} s (p95);"
         f" the oldest waiting task {oldest_waiting:.1f} s",

@@ -1,0 +1,146 @@
+"""The ledger knows where every task is, though the table forgets those it shed."""
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from demo.ledger import MICROS, Counts, Ledger, scan
+from lifoq.testing import create_table
+
+START = 1_790_000_000 * MICROS
+DEADLINE = 10 * MICROS
+
+
+def item(task_id, status="PENDING", *, at=0.0, first_taken=None, finished=None):
+    """A task that was put ``at`` seconds after the start, as DynamoDB JSON."""
+    enqueued = START + round(at * MICROS)
+    found = {
+        "taskId": {"S": task_id},
+        "taskStatus": {"S": status},
+        "enqueuedAt": {"N": str(enqueued)},
+        "expiresAt": {"N": str((enqueued + DEADLINE) // MICROS)},
+    }
+    for name, moment in (("firstTakenAt", first_taken), ("finishedAt", finished)):
+        if moment is not None:
+            found[name] = {"N": str(START + round(moment * MICROS))}
+    return found
+
+
+def at(seconds):
+    return START + round(seconds * MICROS)
+
+
+def test_every_task_is_counted_once_by_where_it_is():
+    ledger = Ledger()
+    ledger.observe(
+        [
+            item("a"),
+            item("b", "DELAYED"),
+            item("c", "TAKEN"),
+            item("d", "SUCCESS"),
+            item("e", "SUCCESS"),
+            item("f", "FAILURE"),
+            item("g", "CANCELLED"),
+        ]
+    )
+    snapshot = ledger.snapshot(at(1))
+    assert snapshot.counts == Counts(waiting=2, taken=1, succeeded=2, failed=1, cancelled=1, shed=0)
+    assert snapshot.counts.created == 7
+    assert snapshot.delayed == 1
+
+
+def test_a_waiting_task_past_its_deadline_is_shed_though_it_is_still_there():
+    ledger = Ledger()
+    ledger.observe([item("old"), item("new", at=5)])
+    assert ledger.snapshot(at(9.9)).counts.shed == 0
+    assert ledger.snapshot(at(10)).counts.shed == 1
+    assert ledger.snapshot(at(10)).counts.waiting == 1
+
+
+@pytest.mark.parametrize("status", ["PENDING", "DELAYED", "TAKEN"])
+def test_an_unfinished_task_that_is_gone_was_shed(status):
+    ledger = Ledger()
+    ledger.observe([item("a", status)])
+    ledger.observe([])
+    counts = ledger.snapshot(at(20)).counts
+    assert (counts.created, counts.shed) == (1, 1)
+
+
+def test_a_finished_task_that_is_gone_keeps_its_outcome():
+    ledger = Ledger()
+    ledger.observe([item("a", "SUCCESS")])
+    ledger.observe([])
+    counts = ledger.snapshot(at(20)).counts
+    assert (counts.succeeded, counts.shed) == (1, 0)
+
+
+def test_a_task_in_flight_past_its_deadline_is_not_shed():
+    ledger = Ledger()
+    ledger.observe([item("a", "TAKEN")])
+    assert ledger.snapshot(at(20)).counts.taken == 1
+
+
+def test_ages_are_those_of_the_tasks_that_wait():
+    ledger = Ledger()
+    ledger.observe([item("a", "TAKEN"), item("b", at=1), item("c", at=2.5), item("d", "SUCCESS")])
+    snapshot = ledger.snapshot(at(4))
+    assert snapshot.newest_waiting == 1.5
+    assert snapshot.oldest_waiting == 3
+
+
+def test_an_empty_queue_has_no_ages_and_no_rates():
+    snapshot = Ledger().snapshot(at(0))
+    assert snapshot.newest_waiting is None
+    assert snapshot.oldest_waiting is None
+    assert (snapshot.arrival_rate, snapshot.service_rate) == (0, 0)
+
+
+def test_rates_are_averages_over_the_last_five_seconds():
+    ledger = Ledger()
+    ledger.observe(
+        [item(f"{n}", "SUCCESS", at=n, first_taken=n, finished=n + 0.5) for n in range(10)]
+    )
+    snapshot = ledger.snapshot(at(10))
+    assert snapshot.arrival_rate == 1
+    assert snapshot.service_rate == 1
+
+
+def test_a_stretch_holds_what_happened_from_its_start_up_to_its_end():
+    ledger = Ledger()
+    ledger.observe(
+        [
+            item("before", "SUCCESS", at=9.9, first_taken=9.95, finished=9.99),
+            item("at its start", "SUCCESS", at=10, first_taken=10.5, finished=11),
+            item("inside", "SUCCESS", at=12, first_taken=12.25, finished=19.9),
+            item("at its end", "SUCCESS", at=20, first_taken=20, finished=21),
+            item("shed inside", at=5),
+            item("shed at its end", at=10.1),
+        ]
+    )
+    stretch = ledger.between(at(10), at(20))
+    assert stretch.arrivals == 3
+    assert stretch.succeeded == 2
+    assert stretch.waits == (0.25, 0.5)
+    assert stretch.shed == 1
+    assert stretch.shedding_rate == pytest.approx(1 / 3)
+    assert stretch.load == 1.5
+
+
+def test_arrivals_are_told_from_a_moment_on():
+    ledger = Ledger()
+    ledger.observe([item("a", at=1), item("b", at=3), item("c", at=2)])
+    assert ledger.arrivals(since=at(2)) == (at(2), at(3))
+    assert ledger.arrivals(since=at(4)) is None
+
+
+@mock_aws
+def test_a_scan_brings_all_items_and_only_what_the_ledger_reads():
+    dynamodb = boto3.client("dynamodb", region_name="us-east-1")
+    create_table(dynamodb, "queue")
+    for number in range(30):
+        dynamodb.put_item(
+            TableName="queue", Item=item(f"{number}") | {"payload": {"S": '"' + "x" * 60_000 + '"'}}
+        )
+    items = scan(dynamodb, "queue")
+    assert {found["taskId"]["S"] for found in items} == {f"{n}" for n in range(30)}
+    assert all("payload" not in found for found in items)
