@@ -108,19 +108,20 @@ synth: setup ## Synthesize the templates of every stage, or of STAGE=…
 
 # ── Keep ──────────────────────────────────────────────────────────────────────────────────────────
 
-LOCK := uv pip compile pyproject.toml --quiet --group dev --universal --generate-hashes \
-    --no-emit-index-url --no-header
+COMPILE := uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header
 
 .PHONY: lock
 lock: setup ## Lock the newest versions that pyproject.toml allows (needs the network)
-	@$(LOCK) --upgrade --output-file requirements.lock
+	@$(COMPILE) --upgrade --output-file requirements.lock --group dev pyproject.toml
+	@$(COMPILE) --upgrade --output-file functions/requirements.lock --group functions
 
 .PHONY: lock-check
-lock-check: setup
-	@cp requirements.lock .build/requirements.lock
-	@$(LOCK) --output-file .build/requirements.lock
-	@diff -q requirements.lock .build/requirements.lock >/dev/null \
-	    || { echo "requirements.lock does not fit pyproject.toml; run: make lock" >&2; exit 1; }
+lock-check: setup ## Whether the lock files fit pyproject.toml (needs the network)
+	@cp requirements.lock .build/all.lock && cp functions/requirements.lock .build/functions.lock
+	@$(COMPILE) --output-file .build/all.lock --group dev pyproject.toml
+	@$(COMPILE) --output-file .build/functions.lock --group functions
+	@diff -q requirements.lock .build/all.lock && diff -q functions/requirements.lock .build/functions.lock \
+	    || { echo "A lock file does not fit pyproject.toml; run: make lock" >&2; exit 1; }
 
 .PHONY: clean
 clean: ## Remove what was built and written (the installed tools stay)
