@@ -85,7 +85,7 @@ HASH_KEY: Final = Attribute.TASK_ID
 TTL_ATTRIBUTE: Final = Attribute.TTL
 
 STATUS_CREATED_INDEX: Final = "status-created-index"
-"""HASH ``taskStatus``, RANGE ``taskCreated``: the LIFO order, and what an operator looks through."""
+"""HASH ``taskStatus``, RANGE ``taskCreated``: the LIFO order, and what operators look through."""
 STATUS_CREATED_PROJECTION: Final = (Attribute.EXPIRES_AT, Attribute.TASK_TYPE)
 """What a filter needs and never changes; the claim's own answer brings the payload."""
 

@@ -1,0 +1,102 @@
+"""One conditional write, as a value: what must hold, and what it then changes.
+
+The transitions of a task are such values (see ``transitions``); a table applies them atomically.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lifoq.schema import Attribute, Status
+
+Value = int | str
+Item = Mapping[str, Any]
+"""An item as a table returns it: attribute name to int or str. A damaged item can hold anything."""
+
+
+@dataclass(frozen=True)
+class Exists:
+    """Holds where the item has the attribute."""
+
+    attribute: Attribute
+
+    def holds(self, item: Item) -> bool:
+        return self.attribute in item
+
+
+@dataclass(frozen=True)
+class StatusIs:
+    status: Status
+
+    def holds(self, item: Item) -> bool:
+        return item.get(Attribute.TASK_STATUS) == self.status
+
+
+@dataclass(frozen=True)
+class Equals:
+    attribute: Attribute
+    value: Value
+
+    def holds(self, item: Item) -> bool:
+        value = item.get(self.attribute)
+        return type(value) is type(self.value) and value == self.value
+
+
+@dataclass(frozen=True)
+class GreaterThan:
+    attribute: Attribute
+    value: int
+
+    def holds(self, item: Item) -> bool:
+        value = item.get(self.attribute)
+        return isinstance(value, int) and value > self.value
+
+
+@dataclass(frozen=True)
+class AtMost:
+    attribute: Attribute
+    value: int
+
+    def holds(self, item: Item) -> bool:
+        value = item.get(self.attribute)
+        return isinstance(value, int) and value <= self.value
+
+
+Condition = Exists | StatusIs | Equals | GreaterThan | AtMost
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """An update of one existing item, applied only where every condition in ``when`` holds."""
+
+    when: tuple[Condition, ...]
+    set: Mapping[Attribute, Value]
+    set_once: Mapping[Attribute, Value] = field(default_factory=dict)
+    """Set only where the item does not have the attribute yet."""
+    increment: Attribute | None = None
+    """Raised by one, from 0 where the item does not have it yet."""
+    remove: tuple[Attribute, ...] = ()
+
+
+class ConditionFailed(Exception):
+    """The conditions did not hold; the table hands back what is there instead (None: nothing)."""
+
+    def __init__(self, item: Item | None) -> None:
+        self.item = item
+        super().__init__("a condition of the write did not hold")
+
+
+class TransactionRefused(Exception):
+    """A transaction wrote nothing: its update's conditions did not hold, or ids were in use."""
+
+    def __init__(
+        self, *, current: Item | None, update_refused: bool, taken_ids: frozenset[str]
+    ) -> None:
+        self.current = current
+        self.update_refused = update_refused
+        self.taken_ids = taken_ids
+        super().__init__("the transaction was refused")
+
+
+class UnfitAttribute(Exception):
+    """The item holds an attribute of a type that the change cannot work with."""

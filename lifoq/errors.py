@@ -1,0 +1,133 @@
+"""Every error that lifoq raises. All share one root, and carry their data as attributes."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lifoq.task import TaskError
+
+
+class LifoqError(Exception):
+    """The root: ``except LifoqError`` catches whatever the queue has to say."""
+
+
+class InvalidInput(LifoqError, ValueError):
+    """The caller's input was refused at the door; nothing was written."""
+
+    def __init__(self, field: str, value: object, problem: str) -> None:
+        self.field = field
+        self.value = value
+        self.problem = problem
+        super().__init__(f"{field}={_shorten(value)}: {problem}")
+
+
+class QueueMisconfigured(LifoqError):
+    """The table, its indexes, the region or the permissions are not what a queue needs."""
+
+
+class StoreUnavailable(LifoqError):
+    """The database did not confirm a call. Whether it was applied is unknown;
+    to repeat the same call is safe."""
+
+
+class TaskNotFound(LifoqError):
+    """There is no such task: it was never put, was shed, or its retention is over."""
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        super().__init__(
+            f"task {task_id!r} is not in the queue: it was never put, was shed, "
+            "or its retention is over"
+        )
+
+
+class WrongStatus(LifoqError):
+    """The task has moved on, so that this operation no longer applies to it."""
+
+    def __init__(self, task_id: str, status: str, needed: str) -> None:
+        self.task_id = task_id
+        self.status = status
+        super().__init__(f"task {task_id!r} is {status}, but this needs it to be {needed}")
+
+
+class NotClaimed(LifoqError):
+    """Somebody else has claimed the task, or it has expired, since the index showed it."""
+
+
+class LeaseLost(LifoqError):
+    """The claim is no longer valid: the lease ran out, and the task went on without this worker.
+    Whatever this worker still reports about it is refused."""
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        super().__init__(
+            f"the lease on task {task_id!r} was lost: stop working on it, its result is refused"
+        )
+
+
+class DamagedTask(LifoqError):
+    """An item in the table is not a task: somebody wrote to the table past the library."""
+
+    def __init__(self, task_id: str, reason: str) -> None:
+        self.task_id = task_id
+        self.reason = reason
+        super().__init__(f"task {task_id!r} is damaged: {reason}")
+
+
+class ItemTooLarge(LifoqError):
+    """A write would take the item beyond DynamoDB's 400 KB."""
+
+
+class TaskFailed(LifoqError):
+    """Raised by ``Queue.wait``: the task ended in FAILURE."""
+
+    def __init__(self, task_id: str, error: "TaskError") -> None:
+        self.task_id = task_id
+        self.error = error
+        super().__init__(f"task {task_id!r} failed: {error.type}: {error.message}")
+
+
+class TaskCancelled(LifoqError):
+    """Raised by ``Queue.wait``: the task was cancelled."""
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        super().__init__(f"task {task_id!r} was cancelled")
+
+
+class TaskShed(LifoqError):
+    """Raised by ``Queue.wait``: the task's deadline passed while it waited."""
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        super().__init__(f"task {task_id!r} was shed: its deadline passed before a worker was free")
+
+
+class WaitTimeout(LifoqError, TimeoutError):
+    """Raised by ``Queue.wait``: the task did not end in time; it may still."""
+
+    def __init__(self, task_id: str, seconds: float) -> None:
+        self.task_id = task_id
+        super().__init__(f"task {task_id!r} has not ended within {seconds:g} s; it may still")
+
+
+class Retry(LifoqError):
+    """Raised by task code: try again, ``after`` so many seconds where given, else by the task
+    type's backoff. It counts as an attempt."""
+
+    def __init__(
+        self, reason: str = "the task asked for a retry", *, after: float | None = None
+    ) -> None:
+        """``after`` in seconds, a year at the most."""
+        if after is not None and not 0 <= after <= 365 * 86_400:
+            raise InvalidInput("after", after, "must be seconds from 0 to a year")
+        self.after = after
+        super().__init__(reason)
+
+
+class Fail(LifoqError):
+    """Raised by task code: no retry can help; the task goes to FAILURE at once."""
+
+
+def _shorten(value: object, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

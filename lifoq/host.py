@@ -1,0 +1,113 @@
+"""The machine under the queue: its clock, its threads, its random ids.
+
+Library code asks the host instead of ``time``, ``threading`` and ``uuid``, so that a simulation can
+run the same code under a virtual clock and a seeded scheduler.
+"""
+
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+Message = TypeVar("Message")
+
+MICROSECONDS = 1_000_000
+"""In one second."""
+
+
+def microseconds(seconds: float) -> int:
+    """Turn a duration in seconds into whole microseconds."""
+    return round(seconds * MICROSECONDS)
+
+
+class Mailbox(Protocol[Message]):
+    """A queue between threads of one host."""
+
+    def put(self, message: Message) -> None: ...
+
+    def take(self, timeout: float) -> Message | None:
+        """The next message; None when ``timeout`` seconds pass without one."""
+        ...
+
+
+class Host(Protocol):
+    def now(self) -> int:
+        """Epoch microseconds."""
+        ...
+
+    def stamp(self) -> int:
+        """Epoch microseconds, strictly greater than every stamp before it on this host."""
+        ...
+
+    def sleep(self, seconds: float) -> None: ...
+
+    def new_id(self) -> str:
+        """A random id that nobody else has."""
+        ...
+
+    def spawn(self, work: Callable[[], None], name: str) -> None:
+        """Run ``work`` beside the caller."""
+        ...
+
+    def mailbox(self) -> Mailbox[Any]: ...
+
+
+class Stamps:
+    """Turns a clock that may stand still or step back into strictly increasing stamps."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def next(self, now: int) -> int:
+        with self._lock:
+            self._last = max(now, self._last + 1)
+            return self._last
+
+
+class SystemHost:
+    """This process, for real."""
+
+    def __init__(self) -> None:
+        self._stamps = Stamps()
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000
+
+    def stamp(self) -> int:
+        return self._stamps.next(self.now())
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def new_id(self) -> str:
+        return uuid.uuid4().hex
+
+    def spawn(self, work: Callable[[], None], name: str) -> None:
+        # A daemon, so that task code that hangs cannot keep the process from ending.
+        threading.Thread(target=work, name=name, daemon=True).start()
+
+    def mailbox(self) -> "ThreadMailbox[Any]":
+        return ThreadMailbox()
+
+
+class ThreadMailbox(Generic[Message]):
+    def __init__(self) -> None:
+        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+
+    def put(self, message: Message) -> None:
+        self._messages.put(message)
+
+    def take(self, timeout: float) -> Message | None:
+        try:
+            return (
+                self._messages.get(timeout=timeout) if timeout > 0 else self._messages.get_nowait()
+            )
+        except queue.Empty:
+            return None
+
+
+SYSTEM = SystemHost()
+"""One for the process, since stamps increase per process."""

@@ -1,0 +1,238 @@
+"""The queue, as producers and operators see it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from lifoq.dynamo import DynamoTable
+from lifoq.errors import (
+    DamagedTask,
+    InvalidInput,
+    TaskCancelled,
+    TaskFailed,
+    TaskNotFound,
+    TaskShed,
+    WaitTimeout,
+    WrongStatus,
+)
+from lifoq.host import SYSTEM, Host, microseconds
+from lifoq.memory import MemoryTable
+from lifoq.schema import Attribute, Status
+from lifoq.stats import CAP, QueueStats, measure
+from lifoq.store import PutOutcome, Store
+from lifoq.table import Count
+from lifoq.task import Duration, NewTask, Task, TaskError
+from lifoq.transitions import Lifetimes
+
+FIRST_POLL: Final = 0.1
+LAST_POLL: Final = 5.0
+"""Seconds between two looks of ``wait``, growing by half from one to the other."""
+
+
+class Queue:
+    """A LIFO task queue.
+
+    Calls may raise, beside what they name: StoreUnavailable (the database did not confirm; to
+    repeat the call is safe, for a put with the same ``task_id``), QueueMisconfigured (table,
+    region or permissions; the message says which), DamagedTask (somebody wrote to the table past
+    the library).
+    """
+
+    def __init__(self, store: Store, *, host: Host = SYSTEM) -> None:
+        self.store = store
+        self._host = host
+
+    @classmethod
+    def connect(
+        cls, table_name: str, *, lifetimes: Lifetimes | None = None, **client_arguments: Any
+    ) -> "Queue":
+        """The queue on this DynamoDB table. ``lifetimes`` must be those the queue was deployed
+        with; ``client_arguments`` (region_name, endpoint_url …) go to ``boto3.client``."""
+        table = DynamoTable.connect(table_name, **client_arguments)
+        return cls(Store(table, lifetimes=lifetimes))
+
+    @classmethod
+    def in_memory(cls, *, lifetimes: Lifetimes | None = None, host: Host = SYSTEM) -> "Queue":
+        """A queue in this process's memory, for tests of task code."""
+        return cls(Store(MemoryTable(), lifetimes=lifetimes, host=host), host=host)
+
+    def put(
+        self,
+        task_type: str,
+        payload: Any = None,
+        *,
+        task_id: str | None = None,
+        deadline: Duration | datetime | None = None,
+        delay: Duration | None = None,
+        due_at: datetime | None = None,
+    ) -> Task:
+        """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
+        second put returns the first task, as it is by then. For the terms see NewTask.
+
+        Raises InvalidInput, before anything is written.
+        """
+        new = NewTask(
+            task_type=task_type,
+            payload=payload,
+            task_id=task_id,
+            deadline=deadline,
+            delay=delay,
+            due_at=due_at,
+        )
+        return self.store.put(new)
+
+    def put_many(
+        self, tasks: Iterable[NewTask], *, on_progress: Callable[[int], None] = lambda _: None
+    ) -> list[PutOutcome]:
+        """Put many tasks in batches; the outcome of each, in their order. The last is the newest.
+
+        InvalidInput names the first task that is refused; then none was written.
+        ``on_progress`` hears, after each batch, how many are done.
+        """
+        return self.store.put_many(list(tasks), on_progress)
+
+    def get(self, task_id: str) -> Task | None:
+        """The task, by a strongly consistent read; None where there is none (any more)."""
+        return self.store.get(task_id)
+
+    def wait(self, task_id: str, *, timeout: float) -> Any:
+        """The task's result, once it has one; polls, ever more slowly, for ``timeout`` seconds.
+
+        Raises TaskFailed (with the task's error), TaskCancelled, TaskShed, TaskNotFound,
+        WaitTimeout.
+        """
+        until = self._host.now() + microseconds(timeout)
+        pause, seen = FIRST_POLL, False
+        while True:
+            task = self.get(task_id)
+            if task is None:
+                raise TaskShed(task_id) if seen else TaskNotFound(task_id)
+            seen = True
+            if task.status is Status.SUCCESS:
+                return task.result
+            self._raise_if_ended(task)
+            left = (until - self._host.now()) / 1e6
+            if left <= 0:
+                raise WaitTimeout(task_id, timeout)
+            self._host.sleep(min(pause, left))
+            pause = min(LAST_POLL, pause * 1.5)
+
+    def cancel(self, task_id: str) -> Task:
+        """Withdraw a waiting task. WrongStatus where it is TAKEN or has ended, TaskNotFound."""
+        return self.store.cancel(task_id)
+
+    def redrive(self, task_id: str) -> Task:
+        """Bring a FAILURE back: as the newest task, with all attempts and a new deadline.
+        WrongStatus, TaskNotFound."""
+        return self.store.redrive(task_id)
+
+    def redrive_many(
+        self,
+        *,
+        task_type: str | None = None,
+        error_type: str | None = None,
+        limit: int | None = None,
+        per_second: float | None = None,
+    ) -> int:
+        """Redrive FAILUREs, the newest first: those of a task type, those whose error has a type
+        (such as ``TimeoutError``), ``limit`` at most, ``per_second`` at most. Damaged ones stay.
+        Returns how many it brought back."""
+        if per_second is not None and not per_second > 0:
+            raise InvalidInput("per_second", per_second, "must be above 0, or left out")
+        done = 0
+        # The ids first: a redriven task may fail again and come by a second time.
+        ids = [
+            task_id
+            for task_id, row in self.store.browse(Status.FAILURE)
+            if task_type is None or row.get(Attribute.TASK_TYPE) == task_type
+        ]
+        for task_id in ids:
+            if limit is not None and done >= limit:
+                break
+            if self._redrive_matching(task_id, error_type):
+                done += 1
+                if per_second is not None:
+                    self._host.sleep(1 / per_second)
+        return done
+
+    def peek(self, limit: int = 10, *, status: Status = Status.PENDING) -> list[Task]:
+        """The newest tasks of a status, at most ``limit``, without claiming them; PENDING in the
+        order in which they would be claimed, without those that have expired."""
+        if limit < 1:
+            raise InvalidInput("limit", limit, "must be 1 or more")
+        if status in (Status.SUCCESS, Status.CANCELLED):
+            raise InvalidInput(
+                "status", status, "is in no index; get such a task by its id, or use the report"
+            )
+        found: list[Task] = []
+        now = self._host.now()
+        for task_id, _ in self.store.browse(status):
+            task = self._readable(task_id)
+            if task is None or task.status is not status:
+                continue
+            if status is Status.PENDING and task.expired(now):
+                continue
+            found.append(task)
+            if len(found) == limit:
+                break
+        return found
+
+    def stats(self, *, cap: int = CAP) -> QueueStats:
+        """Counts by status, each of at most ``cap`` rows read, and the ages of the newest and the
+        oldest waiting task."""
+        return measure(self.store, now=self._host.now(), cap=cap)
+
+    def purge(self, *, confirm: Callable[[Count], bool]) -> int:
+        """Cancel every waiting task, after ``confirm``, told how many there are, said True.
+        Returns how many were cancelled; they stay readable, and counted, for their retention."""
+        pending = self.store.count(Status.PENDING, cap=CAP)
+        delayed = self.store.count(Status.DELAYED, cap=CAP)
+        waiting = Count(
+            value=pending.value + delayed.value, capped=pending.capped or delayed.capped
+        )
+        if not confirm(waiting):
+            return 0
+        return sum(self._cancelled(task_id) for task_id in list(self._waiting_ids()))
+
+    def check(self) -> None:
+        """QueueMisconfigured, saying what is wrong, where the table is not a queue's."""
+        self.store.table.check()
+
+    def _raise_if_ended(self, task: Task) -> None:
+        if task.status is Status.FAILURE:
+            unknown = TaskError(type="Unknown", message="no error was kept")
+            raise TaskFailed(task.task_id, task.error or unknown)
+        if task.status is Status.CANCELLED:
+            raise TaskCancelled(task.task_id)
+        if task.waiting and task.expired(self._host.now()):
+            raise TaskShed(task.task_id)
+
+    def _redrive_matching(self, task_id: str, error_type: str | None) -> bool:
+        task = self._readable(task_id)
+        if task is None:
+            return False
+        if error_type is not None and (task.error is None or task.error.type != error_type):
+            return False
+        try:
+            self.redrive(task_id)
+        except (WrongStatus, TaskNotFound):
+            return False  # somebody else was faster, or its retention is over
+        return True
+
+    def _readable(self, task_id: str) -> Task | None:
+        try:
+            return self.get(task_id)
+        except DamagedTask:
+            return None
+
+    def _waiting_ids(self) -> Iterator[str]:
+        for status in (Status.PENDING, Status.DELAYED):
+            for task_id, _ in self.store.browse(status):
+                yield task_id
+
+    def _cancelled(self, task_id: str) -> bool:
+        try:
+            self.cancel(task_id)
+        except (WrongStatus, TaskNotFound, DamagedTask):
+            return False  # it was claimed or has expired; a damaged one goes to FAILURE by itself
+        return True

@@ -1,0 +1,56 @@
+"""What a queue looks like at the moment."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from lifoq.change import AtMost
+from lifoq.host import MICROSECONDS
+from lifoq.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.store import Store
+from lifoq.table import Count, Span
+
+CAP: Final = 10_000
+"""Rows that one count reads at the most, some 100 read units."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueStats:
+    """Counts stop at a cap, and say so. SUCCESS and CANCELLED tasks are in no index: the report
+    over exports counts them."""
+
+    pending: Count
+    """Including those that have expired, which TTL has not deleted yet."""
+    live: Count
+    """PENDING tasks that can still be claimed."""
+    expired_present: Count
+    """PENDING tasks past their deadline."""
+    delayed: Count
+    taken: Count
+    failure: Count
+    newest_waiting_seconds: float | None
+    """Age of the newest task that waits to be claimed; None where none does."""
+    oldest_waiting_seconds: float | None
+
+
+def measure(store: Store, *, now: int, cap: int = CAP) -> QueueStats:
+    """Count and measure; ``now`` in epoch microseconds."""
+
+    def age(*, newest: bool) -> float | None:
+        created = store.end_of_line(newest=newest)
+        return None if created is None else max(0.0, (now - created) / MICROSECONDS)
+
+    expired = Span(
+        index=STATUS_CREATED_INDEX,
+        status=Status.PENDING,
+        where=(AtMost(Attribute.EXPIRES_AT, now // MICROSECONDS),),
+    )
+    return QueueStats(
+        pending=store.count(Status.PENDING, cap=cap),
+        live=store.count_live(cap=cap),
+        expired_present=store.table.count(expired, cap=cap),
+        delayed=store.count(Status.DELAYED, cap=cap),
+        taken=store.count(Status.TAKEN, cap=cap),
+        failure=store.count(Status.FAILURE, cap=cap),
+        newest_waiting_seconds=age(newest=True),
+        oldest_waiting_seconds=age(newest=False),
+    )

@@ -1,0 +1,479 @@
+"""The queue's operations on a table: what producers, workers and the sweep may do to a task.
+
+Each is one read or one conditional write (see ``transitions``). When the answer to a write is lost
+and the caller repeats it, the item itself tells whether it was applied: the repeat recognises its
+own ``claimId``, or its own id, and succeeds.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lifoq import jsontext, transitions
+from lifoq.change import (
+    Change,
+    ConditionFailed,
+    GreaterThan,
+    Item,
+    TransactionRefused,
+    UnfitAttribute,
+)
+from lifoq.errors import (
+    DamagedTask,
+    InvalidInput,
+    LeaseLost,
+    NotClaimed,
+    StoreUnavailable,
+    TaskNotFound,
+    WrongStatus,
+)
+from lifoq.host import SYSTEM, Host, microseconds
+from lifoq.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.table import MAX_BATCH, MAX_TRANSACTION, Count, Cursor, Span, Table
+from lifoq.task import Accepted, NewTask, Task, TaskError, accept
+from lifoq.transitions import Lifetimes
+
+MAX_FOLLOW_UPS = MAX_TRANSACTION - 1
+"""Follow-up tasks that one success can put, since all go into one transaction."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A row of the LIFO index: perhaps still PENDING. ``damage`` says why it cannot be a task."""
+
+    task_id: str
+    task_type: str
+    expires_at: int
+    """Epoch seconds."""
+    damage: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    rows: tuple[Candidate, ...]
+    next: Cursor | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PutOutcome:
+    """What became of one of several new tasks: the task (``created`` tells a new one from one that
+    was there before), or the reason why it may not have been stored."""
+
+    task: Task | None
+    created: bool = False
+    error: StoreUnavailable | None = None
+
+
+class Store:
+    def __init__(
+        self, table: Table, *, lifetimes: Lifetimes | None = None, host: Host = SYSTEM
+    ) -> None:
+        self.table = table
+        self.lifetimes = lifetimes or Lifetimes()
+        self._host = host
+
+    # Producers
+
+    def put(self, new: NewTask) -> Task:
+        """Put one task; a second put of a caller's id returns the first task.
+
+        Raises InvalidInput, and StoreUnavailable: then nobody knows whether it was stored.
+        """
+        task, _ = self._put_one(self._item(self._accept(new)))
+        return task
+
+    def put_many(
+        self, tasks: Sequence[NewTask], on_progress: Callable[[int], None] = lambda _: None
+    ) -> list[PutOutcome]:
+        """Put many tasks, outcome by outcome in their order; the last of them is the newest.
+
+        All are checked before the first is written. ``on_progress`` hears how many are done.
+        """
+        accepted = [self._accept_nth(index, new) for index, new in enumerate(tasks)]
+        outcomes: dict[int, PutOutcome] = {}
+        batch: list[tuple[int, Item]] = []
+
+        def flush() -> None:
+            outcomes.update(self._put_batch(batch))
+            batch.clear()
+            on_progress(len(outcomes))
+
+        for index, task in enumerate(accepted):
+            if task.task_id is None:
+                batch.append((index, self._item(task)))
+                if len(batch) == MAX_BATCH:
+                    flush()
+            else:  # idempotent, so each needs a condition, which a batch cannot carry
+                outcomes[index] = self._put_safely(self._item(task))
+                on_progress(len(outcomes))
+        if batch:
+            flush()
+        return [outcomes[index] for index in range(len(accepted))]
+
+    def get(self, task_id: str) -> Task | None:
+        item = self.table.get(task_id)
+        return None if item is None else Task.from_item(item)
+
+    def cancel(self, task_id: str) -> Task:
+        """PENDING or DELAYED → CANCELLED; a cancelled task stays so. WrongStatus, TaskNotFound."""
+        while True:
+            task = self._existing(task_id)
+            if task.status is Status.CANCELLED:
+                return task
+            if not task.waiting:
+                raise WrongStatus(task_id, task.status, "PENDING or DELAYED")
+            change = transitions.cancel(
+                seen=task.status, now=self._host.now(), lifetimes=self.lifetimes
+            )
+            try:
+                return Task.from_item(self.table.update(task_id, change))
+            except ConditionFailed:
+                continue  # it moved in between: look again, which ends, as statuses do
+
+    def redrive(self, task_id: str) -> Task:
+        """FAILURE → PENDING, as the newest task. WrongStatus, TaskNotFound, DamagedTask."""
+        task = self._existing(task_id)
+        if task.status is not Status.FAILURE:
+            raise WrongStatus(task_id, task.status, "FAILURE")
+        stamp = self._host.stamp()
+        change = transitions.redrive(stamp=stamp, lifetimes=self.lifetimes)
+        try:
+            return Task.from_item(self.table.update(task_id, change))
+        except ConditionFailed as refused:
+            now = Task.from_item(refused.item) if refused.item else None
+            if now is None:
+                raise TaskNotFound(task_id) from refused
+            if now.task_created == stamp:  # our own, whose answer was lost
+                return now
+            raise WrongStatus(task_id, now.status, "FAILURE") from refused
+
+    # Workers
+
+    def candidates(self, *, limit: int, start: Cursor | None = None) -> Candidates:
+        """A page of PENDING tasks, newest first. It ends where none can be alive any more, so that
+        a mountain of expired ones behind costs nothing."""
+        page = self.table.query(
+            self._alive(self._host.now()), newest_first=True, limit=limit, start=start
+        )
+        return Candidates(rows=tuple(_candidate(row) for row in page.rows), next=page.next)
+
+    def claim(self, task_id: str, *, claim_id: str, lease: float) -> Task:
+        """PENDING → TAKEN for ``lease`` seconds.
+
+        Raises NotClaimed where somebody was faster or the task has expired, DamagedTask.
+        """
+        change = transitions.claim(
+            now=self._host.now(), claim_id=claim_id, lease=microseconds(lease)
+        )
+        try:
+            return Task.from_item(self.table.update(task_id, change))
+        except UnfitAttribute as unfit:
+            raise DamagedTask(task_id, str(unfit)) from unfit
+        except ConditionFailed as refused:
+            item = refused.item
+            if item is None:
+                raise NotClaimed(task_id) from refused
+            if _settled_as(item, Status.TAKEN, claim_id):  # our own, whose answer was lost
+                return Task.from_item(item)
+            if item.get(Attribute.TASK_STATUS) == Status.PENDING:
+                Task.from_item(item)  # says what is damaged, if anything is
+            raise NotClaimed(task_id) from refused
+
+    def extend(self, task: Task, *, lease: float) -> None:
+        """Heartbeat: the claim holds for another ``lease`` seconds from now. LeaseLost."""
+        self._under_claim(
+            task,
+            transitions.extend(
+                claim_id=_claim(task), lease_expires=self._host.now() + microseconds(lease)
+            ),
+            Status.TAKEN,
+        )
+
+    def checkpoint(self, task: Task, value: Any, *, lease: float) -> None:
+        """Keep ``value`` (JSON) for the next attempt, and extend. LeaseLost, InvalidInput."""
+        now = self._host.now()
+        change = transitions.checkpoint(
+            now=now,
+            claim_id=_claim(task),
+            lease_expires=now + microseconds(lease),
+            value=jsontext.encode(value, "checkpoint"),
+        )
+        self._under_claim(task, change, Status.TAKEN)
+
+    def succeed(self, task: Task, result: str, follow_ups: Sequence[NewTask] = ()) -> None:
+        """TAKEN → SUCCESS with the result (JSON text), and with it, all or nothing, the follow-up
+        tasks. LeaseLost; InvalidInput for a follow-up, before anything is written."""
+        change = transitions.succeed(
+            now=self._host.now(), claim_id=_claim(task), result=result, lifetimes=self.lifetimes
+        )
+        items = [self._item(self._accept_nth(i, new)) for i, new in enumerate(follow_ups)]
+        if items:
+            self._succeed_with(task, change, items)
+        else:
+            self._under_claim(task, change, Status.SUCCESS)
+
+    def fail(self, task: Task, error: TaskError) -> None:
+        """TAKEN → FAILURE. LeaseLost."""
+        change = transitions.fail(
+            now=self._host.now(),
+            claim_id=_claim(task),
+            error=error.to_json(),
+            lifetimes=self.lifetimes,
+        )
+        self._under_claim(task, change, Status.FAILURE)
+
+    def retry(self, task: Task, error: TaskError, *, delay: float) -> None:
+        """TAKEN → DELAYED for ``delay`` seconds, or straight → PENDING where it is 0. LeaseLost."""
+        now = self._host.now()
+        if delay > 0:
+            change = transitions.delay(
+                task=task,
+                claim_id=_claim(task),
+                now=now,
+                due_at=now + microseconds(delay),
+                error=error.to_json(),
+            )
+            self._under_claim(task, change, Status.DELAYED)
+        else:
+            change = transitions.give_back(
+                task=task,
+                claim_id=_claim(task),
+                now=now,
+                error=error.to_json(),
+                lifetimes=self.lifetimes,
+            )
+            self._under_claim(task, change, Status.PENDING)
+
+    # The sweep, and workers that find something
+
+    def due(self, *, limit: int) -> list[str]:
+        """Ids of DELAYED tasks whose time has come, the longest overdue first."""
+        span = Span(index=DUE_INDEX, status=Status.DELAYED, last=self._host.now())
+        page = self.table.query(span, newest_first=False, limit=limit)
+        return [str(row[Attribute.TASK_ID]) for row in page.rows]
+
+    def promote(self, task_id: str) -> bool:
+        """DELAYED → PENDING; False where somebody else did it, or it is not due. DamagedTask."""
+        item = self.table.get(task_id)
+        if item is None or item.get(Attribute.TASK_STATUS) != Status.DELAYED:
+            return False
+        task = Task.from_item(item)
+        change = transitions.promote(task=task, now=self._host.now(), lifetimes=self.lifetimes)
+        return self._applied(task_id, change)
+
+    def taken(self, *, limit: int, start: Cursor | None) -> tuple[list[Item], Cursor | None]:
+        """Items that are TAKEN, whole and strongly consistent, and where to go on."""
+        span = Span(index=STATUS_CREATED_INDEX, status=Status.TAKEN)
+        page = self.table.query(span, newest_first=False, limit=limit, start=start)
+        items = self.table.get_many([str(row[Attribute.TASK_ID]) for row in page.rows])
+        return [i for i in items if i.get(Attribute.TASK_STATUS) == Status.TAKEN], page.next
+
+    def reclaim(self, task: Task, *, max_attempts: int) -> Status | None:
+        """End a claim whose lease is over: → PENDING, or → FAILURE after the last attempt. Returns
+        the new status; None where the worker was alive after all."""
+        now = self._host.now()
+        error = TaskError(
+            type="LeaseExpired",
+            message=f"the worker of attempt {task.attempts} was lost: its lease ran out",
+        ).to_json()
+        last = task.attempts >= max_attempts
+        build = transitions.bury if last else transitions.reclaim
+        change = build(task=task, now=now, error=error, lifetimes=self.lifetimes)
+        if not self._applied(task.task_id, change):
+            return None
+        return Status.FAILURE if last else Status.PENDING
+
+    def condemn(self, task_id: str, *, seen: Status, reason: str) -> bool:
+        """A damaged item → FAILURE with the reason; False where it is no longer as ``seen``."""
+        error = TaskError(type="DamagedTask", message=reason)
+        change = transitions.condemn(
+            seen=seen, now=self._host.now(), error=error.to_json(), lifetimes=self.lifetimes
+        )
+        return self._applied(task_id, change)
+
+    def out_of_reach(self, *, limit: int, start: Cursor | None) -> tuple[list[str], Cursor | None]:
+        """Ids of PENDING items that have not expired and yet lie below the range that workers look
+        through: no task of ours can. And where to go on."""
+        now = self._host.now()
+        span = Span(
+            index=STATUS_CREATED_INDEX,
+            status=Status.PENDING,
+            last=self.lifetimes.oldest_alive(now) - 1,
+            where=(GreaterThan(Attribute.EXPIRES_AT, now // 1_000_000),),
+        )
+        page = self.table.query(span, newest_first=True, limit=limit, start=start)
+        return [str(row[Attribute.TASK_ID]) for row in page.rows], page.next
+
+    # Looking
+
+    def browse(
+        self, status: Status, *, limit: int | None = None, page: int = 100
+    ) -> Iterator[tuple[str, Item]]:
+        """Ids and index rows of a status, newest first (DELAYED: latest due first)."""
+        index = DUE_INDEX if status is Status.DELAYED else STATUS_CREATED_INDEX
+        span, start, left = Span(index=index, status=status), None, limit
+        while left is None or left > 0:
+            found = self.table.query(
+                span,
+                newest_first=True,
+                limit=page if left is None else min(page, left),
+                start=start,
+            )
+            for row in found.rows:
+                yield str(row[Attribute.TASK_ID]), row
+            left = None if left is None else left - len(found.rows)
+            start = found.next
+            if start is None:
+                return
+
+    def end_of_line(self, *, newest: bool) -> int | None:
+        """``taskCreated`` of the newest or oldest live PENDING task; None where none waits."""
+        now = self._host.now()
+        start: Cursor | None = None
+        while True:
+            page = self.table.query(
+                self._alive(now, unexpired_only=True), newest_first=newest, limit=100, start=start
+            )
+            if page.rows:
+                return int(page.rows[0][Attribute.TASK_CREATED])
+            if page.next is None:
+                return None
+            start = page.next
+
+    def count(self, status: Status, *, cap: int) -> Count:
+        """How many tasks have this status; SUCCESS and CANCELLED are in no index, so 0."""
+        index = DUE_INDEX if status is Status.DELAYED else STATUS_CREATED_INDEX
+        return self.table.count(Span(index=index, status=status), cap=cap)
+
+    def count_live(self, *, cap: int) -> Count:
+        """How many PENDING tasks can still be claimed."""
+        return self.table.count(self._alive(self._host.now(), unexpired_only=True), cap=cap)
+
+    # Inside
+
+    def _accept(self, new: NewTask) -> Accepted:
+        return accept(
+            new, now=self._host.now(), longest_deadline=microseconds(self.lifetimes.deadline)
+        )
+
+    def _accept_nth(self, index: int, new: NewTask) -> Accepted:
+        try:
+            return self._accept(new)
+        except InvalidInput as error:
+            raise InvalidInput(
+                f"tasks[{index}].{error.field}", error.value, error.problem
+            ) from None
+
+    def _item(self, task: Accepted) -> Item:
+        return transitions.new_item(
+            task,
+            task_id=task.task_id or self._host.new_id(),
+            stamp=self._host.stamp(),
+            lifetimes=self.lifetimes,
+        )
+
+    def _put_one(self, item: Item) -> tuple[Task, bool]:
+        """The task, and whether it is new."""
+        try:
+            self.table.put(item)
+        except ConditionFailed as refused:
+            if refused.item is None:  # put by another, and deleted before we could see it
+                return self._put_one(item)
+            first = Task.from_item(refused.item)
+            stamp = item[Attribute.TASK_UPDATED]  # ours, where only the answer was lost
+            return first, stamp in (first.enqueued_at, first.task_updated)
+        return Task.from_item(item), True
+
+    def _put_safely(self, item: Item) -> PutOutcome:
+        try:
+            task, created = self._put_one(item)
+        except StoreUnavailable as error:
+            return PutOutcome(task=None, error=error)
+        return PutOutcome(task=task, created=created)
+
+    def _put_batch(self, batch: Sequence[tuple[int, Item]]) -> dict[int, PutOutcome]:
+        """Write a batch; whatever it leaves open is put again one by one, with the condition that
+        keeps a task that was stored after all, and perhaps already runs, from being overwritten."""
+        try:
+            left = self.table.put_batch([item for _, item in batch])
+        except StoreUnavailable:
+            left = [item for _, item in batch]
+        open_ids = {item[Attribute.TASK_ID] for item in left}
+        return {
+            index: self._put_safely(item)
+            if item[Attribute.TASK_ID] in open_ids
+            else PutOutcome(task=Task.from_item(item), created=True)
+            for index, item in batch
+        }
+
+    def _existing(self, task_id: str) -> Task:
+        task = self.get(task_id)
+        if task is None:
+            raise TaskNotFound(task_id)
+        return task
+
+    def _alive(self, now: int, *, unexpired_only: bool = False) -> Span:
+        unexpired = (GreaterThan(Attribute.EXPIRES_AT, now // 1_000_000),)
+        return Span(
+            index=STATUS_CREATED_INDEX,
+            status=Status.PENDING,
+            first=self.lifetimes.oldest_alive(now),
+            where=unexpired if unexpired_only else (),
+        )
+
+    def _applied(self, task_id: str, change: Change) -> bool:
+        try:
+            self.table.update(task_id, change)
+        except ConditionFailed:
+            return False
+        return True
+
+    def _under_claim(self, task: Task, change: Change, becomes: Status) -> None:
+        try:
+            self.table.update(task.task_id, change)
+        except ConditionFailed as refused:
+            self._recognise(task, refused.item, becomes, refused)
+
+    def _succeed_with(self, task: Task, change: Change, items: list[Item]) -> None:
+        while True:
+            try:
+                self.table.update_and_put(task.task_id, change, items)
+            except TransactionRefused as refused:
+                if refused.update_refused:
+                    self._recognise(task, refused.current, Status.SUCCESS, refused)
+                    return
+                # Follow-ups with ids that are in use have been put before: put is idempotent.
+                items = [i for i in items if i[Attribute.TASK_ID] not in refused.taken_ids]
+            else:
+                return
+
+    @staticmethod
+    def _recognise(task: Task, item: Item | None, becomes: Status, refused: Exception) -> None:
+        if item is None or not _settled_as(item, becomes, _claim(task)):
+            raise LeaseLost(task.task_id) from refused
+
+
+def _claim(task: Task) -> str:
+    if task.claim_id is None:
+        raise ValueError(f"task {task.task_id!r} was not claimed")
+    return task.claim_id
+
+
+def _settled_as(item: Item, status: Status, claim_id: str) -> bool:
+    """Whether the item shows that our own write, whose answer was lost, was applied after all."""
+    return item.get(Attribute.TASK_STATUS) == status and item.get(Attribute.CLAIM_ID) == claim_id
+
+
+def _candidate(row: Item) -> Candidate:
+    expires_at, task_type = row.get(Attribute.EXPIRES_AT), row.get(Attribute.TASK_TYPE)
+    damage = None
+    if not isinstance(expires_at, int):
+        damage = "expiresAt is missing or not a whole number"
+    elif not isinstance(task_type, str):
+        damage = "taskType is missing or not a string"
+    return Candidate(
+        task_id=str(row[Attribute.TASK_ID]),
+        task_type=task_type if isinstance(task_type, str) else "",
+        expires_at=expires_at if isinstance(expires_at, int) else 0,
+        damage=damage,
+    )

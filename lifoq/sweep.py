@@ -1,0 +1,153 @@
+"""The sweep: once a minute, whatever fell by the wayside is brought back on its way.
+
+It ends claims whose lease is over, brings in due tasks, puts damaged items aside, measures the
+queue, and tells whether a processor is needed: so that a task never waits longer than one sweep
+interval for one, whatever kick was lost.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from lifoq.change import Item
+from lifoq.errors import DamagedTask
+from lifoq.host import SYSTEM, Host, microseconds
+from lifoq.registry import Registry
+from lifoq.schema import Attribute, Status
+from lifoq.stats import QueueStats, measure
+from lifoq.store import Store
+from lifoq.table import Cursor
+from lifoq.task import Task
+
+log = logging.getLogger("lifoq.sweep")
+
+PAGE: Final = 100
+
+
+@dataclass(kw_only=True)
+class SweepReport:
+    leases_expired: int = 0
+    failed: int = 0
+    """Of those whose lease expired: after the last attempt."""
+    promoted: int = 0
+    condemned: int = 0
+    finished: bool = True
+    """False where the time was up first; the next sweep goes on there."""
+    stats: QueueStats | None = None
+    """None where the time was up first."""
+
+    @property
+    def needs_processor(self) -> bool:
+        return self.stats is None or self.stats.live.value > 0
+
+
+class Sweeper:
+    """Keeps its place between runs, so that the next goes on where one was out of time."""
+
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        *,
+        max_attempts: int,
+        time_budget: float = 45.0,
+        host: Host = SYSTEM,
+    ) -> None:
+        """``max_attempts`` of task types that set none; ``time_budget`` of one run, in seconds."""
+        self._store = store
+        self._registry = registry
+        self._max_attempts = max_attempts
+        self._time_budget = time_budget
+        self._host = host
+        self._taken_at: Cursor | None = None
+        self._out_of_reach_at: Cursor | None = None
+
+    def run(self) -> SweepReport:
+        """One sweep. StoreUnavailable and QueueMisconfigured pass: the next sweep goes on."""
+        report = SweepReport()
+        until = self._host.now() + microseconds(self._time_budget)
+        steps: tuple[Callable[[SweepReport, int], None], ...] = (
+            self._end_expired_leases,
+            self._promote_due,
+            self._find_out_of_reach,
+        )
+        for step in steps:
+            step(report, until)
+        if report.finished:
+            report.stats = measure(self._store, now=self._host.now())
+        return report
+
+    def _end_expired_leases(self, report: SweepReport, until: int) -> None:
+        while True:
+            items, self._taken_at = self._store.taken(limit=PAGE, start=self._taken_at)
+            for item in items:
+                self._end_if_expired(str(item[Attribute.TASK_ID]), item, report)
+            if self._taken_at is None:
+                return
+            if self._out_of_time(report, until):
+                return
+
+    def _end_if_expired(self, task_id: str, item: Item, report: SweepReport) -> None:
+        try:
+            task = Task.from_item(item)
+        except DamagedTask as damage:
+            self._condemn(task_id, Status.TAKEN, damage.reason, report)
+            return
+        if task.lease_expires is None or task.claim_id is None:
+            reason = "it is TAKEN without leaseExpires or claimId"
+            self._condemn(task_id, Status.TAKEN, reason, report)
+            return
+        if task.lease_expires >= self._host.now():
+            return
+        kind = self._registry.get(task.task_type)
+        max_attempts = (kind and kind.max_attempts) or self._max_attempts
+        became = self._store.reclaim(task, max_attempts=max_attempts)
+        if became is not None:
+            report.leases_expired += 1
+            report.failed += became is Status.FAILURE
+            log.warning("task %s lost its worker and is %s", task_id, became)
+
+    def _promote_due(self, report: SweepReport, until: int) -> None:
+        """Each that is promoted leaves the index; one that stays has just been taken care of by
+        somebody else, so a page without progress is the end."""
+        progress = True
+        while progress and not self._out_of_time(report, until):
+            progress = False
+            for task_id in self._store.due(limit=PAGE):
+                progress |= self._promote(task_id, report)
+
+    def _promote(self, task_id: str, report: SweepReport) -> bool:
+        try:
+            promoted = self._store.promote(task_id)
+        except DamagedTask as damage:
+            return self._condemn(task_id, Status.DELAYED, damage.reason, report)
+        report.promoted += promoted
+        return promoted
+
+    def _find_out_of_reach(self, report: SweepReport, until: int) -> None:
+        while not self._out_of_time(report, until):
+            ids, self._out_of_reach_at = self._store.out_of_reach(
+                limit=10 * PAGE, start=self._out_of_reach_at
+            )
+            for task_id in ids:
+                self._condemn(
+                    task_id,
+                    Status.PENDING,
+                    "taskCreated lies further back than the queue's deadline reaches",
+                    report,
+                )
+            if self._out_of_reach_at is None:
+                return
+
+    def _condemn(self, task_id: str, seen: Status, reason: str, report: SweepReport) -> bool:
+        condemned = self._store.condemn(task_id, seen=seen, reason=reason)
+        report.condemned += condemned
+        if condemned:
+            log.error("task %s is damaged and went to FAILURE: %s", task_id, reason)
+        return condemned
+
+    def _out_of_time(self, report: SweepReport, until: int) -> bool:
+        if self._host.now() >= until:
+            report.finished = False
+        return not report.finished

@@ -1,0 +1,105 @@
+"""What the store asks of a table. DynamoDB answers it for real, ``MemoryTable`` in memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lifoq.change import Change, Condition, Item, Value
+from lifoq.schema import Status
+
+Cursor = Mapping[str, Value]
+"""Where a query stopped: the index keys of its last row."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Rows of an index, with what it projects; ``next`` is None at the end."""
+
+    rows: tuple[Item, ...]
+    next: Cursor | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """A part of an index: one status, sort keys from ``first`` to ``last``, both inclusive,
+    and rows for which every condition in ``where`` holds."""
+
+    index: str
+    status: Status
+    first: int | None = None
+    last: int | None = None
+    where: tuple[Condition, ...] = ()
+
+
+class Table(Protocol):
+    """One DynamoDB table, item by item.
+
+    Every call may raise StoreUnavailable (not confirmed; perhaps applied) and QueueMisconfigured.
+    """
+
+    name: str
+
+    def get(self, task_id: str) -> Item | None:
+        """The item, by a strongly consistent read."""
+        ...
+
+    def get_many(self, task_ids: Sequence[str]) -> list[Item]:
+        """Those of the items that exist, in no order, by strongly consistent reads."""
+        ...
+
+    def put(self, item: Item) -> None:
+        """Write a new item; ConditionFailed where the id is in use."""
+        ...
+
+    def put_batch(self, items: Sequence[Item]) -> list[Item]:
+        """Write at most 25 new items, ids unique, **without a condition**; returns those that were
+        certainly not written. Never repeated by itself, since a repeat could overwrite a task that
+        is already running."""
+        ...
+
+    def update(self, task_id: str, change: Change) -> Item:
+        """Apply the change and return the item after it; ConditionFailed or UnfitAttribute where
+        it cannot be, ItemTooLarge where the item would outgrow DynamoDB's limit."""
+        ...
+
+    def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
+        """Apply the change and write new items, all or nothing; TransactionRefused if not."""
+        ...
+
+    def delete(self, task_id: str, when: tuple[Condition, ...]) -> None:
+        """Remove the item; ConditionFailed where a condition does not hold."""
+        ...
+
+    def query(
+        self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
+    ) -> Page:
+        """One page of an index (eventually consistent). ``limit`` counts rows before ``where``."""
+        ...
+
+    def count(self, span: Span, *, cap: int) -> "Count":
+        """How many rows the span has; stops after having read ``cap`` rows."""
+        ...
+
+    def check(self) -> None:
+        """QueueMisconfigured, with the difference, where the table is not a queue's."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count:
+    value: int
+    capped: bool
+    """Whether counting stopped early: there are at least ``value``."""
+
+    def __str__(self) -> str:
+        return f"{self.value}+" if self.capped else str(self.value)
+
+
+MAX_BATCH = 25
+"""Items of one BatchWriteItem
+(https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html)."""
+MAX_TRANSACTION = 100
+"""Actions of one TransactWriteItems
+(https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html)."""
+MAX_BATCH_GET = 100
+"""Keys of one BatchGetItem."""
