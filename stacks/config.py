@@ -117,7 +117,7 @@ class Alarms(Settings):
     oldest_waiting_percent_of_deadline: Annotated[float, Field(gt=0, lt=100)] = 80
     shed_per_minute: Annotated[float, Field(ge=0)] = 0
     failures_per_minute: Annotated[float, Field(ge=0)] = 0
-    loop_invocations_per_minute: Annotated[float, Field(gt=0)] = 300
+    loop_invocations_per_minute: Annotated[float, Field(gt=0)] = 120
     iterator_age_seconds: Seconds = 60
 
 
@@ -204,7 +204,8 @@ class StageConfig(Settings):
             problems.append(
                 f"window_seconds ({self.window_seconds:g}) and task_timeout_seconds "
                 f"({self.task_timeout_seconds:g}) do not fit Lambda's "
-                f"{LAMBDA_TIMEOUT_LIMIT_SECONDS} seconds: lower one until their sum is at most {most}"
+                f"{LAMBDA_TIMEOUT_LIMIT_SECONDS} seconds: lower one until they add up to at most "
+                f"{most}"
             )
         if 2 * self.heartbeat_seconds > self.lease_seconds:
             problems.append(

@@ -6,6 +6,7 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from stacks import environment
+from stacks.alarms import AlarmBoard
 from stacks.asset import Asset
 from stacks.config import MINUTE, Load, Schedule, StageConfig
 from stacks.dead_letters import DeadLetters
@@ -55,6 +56,9 @@ class GeneratorStack(cdk.Stack):
             ["dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"],
             state.table.table_arn,
         )
+        board = AlarmBoard(self, "Alarms", topic=state.alarm_topic)
+        board.add_function_alarms([self.create_tasks], dead_letters=self.dead_letters)
+        board.add_unlimited_function_alarms([self.create_tasks])
         for schedule in stage.schedules:
             self._recurring(schedule)
         cdk.CfnOutput(self, "CreateTasksFunctionName", value=self.create_tasks.function_name)

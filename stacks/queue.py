@@ -16,10 +16,13 @@ from constructs import Construct
 
 from lifoq import schema
 from stacks import environment, wake_ups
+from stacks.alarms import AlarmBoard, add_queue_alarms
 from stacks.asset import Asset
 from stacks.config import MINUTE, StageConfig
+from stacks.dashboard import QueueDashboard
 from stacks.dead_letters import DeadLetters
 from stacks.nag import acknowledge
+from stacks.queries import save_queries
 from stacks.queue_function import QueueFunction
 from stacks.schedule import FunctionSchedule
 from stacks.state import StateStack
@@ -69,6 +72,8 @@ class QueueStack(cdk.Stack):
         self.sweep = self._sweep()
         self._subscribe(self.trigger_topic, self.trigger)
         self._subscribe(self.process_tasks_topic, self.process_tasks)
+
+        self._watch()
 
         cdk.CfnOutput(self, "TriggerTopicArn", value=self.trigger_topic.topic_arn)
         cdk.CfnOutput(self, "ProcessTasksTopicArn", value=self.process_tasks_topic.topic_arn)
@@ -149,7 +154,7 @@ class QueueStack(cdk.Stack):
             "ListStreams asks for all streams of the one table; it shows no data.",
         )
         stream = self._stage.stream
-        mapping = lambda_.CfnEventSourceMapping(
+        lambda_.CfnEventSourceMapping(
             function,
             "TableStream",
             function_name=function.function_name,
@@ -175,7 +180,6 @@ class QueueStack(cdk.Stack):
                 )
             ),
         )
-        mapping.node.add_dependency(function)
 
     def _process_tasks(self) -> QueueFunction:
         function = self._function(
@@ -229,6 +233,38 @@ class QueueStack(cdk.Stack):
             max_event_age_seconds=minutes * MINUTE,
         )
         return function
+
+    def _watch(self) -> None:
+        functions = {
+            "trigger": self.trigger,
+            "processor": self.process_tasks,
+            "sweep": self.sweep,
+        }
+        board = AlarmBoard(self, "Alarms", topic=self._state.alarm_topic)
+        board.add_function_alarms(list(functions.values()), dead_letters=self.dead_letters)
+        board.add_unlimited_function_alarms([self.trigger, self.sweep])
+        add_queue_alarms(
+            board,
+            stage=self._stage,
+            table=self._state.table,
+            trigger=self.trigger,
+            process_tasks=self.process_tasks,
+            trigger_topic=self.trigger_topic,
+        )
+        QueueDashboard(
+            self,
+            "Overview",
+            stage=self._stage,
+            table=self._state.table,
+            functions=functions,
+            topics={"processor": self.process_tasks_topic, "trigger": self.trigger_topic},
+            queues={"dead letters": self.dead_letters, "spare kicks": self.spare_kicks},
+        )
+        save_queries(
+            self,
+            stage_name=self._stage.name,
+            log_groups=[function.logs for function in functions.values()],
+        )
 
     def _index_arns(self) -> list[str]:
         table_arn = self._state.table.table_arn

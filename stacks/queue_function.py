@@ -88,6 +88,7 @@ class QueueFunction(lambda_.Function):
             tracing=lambda_.Tracing.ACTIVE,
         )
         self.execution_role = role
+        self.logs = log_group
         self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], log_group.log_group_arn)
         self.allow(["sqs:SendMessage"], dead_letters.queue_arn)
         acknowledge(
@@ -98,6 +99,12 @@ class QueueFunction(lambda_.Function):
         if key:
             # The table, the topics and the queues are all encrypted with it.
             key.grant_encrypt_decrypt(self)
+            for action in ("kms:GenerateDataKey*", "kms:ReEncrypt*"):
+                acknowledge(
+                    role,
+                    f"IAM5[Action::{action}]",
+                    "DynamoDB uses several actions of this name with its table's key.",
+                )
         lambda_.CfnEventInvokeConfig(
             self,
             "AsyncInvocation",

@@ -50,7 +50,7 @@ class FunctionSchedule(Construct):
             iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[dead_letters.queue_arn])
         )
         if key:
-            key.grant_encrypt_decrypt(role)
+            key.grant(role, "kms:Decrypt", "kms:GenerateDataKey")
         schedule = scheduler.CfnSchedule(
             self,
             "Schedule",

@@ -7,6 +7,8 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from lifoq import schema
@@ -35,10 +37,12 @@ class StateStack(cdk.Stack):
         self.key = self._key() if stage.customer_managed_key else None
         self.table = self._table()
         self.export_bucket = self._export_bucket()
+        self.alarm_topic = self._alarm_topic()
 
         cdk.CfnOutput(self, "TableName", value=self.table.table_name)
         cdk.CfnOutput(self, "TableArn", value=self.table.table_arn)
         cdk.CfnOutput(self, "ExportBucketName", value=self.export_bucket.bucket_name)
+        cdk.CfnOutput(self, "AlarmTopicArn", value=self.alarm_topic.topic_arn)
 
     def _table(self) -> dynamodb.Table:
         """``Table`` rather than ``TableV2``: one region, and the resource type that tools know."""
@@ -108,6 +112,23 @@ class StateStack(cdk.Stack):
             "account that wants to know who read them has CloudTrail's data events.",
         )
         return bucket
+
+    def _alarm_topic(self) -> sns.Topic:
+        """Here, because a subscription that somebody confirmed is state, too."""
+        topic = sns.Topic(self, "AlarmTopic", enforce_ssl=True, master_key=self.key)
+        # A topic policy replaces the default one, which lets the account's alarms publish.
+        topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="Alarms",
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["sns:Publish"],
+                resources=[topic.topic_arn],
+                conditions={"StringEquals": {"aws:SourceAccount": self.account}},
+            )
+        )
+        if self._stage.alarms.email:
+            topic.add_subscription(subscriptions.EmailSubscription(self._stage.alarms.email))
+        return topic
 
     def _key(self) -> kms.Key:
         key = kms.Key(

@@ -1,0 +1,216 @@
+"""When somebody should look. Each alarm has its section in ``docs/runbook.md``, by its name."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from lifoq import schema
+from stacks.config import StageConfig
+from stacks.metrics import MINUTE, QueueMetrics, total
+
+RUNBOOK: Final = "docs/runbook.md"
+MISSED_SWEEPS: Final = 5
+STALLED_MINUTES: Final = 5
+
+_ABOVE: Final = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
+_AT_LEAST: Final = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+_BELOW: Final = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+
+
+class AlarmBoard(Construct):
+    """Alarms that tell ``topic`` when they begin and when they end."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, topic: sns.ITopic) -> None:
+        super().__init__(scope, construct_id)
+        self._action = actions.SnsAction(topic)
+
+    def add(
+        self,
+        name: str,
+        *,
+        meaning: str,
+        metric: cloudwatch.IMetric,
+        threshold: float,
+        comparison: cloudwatch.ComparisonOperator = _ABOVE,
+        minutes: int = 1,
+        silence: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING,
+    ) -> cloudwatch.Alarm:
+        """An alarm that rings when ``metric`` has been so for ``minutes`` in a row."""
+        anchor = re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
+        alarm = cloudwatch.Alarm(
+            self,
+            name,
+            alarm_description=f"{meaning} See {RUNBOOK}#{anchor}.",
+            metric=metric,
+            threshold=threshold,
+            comparison_operator=comparison,
+            evaluation_periods=minutes,
+            treat_missing_data=silence,
+        )
+        alarm.add_alarm_action(self._action)
+        alarm.add_ok_action(self._action)
+        return alarm
+
+    def add_function_alarms(
+        self, functions: Sequence[lambda_.IFunction], *, dead_letters: sqs.IQueue
+    ) -> None:
+        """What every function of a stack can suffer from."""
+        self.add(
+            "DeadLetters",
+            meaning="An event could not be handled and was put aside.",
+            metric=dead_letters.metric_approximate_number_of_messages_visible(
+                period=MINUTE, statistic=cloudwatch.Stats.MAXIMUM
+            ),
+            threshold=0,
+        )
+        self.add(
+            "FunctionErrors",
+            meaning="A function failed or timed out.",
+            metric=total("errors", *(f.metric_errors(period=MINUTE) for f in functions)),
+            threshold=0,
+        )
+
+    def add_unlimited_function_alarms(self, functions: Sequence[lambda_.IFunction]) -> None:
+        """What must not happen to functions whose concurrency is not reserved.
+
+        The processor is not among them: at a reserved concurrency a kick that finds it busy is
+        throttled, and dropped in the end; under load that is how kicks are coalesced.
+        """
+        self.add(
+            "Throttles",
+            meaning="The account's concurrency is used up.",
+            metric=total("throttles", *(f.metric_throttles(period=MINUTE) for f in functions)),
+            threshold=0,
+            minutes=3,
+        )
+        self.add(
+            "DroppedEvents",
+            meaning="Lambda gave up on an event.",
+            metric=total(
+                "dropped",
+                *(
+                    f.metric("AsyncEventsDropped", period=MINUTE, statistic=cloudwatch.Stats.SUM)
+                    for f in functions
+                ),
+            ),
+            threshold=0,
+        )
+
+
+def add_queue_alarms(
+    board: AlarmBoard,
+    *,
+    stage: StageConfig,
+    table: dynamodb.ITable,
+    trigger: lambda_.IFunction,
+    process_tasks: lambda_.IFunction,
+    trigger_topic: sns.ITopic,
+) -> None:
+    """Whether the queue does its work."""
+    queue = QueueMetrics(stage)
+    limits = stage.alarms
+    board.add(
+        "OldestWaiting",
+        meaning="Tasks wait almost until their deadline, and are about to be shed.",
+        metric=queue.most("OldestWaitingAgeSeconds"),
+        threshold=stage.deadline_seconds * limits.oldest_waiting_percent_of_deadline / 100,
+        minutes=3,
+    )
+    board.add(
+        "Shedding",
+        meaning="Tasks are shed: more comes in than is done.",
+        metric=queue.count("TasksShed"),
+        threshold=limits.shed_per_minute,
+        minutes=3,
+    )
+    board.add(
+        "TaskFailures",
+        meaning="Tasks ended in FAILURE and wait for a redrive.",
+        metric=queue.count("TasksFailed"),
+        threshold=limits.failures_per_minute,
+    )
+    board.add(
+        "Stalled",
+        meaning="Tasks wait and none is claimed.",
+        metric=cloudwatch.MathExpression(
+            expression="IF(FILL(waiting, 0) > 0 AND FILL(claimed, 0) == 0, 1, 0)",
+            using_metrics={
+                "waiting": queue.most("TasksPending"),
+                "claimed": queue.count("TasksClaimed"),
+            },
+            label="stalled",
+            period=MINUTE,
+        ),
+        threshold=1,
+        comparison=_AT_LEAST,
+        minutes=STALLED_MINUTES + stage.sweep_minutes,
+    )
+    board.add(
+        "SweepMissing",
+        meaning="The sweep does not run: lost kicks and expired leases stay.",
+        metric=queue.count("Sweeps").with_(
+            period=cdk.Duration.minutes(MISSED_SWEEPS * stage.sweep_minutes)
+        ),
+        threshold=1,
+        comparison=_BELOW,
+        silence=cloudwatch.TreatMissingData.BREACHING,
+    )
+    board.add(
+        "RunawayLoop",
+        meaning="Processor and trigger call each other far more often than work asks for.",
+        metric=cloudwatch.MathExpression(
+            expression="MAX([FILL(runs, 0), FILL(tailcalls, 0)])",
+            using_metrics={
+                "runs": process_tasks.metric_invocations(period=MINUTE),
+                "tailcalls": trigger_topic.metric_number_of_messages_published(period=MINUTE),
+            },
+            label="rounds per minute",
+            period=MINUTE,
+        ),
+        threshold=limits.loop_invocations_per_minute * stage.processor_concurrency,
+        minutes=3,
+    )
+    board.add(
+        "IteratorAge",
+        meaning="The trigger lags behind the table's stream.",
+        metric=trigger.metric("IteratorAge", period=MINUTE, statistic=cloudwatch.Stats.MAXIMUM),
+        threshold=limits.iterator_age_seconds * 1000,
+        minutes=3,
+    )
+    board.add(
+        "TableThrottled",
+        meaning="DynamoDB throttles the table or an index: the queue is at its ceiling.",
+        metric=total("throttled", *_throttle_metrics(table)),
+        threshold=0,
+        minutes=3,
+    )
+
+
+def _throttle_metrics(table: dynamodb.ITable) -> list[cloudwatch.Metric]:
+    places: list[dict[str, str]] = [
+        {},
+        *(
+            {"GlobalSecondaryIndexName": index}
+            for index in (schema.STATUS_CREATED_INDEX, schema.DUE_INDEX)
+        ),
+    ]
+    return [
+        cloudwatch.Metric(
+            namespace="AWS/DynamoDB",
+            metric_name=name,
+            dimensions_map={"TableName": table.table_name, **place},
+            statistic=cloudwatch.Stats.SUM,
+            period=MINUTE,
+        )
+        for name in ("ReadThrottleEvents", "WriteThrottleEvents")
+        for place in places
+    ]

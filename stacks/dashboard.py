@@ -1,0 +1,218 @@
+"""One page that answers, from top to bottom: is fresh work being done, how, at what cost."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from lifoq import schema
+from stacks.config import StageConfig
+from stacks.metrics import MINUTE, QueueMetrics
+
+QUARTER: Final = 6
+"""A quarter of a dashboard's 24 columns."""
+
+
+class QueueDashboard(Construct):
+    """The stage's dashboard."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage: StageConfig,
+        table: dynamodb.ITable,
+        functions: Mapping[str, lambda_.IFunction],
+        topics: Mapping[str, sns.ITopic],
+        queues: Mapping[str, sqs.IQueue],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._stage = stage
+        self._queue = QueueMetrics(stage)
+        cloudwatch.Dashboard(
+            self,
+            "Dashboard",
+            period_override=cloudwatch.PeriodOverride.INHERIT,
+            widgets=[
+                [_heading("Is fresh work being done?")],
+                [self._goodput(), self._ages(), self._shed(), self._backlog()],
+                [_heading("Workings")],
+                [self._outcomes(), self._waits(), self._loop(functions, topics), _queues(queues)],
+                [_durations(functions), _errors(functions), _throttles(functions), _lag(functions)],
+                [_heading("Cost")],
+                [_invocations(functions), _billed(functions), *_capacity(table)],
+            ],
+        )
+
+    def _goodput(self) -> cloudwatch.GraphWidget:
+        return _graph(
+            "Goodput: done and put, per minute",
+            self._queue.count("TasksSucceeded", "done"),
+            self._queue.count("TasksCreated", "put by the generator"),
+        )
+
+    def _ages(self) -> cloudwatch.GraphWidget:
+        return _graph(
+            "Age of the newest and the oldest waiting task, seconds",
+            self._queue.most("NewestWaitingAgeSeconds", "newest"),
+            self._queue.most("OldestWaitingAgeSeconds", "oldest"),
+            limit=cloudwatch.HorizontalAnnotation(
+                value=self._stage.deadline_seconds, label="deadline"
+            ),
+        )
+
+    def _shed(self) -> cloudwatch.GraphWidget:
+        return _graph("Shed per minute", self._queue.count("TasksShed", "shed"))
+
+    def _backlog(self) -> cloudwatch.GraphWidget:
+        return _graph(
+            "Backlog",
+            self._queue.most("TasksPending", "pending"),
+            self._queue.most("TasksDelayed", "delayed"),
+            self._queue.most("TasksTaken", "taken"),
+            self._queue.most("TasksInFailure", "in failure"),
+        )
+
+    def _outcomes(self) -> cloudwatch.GraphWidget:
+        return _graph(
+            "What became of attempts, per minute",
+            self._queue.count("TasksClaimed", "claimed"),
+            self._queue.count("TasksRetried", "retried"),
+            self._queue.count("TasksFailed", "failed"),
+            self._queue.count("TasksTimedOut", "timed out"),
+            self._queue.count("LeasesLost", "leases lost"),
+            self._queue.count("LeasesExpired", "leases expired"),
+        )
+
+    def _waits(self) -> cloudwatch.GraphWidget:
+        return _graph(
+            "Wait and service, seconds",
+            self._queue.percentile("WaitSeconds", 50, "wait p50"),
+            self._queue.percentile("WaitSeconds", 95, "wait p95"),
+            self._queue.percentile("ServiceSeconds", 50, "service p50"),
+            self._queue.percentile("ServiceSeconds", 95, "service p95"),
+        )
+
+    def _loop(
+        self, functions: Mapping[str, lambda_.IFunction], topics: Mapping[str, sns.ITopic]
+    ) -> cloudwatch.GraphWidget:
+        return _graph(
+            "The loop, per minute",
+            *(
+                topic.metric_number_of_messages_published(label=f"to {name}", period=MINUTE)
+                for name, topic in topics.items()
+            ),
+            *_of_each(functions, "Invocations", cloudwatch.Stats.SUM),
+            self._queue.count("TailCalls", "tail calls"),
+        )
+
+
+def _heading(text: str) -> cloudwatch.TextWidget:
+    return cloudwatch.TextWidget(
+        markdown=f"## {text}",
+        width=4 * QUARTER,
+        height=1,
+        background=cloudwatch.TextWidgetBackground.TRANSPARENT,
+    )
+
+
+def _graph(
+    title: str,
+    *metrics: cloudwatch.IMetric,
+    limit: cloudwatch.HorizontalAnnotation | None = None,
+) -> cloudwatch.GraphWidget:
+    return cloudwatch.GraphWidget(
+        title=title,
+        left=list(metrics),
+        left_annotations=[limit] if limit else None,
+        left_y_axis=cloudwatch.YAxisProps(min=0),
+        width=QUARTER,
+    )
+
+
+def _of_each(
+    functions: Mapping[str, lambda_.IFunction], name: str, statistic: str
+) -> list[cloudwatch.Metric]:
+    return [
+        function.metric(name, label=label, statistic=statistic, period=MINUTE)
+        for label, function in functions.items()
+    ]
+
+
+def _queues(queues: Mapping[str, sqs.IQueue]) -> cloudwatch.GraphWidget:
+    return _graph(
+        "Dead letters and spare kicks",
+        *(
+            queue.metric_approximate_number_of_messages_visible(
+                label=label, period=MINUTE, statistic=cloudwatch.Stats.MAXIMUM
+            )
+            for label, queue in queues.items()
+        ),
+    )
+
+
+def _durations(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
+    return _graph(
+        "Duration p95, ms", *_of_each(functions, "Duration", cloudwatch.Stats.percentile(95))
+    )
+
+
+def _errors(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
+    return _graph("Errors", *_of_each(functions, "Errors", cloudwatch.Stats.SUM))
+
+
+def _throttles(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
+    return _graph(
+        "Throttles (of the processor: kicks that found it busy)",
+        *_of_each(functions, "Throttles", cloudwatch.Stats.SUM),
+    )
+
+
+def _lag(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
+    return _graph(
+        "Age of stream records and of asynchronous events, ms",
+        functions["trigger"].metric(
+            "IteratorAge", label="stream", statistic=cloudwatch.Stats.MAXIMUM, period=MINUTE
+        ),
+        *_of_each(functions, "AsyncEventAge", cloudwatch.Stats.MAXIMUM),
+    )
+
+
+def _invocations(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
+    return _graph("Invocations", *_of_each(functions, "Invocations", cloudwatch.Stats.SUM))
+
+
+def _billed(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
+    return _graph("Running, ms per minute", *_of_each(functions, "Duration", cloudwatch.Stats.SUM))
+
+
+def _capacity(table: dynamodb.ITable) -> list[cloudwatch.GraphWidget]:
+    """On-demand request units: what DynamoDB bills."""
+    places: dict[str, dict[str, str]] = {
+        "table": {},
+        schema.STATUS_CREATED_INDEX: {"GlobalSecondaryIndexName": schema.STATUS_CREATED_INDEX},
+        schema.DUE_INDEX: {"GlobalSecondaryIndexName": schema.DUE_INDEX},
+    }
+    return [
+        _graph(
+            f"{kind} units per minute",
+            *(
+                cloudwatch.Metric(
+                    namespace="AWS/DynamoDB",
+                    metric_name=f"Consumed{kind}CapacityUnits",
+                    dimensions_map={"TableName": table.table_name, **place},
+                    label=label,
+                    statistic=cloudwatch.Stats.SUM,
+                    period=MINUTE,
+                )
+                for label, place in places.items()
+            ),
+        )
+        for kind in ("Write", "Read")
+    ]

@@ -1,0 +1,50 @@
+"""The queue's own metrics, under the names by which the functions emit them."""
+
+from typing import Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+from stacks.config import StageConfig
+
+NAMESPACE: Final = "lifoq"
+MINUTE: Final = cdk.Duration.minutes(1)
+
+
+class QueueMetrics:
+    """Metrics of one stage, by the minute."""
+
+    def __init__(self, stage: StageConfig) -> None:
+        self._dimensions = {"service": f"lifoq-{stage.name}"}
+
+    def count(self, name: str, label: str | None = None) -> cloudwatch.Metric:
+        """How often something happened in a minute."""
+        return self._metric(name, cloudwatch.Stats.SUM, label)
+
+    def most(self, name: str, label: str | None = None) -> cloudwatch.Metric:
+        """The highest value of a minute: of a gauge, or of a duration."""
+        return self._metric(name, cloudwatch.Stats.MAXIMUM, label)
+
+    def percentile(self, name: str, percent: float, label: str | None = None) -> cloudwatch.Metric:
+        """What ``percent`` of the values did not exceed."""
+        return self._metric(name, cloudwatch.Stats.percentile(percent), label)
+
+    def _metric(self, name: str, statistic: str, label: str | None) -> cloudwatch.Metric:
+        return cloudwatch.Metric(
+            namespace=NAMESPACE,
+            metric_name=name,
+            dimensions_map=self._dimensions,
+            statistic=statistic,
+            period=MINUTE,
+            label=label,
+        )
+
+
+def total(label: str, *metrics: cloudwatch.IMetric) -> cloudwatch.MathExpression:
+    """The sum; a metric that is silent counts as nothing."""
+    return cloudwatch.MathExpression(
+        expression=" + ".join(f"FILL(m{number}, 0)" for number in range(len(metrics))),
+        using_metrics={f"m{number}": metric for number, metric in enumerate(metrics)},
+        label=label,
+        period=MINUTE,
+    )

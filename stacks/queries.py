@@ -1,0 +1,55 @@
+"""Saved questions to the logs, in CloudWatch Logs Insights under ``lifoq/<stage>/``."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+QUERIES: Final[dict[str, tuple[str, ...]]] = {
+    "problems": (
+        "fields @timestamp, level, service, message, task_id, task_type, exception_name",
+        "filter level in ['WARNING', 'ERROR', 'CRITICAL']",
+        "sort @timestamp desc",
+        "limit 200",
+    ),
+    "one task's way": (
+        "fields @timestamp, message, task_type, attempt, function_name",
+        "filter task_id = 'PUT THE ID HERE'",
+        "sort @timestamp asc",
+    ),
+    "failures by type": (
+        "filter level = 'ERROR'",
+        "stats count(*) as failures by task_type, exception_name",
+        "sort failures desc",
+    ),
+    "starts and memory": (
+        "filter type = 'platform.report'",
+        (
+            "stats count(*) as runs, count(record.metrics.initDurationMs) as cold_starts, "
+            "pct(record.metrics.durationMs, 95) as duration_p95_ms, "
+            "max(record.metrics.maxMemoryUsedMB) as memory_mb by @log"
+        ),
+    ),
+    "timeouts": (
+        "filter type = 'platform.report' and record.status != 'success'",
+        "fields @timestamp, @log, record.requestId, record.status, record.metrics.durationMs",
+        "sort @timestamp desc",
+        "limit 100",
+    ),
+}
+"""Name → its lines."""
+
+
+def save_queries(
+    scope: Construct, *, stage_name: str, log_groups: Sequence[logs.ILogGroup]
+) -> None:
+    """Save them for ``log_groups``. The name is a folder of the console, so it tells the stage."""
+    for name, lines in QUERIES.items():
+        logs.CfnQueryDefinition(
+            scope,
+            f"Query-{name.replace(' ', '-').replace(chr(39), '')}",
+            name=f"lifoq/{stage_name}/{name}",
+            query_string="\n| ".join(lines),
+            log_group_names=[group.log_group_name for group in log_groups],
+        )
