@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import shutil
 import signal
 import sys
@@ -25,6 +26,8 @@ from localcloud import LocalCloud
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 OUT: Final = ROOT / "out" / "demo"
+VENV: Final = Path(sys.executable).parent
+CDK: Final = ROOT / "node_modules" / ".bin" / "cdk"
 
 SLOTS: Final = 4
 SERVICE_SECONDS: Final = 0.4
@@ -84,10 +87,12 @@ class Demo:
         with step(self._console, "Synthesizing the CDK app, stage demo"):
             run(
                 [
-                    *("cdk", "synth", "--quiet", "--no-notices", "--output", str(assembly)),
+                    *(str(CDK), "synth", "--quiet", "--no-notices", "--output", str(assembly)),
                     *("-c", "stage=demo", "-c", f"overrides={json.dumps(overrides)}"),
                 ],
                 log=OUT / "logs" / "synth.log",
+                # The CDK CLI runs on the virtual environment's node and python.
+                environment={"PATH": os.pathsep.join((str(VENV), os.environ.get("PATH", "")))},
             )
         stacks = [f"lifoq-demo-{name}" for name in ("state", "queue", "generator")]
         with step(self._console, "Deploying it to the local cloud through CloudFormation"):
