@@ -1,0 +1,81 @@
+"""CreateTasksFunction: the scheduled generator, of recurring tasks and of load for trials."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from functions.create_tasks.load import Load
+from functions.settings import Settings
+from lifoq.errors import InvalidInput, StoreUnavailable
+from lifoq.queue import Queue
+from lifoq.task import NewTask
+
+TICK: Final = 0.1
+"""Seconds between two batches of load."""
+MARGIN: Final = 5.0
+"""Seconds that the last batch may take."""
+FIELDS: Final = frozenset({"taskType", "payload", "taskId", "load"})
+
+logger = Logger()
+metrics = Metrics()
+queue = Queue(Settings.of_this_process().store())
+
+
+@logger.inject_lambda_context
+@metrics.log_metrics
+def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
+    """``event``: taskType, payload, and taskId for one recurring task, which is idempotent by that
+    id, or load for many."""
+    unknown = set(event) - FIELDS
+    if unknown:
+        raise InvalidInput("event", sorted(unknown), f"has unknown fields; it may have {FIELDS}")
+    template = NewTask(
+        task_type=event.get("taskType", ""),
+        payload=event.get("payload"),
+        task_id=event.get("taskId"),
+    )
+    if "load" in event:
+        created = make_load(event["load"], template, context)
+    else:
+        outcome = queue.put_many([template])[0]
+        if outcome.error is not None:
+            raise outcome.error  # the invocation is tried again, with the same id
+        created = int(outcome.created)
+    metrics.add_metric(name="TasksCreated", unit=MetricUnit.Count, value=created)
+    return {"created": created}
+
+
+def make_load(event: Mapping[str, Any], template: NewTask, context: LambdaContext) -> int:
+    """Put tasks at the load's pace until its time is over; how many."""
+    load = Load.parse(event)
+    if template.task_id is not None:
+        raise InvalidInput("taskId", template.task_id, "stands beside load; leave one of them out")
+    limit = context.get_remaining_time_in_millis() / 1000 - MARGIN
+    if load.seconds > limit:
+        raise InvalidInput(
+            "load.seconds",
+            load.seconds,
+            f"is more than the {limit:.0f} s that this function may run; shorten it",
+        )
+    begun = last = time.monotonic()
+    owed, created = 0.0, 0
+    while last - begun < load.seconds:
+        time.sleep(TICK)
+        now = min(time.monotonic(), begun + load.seconds)
+        owed += (now - last) * load.rate(time.time())
+        last = now
+        created += put(template, int(owed))
+        owed -= int(owed)
+    return created
+
+
+def put(template: NewTask, number: int) -> int:
+    outcomes = queue.put_many([template] * number)
+    lost: list[StoreUnavailable] = [o.error for o in outcomes if o.error is not None]
+    if lost:
+        logger.warning("tasks perhaps not stored", number=len(lost), first=str(lost[0]))
+    return sum(outcome.created for outcome in outcomes)

@@ -1,0 +1,25 @@
+"""Kicks: messages that wake a function. They carry no data, and any of them may be lost."""
+
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+
+class Kicker:
+    """Publishes to one topic."""
+
+    def __init__(self, topic_arn: str) -> None:
+        self._topic_arn = topic_arn
+        self._sns: Any = boto3.client(
+            "sns",
+            config=Config(
+                connect_timeout=2,
+                read_timeout=5,
+                retries={"mode": "standard", "total_max_attempts": 4},
+            ),
+        )
+
+    def kick(self, why: str) -> None:
+        """``why`` is for people who read the message; nobody acts on it."""
+        self._sns.publish(TopicArn=self._topic_arn, Message=why)
