@@ -4,13 +4,11 @@ import json
 import math
 import os
 import shutil
-import signal
 import sys
 import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 import click
@@ -18,6 +16,7 @@ from rich.console import Console
 
 from demo import downstream, verdict
 from demo.exports import Exporter, windows
+from demo.interruption import Interruption
 from demo.ledger import MICROS, Counts, Ledger, Stretch, scan
 from demo.load import Generator, Phase
 from demo.steps import run, step
@@ -186,18 +185,10 @@ def _now() -> int:
     return time.time_ns() // 1000
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Once is enough: what follows is the orderly end, which a second signal must not disturb."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
 @click.command()
 def main() -> None:
     """Drive a queue through overload on this machine, for about two minutes, and report on it."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    interruption = Interruption()
     console = Console()
     started = time.monotonic()
     shutil.rmtree(OUT, ignore_errors=True)
@@ -210,6 +201,7 @@ def main() -> None:
         ):
             wrong = Demo(console, cloud, legacy).run()
     except KeyboardInterrupt:
+        interruption.end_survivors()
         console.print("\nInterrupted; everything that the demo started is stopped.")
         sys.exit(130)
     except Exception as error:  # noqa: BLE001 - said to the user, kept whole in the log
