@@ -1,0 +1,100 @@
+"""Tables to test against: in memory, on moto, on DynamoDB Local."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from lifoq.dynamo import DynamoTable
+from lifoq.memory import MemoryTable
+from lifoq.schema import Status
+from lifoq.store import Store
+from lifoq.table import Table
+from lifoq.testing import create_table
+from lifoq.transitions import Lifetimes
+from tests import dynamodb_local
+from tests.hosts import ManualHost
+
+BACKENDS = ("memory", "moto", "dynamodb-local")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_account() -> Iterator[None]:
+    """No test may find credentials of a real account, or a network beyond this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", dynamodb_local.CREDENTIALS["aws_access_key_id"])
+        patch.setenv("AWS_SECRET_ACCESS_KEY", dynamodb_local.CREDENTIALS["aws_secret_access_key"])
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        patch.setenv("AWS_ACCOUNT_ID_ENDPOINT_MODE", "disabled")
+        patch.delenv("AWS_PROFILE", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with dynamodb_local.running(tmp_path_factory.mktemp("dynamodb-local") / "log") as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def moto_endpoint() -> Iterator[str]:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    _, port = server.get_host_and_port()
+    yield f"http://localhost:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def endpoint_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """The endpoint of a backend that has one; starts it on first use."""
+
+    def endpoint(backend: str) -> str:
+        fixture = {"moto": "moto_endpoint", "dynamodb-local": "dynamodb_local_endpoint"}[backend]
+        found: str = request.getfixturevalue(fixture)
+        return found
+
+    return endpoint
+
+
+@pytest.fixture
+def new_dynamo_table() -> Callable[[str], DynamoTable]:
+    """Creates a queue's table on an endpoint, under a name of its own."""
+
+    def create(endpoint: str) -> DynamoTable:
+        name = f"queue-{uuid.uuid4().hex[:12]}"
+        arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
+        create_table(boto3.client("dynamodb", **arguments), name)
+        return DynamoTable.connect(name, **arguments)
+
+    return create
+
+
+@pytest.fixture(params=BACKENDS)
+def table(
+    request: pytest.FixtureRequest,
+    endpoint_of: Callable[[str], str],
+    new_dynamo_table: Callable[[str], DynamoTable],
+) -> Table:
+    """An empty queue's table, on each backend in turn."""
+    if request.param == "memory":
+        return MemoryTable()
+    return new_dynamo_table(endpoint_of(request.param))
+
+
+@pytest.fixture
+def host() -> ManualHost:
+    return ManualHost()
+
+
+@pytest.fixture
+def store(table: Table, host: ManualHost) -> Store:
+    return Store(table, lifetimes=Lifetimes(), host=host)
+
+
+def statuses(store: Store, ids: list[str]) -> list[Status]:
+    return [task.status for task_id in ids if (task := store.get(task_id)) is not None]

