@@ -12,11 +12,12 @@ def main() -> int:
     app = cdk.App()
     try:
         stage = application.stage_of(app)
-        package = asset.build()
+        functions = asset.build()
+        report = asset.build_report()
     except (ConfigurationError, asset.AssetError) as error:
         print(error, file=sys.stderr)  # noqa: T201 - a command's message
         return 1
-    application.build(app, stage=stage, asset=package)
+    application.build(app, stage=stage, asset=functions, report=report)
     app.synth()
     return 0
 

@@ -142,7 +142,7 @@ def add_queue_alarms(
         "Stalled",
         meaning="Tasks wait and none is claimed.",
         metric=cloudwatch.MathExpression(
-            expression="IF(FILL(waiting, 0) > 0 AND FILL(claimed, 0) == 0, 1, 0)",
+            expression="IF(FILL(waiting, REPEAT) > 0 AND FILL(claimed, 0) == 0, 1, 0)",
             using_metrics={
                 "waiting": queue.most("TasksPending"),
                 "claimed": queue.count("TasksClaimed"),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
+from stacks.analytics import AnalyticsStack
 from stacks.asset import Asset
 from stacks.config import DEFAULT_STAGE, ConfigurationError, StageConfig, load_stage
 from stacks.generator import GeneratorStack
@@ -24,12 +25,21 @@ def stage_of(app: cdk.App) -> StageConfig:
     return load_stage(name, stages, app.node.try_get_context("overrides"))
 
 
-def build(app: cdk.App, *, stage: StageConfig, asset: Asset) -> None:
+def build(app: cdk.App, *, stage: StageConfig, asset: Asset, report: Asset) -> None:
     """Put the stage's stacks into ``app``, and have them checked when it is synthesized."""
     prefix = f"lifoq-{stage.name}"
     state = StateStack(app, f"{prefix}-state", stage=stage)
     QueueStack(app, f"{prefix}-queue", stage=stage, asset=asset, state=state)
     GeneratorStack(app, f"{prefix}-generator", stage=stage, asset=asset, state=state)
+    if stage.analytics:
+        AnalyticsStack(
+            app,
+            f"{prefix}-analytics",
+            stage=stage,
+            analytics=stage.analytics,
+            report=report,
+            state=state,
+        )
     for key, value in {"application": "lifoq", "stage": stage.name, **stage.tags}.items():
         cdk.Tags.of(app).add(key, value)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks())

@@ -1,4 +1,4 @@
-"""The Lambda functions' package: the library, the functions, and what they bring along.
+"""Packages of code: of the Lambda functions, with what they bring along, and of the Spark job.
 
 Built without Docker, and reproducibly: the same files give the same hash and the same bytes,
 whatever their times and modes, so that an unchanged function is not deployed again.
@@ -8,14 +8,15 @@ import hashlib
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from stacks import vendor
 
-PACKAGES: Final = ("lifoq", "functions")
+LAMBDA_PACKAGES: Final = ("lifoq", "functions")
+REPORT_PACKAGES: Final = ("lifoq", "analytics")
 EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that a zip file can hold."""
 READABLE: Final = 0o644 << 16
@@ -37,12 +38,21 @@ class Asset:
 
 
 def build(*, root: Path = vendor.ROOT, vendored: Path = vendor.VENDOR) -> Asset:
-    """Package ``root``'s own code and ``vendored`` into ``root/.build/asset``."""
+    """The Lambda functions' package: ``root``'s own code and what is ``vendored``."""
     if not vendored.is_dir():
         raise AssetError(
             f"The Lambda functions' packages are not in {vendored}: run 'python -m stacks.vendor'."
         )
-    entries = dict(sorted([*_vendored_files(vendored), *_own_files(root)]))
+    own = _own_files(root, LAMBDA_PACKAGES, suffixes=(".py",))
+    return _package(root, dict(sorted([*_vendored_files(vendored), *own])))
+
+
+def build_report(*, root: Path = vendor.ROOT) -> Asset:
+    """The Spark job's package: the report, its page's files, and the names of the table."""
+    return _package(root, dict(sorted(_own_files(root, REPORT_PACKAGES))))
+
+
+def _package(root: Path, entries: dict[PurePosixPath, Path]) -> Asset:
     digest = _digest(entries)
     path = root / ".build" / "asset" / f"{digest}.zip"
     if not path.exists():
@@ -50,10 +60,14 @@ def build(*, root: Path = vendor.ROOT, vendored: Path = vendor.VENDOR) -> Asset:
     return Asset(path=path, digest=digest)
 
 
-def _own_files(root: Path) -> Iterator[tuple[PurePosixPath, Path]]:
-    for package in PACKAGES:
-        for file in (root / package).rglob("*.py"):
-            yield PurePosixPath(file.relative_to(root).as_posix()), file
+def _own_files(
+    root: Path, packages: Iterable[str], *, suffixes: tuple[str, ...] = ("",)
+) -> Iterator[tuple[PurePosixPath, Path]]:
+    for package in packages:
+        for file in (root / package).rglob("*"):
+            wanted = file.is_file() and file.name.endswith(suffixes)
+            if wanted and "__pycache__" not in file.parts:
+                yield PurePosixPath(file.relative_to(root).as_posix()), file
 
 
 def _vendored_files(vendored: Path) -> Iterator[tuple[PurePosixPath, Path]]:

@@ -11,7 +11,7 @@ from stacks.asset import Asset
 from stacks.config import MINUTE, Load, Schedule, StageConfig
 from stacks.dead_letters import DeadLetters
 from stacks.queue_function import QueueFunction
-from stacks.schedule import FunctionSchedule
+from stacks.schedule import Invocation
 from stacks.state import StateStack
 
 LOAD_EXPRESSION: Final = "rate(1 minute)"
@@ -67,10 +67,11 @@ class GeneratorStack(cdk.Stack):
             cdk.CfnOutput(self, "LoadScheduleName", value=load.schedule_name)
 
     def _recurring(self, schedule: Schedule) -> None:
-        FunctionSchedule(
+        Invocation(
             self,
             f"Schedule-{schedule.name}",
-            function=self.create_tasks,
+            target_arn=self.create_tasks.function_arn,
+            action="lambda:InvokeFunction",
             expression=schedule.expression,
             time_zone=schedule.time_zone,
             description=f"lifoq {self._stage.name}: {schedule.name}",
@@ -85,11 +86,12 @@ class GeneratorStack(cdk.Stack):
             max_event_age_seconds=max(MINUTE, round(self._stage.deadline_seconds)),
         )
 
-    def _load(self, load: Load) -> FunctionSchedule:
-        return FunctionSchedule(
+    def _load(self, load: Load) -> Invocation:
+        return Invocation(
             self,
             "LoadSchedule",
-            function=self.create_tasks,
+            target_arn=self.create_tasks.function_arn,
+            action="lambda:InvokeFunction",
             expression=LOAD_EXPRESSION,
             description=f"lifoq {self._stage.name}: load",
             event=load.event(),

@@ -9,3 +9,8 @@ def acknowledge(construct: Construct, finding: str, reason: str) -> None:
     cdk.Validations.of(construct).acknowledge(
         cdk.Acknowledgment(id=f"AwsSolutions::AwsSolutions-{finding}", reason=reason)
     )
+
+
+def import_of(owner: cdk.Stack, value: str) -> str:
+    """The name by which another stack imports ``value`` of ``owner``: findings spell ARNs so."""
+    return str(owner.resolve(owner.export_value(value))["Fn::ImportValue"])

@@ -21,10 +21,10 @@ from stacks.asset import Asset
 from stacks.config import MINUTE, StageConfig
 from stacks.dashboard import QueueDashboard
 from stacks.dead_letters import DeadLetters
-from stacks.nag import acknowledge
+from stacks.nag import acknowledge, import_of
 from stacks.queries import save_queries
 from stacks.queue_function import QueueFunction
-from stacks.schedule import FunctionSchedule
+from stacks.schedule import Invocation
 from stacks.state import StateStack
 
 TRIGGER_TIMEOUT_SECONDS: Final = 30
@@ -147,10 +147,9 @@ class QueueStack(cdk.Stack):
         )
         # Lambda looks for the table's streams before it reads one.
         function.allow(["dynamodb:ListStreams"], f"{table.table_arn}/stream/*")
-        arn_export = self.resolve(self._state.export_value(table.table_arn))["Fn::ImportValue"]
         acknowledge(
             function.execution_role,
-            f"IAM5[Resource::{arn_export}/stream/*]",
+            f"IAM5[Resource::{import_of(self._state, table.table_arn)}/stream/*]",
             "ListStreams asks for all streams of the one table; it shows no data.",
         )
         stream = self._stage.stream
@@ -222,10 +221,11 @@ class QueueStack(cdk.Stack):
         function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], self._state.table.table_arn)
         function.allow(["sns:Publish"], self.process_tasks_topic.topic_arn)
         minutes = self._stage.sweep_minutes
-        FunctionSchedule(
+        Invocation(
             self,
             "SweepSchedule",
-            function=function,
+            target_arn=function.function_arn,
+            action="lambda:InvokeFunction",
             expression=f"rate({minutes} minute{'' if minutes == 1 else 's'})",
             description=f"lifoq {self._stage.name}: sweep",
             dead_letters=self.dead_letters,

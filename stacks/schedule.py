@@ -1,4 +1,4 @@
-"""An EventBridge schedule that invokes one function."""
+"""An EventBridge schedule that invokes one target."""
 
 import json
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 
-class FunctionSchedule(Construct):
-    """Invokes ``function`` by ``expression``, with a role that can do nothing else."""
+class Invocation(Construct):
+    """Does ``action`` on ``target_arn`` by ``expression``, with a role that can do nothing else."""
 
     def __init__(
         self,
         scope: Construct,
         construct_id: str,
         *,
-        function: lambda_.IFunction,
+        target_arn: str,
+        action: str,
         expression: str,
         description: str,
         dead_letters: sqs.IQueue,
@@ -41,11 +41,7 @@ class FunctionSchedule(Construct):
                 conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
             ),
         )
-        role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["lambda:InvokeFunction"], resources=[function.function_arn]
-            )
-        )
+        role.add_to_policy(iam.PolicyStatement(actions=[action], resources=[target_arn]))
         role.add_to_policy(
             iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[dead_letters.queue_arn])
         )
@@ -60,7 +56,7 @@ class FunctionSchedule(Construct):
             state="ENABLED" if enabled else "DISABLED",
             flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
             target=scheduler.CfnSchedule.TargetProperty(
-                arn=function.function_arn,
+                arn=target_arn,
                 role_arn=role.role_arn,
                 input=None if event is None else json.dumps(event),
                 # Later than this, the next invocation does the work.
