@@ -1,0 +1,544 @@
+"""What the store promises producers, workers and the sweep, on every table."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lifoq.errors import (
+    InvalidInput,
+    LeaseLost,
+    NotClaimed,
+    TaskNotFound,
+    WrongStatus,
+)
+from lifoq.schema import Status
+from lifoq.store import Store
+from lifoq.task import NewTask, TaskError
+from tests.hosts import START, ManualHost
+
+SECOND = 1_000_000
+BOOM = TaskError(type="ValueError", message="boom")
+
+
+def put(store: Store, task_id: str, **terms):
+    return store.put(NewTask(task_type="a", payload={"n": 1}, task_id=task_id, **terms))
+
+
+def claim(store: Store, task_id: str, claim_id: str = "claim-1", lease: float = 30):
+    return store.claim(task_id, claim_id=claim_id, lease=lease)
+
+
+def pending(store: Store) -> list[str]:
+    return [row.task_id for row in store.candidates(limit=100).rows]
+
+
+# Putting
+
+
+def test_a_new_task_waits_with_its_deadline(store: Store):
+    task = put(store, "t")
+    assert task == store.get("t")
+    assert task.status is Status.PENDING
+    assert task.payload == {"n": 1}
+    assert task.task_created == task.enqueued_at == task.task_updated == START
+    assert task.expires_at == task.ttl == START // SECOND + 3600
+    assert task.attempts == 0
+
+
+def test_a_second_put_of_an_id_returns_the_first_task_as_it_is_by_then(store: Store):
+    first = put(store, "t")
+    claim(store, "t")
+    second = store.put(NewTask(task_type="b", payload="other", task_id="t"))
+    assert (second.task_type, second.payload) == (first.task_type, first.payload)
+    assert second.status is Status.TAKEN
+
+
+def test_a_random_id_is_drawn_where_none_is_given(store: Store):
+    one, two = (store.put(NewTask(task_type="a")) for _ in range(2))
+    assert one.task_id != two.task_id
+
+
+def test_put_many_keeps_order_idempotence_and_outcomes_apart(store: Store):
+    put(store, "old")
+    progress: list[int] = []
+    new = [NewTask(task_type="a", payload=n) for n in range(60)]
+    new[10] = NewTask(task_type="a", payload=10, task_id="mine")
+    new[20] = NewTask(task_type="a", payload="again", task_id="old")
+    new[30] = NewTask(task_type="a", payload="again", task_id="mine")
+    outcomes = store.put_many(new, progress.append)
+    assert [n for n, outcome in enumerate(outcomes) if not outcome.created] == [20, 30]
+    assert [o.task.payload for o in outcomes if o.task][:3] == [0, 1, 2]
+    assert progress[-1] == 60
+    assert progress == sorted(progress)
+    assert len(pending(store)) == 59
+    assert store.candidates(limit=1).rows[0].task_id == outcomes[59].task.task_id
+
+
+def test_put_many_writes_nothing_where_one_task_is_refused(store: Store):
+    with pytest.raises(InvalidInput, match=r"tasks\[1\]\.payload"):
+        store.put_many([NewTask(task_type="a"), NewTask(task_type="a", payload={1, 2})])
+    assert pending(store) == []
+
+
+def test_a_delayed_task_cannot_be_claimed_until_it_is_promoted(store: Store, host: ManualHost):
+    task = put(store, "t", delay=60)
+    assert task.status is Status.DELAYED
+    assert task.due_at == task.enqueued_at == START + 60 * SECOND
+    assert task.expires_at == START // SECOND + 60 + 3600
+    assert pending(store) == []
+    assert store.due(limit=10) == []
+    with pytest.raises(NotClaimed):
+        claim(store, "t")
+    host.advance(60)
+    assert store.due(limit=10) == ["t"]
+    assert store.promote("t")
+    task = store.get("t")
+    assert (task.status, task.due_at) == (Status.PENDING, None)
+
+
+def test_a_due_task_enters_at_its_due_time_in_the_lifo_order(store: Store, host: ManualHost):
+    put(store, "delayed", due_at=datetime.fromtimestamp(START / 1e6 + 10, UTC))
+    host.advance(5)
+    put(store, "before")
+    host.advance(10)
+    put(store, "after")
+    store.promote("delayed")
+    assert pending(store) == ["after", "delayed", "before"]
+
+
+def test_a_promotion_comes_not_before_time_and_only_once(store: Store, host: ManualHost):
+    put(store, "t", delay=60)
+    assert not store.promote("t")
+    host.advance(61)
+    assert store.promote("t")
+    assert not store.promote("t")
+    assert not store.promote("nobody")
+
+
+# Claiming
+
+
+def test_the_newest_task_comes_first(store: Store):
+    for n in range(5):
+        put(store, f"t{n}")
+    assert pending(store) == ["t4", "t3", "t2", "t1", "t0"]
+
+
+def test_a_claim_brings_the_task_and_counts_the_attempt(store: Store, host: ManualHost):
+    put(store, "t")
+    host.advance(2)
+    task = claim(store, "t", "mine", lease=30)
+    assert task == store.get("t")
+    assert (task.status, task.attempts, task.claim_id) == (Status.TAKEN, 1, "mine")
+    assert task.first_taken_at == task.taken_at == START + 2 * SECOND
+    assert task.lease_expires == START + 32 * SECOND
+    assert task.task_created == START
+    assert pending(store) == []
+
+
+def test_ttl_cannot_delete_a_task_in_flight(store: Store, host: ManualHost):
+    put(store, "t", deadline=5)
+    task = claim(store, "t")
+    assert task.expires_at == START // SECOND + 5
+    assert task.ttl > host.now() // SECOND + 5 * 365 * 86_400
+
+
+def test_a_task_is_claimed_once(store: Store):
+    put(store, "t")
+    claim(store, "t", "first")
+    with pytest.raises(NotClaimed):
+        claim(store, "t", "second")
+    assert store.get("t").claim_id == "first"
+
+
+def test_a_claim_repeated_under_its_own_id_is_recognised(store: Store):
+    put(store, "t")
+    first = claim(store, "t", "mine")
+    again = claim(store, "t", "mine")
+    assert again == first
+    assert store.get("t").attempts == 1
+
+
+@pytest.mark.parametrize(("late", "claimed"), [(-1, True), (0, False), (1, False)])
+def test_no_claim_comes_at_or_after_the_deadline(store: Store, host: ManualHost, late, claimed):
+    put(store, "t", deadline=10)
+    host.advance(10 + late)
+    if claimed:
+        assert claim(store, "t").status is Status.TAKEN
+    else:
+        with pytest.raises(NotClaimed):
+            claim(store, "t")
+        assert store.get("t").status is Status.PENDING
+
+
+def test_a_mountain_of_expired_tasks_is_not_even_looked_at(store: Store, host: ManualHost):
+    for n in range(12):
+        put(store, f"old{n}")
+    host.advance(3602)
+    put(store, "new")
+    page = store.candidates(limit=2)
+    assert [row.task_id for row in page.rows] == ["new"]
+    assert page.next is None
+
+
+def test_every_live_task_is_within_the_bound(store: Store, host: ManualHost):
+    host.time = START + 999_999  # the last microsecond of a second
+    put(store, "t")
+    host.time = (START // SECOND + 3600) * SECOND + 999_999  # of the last second before expiry
+    assert pending(store) == ["t"]
+    assert claim(store, "t").status is Status.TAKEN
+
+
+# Settling
+
+
+def test_a_success_keeps_the_result_and_leaves_the_index(store: Store, host: ManualHost):
+    put(store, "t")
+    task = claim(store, "t")
+    host.advance(3)
+    store.succeed(task, '{"ok":true}')
+    done = store.get("t")
+    assert (done.status, done.result) == (Status.SUCCESS, {"ok": True})
+    assert done.finished_at == START + 3 * SECOND
+    assert (done.task_created, done.lease_expires) == (None, None)
+    assert done.enqueued_at == START
+    assert done.ttl == START // SECOND + 3 + 7 * 86_400
+
+
+def test_a_failure_stays_in_the_index_for_the_operator(store: Store):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    task = store.get("t")
+    assert (task.status, task.error) == (Status.FAILURE, BOOM)
+    assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
+    assert task.ttl == START // SECOND + 14 * 86_400
+
+
+def test_a_retry_waits_outside_pending_and_returns_behind_newer_tasks(
+    store: Store, host: ManualHost
+):
+    put(store, "poison")
+    task = claim(store, "poison")
+    store.retry(task, BOOM, delay=5)
+    waiting = store.get("poison")
+    assert (waiting.status, waiting.task_created) == (Status.DELAYED, None)
+    assert waiting.ttl == waiting.expires_at == START // SECOND + 3600
+    assert waiting.error == BOOM
+    host.advance(3)
+    put(store, "newer")
+    host.advance(3)
+    assert store.promote("poison")
+    assert pending(store) == ["newer", "poison"]
+    assert claim(store, "poison", "again").attempts == 2
+
+
+def test_an_immediate_retry_goes_straight_back(store: Store, host: ManualHost):
+    put(store, "t")
+    host.advance(2)
+    store.retry(claim(store, "t"), BOOM, delay=0)
+    task = store.get("t")
+    assert (task.status, task.task_created) == (Status.PENDING, START)
+    assert task.ttl == task.expires_at
+
+
+SETTLES = {
+    "succeed": lambda store, task: store.succeed(task, "1"),
+    "succeed with follow-ups": lambda store, task: store.succeed(
+        task, "1", [NewTask(task_type="next", task_id="next")]
+    ),
+    "fail": lambda store, task: store.fail(task, BOOM),
+    "retry": lambda store, task: store.retry(task, BOOM, delay=5),
+    "retry at once": lambda store, task: store.retry(task, BOOM, delay=0),
+}
+
+
+@pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
+def test_a_settle_repeated_because_its_answer_was_lost_is_recognised(store: Store, settle):
+    put(store, "t")
+    task = claim(store, "t")
+    settle(store, task)
+    settled = store.get("t")
+    settle(store, task)
+    assert store.get("t") == settled
+
+
+HOLDS = SETTLES | {
+    "heartbeat": lambda store, task: store.extend(task, lease=30),
+    "checkpoint": lambda store, task: store.checkpoint(task, 1, lease=30),
+}
+
+
+@pytest.mark.parametrize("act", HOLDS.values(), ids=HOLDS)
+@pytest.mark.parametrize("claimed_again", [False, True])
+def test_a_stale_holder_changes_nothing(store: Store, host: ManualHost, act, claimed_again):
+    put(store, "t")
+    stale = claim(store, "t", "stale", lease=1)
+    host.advance(2)
+    assert store.reclaim(stale, max_attempts=5) is Status.PENDING
+    if claimed_again:
+        claim(store, "t", "current")
+    before = store.get("t")
+    with pytest.raises(LeaseLost):
+        act(store, stale)
+    assert store.get("t") == before
+    assert store.get("next") is None
+
+
+def test_a_heartbeat_moves_the_lease(store: Store, host: ManualHost):
+    put(store, "t")
+    task = claim(store, "t", lease=30)
+    host.advance(20)
+    store.extend(task, lease=30)
+    assert store.get("t").lease_expires == START + 50 * SECOND
+
+
+def test_a_checkpoint_is_handed_to_the_next_attempt(store: Store, host: ManualHost):
+    put(store, "t")
+    task = claim(store, "t", lease=30)
+    assert task.checkpoint is None
+    host.advance(20)
+    store.checkpoint(task, {"page": 3}, lease=30)
+    assert store.get("t").lease_expires == START + 50 * SECOND
+    store.retry(task, BOOM, delay=0)
+    assert claim(store, "t", "second").checkpoint == {"page": 3}
+
+
+# Chaining
+
+
+def test_follow_ups_come_with_their_parents_success(store: Store):
+    put(store, "parent")
+    task = claim(store, "parent")
+    store.succeed(
+        task,
+        "null",
+        [NewTask(task_type="b", payload=1), NewTask(task_type="c", task_id="c", delay=5)],
+    )
+    assert store.get("parent").status is Status.SUCCESS
+    assert [store.get(task_id).task_type for task_id in pending(store)] == ["b"]
+    assert store.get("c").status is Status.DELAYED
+
+
+def test_a_follow_up_that_is_there_already_is_not_put_twice(store: Store):
+    existing = put(store, "c")
+    put(store, "parent")
+    task = claim(store, "parent")
+    store.succeed(task, "null", [NewTask(task_type="b"), NewTask(task_type="x", task_id="c")])
+    assert store.get("parent").status is Status.SUCCESS
+    assert store.get("c") == existing
+    assert len(pending(store)) == 2
+
+
+def test_a_bad_follow_up_is_refused_before_anything_is_written(store: Store):
+    put(store, "parent")
+    task = claim(store, "parent")
+    with pytest.raises(InvalidInput, match="task_type"):
+        store.succeed(task, "null", [NewTask(task_type="b"), NewTask(task_type="")])
+    assert store.get("parent").status is Status.TAKEN
+    assert pending(store) == []
+
+
+def test_a_transaction_refused_twice_still_ends(store: Store):
+    # Not a loop without end: a round drops the follow-ups that were found in place.
+    put(store, "parent")
+    task = claim(store, "parent")
+    follow_ups = [NewTask(task_type="b", task_id=f"f{n}") for n in range(5)]
+    for new in follow_ups:
+        store.put(new)
+    store.succeed(task, "null", follow_ups)
+    assert store.get("parent").status is Status.SUCCESS
+
+
+# The sweep's part
+
+
+def test_an_expired_lease_brings_the_task_back_where_it_was(store: Store, host: ManualHost):
+    put(store, "t")
+    host.advance(1)
+    put(store, "newer")
+    task = claim(store, "t", lease=10)
+    host.advance(11)
+    assert store.reclaim(task, max_attempts=5) is Status.PENDING
+    back = store.get("t")
+    assert (back.status, back.claim_id, back.lease_expires) == (Status.PENDING, None, None)
+    assert back.ttl == back.expires_at
+    assert back.error.type == "LeaseExpired"
+    assert pending(store) == ["newer", "t"]
+
+
+def test_an_expired_lease_after_the_last_attempt_is_a_failure(store: Store, host: ManualHost):
+    put(store, "t")
+    task = claim(store, "t", lease=10)
+    host.advance(11)
+    assert store.reclaim(task, max_attempts=1) is Status.FAILURE
+    assert store.get("t").error.type == "LeaseExpired"
+
+
+def test_a_lease_that_still_holds_is_left_alone(store: Store, host: ManualHost):
+    put(store, "t")
+    task = claim(store, "t", lease=10)
+    host.advance(10)
+    assert store.reclaim(task, max_attempts=5) is None
+    assert store.get("t").status is Status.TAKEN
+
+
+def test_a_heartbeat_between_look_and_reclaim_keeps_the_claim(store: Store, host: ManualHost):
+    put(store, "t")
+    seen = claim(store, "t", lease=10)
+    host.advance(11)
+    store.extend(seen, lease=10)
+    assert store.reclaim(seen, max_attempts=5) is None
+    assert store.get("t").claim_id == "claim-1"
+
+
+def test_a_reclaim_of_an_older_claim_leaves_the_newer_alone(store: Store, host: ManualHost):
+    put(store, "t")
+    old = claim(store, "t", "old", lease=10)
+    host.advance(11)
+    store.reclaim(old, max_attempts=5)
+    claim(store, "t", "new", lease=1)
+    host.advance(2)
+    assert store.reclaim(old, max_attempts=5) is None
+    assert store.get("t").claim_id == "new"
+
+
+def test_what_is_taken_is_seen_page_by_page(store: Store):
+    for n in range(5):
+        put(store, f"t{n}")
+        claim(store, f"t{n}", f"claim-{n}")
+    seen, start = [], None
+    while True:
+        items, start = store.taken(limit=2, start=start)
+        seen += [item["taskId"] for item in items]
+        if start is None:
+            break
+    assert sorted(seen) == [f"t{n}" for n in range(5)]
+
+
+# Operators
+
+
+@pytest.mark.parametrize("delay", [None, 60])
+def test_a_waiting_task_can_be_cancelled(store: Store, delay):
+    put(store, "t", delay=delay)
+    task = store.cancel("t")
+    assert task.status is Status.CANCELLED
+    assert (task.task_created, task.due_at) == (None, None)
+    assert pending(store) == []
+    assert store.due(limit=10) == []
+    assert store.cancel("t") == task  # once more changes nothing
+
+
+def test_a_task_that_is_taken_or_over_cannot_be_cancelled(store: Store):
+    put(store, "t")
+    task = claim(store, "t")
+    with pytest.raises(WrongStatus, match="TAKEN"):
+        store.cancel("t")
+    store.succeed(task, "1")
+    with pytest.raises(WrongStatus, match="SUCCESS"):
+        store.cancel("t")
+    with pytest.raises(TaskNotFound):
+        store.cancel("nobody")
+
+
+def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(
+    store: Store, host: ManualHost
+):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    host.advance(5 * 86_400)
+    put(store, "other")
+    task = store.redrive("t")
+    assert (task.status, task.attempts, task.error) == (Status.PENDING, 0, None)
+    assert task.enqueued_at == START
+    assert task.first_taken_at == START
+    assert task.task_created == host.now() + 1  # a microsecond after `other`
+    assert task.expires_at == host.now() // SECOND + 3601  # rounded up
+    assert pending(store) == ["t", "other"]
+    with pytest.raises(WrongStatus):
+        store.redrive("t")
+
+
+@pytest.mark.parametrize("delay", [0, 5])
+def test_a_redriven_task_that_fails_again_stays_within_reach(store: Store, host: ManualHost, delay):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    host.advance(5 * 86_400)
+    store.redrive("t")
+    store.retry(claim(store, "t", "again"), BOOM, delay=delay)
+    host.advance(10)
+    if delay:
+        store.promote("t")
+    assert pending(store) == ["t"]
+
+
+def test_a_redriven_task_whose_worker_is_lost_stays_within_reach(store: Store, host: ManualHost):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    host.advance(5 * 86_400)
+    store.redrive("t")
+    task = claim(store, "t", "again", lease=1)
+    host.advance(10)
+    store.reclaim(task, max_attempts=5)
+    assert pending(store) == ["t"]
+
+
+@pytest.mark.parametrize("seen", [Status.PENDING, Status.TAKEN])
+def test_a_condemned_item_is_a_failure_with_the_reason(store: Store, seen):
+    put(store, "t")
+    if seen is Status.TAKEN:
+        claim(store, "t")
+    assert store.condemn("t", seen=seen, reason="payload is not JSON")
+    task = store.get("t")
+    assert (task.status, task.error.message) == (Status.FAILURE, "payload is not JSON")
+    assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
+    assert not store.condemn("t", seen=seen, reason="again")
+
+
+# The door
+
+PAST = datetime.fromtimestamp(START / 1e6, UTC) - timedelta(seconds=1)
+REFUSED = {
+    "an empty type": ({"task_type": ""}, "task_type"),
+    "a type that is no string": ({"task_type": 7}, "task_type"),
+    "an over-long type": ({"task_type": "x" * 257}, "257 bytes long, the limit is 256"),
+    "an empty id": ({"task_id": ""}, "task_id"),
+    "an id that is no string": ({"task_id": 7}, "task_id"),
+    "an over-long id": ({"task_id": "ü" * 513}, "1,026 bytes long, the limit is 1,024"),
+    "an id of half a pair": ({"task_id": "\ud800"}, "half a surrogate pair"),
+    "a payload that is not JSON": ({"payload": {"a": [object()]}}, r"payload\.a\[0\].*object"),
+    "bytes": ({"payload": b"x"}, "bytes is not JSON"),
+    "NaN": ({"payload": [1, float("nan")]}, r"payload\[1\]=nan"),
+    "infinity": ({"payload": {"x": float("inf")}}, r"payload\.x=inf"),
+    "a key that is no string": ({"payload": {1: "a"}}, "keys must be strings"),
+    "half a pair in the payload": ({"payload": "\udfff"}, "half a surrogate pair"),
+    "too many digits": ({"payload": 10**5000}, "send it as a string"),
+    "a payload over the limit": ({"payload": "x" * 400_000}, "400,002 bytes.*389,120"),
+    "a negative delay": ({"delay": -1}, "delay=-1: is negative"),
+    "a delay that is no number": ({"delay": "5"}, "delay='5'"),
+    "a delay of NaN": ({"delay": float("nan")}, "delay=nan"),
+    "a delay in milliseconds": ({"delay": 1e12}, "ten years"),
+    "a true delay": ({"delay": True}, "delay=True"),
+    "two due times": ({"delay": 5, "due_at": datetime.now(UTC)}, "give one of the two"),
+    "a due time without a zone": ({"due_at": datetime(2030, 1, 1)}, "time zone"),  # noqa: DTZ001
+    "a due time that is a number": ({"due_at": 1_800_000_000}, "due_at"),
+    "a deadline of zero": ({"deadline": 0}, "it would never run"),
+    "a deadline in the past": ({"deadline": PAST}, "it would never run"),
+    "a deadline beyond the queue's": ({"deadline": 3601}, "the queue's deadline is 3600 s"),
+    "a deadline before it is due": ({"delay": 60, "deadline": PAST}, "it would never run"),
+}
+
+
+@pytest.mark.parametrize(("terms", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_bad_input_is_refused_with_a_sentence_and_nothing_is_written(store: Store, terms, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        store.put(NewTask(**{"task_type": "a", **terms}))
+    assert pending(store) == []
+    assert store.due(limit=1) == []
+
+
+def test_a_payload_that_contains_itself_is_refused(store: Store):
+    loop: list[object] = []
+    loop.append(loop)
+    with pytest.raises(InvalidInput, match="contains itself"):
+        store.put(NewTask(task_type="a", payload=loop))
