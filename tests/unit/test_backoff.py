@@ -1,0 +1,76 @@
+"""How long a retry waits."""
+
+import random
+
+import pytest
+
+from lifoq.backoff import Backoff
+from lifoq.errors import InvalidInput
+
+DRAW = random.Random(1)
+
+
+def delays(backoff: Backoff, retries: int) -> list[float]:
+    return [round(backoff.delay(n, retries=retries, draw=DRAW), 3) for n in range(1, retries + 1)]
+
+
+def test_the_default_doubles_from_one_second_to_fifteen_minutes():
+    plain = Backoff(jitter=False)
+    assert delays(plain, 12) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]
+
+
+def test_phases_follow_each_other():
+    phases = Backoff(
+        min_seconds=2,
+        max_seconds=32,
+        immediate=2,
+        pre_backoff=2,
+        post_backoff=2,
+        growth="exponential",
+        jitter=False,
+    )
+    assert delays(phases, 10) == [0, 0, 2, 2, 2, 4, 8, 16, 32, 32]
+
+
+@pytest.mark.parametrize(
+    ("growth", "expected"),
+    [
+        ("linear", [3, 5, 7, 9]),
+        ("arithmetic", [1.8, 3.4, 5.8, 9]),
+        ("geometric", [1.732, 3, 5.196, 9]),
+        ("exponential", [1, 2, 4, 8]),
+    ],
+)
+def test_delays_grow_as_named(growth, expected):
+    backoff = Backoff(min_seconds=1, max_seconds=9, growth=growth, jitter=False)
+    assert delays(backoff, 4) == expected
+
+
+def test_a_fixed_delay_stays():
+    assert delays(Backoff.fixed(7), 3) == [7, 7, 7]
+
+
+def test_full_jitter_draws_evenly_from_nothing_to_the_whole_delay():
+    backoff = Backoff.fixed(10, jitter=True)
+    drawn = [backoff.delay(1, retries=4, draw=DRAW) for _ in range(4000)]
+    assert 0 <= min(drawn) < 0.1
+    assert 9.9 < max(drawn) <= 10
+    assert sum(drawn) / len(drawn) == pytest.approx(5, abs=0.2)
+
+
+def test_a_very_late_retry_waits_no_longer_than_the_maximum():
+    assert Backoff(jitter=False).delay(10_000, retries=10_000, draw=DRAW) == 900
+
+
+@pytest.mark.parametrize(
+    ("terms", "sentence"),
+    [
+        ({"min_seconds": 0}, "must be above 0"),
+        ({"min_seconds": 5, "max_seconds": 1}, "at most max_seconds, which is 1"),
+        ({"immediate": -1}, "immediate=-1"),
+        ({"growth": "quadratic"}, "growth='quadratic'"),
+    ],
+)
+def test_an_impossible_policy_is_refused(terms, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        Backoff(**terms)

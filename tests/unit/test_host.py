@@ -1,0 +1,34 @@
+"""The clock's stamps, which are the LIFO order."""
+
+import threading
+
+from lifoq.host import Stamps, SystemHost
+
+
+def test_stamps_increase_though_the_clock_stands_still_or_steps_back():
+    stamps = Stamps()
+    assert [stamps.next(now) for now in (10, 10, 10, 5, 11, 20)] == [10, 11, 12, 13, 14, 20]
+
+
+def test_stamps_of_all_threads_are_distinct():
+    host = SystemHost()
+    seen: list[int] = []
+
+    def draw():
+        seen.extend(host.stamp() for _ in range(2000))
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(seen)) == 8000
+
+
+def test_a_mailbox_gives_up_in_time_and_keeps_order():
+    mailbox = SystemHost().mailbox()
+    assert mailbox.take(0) is None
+    assert mailbox.take(0.01) is None
+    mailbox.put(1)
+    mailbox.put(2)
+    assert [mailbox.take(0), mailbox.take(1)] == [1, 2]

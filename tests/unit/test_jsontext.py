@@ -1,0 +1,62 @@
+"""JSON text: exact both ways."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifoq import jsontext
+from lifoq.errors import InvalidInput
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(min_value=-(10**300), max_value=10**300)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=40,
+)
+
+
+@given(VALUES)
+def test_a_value_reads_back_exactly(value):
+    assert same(jsontext.decode(jsontext.encode(value, "payload")), value)
+
+
+def same(one, two):
+    """Equal, and of the same types: 1 is not 1.0, and not True; -0.0 is not 0.0."""
+    if type(one) is not type(two):
+        return False
+    if isinstance(one, float):
+        return one == two and math.copysign(1, one) == math.copysign(1, two)
+    if isinstance(one, list):
+        return len(one) == len(two) and all(map(same, one, two))
+    if isinstance(one, dict):
+        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
+    return one == two
+
+
+def test_deep_nesting_reads_back_exactly_up_to_the_limit():
+    def nested(levels):
+        value = []
+        for _ in range(levels):
+            value = [value]
+        return value
+
+    value = nested(jsontext.MAX_DEPTH)
+    assert jsontext.decode(jsontext.encode(value, "payload")) == value
+    with pytest.raises(InvalidInput, match="200 levels"):
+        jsontext.encode(nested(jsontext.MAX_DEPTH + 1), "payload")
+
+
+def test_text_is_compact_and_keeps_its_characters():
+    assert jsontext.encode({"a": [1, "é🐢"]}, "payload") == '{"a":[1,"é🐢"]}'
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", "{", "", "'a'"])
+def test_what_is_not_json_is_not_read(text):
+    with pytest.raises(ValueError, match=r"."):
+        jsontext.decode(text)

@@ -1,0 +1,82 @@
+"""Rate limits and caps, on a clock that the test moves."""
+
+import math
+
+import pytest
+
+from lifoq.limits import Gate, TokenBucket
+from tests.hosts import ManualHost
+
+
+def test_a_bucket_lets_a_seconds_worth_through_at_once_and_then_its_rate():
+    host = ManualHost()
+    bucket = TokenBucket(5, host)
+    assert sum(bucket.take() for _ in range(100)) == 5
+    assert bucket.wait() == pytest.approx(0.2)
+    host.advance(0.19)
+    assert not bucket.take()
+    host.advance(0.02)
+    assert bucket.take()
+    assert not bucket.take()
+
+
+def test_over_any_time_no_more_than_the_rate_and_one_burst_passes():
+    host = ManualHost()
+    bucket = TokenBucket(2.5, host)
+    taken = 0
+    for _ in range(1000):
+        taken += bucket.take()
+        host.advance(0.01)
+    assert taken <= 2.5 * 10 + 2.5
+    assert taken >= 2.5 * 10
+
+
+def test_a_slow_rate_still_lets_one_through():
+    host = ManualHost()
+    bucket = TokenBucket(0.1, host)
+    assert bucket.take()
+    assert bucket.wait() == pytest.approx(10)
+
+
+def test_a_clock_that_steps_back_gives_no_tokens_and_takes_none():
+    host = ManualHost()
+    bucket = TokenBucket(1, host)
+    assert bucket.take()
+    host.advance(-100)
+    assert not bucket.take()
+    host.advance(1)
+    assert bucket.take()
+
+
+def test_a_token_given_back_can_be_taken_again():
+    bucket = TokenBucket(1, ManualHost())
+    assert bucket.take()
+    bucket.give_back()
+    assert bucket.take()
+    assert not bucket.take()
+
+
+def test_a_gate_caps_what_is_inside():
+    gate = Gate(in_flight=2, bucket=None)
+    assert [gate.enter() for _ in range(3)] == [True, True, False]
+    assert gate.wait() == math.inf
+    gate.leave()
+    assert gate.wait() == 0
+    assert gate.enter()
+
+
+def test_a_gate_that_is_full_takes_no_token():
+    bucket = TokenBucket(2, ManualHost())
+    gate = Gate(in_flight=1, bucket=bucket)
+    assert gate.enter()
+    assert not gate.enter()
+    gate.leave()
+    assert gate.enter()
+
+
+def test_turning_back_leaves_no_trace():
+    bucket = TokenBucket(1, ManualHost())
+    gate = Gate(in_flight=1, bucket=bucket)
+    assert gate.enter()
+    gate.turn_back()
+    assert gate.enter()

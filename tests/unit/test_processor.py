@@ -1,0 +1,483 @@
+"""The processor, with real threads, over the memory table."""
+
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from lifoq import (
+    Backoff,
+    Done,
+    Fail,
+    InvalidInput,
+    LeaseLost,
+    NewTask,
+    Processor,
+    Queue,
+    QueueMisconfigured,
+    Registry,
+    Retry,
+    Status,
+    StoreUnavailable,
+    WorkerSettings,
+)
+from lifoq.memory import MemoryTable
+from lifoq.store import Store
+
+QUICK = {
+    "window": 10.0,
+    "task_timeout": 5.0,
+    "linger": 0.1,
+    "settle_time": 1.0,
+    "backoff": Backoff.fixed(60),
+}
+
+
+class Bench:
+    """A queue, a registry, and a way to run what is in them."""
+
+    def __init__(self, table=None):
+        self.table = table or MemoryTable()
+        self.queue = Queue(Store(self.table))
+        self.registry = Registry()
+
+    def handle(self, name="a", **terms):
+        return self.registry.task(name, **terms)
+
+    def run(self, time_limit=None, **settings):
+        worker = WorkerSettings(**{**QUICK, **settings})
+        return Processor(self.queue.store, self.registry, worker).run(time_limit=time_limit)
+
+    def put(self, payload=None, task_type="a", **terms):
+        return self.queue.put(task_type, payload, **terms).task_id
+
+
+@pytest.fixture
+def bench():
+    return Bench()
+
+
+def test_tasks_run_newest_first(bench):
+    order = []
+    bench.handle()(lambda payload, _: order.append(payload))
+    for n in range(25):
+        bench.put(n)
+    report = bench.run(in_flight=1)
+    assert order == list(range(24, -1, -1))
+    assert (report.claimed, report.succeeded, report.remaining) == (25, 25, False)
+
+
+def test_a_task_that_comes_in_overtakes_all_that_wait(bench):
+    order = []
+
+    @bench.handle()
+    def run(payload, _):
+        order.append(payload)
+        if payload == 2:
+            bench.put("new")
+
+    for n in range(3):
+        bench.put(n)
+    bench.run(in_flight=1)
+    assert order == [2, "new", 1, 0]
+
+
+def test_results_are_kept(bench):
+    bench.handle()(lambda payload, _: {"double": payload * 2})
+    task_id = bench.put(21)
+    bench.run()
+    assert bench.queue.wait(task_id, timeout=1) == {"double": 42}
+
+
+def test_no_more_run_at_a_time_than_allowed(bench):
+    running, most = Counter(), Counter()
+    lock = threading.Lock()
+
+    def work(name):
+        def handler(_payload, _context):
+            with lock:
+                for key in (name, "all"):
+                    running[key] += 1
+                    most[key] = max(most[key], running[key])
+            time.sleep(0.01)
+            with lock:
+                for key in (name, "all"):
+                    running[key] -= 1
+
+        return handler
+
+    bench.handle("a", in_flight=2)(work("a"))
+    bench.handle("b")(work("b"))
+    for n in range(40):
+        bench.put(n, "a" if n % 2 else "b")
+    report = bench.run(in_flight=5)
+    assert report.succeeded == 40
+    assert most["a"] <= 2
+    assert most["all"] <= 5
+    assert most["all"] > 2
+
+
+def test_a_mountain_of_tasks_that_must_not_start_is_no_barrier(bench):
+    release = threading.Event()
+    done = []
+    bench.handle("capped", in_flight=1)(lambda _, __: release.wait(5))
+
+    @bench.handle("free")
+    def free(payload, _):
+        done.append(payload)
+        if len(done) == 3:
+            release.set()
+
+    for n in range(3):
+        bench.put(n, "free")
+    for n in range(300):  # newer than the free ones, over many pages
+        bench.put(n, "capped")
+    bench.run(in_flight=5, window=2)
+    assert done == [2, 1, 0]
+
+
+def test_what_cannot_start_is_not_claimed(bench):
+    release = threading.Event()
+    bench.handle("a", in_flight=1)(lambda _, __: release.wait(5))
+    ids = [bench.put(n) for n in range(5)]
+    threading.Timer(0.3, release.set).start()
+    seen = []
+    bench.handle("look")(
+        lambda _, __: seen.extend(bench.queue.get(task_id).attempts for task_id in ids)
+    )
+    bench.put(task_type="look")
+    bench.run(in_flight=10)
+    assert sum(seen) <= 1
+
+
+def test_the_rate_is_kept_over_all_types_and_per_type(bench):
+    starts = []
+    for name, rate in (("slow", 5), ("free", None)):
+        bench.handle(name, rate_limit=rate)(
+            lambda _, context: starts.append((context.task_type, time.monotonic()))
+        )
+    for n in range(100):
+        bench.put(n, "slow" if n % 2 else "free")
+    begun = time.monotonic()
+    report = bench.run(window=1.0, rate_limit=20)
+    passed = time.monotonic() - begun
+    assert len(starts) <= 20 + 20 * passed
+    assert sum(name == "slow" for name, _ in starts) <= 5 + 5 * passed
+    assert len(starts) >= 25  # the limit lets work through
+    assert report.remaining
+
+
+def test_an_error_is_kept_and_the_task_waits_outside_pending(bench):
+    @bench.handle()
+    def fails(_payload, _context):
+        raise ConnectionError("no route")
+
+    task_id = bench.put()
+    report = bench.run()
+    task = bench.queue.get(task_id)
+    assert (report.retried, report.failed) == (1, 0)
+    assert task.status is Status.DELAYED
+    assert (task.error.type, task.error.message) == ("ConnectionError", "no route")
+    assert "raise ConnectionError" in task.error.traceback
+
+
+def test_a_due_retry_comes_back_within_the_run_and_fails_after_its_last_attempt(bench):
+    attempts = []
+
+    @bench.handle(max_attempts=3, backoff=Backoff.fixed(0.01))
+    def fails(_payload, context):
+        attempts.append((context.attempt, context.max_attempts))
+        raise ValueError("never")
+
+    task_id = bench.put()
+    bench.run(linger=3)
+    assert attempts == [(1, 3), (2, 3), (3, 3)]
+    assert bench.queue.get(task_id).status is Status.FAILURE
+
+
+def test_an_immediate_retry_needs_no_promotion(bench):
+    attempts = []
+
+    @bench.handle(max_attempts=3, backoff=Backoff(immediate=2))
+    def fails(_payload, context):
+        attempts.append(context.attempt)
+        raise ValueError("never")
+
+    bench.put()
+    bench.run()
+    assert attempts == [1, 2, 3]
+
+
+def test_the_task_chooses_when_to_come_back_or_to_give_up(bench):
+    @bench.handle("later")
+    def later(_payload, _context):
+        raise Retry("busy", after=1000)
+
+    @bench.handle("never")
+    def never(_payload, _context):
+        raise Fail("bad address")
+
+    now = time.time()
+    one, two = bench.put(task_type="later"), bench.put(task_type="never")
+    bench.run()
+    assert bench.queue.get(one).due_at / 1e6 == pytest.approx(now + 1000, abs=5)
+    failed = bench.queue.get(two)
+    assert (failed.status, failed.attempts) == (Status.FAILURE, 1)
+    assert (failed.error.type, failed.error.message) == ("Fail", "bad address")
+
+
+@pytest.mark.parametrize("after", [-1, float("nan"), float("inf"), 10**10])
+def test_an_impossible_wish_to_come_back_is_refused(after):
+    with pytest.raises(InvalidInput, match="after"):
+        Retry("x", after=after)
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), GeneratorExit()])
+def test_not_even_an_exit_in_task_code_loses_the_task(bench, error):
+    @bench.handle()
+    def leaves(_payload, _context):
+        raise error
+
+    task_id = bench.put()
+    assert bench.run().retried == 1
+    assert bench.queue.get(task_id).error.type == type(error).__name__
+
+
+def test_an_attempt_that_takes_too_long_counts_as_failed_and_others_are_settled(bench):
+    release = threading.Event()
+    bench.handle("stuck", timeout=0.2)(lambda _, __: release.wait(20))
+    bench.handle("fine")(lambda _, __: "ok")
+    stuck, fine = bench.put(task_type="stuck"), bench.put(task_type="fine")
+    report = bench.run()
+    release.set()
+    assert (report.timed_out, report.retried, report.succeeded) == (1, 1, 1)
+    assert bench.queue.get(stuck).error.type == "TimeoutError"
+    assert bench.queue.get(fine).status is Status.SUCCESS
+
+
+def test_a_handler_that_hangs_keeps_its_slot(bench):
+    release, running = threading.Event(), []
+
+    @bench.handle("stuck", timeout=0.1)
+    def stuck(_payload, _context):
+        running.append(1)
+        release.wait(20)
+
+    for _ in range(4):
+        bench.put(task_type="stuck")
+    bench.run(in_flight=2, window=0.6)
+    assert len(running) == 2
+    release.set()
+
+
+def test_a_result_that_comes_after_the_timeout_changes_nothing(bench):
+    release, back = threading.Event(), threading.Event()
+
+    @bench.handle("late", timeout=0.1)
+    def late(_payload, _context):
+        release.wait(20)
+        back.set()
+        return "late"
+
+    task_id = bench.put(task_type="late")
+    bench.run()
+    before = bench.queue.get(task_id)
+    release.set()
+    assert back.wait(5)
+    time.sleep(0.05)
+    assert bench.queue.get(task_id) == before
+
+
+def test_heartbeats_keep_a_long_task_from_being_taken_away(bench):
+    leases = []
+
+    @bench.handle()
+    def long(_payload, context):
+        for _ in range(8):
+            time.sleep(0.1)
+            leases.append(bench.queue.get(context.task_id).lease_expires / 1e6 - time.time())
+
+    bench.put()
+    assert bench.run(lease=0.6, heartbeat=0.1).succeeded == 1
+    assert min(leases) > 0
+
+
+def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench):
+    told = []
+
+    @bench.handle()
+    def robbed(_payload, context):
+        task = bench.queue.get(context.task_id)
+        bench.table.update(  # as the sweep of a machine whose clock is far ahead would
+            context.task_id,
+            _reclaimed(bench, task),
+        )
+        with pytest.raises(LeaseLost):
+            context.heartbeat()
+        with pytest.raises(LeaseLost):
+            context.checkpoint(1)
+        told.append(context.lease_lost)
+        return "refused"
+
+    bench.registry.task("other")(lambda _, __: None)
+    task_id = bench.put()
+    report = bench.run(window=0.3, max_attempts=1)
+    assert told[0] is True
+    assert report.leases_lost >= 1
+    assert bench.queue.get(task_id).result is None
+
+
+def _reclaimed(bench, task):
+    from lifoq import transitions  # noqa: PLC0415
+    from lifoq.transitions import Lifetimes  # noqa: PLC0415
+
+    return transitions.bury(
+        task=task, now=task.lease_expires + 1, error="{}", lifetimes=Lifetimes()
+    )
+
+
+def test_a_background_heartbeat_notices_the_loss(bench):
+    told = threading.Event()
+
+    @bench.handle()
+    def robbed(_payload, context):
+        task = bench.queue.get(context.task_id)
+        bench.table.update(context.task_id, _reclaimed(bench, task))
+        until = time.monotonic() + 5
+        while not context.lease_lost and time.monotonic() < until:
+            time.sleep(0.01)
+        if context.lease_lost:
+            told.set()
+
+    bench.put()
+    bench.run(lease=2, heartbeat=0.05)
+    assert told.is_set()
+
+
+def test_a_checkpoint_survives_a_failed_attempt(bench):
+    starts = []
+
+    @bench.handle(max_attempts=2, backoff=Backoff(immediate=1))
+    def steps(_payload, context):
+        starts.append(context.last_checkpoint)
+        if context.attempt == 1:
+            context.checkpoint({"step": 2})
+            raise RuntimeError("half way")
+
+    bench.put()
+    bench.run()
+    assert starts == [None, {"step": 2}]
+
+
+def test_follow_ups_run_after_their_parent(bench):
+    seen = []
+
+    @bench.handle("parent")
+    def parent(payload, _context):
+        return Done(
+            result="split",
+            follow_ups=[NewTask(task_type="child", payload=n) for n in range(payload)],
+        )
+
+    bench.handle("child")(lambda payload, _: seen.append(payload))
+    task_id = bench.put(3, "parent")
+    bench.run()
+    assert sorted(seen) == [0, 1, 2]
+    assert bench.queue.wait(task_id, timeout=1) == "split"
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (object(), "InvalidInput"),
+        ({"x": float("nan")}, "InvalidInput"),
+        ("x" * 500_000, "ItemTooLarge"),
+        (Done(follow_ups=[NewTask(task_type="")]), "InvalidInput"),
+        (Done(follow_ups=[NewTask(task_type="a")] * 100), "InvalidInput"),
+    ],
+)
+def test_an_outcome_that_cannot_be_kept_is_a_failure_at_once(bench, value, error):
+    bench.handle()(lambda _, __: value)
+    task_id = bench.put()
+    assert bench.run().failed == 1
+    task = bench.queue.get(task_id)
+    assert (task.status, task.error.type) == (Status.FAILURE, error)
+
+
+def test_a_type_without_a_handler_fails_with_advice(bench):
+    task_id = bench.put(task_type="unheard.of")
+    assert bench.run().failed == 1
+    assert "deploy one and redrive" in bench.queue.get(task_id).error.message
+
+
+def test_at_the_end_of_the_window_the_rest_is_left_for_the_next_run(bench):
+    bench.handle()(lambda _, __: time.sleep(0.05))
+    for n in range(100):
+        bench.put(n)
+    report = bench.run(window=0.3, in_flight=2)
+    assert 0 < report.claimed < 100
+    assert report.claimed == report.succeeded
+    assert report.remaining
+    assert report.needs_another_run
+
+
+def test_a_run_that_is_short_of_time_claims_nothing_it_could_not_finish(bench):
+    bench.handle()(lambda _, __: None)
+    bench.put()
+    report = bench.run(time_limit=3, task_timeout=5, window=0.2)
+    assert (report.claimed, report.remaining, report.needs_another_run) == (0, True, False)
+
+
+class Broken(MemoryTable):
+    """Answers no query."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def query(self, *args, **kwargs):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("down"), QueueMisconfigured("no index")])
+def test_an_index_that_does_not_answer_is_not_taken_for_an_empty_queue(error):
+    bench = Bench(Broken(error))
+    with pytest.raises(type(error), match=str(error)):
+        bench.run(window=0.3)
+
+
+def test_an_index_that_answers_again_is_used_again():
+    table = Broken(StoreUnavailable("down"))
+    bench = Bench(table)
+    bench.handle()(lambda _, __: None)
+    bench.put()
+    threading.Timer(0.3, lambda: setattr(table, "query", super(Broken, table).query)).start()
+    assert bench.run().succeeded == 1
+
+
+def test_an_error_that_nobody_understands_ends_the_run_after_its_tasks_are_settled():
+    table = MemoryTable()
+    bench = Bench(table)
+
+    @bench.handle()
+    def run(_payload, _context):
+        table.query = strange
+        time.sleep(0.2)
+
+    def strange(*_args, **_kwargs):
+        raise LookupError("what is this")
+
+    task_id = bench.put()
+    with pytest.raises(LookupError):
+        bench.run(in_flight=2)
+    assert bench.queue.get(task_id).status is Status.SUCCESS
+
+
+def test_waits_and_services_are_measured_in_seconds(bench):
+    bench.handle()(lambda _, __: time.sleep(0.1))
+    bench.put()
+    time.sleep(0.2)
+    report = bench.run()
+    assert report.waits[0] >= 0.2
+    assert report.services[0] >= 0.1

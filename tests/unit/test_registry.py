@@ -1,0 +1,56 @@
+"""Task types."""
+
+import pytest
+
+from lifoq import InvalidInput, Processor, Queue, Registry, WorkerSettings
+
+
+def test_a_handler_is_registered_under_its_name_and_stays_callable():
+    registry = Registry()
+
+    @registry.task("price.update", max_attempts=3)
+    def update(payload, context):
+        return payload
+
+    assert registry.get("price.update").max_attempts == 3
+    assert registry.get("other") is None
+    assert update(1, None) == 1
+
+
+def test_a_name_has_one_handler():
+    registry = Registry()
+    registry.task("a")(lambda payload, context: None)
+    with pytest.raises(InvalidInput, match="has a handler already"):
+        registry.task("a")(lambda payload, context: None)
+
+
+@pytest.mark.parametrize(
+    "terms", [{"max_attempts": 0}, {"in_flight": 0}, {"timeout": 0}, {"rate_limit": -1}]
+)
+def test_impossible_terms_are_refused(terms):
+    (field,) = terms
+    with pytest.raises(InvalidInput, match=rf"a\.{field}"):
+        Registry().task("a", **terms)(lambda payload, context: None)
+
+
+def test_a_task_that_no_run_has_time_for_is_refused():
+    registry = Registry()
+    registry.task("slow", timeout=60)(lambda payload, context: None)
+    with pytest.raises(InvalidInput, match="raise task_timeout_seconds of the stage"):
+        Processor(Queue.in_memory().store, registry, WorkerSettings(task_timeout=25))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"heartbeat": 30, "lease": 30},
+        {"in_flight": 0},
+        {"page": 0},
+        {"window": 0},
+        {"rate_limit": 0},
+        {"max_attempts": 0},
+    ],
+)
+def test_impossible_settings_are_refused(settings):
+    with pytest.raises(InvalidInput, match=next(iter(settings))):
+        WorkerSettings(**settings)

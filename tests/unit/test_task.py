@@ -1,0 +1,83 @@
+"""Reading tasks from items, and errors into items."""
+
+import pytest
+
+from lifoq.errors import DamagedTask
+from lifoq.schema import ATTRIBUTE_TYPES, Attribute, Status
+from lifoq.task import MAX_TRACEBACK, NewTask, Task, TaskError, accept
+from lifoq.transitions import Lifetimes, new_item
+from tests.hosts import START
+
+
+def item(**changes):
+    accepted = accept(NewTask(task_type="a", payload={"n": 1}), now=START, longest_deadline=10**9)
+    plain = new_item(accepted, task_id="t", stamp=START, lifetimes=Lifetimes())
+    return {k: v for k, v in {**plain, **changes}.items() if v is not None}
+
+
+REQUIRED = (
+    Attribute.TASK_STATUS,
+    Attribute.TASK_TYPE,
+    Attribute.PAYLOAD,
+    Attribute.ATTEMPTS,
+    Attribute.ENQUEUED_AT,
+    Attribute.TASK_UPDATED,
+    Attribute.EXPIRES_AT,
+    Attribute.TTL,
+)
+
+
+@pytest.mark.parametrize("attribute", REQUIRED)
+def test_a_missing_attribute_is_named(attribute):
+    with pytest.raises(DamagedTask, match=f"{attribute} is missing"):
+        Task.from_item(item(**{attribute: None}))
+
+
+@pytest.mark.parametrize("attribute", [a for a in Attribute if a is not Attribute.TASK_ID])
+def test_an_attribute_of_another_type_is_named(attribute):
+    wrong = "text" if ATTRIBUTE_TYPES[attribute] == "N" else 7
+    with pytest.raises(DamagedTask, match=f"{attribute} is (str|int), but must be of type [SN]"):
+        Task.from_item(item(**{attribute: wrong}))
+
+
+@pytest.mark.parametrize("attribute", ["payload", "result", "checkpoint", "error"])
+@pytest.mark.parametrize("text", ["{", "NaN", "", "[" * 100_000])
+def test_text_that_is_not_json_is_named(attribute, text):
+    with pytest.raises(DamagedTask, match=f"{attribute} is not"):
+        Task.from_item(item(**{attribute: text}))
+
+
+def test_an_unknown_status_is_named():
+    with pytest.raises(DamagedTask, match="'RUNNING', which is no status"):
+        Task.from_item(item(taskStatus="RUNNING"))
+
+
+def test_a_new_item_reads_as_the_task_that_was_put():
+    task = Task.from_item(item())
+    assert (task.task_id, task.task_type, task.payload) == ("t", "a", {"n": 1})
+    assert task.status is Status.PENDING
+
+
+def boom(depth: int):
+    if depth:
+        boom(depth - 1)
+    raise ValueError("x" * 5000 + "\ud800")
+
+
+def test_an_error_is_bounded_and_readable_and_reads_back():
+    try:
+        boom(500)
+    except ValueError as error:
+        described = TaskError.of(error)
+    assert described.type == "ValueError"
+    assert len(described.message) == 1000
+    assert len(described.traceback) <= MAX_TRACEBACK
+    assert TaskError.from_json(described.to_json()) == described
+
+
+def test_an_error_keeps_the_end_of_its_traceback():
+    try:
+        raise KeyError("the key")
+    except KeyError as error:
+        described = TaskError.of(error)
+    assert described.traceback.rstrip().endswith("KeyError: 'the key'")
