@@ -194,7 +194,7 @@ class ExportMachine:
                 "UnknownKind", "'kind must be full or incremental, not ' & $string($kind)"
             ),
             "Export failed": _problem(
-                "ExportFailed", "$export.FailureCode & ': ' & $export.FailureMessage"
+                "DynamoDb", "$export.FailureCode & ': ' & $export.FailureMessage"
             ),
             "Tell": {
                 "Type": "Task",
@@ -209,8 +209,9 @@ class ExportMachine:
             },
             "Failed": {
                 "Type": "Fail",
-                "Error": "{% $problem.Error %}",
-                "Cause": "{% $problem.Cause %}",
+                # Errors of the service's own are named "States.…", which a Fail state may not be.
+                "Error": "ExportFailed",
+                "Cause": "{% $problem.Error & ': ' & $problem.Cause %}",
             },
         }
 

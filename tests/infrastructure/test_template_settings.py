@@ -1,0 +1,331 @@
+"""The settings without which this pattern breaks in production, each with what it prevents."""
+
+import copy
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from deployments import Deployment
+
+MISSING = object()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value at a path of one resource."""
+
+    why: str
+    stack: str
+    type_name: str
+    prefix: str
+    path: tuple[str | int, ...]
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.prefix}.{'.'.join(str(step) for step in self.path)}"
+
+    def actual(self, resource: dict[str, Any]) -> Any:
+        value: Any = resource
+        for step in self.path:
+            try:
+                value = value[step]
+            except (KeyError, IndexError):
+                return MISSING
+        return value
+
+    def holds(self, resource: dict[str, Any]) -> bool:
+        return bool(self.actual(resource) == self.value)
+
+
+def _of(stack: str, type_name: str, prefix: str, *settings: tuple[str, str, Any]) -> list[Setting]:
+    return [
+        Setting(
+            why=why,
+            stack=stack,
+            type_name=type_name,
+            prefix=prefix,
+            path=tuple(int(step) if step.isdigit() else step for step in path.split("/")),
+            value=value,
+        )
+        for path, value, why in settings
+    ]
+
+
+ENCRYPTION = "Properties/BucketEncryption/ServerSideEncryptionConfiguration/0"
+LIFECYCLE = "Properties/LifecycleConfiguration/Rules"
+FUNCTION = "AWS::Lambda::Function"
+FUNCTIONS = [
+    ("queue", "TriggerFunction"),
+    ("queue", "ProcessTasksFunction"),
+    ("queue", "SweepFunction"),
+    ("generator", "CreateTasksFunction"),
+]
+
+SETTINGS: list[Setting] = [
+    *_of(
+        "state",
+        "AWS::DynamoDB::Table",
+        "QueueTable",
+        ("DeletionPolicy", "Retain", "deleting the stack must not delete the tasks"),
+        ("UpdateReplacePolicy", "Retain", "replacing the table must not delete the tasks"),
+        ("Properties/DeletionProtectionEnabled", True, "nor must an operator's slip"),
+        ("Properties/BillingMode", "PAY_PER_REQUEST", "load comes in bursts"),
+        ("Properties/TimeToLiveSpecification/Enabled", True, "nothing would be shed"),
+        ("Properties/TimeToLiveSpecification/AttributeName", "ttl", "nothing would be shed"),
+        (
+            "Properties/StreamSpecification/StreamViewType",
+            "NEW_AND_OLD_IMAGES",
+            "an old image tells that a deleted task was waiting",
+        ),
+        (
+            "Properties/PointInTimeRecoverySpecification/PointInTimeRecoveryEnabled",
+            True,
+            "exports need it",
+        ),
+    ),
+    *_of(
+        "state",
+        "AWS::S3::Bucket",
+        "ExportBucket",
+        ("DeletionPolicy", "Retain", "exports are history"),
+        ("Properties/PublicAccessBlockConfiguration/BlockPublicAcls", True, "payloads inside"),
+        ("Properties/PublicAccessBlockConfiguration/BlockPublicPolicy", True, "payloads inside"),
+        ("Properties/PublicAccessBlockConfiguration/IgnorePublicAcls", True, "payloads inside"),
+        (
+            "Properties/PublicAccessBlockConfiguration/RestrictPublicBuckets",
+            True,
+            "payloads inside",
+        ),
+        (
+            "Properties/OwnershipControls/Rules/0/ObjectOwnership",
+            "BucketOwnerEnforced",
+            "no access lists",
+        ),
+        (f"{ENCRYPTION}/ServerSideEncryptionByDefault/SSEAlgorithm", "AES256", "payloads inside"),
+        (f"{LIFECYCLE}/0/Prefix", "exports/", "exports end"),
+        (f"{LIFECYCLE}/0/ExpirationInDays", 35, "exports end"),
+        (f"{LIFECYCLE}/1/Prefix", "reports/", "reports end"),
+        (f"{LIFECYCLE}/1/ExpirationInDays", 400, "reports end"),
+        (
+            f"{LIFECYCLE}/2/AbortIncompleteMultipartUpload/DaysAfterInitiation",
+            1,
+            "unfinished uploads cost, unseen",
+        ),
+    ),
+    *[
+        setting
+        for stack, function in FUNCTIONS
+        for setting in _of(
+            stack,
+            FUNCTION,
+            function,
+            ("Properties/Architectures/0", "arm64", "a fifth cheaper"),
+            ("Properties/Runtime", "python3.14", "the newest that Lambda has"),
+            ("Properties/LoggingConfig/LogFormat", "JSON", "logs are queried"),
+            ("Properties/TracingConfig/Mode", "Active", "the way of a kick can be seen"),
+        )
+    ],
+    *[
+        setting
+        for stack, function in FUNCTIONS
+        for setting in _of(
+            stack,
+            "AWS::Logs::LogGroup",
+            function,
+            ("Properties/RetentionInDays", 90, "Lambda's own group keeps logs for ever"),
+        )
+    ],
+    *[
+        setting
+        for stack, function in FUNCTIONS
+        for setting in _of(
+            stack,
+            "AWS::Lambda::EventInvokeConfig",
+            function,
+            ("Properties/Qualifier", "$LATEST", "applies to what is invoked"),
+            ("Properties/MaximumEventAgeInSeconds", 60, "an old kick is worth nothing"),
+            ("Properties/MaximumRetryAttempts", 1, "the sweep kicks again anyway"),
+        )
+    ],
+    *_of(
+        "queue",
+        FUNCTION,
+        "TriggerFunction",
+        ("Properties/RecursiveLoop", "Allow", "Lambda would cut the loop after 16 rounds"),
+    ),
+    *_of(
+        "queue",
+        FUNCTION,
+        "ProcessTasksFunction",
+        ("Properties/RecursiveLoop", "Allow", "Lambda would cut the loop after 16 rounds"),
+        ("Properties/ReservedConcurrentExecutions", 1, "protects the downstream"),
+        ("Properties/Timeout", 60 + 60 + 15, "window, one task, margin"),
+    ),
+    *_of(
+        "queue",
+        "AWS::Lambda::EventSourceMapping",
+        "TriggerFunction",
+        ("Properties/StartingPosition", "TRIM_HORIZON", "LATEST misses what comes meanwhile"),
+        ("Properties/BatchSize", 1000, "coalesces under load"),
+        ("Properties/MaximumBatchingWindowInSeconds", 0, "instant when idle"),
+        ("Properties/MaximumRetryAttempts", 3, "a poison record would block for a day"),
+        ("Properties/MaximumRecordAgeInSeconds", 3600, "a poison record would block for a day"),
+        ("Properties/BisectBatchOnFunctionError", True, "one record must not sink a thousand"),
+        (
+            "Properties/FunctionResponseTypes/0",
+            "ReportBatchItemFailures",
+            "what is done is not done again",
+        ),
+    ),
+    *_of(
+        "queue",
+        "AWS::Scheduler::Schedule",
+        "SweepSchedule",
+        ("Properties/State", "ENABLED", "the queue always wakes"),
+        ("Properties/ScheduleExpression", "rate(1 minute)", "within a minute"),
+        ("Properties/FlexibleTimeWindow/Mode", "OFF", "within a minute"),
+        ("Properties/Target/RetryPolicy/MaximumEventAgeInSeconds", 60, "the next one comes"),
+        ("Properties/Target/RetryPolicy/MaximumRetryAttempts", 3, "the next one comes"),
+    ),
+    *_of(
+        "analytics",
+        "AWS::Glue::Job",
+        "ReportJob",
+        ("Properties/GlueVersion", "6.0", "Spark 4.1.1, as tested"),
+        ("Properties/ExecutionProperty/MaxConcurrentRuns", 1, "one writer per report"),
+        ("Properties/Timeout", 60, "the default is two days"),
+        ("Properties/DefaultArguments/--python-modules-installer-option", "-r", "locked packages"),
+    ),
+]
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_the_template_has_the_setting(prod: Deployment, setting: Setting) -> None:
+    resource = prod.resource(setting.stack, setting.type_name, setting.prefix)
+
+    assert setting.actual(resource) == setting.value, setting.why
+
+
+def test_no_setting_can_be_removed_unnoticed(prod: Deployment) -> None:
+    for setting in SETTINGS:
+        resource = copy.deepcopy(prod.resource(setting.stack, setting.type_name, setting.prefix))
+        holder: Any = resource
+        for step in setting.path[:-1]:
+            holder = holder[step]
+        del holder[setting.path[-1]]
+
+        assert not setting.holds(resource), str(setting)
+
+
+@pytest.mark.parametrize("stack", ["state", "queue", "generator", "analytics"])
+def test_a_protected_stages_stacks_cannot_be_deleted_by_a_slip(
+    prod: Deployment, demo: Deployment, stack: str
+) -> None:
+    def protection(deployment: Deployment, stage: str) -> bool:
+        manifest = json.loads((deployment.assembly / "manifest.json").read_text())
+        properties = manifest["artifacts"][f"lifoq-{stage}-{stack}"]["properties"]
+        return bool(properties.get("terminationProtection"))
+
+    assert protection(prod, "prod")
+    if stack in demo.templates:
+        assert not protection(demo, "demo")
+
+
+def test_an_unprotected_stage_leaves_nothing_behind(demo: Deployment) -> None:
+    for logical_id, resource in demo.all_resources():
+        assert resource.get("DeletionPolicy", "Delete") == "Delete", logical_id
+
+
+FAILURE_PATHS = [
+    ("queue", "AWS::Lambda::EventSourceMapping", "TriggerFunction", "DeadLetters"),
+    ("queue", "AWS::Lambda::EventInvokeConfig", "TriggerFunction", "DeadLetters"),
+    ("queue", "AWS::Lambda::EventInvokeConfig", "SweepFunction", "DeadLetters"),
+    ("queue", "AWS::Lambda::EventInvokeConfig", "ProcessTasksFunction", "SpareKicks"),
+    ("generator", "AWS::Lambda::EventInvokeConfig", "CreateTasksFunction", "DeadLetters"),
+]
+
+
+@pytest.mark.parametrize(("stack", "type_name", "prefix", "queue"), FAILURE_PATHS)
+def test_what_fails_for_good_goes_to_a_queue(
+    prod: Deployment, stack: str, type_name: str, prefix: str, queue: str
+) -> None:
+    resource = prod.resource(stack, type_name, prefix)
+
+    destination = resource["Properties"]["DestinationConfig"]["OnFailure"]["Destination"]
+    logical_id, attribute = destination["Fn::GetAtt"]
+    assert logical_id.startswith(queue)
+    assert attribute == "Arn"
+
+
+def test_kicks_that_sns_cannot_hand_over_go_to_a_queue(prod: Deployment) -> None:
+    subscriptions = prod.resources("queue", "AWS::SNS::Subscription")
+
+    assert len(subscriptions) == 2
+    for subscription in subscriptions.values():
+        arn = subscription["Properties"]["RedrivePolicy"]["deadLetterTargetArn"]
+        assert arn["Fn::GetAtt"][0].startswith("DeadLetters")
+
+
+def test_every_schedule_tells_what_it_could_not_start(everything: Deployment) -> None:
+    for stack in ("queue", "generator", "analytics"):
+        schedules = everything.resources(stack, "AWS::Scheduler::Schedule")
+        assert schedules
+        for schedule in schedules.values():
+            arn = schedule["Properties"]["Target"]["DeadLetterConfig"]["Arn"]
+            assert arn["Fn::GetAtt"][0].startswith("DeadLetters")
+
+
+def test_topics_queues_and_buckets_refuse_what_is_not_encrypted_in_transit(
+    everything: Deployment,
+) -> None:
+    kinds = {
+        "AWS::SNS::Topic": ("AWS::SNS::TopicPolicy", "Topics"),
+        "AWS::SQS::Queue": ("AWS::SQS::QueuePolicy", "Queues"),
+        "AWS::S3::Bucket": ("AWS::S3::BucketPolicy", "Bucket"),
+    }
+    for stack in everything.templates:
+        for type_name, (policy_type, target) in kinds.items():
+            guarded = [
+                reference["Ref"]
+                for policy in everything.resources(stack, policy_type).values()
+                if _denies_plain_text(policy)
+                for reference in _as_list(policy["Properties"][target])
+            ]
+            assert sorted(everything.resources(stack, type_name)) == sorted(guarded)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _denies_plain_text(policy: dict[str, Any]) -> bool:
+    return any(
+        statement["Effect"] == "Deny"
+        and statement.get("Condition", {}).get("Bool", {}).get("aws:SecureTransport") == "false"
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+    )
+
+
+def test_a_key_of_ones_own_encrypts_everything_that_holds_data(everything: Deployment) -> None:
+    encrypted = {
+        "AWS::DynamoDB::Table": ("SSESpecification", "KMSMasterKeyId"),
+        "AWS::SNS::Topic": ("KmsMasterKeyId",),
+        "AWS::SQS::Queue": ("KmsMasterKeyId",),
+        "AWS::Logs::LogGroup": ("KmsKeyId",),
+        "AWS::S3::Bucket": (
+            "BucketEncryption",
+            "ServerSideEncryptionConfiguration",
+            0,
+            "ServerSideEncryptionByDefault",
+            "KMSMasterKeyID",
+        ),
+    }
+    for logical_id, resource in everything.all_resources():
+        value: Any = resource.get("Properties")
+        for step in encrypted.get(resource["Type"], ()):
+            value = value[step]
+        assert value, logical_id
+    (key,) = everything.resources("state", "AWS::KMS::Key").values()
+    assert key["Properties"]["EnableKeyRotation"] is True
+    assert key["DeletionPolicy"] == "Retain"
