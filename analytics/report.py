@@ -1,0 +1,145 @@
+"""``python -m analytics.report``: one report from one or more table exports."""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from analytics import analysis, session, times
+from analytics.errors import OptionError, ReportError
+from analytics.storage import without_scheme
+
+_CANNOT_REPORT = 1
+"""The exit status for what the user can put right; click's own for a bad command line is 2."""
+
+
+_REMOTE = ("s3", "s3a")
+
+
+class _Moment(click.ParamType[int]):
+    """An ISO time as epoch microseconds."""
+
+    name = "ISO-TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return times.from_iso(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not an ISO time such as 2026-11-20T09:30:00Z.", param, ctx)
+
+
+@click.command()
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--out", required=True, metavar="DIR", help="Folder or s3:// URL for the report.")
+@click.option(
+    "--bucket",
+    type=click.IntRange(min=1),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="Width of a time bucket.",
+)
+@click.option(
+    "--as-of", type=_Moment(), help="The report's moment; the newest export's unless given."
+)
+@click.option(
+    "--allow-missing",
+    is_flag=True,
+    help="Go on without files that are missing or damaged, and say so in the report.",
+)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What is printed: a table for people or summary.json for machines.",
+)
+def report(
+    *,
+    paths: tuple[str, ...],
+    out: str,
+    bucket: int,
+    as_of: int | None,
+    allow_missing: bool,
+    output_format: str,
+) -> None:
+    """Tell from table exports what the queue did.
+
+    A PATH is an export's folder (the one with manifest-summary.json) or any folder above several,
+    local or s3://.
+    """
+    console = Console(stderr=True)
+    try:
+        request = analysis.Request(
+            paths=[_located(path) for path in paths],
+            out=_writable(_located(out)),
+            bucket_seconds=bucket,
+            as_of=as_of,
+            allow_missing=allow_missing,
+        )
+        with console.status("starting Spark") as status:
+            spark = session.start()
+            answers = analysis.run(spark, request, status.update)
+    except ReportError as error:
+        console.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
+        sys.exit(_CANNOT_REPORT)
+    if output_format == "json":
+        click.echo(json.dumps(answers, indent=2))
+    else:
+        Console().print(_table(answers))
+        click.echo(f"{request.out}/report.html")
+
+
+def _located(path: str) -> str:
+    """A local path made absolute, since Spark's working folder may be another; URLs as they are."""
+    plain = without_scheme(path)
+    return plain if urlparse(plain).scheme in _REMOTE else str(Path(plain).absolute())
+
+
+def _writable(out: str) -> str:
+    """Refuse a local folder that cannot be written to before any work is done."""
+    if urlparse(out).scheme in _REMOTE:
+        return out
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            return out
+    except OSError as error:
+        raise OptionError(
+            "--out", out, f"cannot be written to ({os.strerror(error.errno or 0)}); name another."
+        ) from error
+
+
+def _table(answers: dict[str, Any]) -> Table:
+    table = Table("", "", title=f"{answers['window']['from']} to {answers['window']['to']}")
+    for name, value in _lines(answers):
+        table.add_row(name, value)
+    return table
+
+
+def _lines(answers: dict[str, Any]) -> list[tuple[str, str]]:
+    rate = answers["shedding_rate"]
+    return [
+        *((name, f"{number:,}") for name, number in answers["tasks"].items()),
+        ("shedding rate", "–" if rate is None else f"{rate:.1%}"),
+        ("largest backlog", f"{answers['backlog']['max']:,}"),
+        ("backlog at the end", f"{answers['backlog']['end']:,}"),
+        *(
+            (f"{measure} {name}", "–" if value is None else f"{value:.3f} s")
+            for measure in ("wait", "service", "sojourn")
+            for name, value in answers[f"{measure}_seconds"].items()
+        ),
+        ("lines read / bad", f"{answers['input']['rows']:,} / {answers['input']['bad_rows']:,}"),
+    ]
+
+
+if __name__ == "__main__":
+    report()

@@ -1,0 +1,60 @@
+"""The Spark session: the caller's under ``spark-submit``, else one on this machine."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from analytics.errors import JavaMissingError
+
+_REQUIRED: Final = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""The numbers depend on these, wherever the job runs."""
+
+_LOGGING: Final = Path(__file__).with_name("log4j2.properties")
+
+_LOCAL: Final = {
+    "spark.master": "local[*]",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "4g",
+    "spark.driver.extraJavaOptions": (
+        f"-Duser.timezone=UTC -Dlog4j2.configurationFile={_LOGGING.as_uri()}"
+    ),
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def start() -> SparkSession:
+    """Start Spark, or join the session that ``spark-submit`` has set up.
+
+    Raises ``JavaMissingError`` where there is no Java.
+    """
+    under_submit = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not under_submit and not _java_is_present():
+        raise JavaMissingError
+    builder = SparkSession.builder.appName("lifoq-report")
+    for key, value in ({} if under_submit else _LOCAL).items():
+        builder = builder.config(key, value)
+    for key, value in _REQUIRED.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def size_shuffles(spark: SparkSession, input_bytes: int) -> None:
+    """Let partitions follow the data: about 8 MB of gzipped export each, so that a partition's
+    sort fits into memory at any size, and no fewer than there are cores to work on them."""
+    cores = spark.sparkContext.defaultParallelism
+    partitions = max(cores, -(-input_bytes // (8 * 1024 * 1024)))
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+
+
+def _java_is_present() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    return (Path(home) / "bin" / "java").exists() if home else shutil.which("java") is not None

@@ -1,0 +1,67 @@
+"""Files wherever Spark finds them: local folders and ``s3://`` alike, through Hadoop's file
+systems, so that the job needs no client of its own and no credentials but Spark's."""
+
+import re
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+class Storage:
+    """Small files, and what lies in folders."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        # PySpark offers Hadoop's file systems by no public name.
+        self._jvm: Any = spark._jvm  # noqa: SLF001
+        self._configuration: Any = spark._jsc.hadoopConfiguration()  # noqa: SLF001
+
+    def exists(self, path: str) -> bool:
+        return bool(self._system(path).exists(self._path(path)))
+
+    def find(self, folder: str, name: str) -> list[str]:
+        """The paths of all files of this name in a folder and below, sorted."""
+        found = []
+        files = self._system(folder).listFiles(self._path(folder), True)  # noqa: FBT003 - recursive, of a Java method
+        while files.hasNext():
+            path = files.next().getPath()
+            if path.getName() == name:
+                found.append(without_scheme(path.toString()))
+        return sorted(found)
+
+    def names(self, folder: str) -> frozenset[str]:
+        """The names in a folder; none where there is no folder."""
+        if not self.exists(folder):
+            return frozenset()
+        statuses = self._system(folder).listStatus(self._path(folder))
+        return frozenset(str(status.getPath().getName()) for status in statuses)
+
+    def read(self, path: str) -> bytes:
+        stream = self._system(path).open(self._path(path))
+        try:
+            return bytes(stream.readAllBytes())
+        finally:
+            stream.close()
+
+    def write(self, path: str, text: str) -> None:
+        system = self._system(path)
+        system.setWriteChecksum(False)  # no .crc file beside it
+        stream = system.create(self._path(path))
+        try:
+            stream.write(text.encode())
+        finally:
+            stream.close()
+
+    def delete(self, path: str) -> None:
+        """Delete a file or a folder with all that it holds, where it exists."""
+        self._system(path).delete(self._path(path), True)  # noqa: FBT003 - recursive
+
+    def _path(self, path: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(path)
+
+    def _system(self, path: str) -> Any:
+        return self._path(path).getFileSystem(self._configuration)
+
+
+def without_scheme(path: str) -> str:
+    """A local path as people write it; any other as it is. Java writes ``file:`` before it."""
+    return re.sub(r"^file:/+", "/", path)
