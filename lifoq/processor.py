@@ -283,6 +283,8 @@ class _Run:
 
     def _nap(self) -> float:
         """Seconds until something is to be done, unless a message comes first."""
+        if self._over():
+            return 0.0
         now = self._host.now()
         moments = [self._ends_at]
         moments += [min(f.renew_at, f.times_out_at) for f in self._flights]

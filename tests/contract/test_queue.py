@@ -1,0 +1,185 @@
+"""The queue as producers and operators see it, on every table."""
+
+import pytest
+
+from lifoq import (
+    InvalidInput,
+    NewTask,
+    Queue,
+    Status,
+    TaskCancelled,
+    TaskError,
+    TaskFailed,
+    TaskNotFound,
+    TaskShed,
+    WaitTimeout,
+)
+from lifoq.store import Store
+from tests.hosts import ManualHost
+
+
+@pytest.fixture
+def queue(store: Store, host: ManualHost) -> Queue:
+    return Queue(store, host=host)
+
+
+def fail(queue: Queue, task_id: str, error: str = "ValueError"):
+    task = queue.store.claim(task_id, claim_id=f"claim of {task_id}", lease=30)
+    queue.store.fail(task, TaskError(type=error, message="boom"))
+
+
+def succeed(queue: Queue, task_id: str, result: str = "1"):
+    queue.store.succeed(queue.store.claim(task_id, claim_id="c", lease=30), result)
+
+
+# Waiting for a result
+
+
+def test_wait_returns_the_result_once_it_is_there(queue: Queue, host: ManualHost):
+    queue.put("a", task_id="t")
+    host.on_sleep = lambda: len(host.slept) == 3 and succeed(queue, "t", '{"x":1}')
+    assert queue.wait("t", timeout=60) == {"x": 1}
+    assert host.slept == [0.1, pytest.approx(0.15), pytest.approx(0.225)]
+
+
+def test_wait_polls_ever_more_slowly_and_ends_in_time(queue: Queue, host: ManualHost):
+    queue.put("a", task_id="t")
+    with pytest.raises(WaitTimeout, match="within 60 s"):
+        queue.wait("t", timeout=60)
+    assert sum(host.slept) == pytest.approx(60)
+    assert max(host.slept) == 5
+    assert len(host.slept) < 25
+
+
+def test_wait_raises_with_the_tasks_error(queue: Queue):
+    queue.put("a", task_id="t")
+    fail(queue, "t")
+    with pytest.raises(TaskFailed, match="ValueError: boom") as failed:
+        queue.wait("t", timeout=1)
+    assert failed.value.error.type == "ValueError"
+
+
+def test_wait_tells_a_cancelled_from_an_unknown_task(queue: Queue):
+    queue.put("a", task_id="t")
+    queue.cancel("t")
+    with pytest.raises(TaskCancelled):
+        queue.wait("t", timeout=1)
+    with pytest.raises(TaskNotFound):
+        queue.wait("nobody", timeout=1)
+
+
+def test_wait_tells_that_a_task_was_shed_before_and_after_its_deletion(
+    queue: Queue, host: ManualHost
+):
+    queue.put("a", task_id="t", deadline=10)
+    with pytest.raises(TaskShed):
+        queue.wait("t", timeout=60)
+    queue.put("a", task_id="u")
+    host.on_sleep = lambda: queue.store.table.get("u") and queue.store.table.delete("u", ())
+    with pytest.raises(TaskShed):
+        queue.wait("u", timeout=60)
+
+
+# Redriving
+
+
+def test_redrive_many_takes_those_of_a_type_and_an_error(queue: Queue):
+    for n in range(4):
+        queue.put("a" if n % 2 else "b", task_id=f"t{n}")
+        fail(queue, f"t{n}", "TimeoutError" if n < 2 else "ValueError")
+    assert queue.redrive_many(task_type="a", error_type="TimeoutError") == 1
+    assert [task.task_id for task in queue.peek()] == ["t1"]
+    assert queue.redrive_many(limit=1) == 1
+    assert queue.redrive_many() == 2
+    assert queue.redrive_many() == 0
+
+
+def test_redrive_many_keeps_its_rate(queue: Queue, host: ManualHost):
+    for n in range(3):
+        queue.put("a", task_id=f"t{n}")
+        fail(queue, f"t{n}")
+    assert queue.redrive_many(per_second=2) == 3
+    assert host.slept == [0.5] * 3
+    with pytest.raises(InvalidInput, match="per_second"):
+        queue.redrive_many(per_second=0)
+
+
+# Looking
+
+
+def test_peek_shows_what_would_be_claimed_in_order_and_changes_nothing(
+    queue: Queue, host: ManualHost
+):
+    queue.put("a", task_id="old", deadline=5)
+    for n in range(3):
+        queue.put("a", task_id=f"t{n}")
+    host.advance(6)
+    assert [task.task_id for task in queue.peek()] == ["t2", "t1", "t0"]
+    assert [task.task_id for task in queue.peek(2)] == ["t2", "t1"]
+    assert {task.attempts for task in queue.peek()} == {0}
+
+
+def test_peek_shows_other_statuses_too_as_far_as_an_index_knows_them(queue: Queue):
+    queue.put("a", task_id="later", delay=60)
+    queue.put("a", task_id="bad")
+    fail(queue, "bad")
+    assert [task.task_id for task in queue.peek(status=Status.DELAYED)] == ["later"]
+    assert [task.task_id for task in queue.peek(status=Status.FAILURE)] == ["bad"]
+    with pytest.raises(InvalidInput, match="in no index"):
+        queue.peek(status=Status.SUCCESS)
+    with pytest.raises(InvalidInput, match="limit"):
+        queue.peek(0)
+
+
+def test_stats_count_and_measure(queue: Queue, host: ManualHost):
+    queue.put("a", deadline=5)
+    host.advance(10)
+    for n in range(3):
+        queue.put("a", task_id=f"t{n}")
+        host.advance(1)
+    queue.put("a", delay=60)
+    fail(queue, "t0")
+    queue.store.claim("t1", claim_id="c", lease=30)
+    stats = queue.stats()
+    assert (stats.pending.value, stats.live.value, stats.expired_present.value) == (2, 1, 1)
+    assert (stats.delayed.value, stats.taken.value, stats.failure.value) == (1, 1, 1)
+    assert stats.newest_waiting_seconds == stats.oldest_waiting_seconds == 1
+    assert not stats.pending.capped
+    assert str(queue.stats(cap=1).pending) == "1+"
+
+
+def test_stats_of_an_empty_queue(queue: Queue):
+    stats = queue.stats()
+    assert stats.pending.value == 0
+    assert stats.newest_waiting_seconds is None
+    assert stats.oldest_waiting_seconds is None
+
+
+# Purging
+
+
+def test_purge_asks_first_and_cancels_what_waits(queue: Queue):
+    for n in range(3):
+        queue.put("a", task_id=f"t{n}")
+    queue.put("a", task_id="later", delay=60)
+    queue.store.claim("t0", claim_id="c", lease=30)
+    asked = []
+    assert queue.purge(confirm=lambda count: asked.append(count.value)) == 0
+    assert asked == [3]
+    assert len(queue.peek()) == 2
+    assert queue.purge(confirm=lambda _: True) == 3
+    assert queue.peek() == []
+    assert queue.get("t0").status is Status.TAKEN
+    assert queue.get("later").status is Status.CANCELLED
+
+
+# The table
+
+
+def test_a_queues_table_passes_the_check(queue: Queue):
+    queue.check()
+
+
+def test_put_many_takes_any_iterable(queue: Queue):
+    outcomes = queue.put_many(NewTask(task_type="a", payload=n) for n in range(3))
+    assert all(outcome.created for outcome in outcomes)
