@@ -1,0 +1,129 @@
+"""Lambda's asynchronous invocation: its queue, retries, event age and on-failure destination."""
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from localcloud.function import Outcome, ThrottledError
+from localcloud.pool import Pool
+from localcloud.timer import Timer
+
+ERROR_DELAYS_SECONDS = (60.0, 120.0)
+"""Lambda's waits before the first and the second retry of an event that failed."""
+FIRST_THROTTLE_DELAY_SECONDS = 1.0
+LONGEST_THROTTLE_DELAY_SECONDS = 300.0
+DEFAULT_EVENT_AGE_SECONDS = 21600
+DEFAULT_RETRIES = 2
+
+
+@dataclass(kw_only=True)
+class _Event:
+    function_name: str
+    body: bytes
+    queued_at: float
+    request_id: str
+    invocations: int = 0
+    throttles: int = 0
+    last: Outcome | None = None
+
+
+class AsynchronousInvoker:
+    """Takes events and answers for them until they are done, too old or out of retries."""
+
+    def __init__(
+        self,
+        *,
+        pool: Callable[[str], Pool | None],
+        settings: Callable[[str], Mapping[str, Any]],
+        send: Callable[[str, str], bool],
+        timer: Timer,
+    ) -> None:
+        self._pool = pool
+        self._settings = settings
+        self._send = send
+        self._timer = timer
+
+    def submit(self, function_name: str, body: bytes) -> None:
+        """Accept an event; it runs as soon as the function has room for it."""
+        self._attempt(
+            _Event(
+                function_name=function_name,
+                body=body,
+                queued_at=time.monotonic(),
+                request_id=str(uuid.uuid4()),
+            )
+        )
+
+    def _attempt(self, event: _Event) -> None:
+        pool = self._pool(event.function_name)
+        if pool is None:
+            return  # Lambda drops the events of a function that has been deleted.
+        if time.monotonic() - event.queued_at > self._event_age(event):
+            self._give_up(event, pool, "EventAgeExceeded")
+            return
+        try:
+            run = pool.reserve()
+        except ThrottledError:
+            delay = FIRST_THROTTLE_DELAY_SECONDS * 2**event.throttles
+            event.throttles += 1
+            self._retry(event, min(delay, LONGEST_THROTTLE_DELAY_SECONDS))
+            return
+        threading.Thread(target=self._run, args=(event, pool, run), daemon=True).start()
+
+    def _run(self, event: _Event, pool: Pool, run: Callable[[bytes], Outcome]) -> None:
+        event.invocations += 1
+        event.last = run(event.body)
+        if not event.last.failed:
+            return
+        retries = int(
+            self._settings(event.function_name).get("MaximumRetryAttempts", DEFAULT_RETRIES)
+        )
+        if event.invocations > retries:
+            self._give_up(event, pool, "RetriesExhausted")
+        else:
+            self._retry(event, ERROR_DELAYS_SECONDS[event.invocations - 1])
+
+    def _retry(self, event: _Event, seconds: float) -> None:
+        """Not later than its age allows: then it is given up, and not forgotten."""
+        left = self._event_age(event) - (time.monotonic() - event.queued_at)
+        self._timer.after(max(0.0, min(seconds, left + 0.01)), lambda: self._attempt(event))
+
+    def _event_age(self, event: _Event) -> float:
+        settings = self._settings(event.function_name)
+        return float(settings.get("MaximumEventAgeInSeconds", DEFAULT_EVENT_AGE_SECONDS))
+
+    def _give_up(self, event: _Event, pool: Pool, condition: str) -> None:
+        destination = (
+            self._settings(event.function_name).get("DestinationConfig", {}).get("OnFailure", {})
+        ).get("Destination")
+        if destination:
+            self._send(destination, json.dumps(_envelope(event, pool, condition)))
+
+
+def _envelope(event: _Event, pool: Pool, condition: str) -> dict[str, Any]:
+    """What AWS sends to an on-failure destination of an asynchronous invocation."""
+    arn = f"{pool.config.arn}:$LATEST"
+    envelope: dict[str, Any] = {
+        "version": "1.0",
+        "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "requestContext": {
+            "requestId": event.request_id,
+            "functionArn": arn,
+            "condition": condition,
+            "approximateInvokeCount": event.invocations,
+        },
+        "requestPayload": Outcome(payload=event.body).document(),
+    }
+    if event.last is not None:
+        envelope["responseContext"] = {
+            "statusCode": 200,
+            "executedVersion": "$LATEST",
+            "functionError": "Unhandled",
+        }
+        envelope["responsePayload"] = event.last.document()
+    return envelope

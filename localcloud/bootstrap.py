@@ -1,0 +1,31 @@
+"""What a function's process runs: AWS's own runtime client on the unpacked asset, and nothing else.
+
+Started as ``python -I -S bootstrap.py NAME ASSET RUNTIME HANDLER``, so that neither the project's
+tree nor its virtual environment is importable: only the asset, and boto3 and awslambdaric from
+RUNTIME, which stand for what Lambda's own runtime offers.
+"""
+
+import os
+import signal
+import sys
+import threading
+
+
+def end_with_parent() -> None:
+    """Standard input is a pipe that the local cloud holds open; it ends when the cloud does."""
+    sys.stdin.buffer.read()
+    os.killpg(os.getpid(), signal.SIGKILL)
+
+
+def main() -> None:
+    _, _name, asset, runtime, handler = sys.argv
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    sys.path[:0] = [asset, runtime]
+    os.chdir(asset)
+    from awslambdaric.__main__ import main as serve  # noqa: PLC0415 - importable only from here on
+
+    serve(["awslambdaric", handler])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""The local cloud, as demo and tests use it."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from localcloud import credentials
+from localcloud.account import ACCOUNT, REGION
+from localcloud.clients import Clients
+
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+DEPLOY_SECONDS = 600.0
+
+_ROOT = Path(__file__).resolve().parent.parent
+_CDK = _ROOT / "node_modules" / ".bin" / "cdk"
+
+
+class StartError(Exception):
+    """The local cloud did not come up."""
+
+
+class DeploymentError(Exception):
+    """The CDK CLI could not deploy."""
+
+
+class LocalCloud:
+    """Runs a local cloud while it is entered; leaving ends it and every process under it."""
+
+    def __init__(self, directory: Path, port: int = 0, *, ttl_delay_seconds: float = 0.0) -> None:
+        self.directory = directory.resolve()
+        self._port = port
+        self._ttl_delay = ttl_delay_seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._endpoint = ""
+        self._clients: Clients | None = None
+
+    def __enter__(self) -> Self:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            [
+                sys.executable,
+                "-m",
+                "localcloud",
+                "serve",
+                f"--port={self._port}",
+                f"--directory={self.directory}",
+                f"--ttl-delay={self._ttl_delay}",
+                "--until-stdin-closes",
+            ],
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=(self.directory / "localcloud.log").open("wb"),
+            start_new_session=True,
+        )
+        try:
+            self._endpoint = self._await_endpoint(self._process)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        self._clients = Clients(self._endpoint)
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._process = None
+
+    @property
+    def endpoint(self) -> str:
+        """Where the AWS API is: ``http://localhost:PORT``."""
+        return self._endpoint
+
+    @property
+    def logs(self) -> Path:
+        """A folder with one file per function."""
+        return self.directory / "logs"
+
+    @property
+    def calls(self) -> Path:
+        """The record of every API call, as JSON lines."""
+        return self.directory / "calls.jsonl"
+
+    def environment(self) -> dict[str, str]:
+        """What a program needs in its environment to work with this cloud, and with no other."""
+        return credentials.environment(self._endpoint)
+
+    def client(self, service: str) -> Any:
+        """A boto3 client."""
+        if self._clients is None:
+            raise StartError("The local cloud has not been entered.")
+        return self._clients(service)
+
+    def deploy(self, assembly: Path, *stacks: str) -> None:
+        """Deploy a synthesized assembly with the CDK CLI: these stacks, or all of them."""
+        if not self._is_bootstrapped():
+            self.cdk(assembly, "bootstrap", f"aws://{ACCOUNT}/{REGION}")
+        self.cdk(
+            assembly,
+            "deploy",
+            *(stacks or ("--all",)),
+            "--method=direct",
+            "--require-approval=never",
+            "--asset-parallelism",
+            "--concurrency=2",
+        )
+
+    def cdk(self, assembly: Path, *arguments: str) -> str:
+        """Run the CDK CLI on an assembly against this cloud. What it wrote; or DeploymentError."""
+        environment = {
+            **os.environ,
+            **self.environment(),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            "CDK_DISABLE_CLI_TELEMETRY": "true",
+            "CDK_DISABLE_VERSION_CHECK": "true",
+            "CDK_DEFAULT_ACCOUNT": ACCOUNT,
+            "CDK_DEFAULT_REGION": REGION,
+        }
+        environment.pop("AWS_PROFILE", None)
+        result = subprocess.run(  # noqa: S603 - our own arguments
+            [str(_CDK), *arguments, f"--app={assembly}", "--no-notices", "--ci", "--no-color"],
+            cwd=self.directory,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=DEPLOY_SECONDS,
+            check=False,
+        )
+        if result.returncode:
+            raise DeploymentError(f"cdk {arguments[0]} failed:\n{result.stdout}")
+        return result.stdout
+
+    def outputs(self, stack_name: str) -> dict[str, str]:
+        """The outputs of a deployed stack."""
+        stack = self.client("cloudformation").describe_stacks(StackName=stack_name)["Stacks"][0]
+        return {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
+
+    def processes(self, function_name: str) -> list[int]:
+        """The process ids of a function's instances."""
+        processes: list[int] = self._status()["functions"][function_name]
+        return processes
+
+    def kill_function(self, function_name: str) -> list[int]:
+        """SIGKILL to every instance of a function. The process ids that there were."""
+        killed: list[int] = self._control("kill", {"function": function_name})
+        return killed
+
+    def set_faults(
+        self,
+        *,
+        drop_notifications: float = 0.0,
+        drop_stream_records: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        """From now on lose these fractions of what goes to functions; zero ends it."""
+        self._control(
+            "faults",
+            {
+                "drop_notifications": drop_notifications,
+                "drop_stream_records": drop_stream_records,
+                "seed": seed,
+            },
+        )
+
+    def not_imitated(self) -> list[str]:
+        """What the deployed templates ask for that is neither run nor imitated."""
+        lines: list[str] = self._status()["not_imitated"]
+        return lines
+
+    def _is_bootstrapped(self) -> bool:
+        stacks = self.client("cloudformation").describe_stacks()["Stacks"]
+        return any(stack["StackName"] == "CDKToolkit" for stack in stacks)
+
+    def _status(self) -> dict[str, Any]:
+        status: dict[str, Any] = self._control("status", {})
+        return status
+
+    def _control(self, action: str, arguments: dict[str, Any]) -> Any:
+        request = urllib.request.Request(  # noqa: S310 - our own endpoint
+            f"{self._endpoint}/_localcloud/{action}",
+            data=json.dumps(arguments).encode(),
+            method="POST",
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            return json.load(answer)
+
+    def _await_endpoint(self, process: subprocess.Popen[bytes]) -> str:
+        """The first line that the program prints names its endpoint."""
+        if process.stdout is None:
+            raise StartError("The local cloud was started without a pipe for its output.")
+        guard = threading.Timer(START_SECONDS, process.kill)
+        guard.start()
+        line = process.stdout.readline().decode()
+        guard.cancel()
+        if " at http" in line:
+            return line.split(" at ")[1].split(",")[0]
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGKILL)
+        process.wait()
+        complaint = (self.directory / "localcloud.log").read_text().strip()
+        raise StartError(f"The local cloud did not start: {complaint}")

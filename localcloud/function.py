@@ -1,0 +1,50 @@
+"""What a deployed function is, and what an invocation of it brings."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionConfig:
+    """A function as the Lambda API knows it at one moment."""
+
+    name: str
+    arn: str
+    handler: str
+    code_digest: str
+    environment: Mapping[str, str]
+    timeout_seconds: float
+    memory_megabytes: int
+    reserved_concurrency: int | None
+    logging: Mapping[str, str]
+    """CloudFormation's ``LoggingConfig``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How one invocation ended."""
+
+    payload: bytes
+    failed: bool = False
+
+    @classmethod
+    def failure(cls, error_type: str, message: str) -> "Outcome":
+        payload = json.dumps({"errorType": error_type, "errorMessage": message}).encode()
+        return cls(payload=payload, failed=True)
+
+    def document(self) -> Any:
+        """The payload as JSON, or as text where it is not JSON."""
+        try:
+            return json.loads(self.payload)
+        except ValueError:
+            return self.payload.decode(errors="replace")
+
+
+class ThrottledError(Exception):
+    """All of the function's concurrency is in use."""
+
+    def __init__(self, function_name: str) -> None:
+        super().__init__(f"Function {function_name} is at its concurrency limit.")
+        self.function_name = function_name

@@ -1,0 +1,150 @@
+"""The WSGI application in front of moto: it sees every API call once."""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+from localcloud.calls import ApiCall, CallLog
+from localcloud.exports import ExportRefusedError
+from localcloud.function import Outcome, ThrottledError
+from localcloud.moto_adapter import tables
+
+StartResponse = Callable[[str, list[tuple[str, str]]], Any]
+Environ = dict[str, Any]
+
+CONTROL = "/_localcloud/"
+_INVOCATION = re.compile(r"/2015-03-31/functions/(?P<function>[^/]+)/invocations/?")
+_STACK_CHANGE = re.compile(r"(Create|Update|Delete|Execute)\w+")
+
+
+class Runtime(Protocol):
+    """What the gateway hands over to."""
+
+    def invoke(self, function_name: str, body: bytes) -> Outcome: ...
+
+    def submit(self, function_name: str, body: bytes) -> None: ...
+
+    def knows(self, function_name: str) -> bool: ...
+
+    def reconcile(self) -> None: ...
+
+    def control(self, action: str, arguments: dict[str, Any]) -> Any: ...
+
+    def export(self, operation: str, request: dict[str, Any]) -> dict[str, Any]: ...
+
+
+class Gateway:
+    """Routes a request to the runtime or to moto, and records it."""
+
+    def __init__(self, *, runtime: Runtime, moto: Any, calls: CallLog) -> None:
+        self._runtime = runtime
+        self._moto = moto
+        self._calls = calls
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        path: str = environ["PATH_INFO"]
+        if path.startswith(CONTROL):
+            return self._control(path.removeprefix(CONTROL), environ, start_response)
+        call = self._calls.record(environ)
+        if match := _INVOCATION.fullmatch(path):
+            return self._invoke(unquote(match["function"]), environ, start_response)
+        if call.service == "dynamodb":
+            return self._dynamodb(call, environ, start_response)
+        answer = list(self._moto(environ, start_response))
+        if _configures(call, environ):
+            self._runtime.reconcile()
+        return answer
+
+    def _dynamodb(
+        self, call: ApiCall, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        if call.operation in {"ExportTableToPointInTime", "DescribeExport", "ListExports"}:
+            return self._export(call, start_response)
+        with tables.exclusive():
+            return list(self._moto(environ, start_response))
+
+    def _export(self, call: ApiCall, start_response: StartResponse) -> Iterable[bytes]:
+        kind = "application/x-amz-json-1.0"
+        try:
+            answer = self._runtime.export(call.operation, call.request)
+        except ExportRefusedError as error:
+            refusal = {
+                "__type": f"com.amazonaws.dynamodb.v20120810#{error.code}",
+                "message": str(error),
+            }
+            return _respond(start_response, 400, refusal, kind)
+        return _respond(start_response, 200, answer, kind)
+
+    def _invoke(
+        self, function: str, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        """Lambda's Invoke, for any client."""
+        name = (
+            function.split(":")[6]
+            if function.startswith("arn:")
+            else function.split(":", maxsplit=1)[0]
+        )
+        body = environ["wsgi.input"].read() or b"{}"
+        kind = environ.get("HTTP_X_AMZ_INVOCATION_TYPE", "RequestResponse")
+        if not self._runtime.knows(name):
+            return _refuse(
+                start_response, 404, "ResourceNotFoundException", f"Function not found: {name}"
+            )
+        if kind == "DryRun":
+            return _respond(start_response, 204, None)
+        if kind == "Event":
+            self._runtime.submit(name, body)
+            return _respond(start_response, 202, None)
+        try:
+            outcome = self._runtime.invoke(name, body)
+        except ThrottledError as error:
+            return _refuse(start_response, 429, "TooManyRequestsException", str(error))
+        headers = [("X-Amz-Executed-Version", "$LATEST"), ("Content-Type", "application/json")]
+        if outcome.failed:
+            headers.append(("X-Amz-Function-Error", "Unhandled"))
+        start_response("200 OK", headers)
+        return [outcome.payload]
+
+    def _control(
+        self, action: str, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        arguments = json.loads(environ["wsgi.input"].read() or b"{}")
+        try:
+            answer = self._runtime.control(action, arguments)
+        except (KeyError, TypeError, ValueError) as error:
+            return _respond(start_response, 400, {"message": f"{action}: {error}"})
+        return _respond(start_response, 200, answer)
+
+
+def _configures(call: ApiCall, environ: Environ) -> bool:
+    """Whether the call can have changed what the runtime runs."""
+    if call.service == "cloudformation":
+        return _STACK_CHANGE.fullmatch(call.operation) is not None
+    return call.service in {"lambda", "scheduler"} and environ["REQUEST_METHOD"] != "GET"
+
+
+_REASONS = {
+    200: "OK",
+    202: "Accepted",
+    204: "No Content",
+    400: "Bad Request",
+    404: "Not Found",
+    429: "Too Many Requests",
+}
+
+
+def _respond(
+    start_response: StartResponse, status: int, body: Any, content_type: str = "application/json"
+) -> Iterable[bytes]:
+    start_response(f"{status} {_REASONS[status]}", [("Content-Type", content_type)])
+    return [] if body is None else [json.dumps(body, default=str).encode()]
+
+
+def _refuse(start_response: StartResponse, status: int, code: str, message: str) -> Iterable[bytes]:
+    start_response(
+        f"{status} {_REASONS[status]}",
+        [("Content-Type", "application/json"), ("X-Amzn-ErrorType", code)],
+    )
+    return [json.dumps({"Type": "User", "Message": message}).encode()]

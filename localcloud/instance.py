@@ -1,0 +1,183 @@
+"""One instance of a function: an operating-system process that handles one event at a time."""
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from localcloud.function import FunctionConfig, Outcome
+from localcloud.runtime_api import RuntimeApi, Task
+
+INIT_SECONDS = 60.0
+"""For imports before the first event; Lambda allows 10 s on a machine that nobody shares."""
+
+_BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sandbox:
+    """Where an instance lives: what it may import, its environment, and who reads its output."""
+
+    asset: Path
+    runtime: Path
+    environment: dict[str, str]
+    log: Callable[[bytes], None]
+
+
+@dataclass(kw_only=True)
+class _Invocation:
+    request_id: str
+    event: bytes
+    started: threading.Event = field(default_factory=threading.Event)
+    outcome: Future[Outcome] = field(default_factory=Future)
+
+    def end(self, outcome: Outcome) -> None:
+        """The first end counts: a killed process cannot answer any more."""
+        with contextlib.suppress(InvalidStateError):
+            self.outcome.set_result(outcome)
+        self.started.set()
+
+
+class Instance:
+    """Starts its process at once; :meth:`invoke` may follow any number of times."""
+
+    def __init__(self, config: FunctionConfig, sandbox: Sandbox) -> None:
+        self.config = config
+        self._log = sandbox.log
+        self._inbox: queue.SimpleQueue[_Invocation | None] = queue.SimpleQueue()
+        self._current: _Invocation | None = None
+        self._init_error: bytes | None = None
+        self._api = RuntimeApi(self)
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                str(_BOOTSTRAP),
+                config.name,
+                str(sandbox.asset),
+                str(sandbox.runtime),
+                config.handler,
+            ],
+            env={**sandbox.environment, "AWS_LAMBDA_RUNTIME_API": self._api.address},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._read_output, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def invoke(self, event: bytes) -> Outcome:
+        """Run one event to its end: an answer, an error, a time-out or the process's death."""
+        invocation = _Invocation(request_id=str(uuid.uuid4()), event=event)
+        self._current = invocation
+        self._log(f"START RequestId: {invocation.request_id} Version: $LATEST\n".encode())
+        begin = time.monotonic()
+        self._inbox.put(invocation)
+        if not self.alive:
+            invocation.end(self._death(invocation))
+        outcome = self._await(invocation)
+        millis = (time.monotonic() - begin) * 1000
+        self._log(
+            f"END RequestId: {invocation.request_id}\n"
+            f"REPORT RequestId: {invocation.request_id}\tDuration: {millis:.2f} ms\n".encode()
+        )
+        self._current = None
+        return outcome
+
+    def kill(self) -> None:
+        """End the process and whatever it started, at once."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._inbox.put(None)
+
+    def _await(self, invocation: _Invocation) -> Outcome:
+        if not invocation.started.wait(INIT_SECONDS):
+            self.kill()
+            return Outcome.failure(
+                "Sandbox.Timedout", f"Initialisation took longer than {INIT_SECONDS:.0f} s"
+            )
+        try:
+            return invocation.outcome.result(self.config.timeout_seconds)
+        except TimeoutError:
+            self.kill()
+            message = f"Task timed out after {self.config.timeout_seconds:.2f} seconds"
+            self._log(_platform_line(f"{invocation.request_id} {message}"))
+            invocation.end(
+                Outcome.failure(
+                    "Sandbox.Timedout", f"RequestId: {invocation.request_id} Error: {message}"
+                )
+            )
+            return invocation.outcome.result()
+
+    def _death(self, invocation: _Invocation) -> Outcome:
+        if self._init_error is not None:
+            return Outcome(payload=self._init_error, failed=True)
+        status = self._process.wait()
+        reason = (
+            f"signal: {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+        )
+        return Outcome.failure(
+            "Runtime.ExitError",
+            f"RequestId: {invocation.request_id} Error: Runtime exited with error: {reason}",
+        )
+
+    def _read_output(self) -> None:
+        """Lasts as long as the process; its end is what a death is noticed by."""
+        output = self._process.stdout
+        if output is None:
+            raise RuntimeError("The process was started without a pipe for its output.")
+        for line in output:
+            self._log(line)
+        self._process.wait()
+        self._inbox.put(None)
+        if (current := self._current) is not None:
+            current.end(self._death(current))
+        self._api.close()
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+
+    # What the Runtime API calls.
+
+    def next_task(self) -> Task | None:
+        invocation = self._inbox.get()
+        if invocation is None:
+            return None
+        invocation.started.set()
+        return Task(
+            request_id=invocation.request_id,
+            event=invocation.event,
+            function_arn=self.config.arn,
+            deadline_millis=int((time.time() + self.config.timeout_seconds) * 1000),
+        )
+
+    def finished(self, request_id: str, payload: bytes, *, failed: bool) -> None:
+        current = self._current
+        if current is not None and current.request_id == request_id:
+            current.end(Outcome(payload=payload, failed=failed))
+
+    def init_failed(self, payload: bytes) -> None:
+        self._init_error = payload
+
+
+def _platform_line(text: str) -> bytes:
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ} {text}\n".encode()

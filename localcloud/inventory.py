@@ -1,0 +1,86 @@
+"""What a deployed template asks for that is neither run nor imitated here."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from localcloud.moto_adapter import resources
+from localcloud.schedule_expression import UnsupportedExpressionError, parse
+
+Stacks = dict[str, dict[str, dict[str, Any]]]
+
+HARMLESS = {"AWS::CDK::Metadata"}
+"""Types that do nothing on AWS either."""
+
+PASSIVE_TYPES = {
+    "AWS::CloudWatch::Alarm": "is stored, and never evaluated",
+    "AWS::CloudWatch::Dashboard": "is stored, and never drawn",
+    "AWS::IAM::Policy": "is stored, and not enforced (calls.jsonl tells what was called)",
+    "AWS::KMS::Key": "encrypts nothing",
+    "AWS::StepFunctions::StateMachine": "is stored, and not executed",
+}
+PASSIVE_PROPERTIES = {
+    "AWS::Lambda::Function": {
+        "RecursiveLoop": "loops are not detected",
+        "Runtime": "functions run on the Python of this machine",
+        "Architectures": "functions run on the processor of this machine",
+        "MemorySize": "memory is not limited",
+        "TracingConfig": "nothing is traced",
+        "VpcConfig": "there is no network but this machine's",
+        "Layers": "layers are not unpacked",
+    },
+    "AWS::Lambda::EventSourceMapping": {
+        "ParallelizationFactor": "a shard is read by one reader",
+        "TumblingWindowInSeconds": "windows do not tumble",
+    },
+    "AWS::Scheduler::Schedule": {"FlexibleTimeWindow": "schedules fire on time"},
+    "AWS::DynamoDB::Table": {"KinesisStreamSpecification": "nothing is sent to Kinesis"},
+}
+
+
+class Inventory:
+    """Remembers what it has said, so that a second deployment says only what is new."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def lines(self) -> list[str]:
+        return list(self._lines)
+
+    def news(self, stacks: Stacks) -> list[str]:
+        lines = list(dict.fromkeys(_all(stacks)))
+        fresh = [line for line in lines if line not in self._lines]
+        self._lines = lines
+        return fresh
+
+
+def _all(stacks: Stacks) -> Iterable[str]:
+    for template in stacks.values():
+        for resource in template.values():
+            yield from _of(resource["Type"], resource.get("Properties", {}))
+
+
+def _of(kind: str, properties: dict[str, Any]) -> Iterable[str]:
+    if kind in HARMLESS:
+        return
+    if resources.is_stand_in(kind):
+        yield f"{kind}: has an id, and nothing behind it"
+    if kind in PASSIVE_TYPES:
+        yield f"{kind}: {PASSIVE_TYPES[kind]}"
+    for name, effect in PASSIVE_PROPERTIES.get(kind, {}).items():
+        if _is_set(properties.get(name)):
+            yield f"{kind}.{name}: {effect}"
+    if kind == "AWS::Scheduler::Schedule":
+        yield from _of_schedule(properties)
+
+
+def _is_set(value: Any) -> bool:
+    return value not in (None, {"Mode": "OFF"})
+
+
+def _of_schedule(properties: dict[str, Any]) -> Iterable[str]:
+    expression = properties.get("ScheduleExpression")
+    if isinstance(expression, str):
+        try:
+            parse(expression)
+        except UnsupportedExpressionError as error:
+            yield f"AWS::Scheduler::Schedule: {error}"

@@ -1,0 +1,297 @@
+"""All that the local cloud knows of moto's insides.
+
+moto answers the AWS API. What it leaves out (running functions, following streams, schedules, TTL,
+exports) is done elsewhere in this package, which asks here what has been deployed.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from moto.awslambda.models import LambdaBackend, LambdaFunction
+from moto.awslambda.utils import get_backend as lambda_backend
+from moto.cloudformation.models import cloudformation_backends
+from moto.cloudwatch.models import cloudwatch_backends
+from moto.core.config import default_user_config
+from moto.dynamodb.models import Table
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.s3.models import s3_backends
+from moto.scheduler.models import scheduler_backends
+from moto.sns.models import Subscription, sns_backends
+from moto.sqs.models import sqs_backends
+
+from localcloud.account import ACCOUNT, REGION
+from localcloud.exports import ExportedTable
+from localcloud.function import FunctionConfig, Outcome
+from localcloud.moto_adapter import resources, tables
+
+Invoke = Callable[[str, bytes], Outcome]
+"""Run a function, by name, and wait for it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Notification:
+    """An SNS message on its way to a function."""
+
+    function_arn: str
+    subscription_arn: str
+    redrive_target: str | None
+    topic_arn: str
+    message_id: str
+    message: str
+    subject: str | None
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MappingConfig:
+    """An event source mapping of a table's stream, at one moment."""
+
+    uuid: str
+    enabled: bool
+    function_name: str
+    stream_arn: str
+    batch_size: int
+    window_seconds: float
+    filters: tuple[Mapping[str, Any], ...]
+    max_record_age_seconds: int | None
+    max_retries: int | None
+    bisect: bool
+    report_item_failures: bool
+    on_failure: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleConfig:
+    """An EventBridge Scheduler schedule at one moment."""
+
+    arn: str
+    name: str
+    group: str
+    expression: str
+    timezone: str
+    enabled: bool
+    start: datetime | None
+    end: datetime | None
+    changed: float
+    target: Mapping[str, Any]
+    delete_after_completion: bool
+
+
+def install(
+    *, client: resources.Client, invoke: Invoke, deliver: Callable[[Notification], None]
+) -> None:
+    """Put the local cloud behind moto's API: functions run, messages arrive, types are known."""
+    default_user_config["iam"] = {"load_aws_managed_policies": True}
+    resources.install(client)
+    tables.install()
+    original_publish = Subscription.publish
+
+    def publish(
+        subscription: Subscription,
+        message: str,
+        message_id: str,
+        subject: str | None = None,
+        message_attributes: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        if subscription.protocol != "lambda":
+            original_publish(
+                subscription,
+                message,
+                message_id,
+                subject=subject,
+                message_attributes=message_attributes,
+                **options,
+            )
+            return
+        matcher = subscription._filter_policy_matcher  # noqa: SLF001 - no public way
+        if matcher is not None and not matcher.matches(message_attributes, message):
+            return
+        redrive = json.loads(subscription.attributes.get("RedrivePolicy") or "{}")
+        deliver(
+            Notification(
+                function_arn=subscription.endpoint,
+                subscription_arn=subscription.arn,
+                redrive_target=redrive.get("deadLetterTargetArn"),
+                topic_arn=subscription.topic.arn,
+                message_id=message_id,
+                message=message,
+                subject=subject,
+                attributes=message_attributes or {},
+            )
+        )
+
+    def run(function: LambdaFunction, body: str, _request: Any, response: dict[str, Any]) -> bytes:
+        """For what calls functions inside moto: queues, rules, state machines."""
+        outcome = invoke(function.function_name, body.encode() if body else b"{}")
+        if outcome.failed:
+            response["x-amz-function-error"] = "Unhandled"
+        return outcome.payload
+
+    Subscription.publish = publish
+    LambdaFunction.invoke = run
+
+
+def application() -> Any:
+    """moto's WSGI application, for all services."""
+    return DomainDispatcherApplication(create_backend_app)
+
+
+def functions() -> list[FunctionConfig]:
+    return [_function_config(one) for one in _lambda().list_functions()]
+
+
+def function_code(name: str) -> bytes:
+    """The asset as it was uploaded: a zip archive."""
+    code: bytes = _lambda().get_function(name).code_bytes
+    return code
+
+
+def invoke_config(name: str) -> Mapping[str, Any]:
+    """The function's settings for asynchronous invocation; empty if it has none."""
+    configs = _lambda().get_function(name).event_invoke_config
+    return configs[-1].config if configs else {}
+
+
+def mappings() -> list[MappingConfig]:
+    return [
+        _mapping_config(one)
+        for one in _lambda().list_event_source_mappings("", "")
+        if ":dynamodb:" in one.event_source_arn
+    ]
+
+
+def stream_table(stream_arn: str) -> Table | None:
+    return tables.table_of_stream(stream_arn)
+
+
+def schedules() -> list[ScheduleConfig]:
+    return [
+        _schedule_config(one)
+        for group in scheduler_backends[ACCOUNT][REGION].schedule_groups.values()
+        for one in list(group.schedules.values())
+    ]
+
+
+def delete_schedule(schedule: ScheduleConfig) -> None:
+    scheduler_backends[ACCOUNT][REGION].delete_schedule(schedule.group, schedule.name)
+
+
+def send(arn: str, body: str) -> bool:
+    """Put a message into a queue or topic. Whether there is such a thing."""
+    service, name = arn.split(":")[2], arn.rsplit(":", maxsplit=1)[-1]
+    if service == "sqs":
+        queues = sqs_backends[ACCOUNT][REGION]
+        if name not in queues.queues:
+            return False
+        queues.send_message(name, body)
+        return True
+    if service == "sns":
+        topics = sns_backends[ACCOUNT][REGION]
+        if arn not in topics.topics:
+            return False
+        topics.publish(body, arn)
+        return True
+    return False
+
+
+def exported_table(arn: str) -> ExportedTable | None:
+    """What an export is made from, by the table's ARN or name."""
+    table = tables.backend().tables.get(arn.rsplit("/", 1)[-1])
+    if table is None:
+        return None
+    recovery = table.continuous_backups["PointInTimeRecoveryDescription"]
+    return ExportedTable(
+        arn=table.table_arn,
+        journal=tables.journal_of(table),
+        recoverable=recovery["PointInTimeRecoveryStatus"] == "ENABLED",
+    )
+
+
+def put_object(bucket: str, key: str, body: bytes) -> None:
+    s3_backends[ACCOUNT]["aws"].put_object(bucket, key, body)
+
+
+def bucket_exists(bucket: str) -> bool:
+    return bucket in s3_backends[ACCOUNT]["aws"].buckets
+
+
+def put_metrics(namespace: str, data: list[dict[str, Any]]) -> None:
+    cloudwatch_backends[ACCOUNT][REGION].put_metric_data(namespace, data)
+
+
+def deployed_resources() -> dict[str, dict[str, dict[str, Any]]]:
+    """The resources of each stack that stands, by stack and logical id, as its template has them."""
+    return {
+        stack.name: stack.template_dict.get("Resources", {})
+        for stack in cloudformation_backends[ACCOUNT][REGION].stacks.values()
+        if stack.status not in {"REVIEW_IN_PROGRESS", "DELETE_COMPLETE"}
+    }
+
+
+def _lambda() -> LambdaBackend:
+    return lambda_backend(ACCOUNT, REGION)
+
+
+def _function_config(function: LambdaFunction) -> FunctionConfig:
+    reserved = function.reserved_concurrency
+    return FunctionConfig(
+        name=function.function_name,
+        arn=function.function_arn,
+        handler=function.handler or "",
+        code_digest=base64.b64decode(function.code_sha_256 or "").hex(),
+        environment={k: str(v) for k, v in (function.environment_vars or {}).items()},
+        timeout_seconds=float(function.timeout),
+        memory_megabytes=int(function.memory_size),
+        reserved_concurrency=None if reserved is None else int(reserved),
+        logging=getattr(function, "logging_config", {}),
+    )
+
+
+def _mapping_config(mapping: Any) -> MappingConfig:
+    destination = (mapping.destination_config or {}).get("OnFailure") or {}
+    criteria = (mapping.filter_criteria or {}).get("Filters") or []
+    retries = mapping.max_retry_attempts
+    age = mapping.max_record_age
+    return MappingConfig(
+        uuid=mapping.uuid,
+        enabled=str(mapping.enabled).lower() != "false",
+        function_name=mapping.function_arn.split(":")[6],
+        stream_arn=mapping.event_source_arn,
+        batch_size=int(mapping.batch_size),
+        window_seconds=float(mapping.max_batch_window or 0),
+        filters=tuple(json.loads(one["Pattern"]) for one in criteria),
+        max_record_age_seconds=None if age is None or int(age) < 0 else int(age),
+        max_retries=None if retries is None or int(retries) < 0 else int(retries),
+        bisect=str(mapping.bisect_on_error).lower() == "true",
+        report_item_failures="ReportBatchItemFailures" in (mapping.function_response_types or []),
+        on_failure=destination.get("Destination"),
+    )
+
+
+def _schedule_config(schedule: Any) -> ScheduleConfig:
+    return ScheduleConfig(
+        arn=schedule.arn,
+        name=schedule.name,
+        group=schedule.group_name,
+        expression=schedule.schedule_expression,
+        timezone=schedule.schedule_expression_timezone or "UTC",
+        enabled=(schedule.state or "ENABLED") == "ENABLED",
+        start=_moment(schedule.start_date),
+        end=_moment(schedule.end_date),
+        changed=schedule.last_modified_date,
+        target=dict(schedule.target),
+        delete_after_completion=schedule.action_after_completion == "DELETE",
+    )
+
+
+def _moment(value: Any) -> datetime | None:
+    if value is None:
+        return None
+    if isinstance(value, int | float):
+        return datetime.fromtimestamp(value, UTC)
+    return datetime.fromisoformat(str(value))

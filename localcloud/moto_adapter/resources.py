@@ -1,0 +1,339 @@
+"""CloudFormation resource types and properties that moto passes over.
+
+moto creates most of our resources itself. The types below it skips with a warning, and of some it
+drops properties. Each is created here with the calls of the service's own API, so that any client
+sees it afterwards, and changes it in the same way.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+from moto.awslambda.models import LambdaFunction
+from moto.cloudformation import parsing
+from moto.core.common_models import CloudFormationModel
+from moto.dynamodb.models import Table
+
+Properties = dict[str, Any]
+Client = Callable[[str], Any]
+"""A boto3 client of this cloud, by the service's name."""
+
+_client: Client | None = None
+
+
+def install(client: Client) -> None:
+    """Teach moto the types below, and let it stand in for what neither of us knows."""
+    global _client  # noqa: PLW0603 - moto's model registry is global, too
+    _client = client
+    parsing.get_model_list.cache_clear()
+    parsing.get_model_map.cache_clear()
+    parsing.get_name_type_map.cache_clear()
+    parsing.resource_class_from_type = _class_of
+
+
+def client(service: str) -> Any:
+    if _client is None:
+        raise RuntimeError("The resource types are not installed.")
+    return _client(service)
+
+
+def is_stand_in(resource_type: str) -> bool:
+    """Whether a resource of this type has an id here and does nothing."""
+    return _class_of(resource_type) is StandIn
+
+
+class _Deployed:
+    """What moto asks of a resource: a name, and to be created, updated and deleted."""
+
+    TYPE: ClassVar[str]
+    NAME_PROPERTY: ClassVar[str] = ""
+
+    def __init__(self, name: str, properties: Properties) -> None:
+        self.name = name
+        self.properties = properties
+
+    def create(self) -> None:
+        """Make it so; an update is a repetition of it unless the type says otherwise."""
+
+    def update(self) -> None:
+        self.create()
+
+    def remove(self) -> None:
+        """Undo :meth:`create`."""
+
+    @property
+    def physical_resource_id(self) -> str:
+        return self.name
+
+    def get_cfn_attribute(self, attribute: str) -> str:
+        return f"{self.name}.{attribute}"
+
+    def is_created(self) -> bool:
+        return True
+
+    def delete(self, _account_id: str, _region: str) -> None:
+        self.remove()
+
+    @classmethod
+    def cloudformation_type(cls) -> str:
+        return cls.TYPE
+
+    @classmethod
+    def cloudformation_name_type(cls) -> str:
+        return cls.NAME_PROPERTY
+
+    @classmethod
+    def has_cfn_attr(cls, _attribute: str) -> bool:
+        return True
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls,
+        resource_name: str,
+        cloudformation_json: dict[str, Any],
+        _account_id: str,
+        _region_name: str,
+        **_: Any,
+    ) -> Self:
+        resource = cls(resource_name, cloudformation_json.get("Properties", {}))
+        resource.create()
+        return resource
+
+    @classmethod
+    def update_from_cloudformation_json(
+        cls,
+        original_resource: Self,
+        new_resource_name: str,  # noqa: ARG003 - moto passes it by name
+        cloudformation_json: dict[str, Any],
+        account_id: str,  # noqa: ARG003
+        region_name: str,  # noqa: ARG003
+    ) -> Self:
+        original_resource.properties = cloudformation_json.get("Properties", {})
+        original_resource.update()
+        return original_resource
+
+
+class StandIn(_Deployed):
+    """A resource that has an id, so that the stack holds together, and nothing behind it."""
+
+    TYPE = "?"
+
+    def get_cfn_attribute(self, attribute: str) -> str:
+        if attribute.endswith("Arn"):
+            return f"arn:aws:local:us-east-1:123456789012:{self.name}"
+        return f"{self.name}.{attribute}"
+
+
+class Subscription(_Deployed, CloudFormationModel):  # type: ignore[misc] # moto is untyped
+    TYPE = "AWS::SNS::Subscription"
+
+    def create(self) -> None:
+        attributes = {
+            name: value if isinstance(value, str) else json.dumps(value)
+            for name, value in self.properties.items()
+            if name not in {"TopicArn", "Protocol", "Endpoint", "Region"}
+        }
+        # Filters of the message's body need their scope first.
+        ordered = sorted(attributes.items(), key=lambda item: item[0] != "FilterPolicyScope")
+        answer = client("sns").subscribe(
+            TopicArn=self.properties["TopicArn"],
+            Protocol=self.properties["Protocol"],
+            Endpoint=self.properties["Endpoint"],
+            Attributes=dict(ordered),
+            ReturnSubscriptionArn=True,
+        )
+        self.name = answer["SubscriptionArn"]
+
+    def update(self) -> None:
+        self.remove()
+        self.create()
+
+    def remove(self) -> None:
+        client("sns").unsubscribe(SubscriptionArn=self.name)
+
+
+class TopicPolicy(_Deployed, CloudFormationModel):  # type: ignore[misc]
+    TYPE = "AWS::SNS::TopicPolicy"
+
+    def create(self) -> None:
+        for topic in self.properties["Topics"]:
+            client("sns").set_topic_attributes(
+                TopicArn=topic,
+                AttributeName="Policy",
+                AttributeValue=json.dumps(self.properties["PolicyDocument"]),
+            )
+
+
+class QueuePolicy(_Deployed, CloudFormationModel):  # type: ignore[misc]
+    TYPE = "AWS::SQS::QueuePolicy"
+
+    def create(self) -> None:
+        for queue in self.properties["Queues"]:
+            client("sqs").set_queue_attributes(
+                QueueUrl=queue, Attributes={"Policy": json.dumps(self.properties["PolicyDocument"])}
+            )
+
+
+class EventInvokeConfig(_Deployed, CloudFormationModel):  # type: ignore[misc]
+    TYPE = "AWS::Lambda::EventInvokeConfig"
+
+    def create(self) -> None:
+        settings = {k: v for k, v in self.properties.items() if k != "Qualifier"}
+        client("lambda").put_function_event_invoke_config(**settings)
+
+    def update(self) -> None:
+        # moto appends a second configuration to the first and goes on answering with the first.
+        self.remove()
+        self.create()
+
+    def remove(self) -> None:
+        client("lambda").delete_function_event_invoke_config(
+            FunctionName=self.properties["FunctionName"]
+        )
+
+
+class Schedule(_Deployed, CloudFormationModel):  # type: ignore[misc]
+    TYPE = "AWS::Scheduler::Schedule"
+    NAME_PROPERTY = "Name"
+
+    def create(self) -> None:
+        client("scheduler").create_schedule(**{**self.properties, "Name": self.name})
+
+    def update(self) -> None:
+        client("scheduler").update_schedule(**{**self.properties, "Name": self.name})
+
+    def remove(self) -> None:
+        client("scheduler").delete_schedule(Name=self.name, **self._group())
+
+    def get_cfn_attribute(self, attribute: str) -> str:
+        schedule = client("scheduler").get_schedule(Name=self.name, **self._group())
+        return str(schedule[attribute])
+
+    def _group(self) -> dict[str, str]:
+        group = self.properties.get("GroupName")
+        return {"GroupName": group} if group else {}
+
+
+class ScheduleGroup(_Deployed, CloudFormationModel):  # type: ignore[misc]
+    TYPE = "AWS::Scheduler::ScheduleGroup"
+    NAME_PROPERTY = "Name"
+
+    def create(self) -> None:
+        client("scheduler").create_schedule_group(Name=self.name)
+
+    def update(self) -> None:
+        """A group has a name and tags only."""
+
+    def remove(self) -> None:
+        client("scheduler").delete_schedule_group(Name=self.name)
+
+    def get_cfn_attribute(self, attribute: str) -> str:
+        return str(client("scheduler").get_schedule_group(Name=self.name)[attribute])
+
+
+class Alarm(_Deployed, CloudFormationModel):  # type: ignore[misc]
+    TYPE = "AWS::CloudWatch::Alarm"
+    NAME_PROPERTY = "AlarmName"
+
+    def create(self) -> None:
+        client("cloudwatch").put_metric_alarm(**{**self.properties, "AlarmName": self.name})
+
+    def remove(self) -> None:
+        client("cloudwatch").delete_alarms(AlarmNames=[self.name])
+
+    def get_cfn_attribute(self, attribute: str) -> str:
+        alarms = client("cloudwatch").describe_alarms(AlarmNames=[self.name])["MetricAlarms"]
+        return str(alarms[0]["AlarmArn" if attribute == "Arn" else attribute])
+
+
+class DeployedTable(_Deployed, CloudFormationModel):  # type: ignore[misc]
+    """moto's table, with TTL and PITR, which it drops, and changes, which it cannot take."""
+
+    TYPE = "AWS::DynamoDB::Table"
+    NAME_PROPERTY = "TableName"
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls,
+        resource_name: str,
+        cloudformation_json: dict[str, Any],
+        account_id: str,
+        region_name: str,
+        **_: Any,
+    ) -> Table:
+        Table.create_from_cloudformation_json(
+            resource_name, cloudformation_json, account_id, region_name
+        )
+        return super().create_from_cloudformation_json(
+            resource_name, cloudformation_json, account_id, region_name
+        )
+
+    def create(self) -> None:
+        dynamodb = client("dynamodb")
+        if ttl := self.properties.get("TimeToLiveSpecification"):
+            dynamodb.update_time_to_live(TableName=self.name, TimeToLiveSpecification=ttl)
+        if pitr := self.properties.get("PointInTimeRecoverySpecification"):
+            dynamodb.update_continuous_backups(
+                TableName=self.name, PointInTimeRecoverySpecification=pitr
+            )
+
+    def update(self) -> None:
+        self.create()
+        client("dynamodb").update_table(
+            TableName=self.name,
+            DeletionProtectionEnabled=self.properties.get("DeletionProtectionEnabled", False),
+        )
+
+    def remove(self) -> None:
+        client("dynamodb").delete_table(TableName=self.name)
+
+    def get_cfn_attribute(self, attribute: str) -> str:
+        table = client("dynamodb").describe_table(TableName=self.name)["Table"]
+        return str(table[{"Arn": "TableArn", "StreamArn": "LatestStreamArn"}[attribute]])
+
+
+class DeployedFunction(LambdaFunction, CloudFormationModel):  # type: ignore[misc]
+    """moto's function, with the properties that it forgets on the way."""
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls,
+        resource_name: str,
+        cloudformation_json: dict[str, Any],
+        account_id: str,
+        region_name: str,
+        **_: Any,
+    ) -> LambdaFunction:
+        function = LambdaFunction.create_from_cloudformation_json(
+            resource_name, cloudformation_json, account_id, region_name
+        )
+        cls._complete(function, cloudformation_json["Properties"])
+        return function
+
+    @classmethod
+    def update_from_cloudformation_json(
+        cls,
+        original_resource: LambdaFunction,
+        new_resource_name: str,
+        cloudformation_json: dict[str, Any],
+        account_id: str,
+        region_name: str,
+    ) -> LambdaFunction:
+        function = LambdaFunction.update_from_cloudformation_json(
+            original_resource, new_resource_name, cloudformation_json, account_id, region_name
+        )
+        cls._complete(function, cloudformation_json["Properties"])
+        return function
+
+    @staticmethod
+    def _complete(function: LambdaFunction, properties: Properties) -> None:
+        function.reserved_concurrency = properties.get("ReservedConcurrentExecutions")
+        function.logging_config = properties.get("LoggingConfig", {})
+        function.tracing_config = properties.get("TracingConfig") or {"Mode": "PassThrough"}
+        function.architectures = properties.get("Architectures", ["x86_64"])
+
+
+def _class_of(resource_type: str) -> type[Any]:
+    if resource_type.startswith("Custom::"):
+        return StandIn
+    return parsing.get_model_map().get(resource_type, StandIn)  # type: ignore[no-any-return]

@@ -1,0 +1,116 @@
+"""The instances of one function: reuse, scaling up to its concurrency, replacement."""
+
+import threading
+from collections.abc import Callable
+
+from localcloud.function import FunctionConfig, Outcome, ThrottledError
+from localcloud.instance import Instance, Sandbox
+
+UNRESERVED_CONCURRENCY = 4
+"""How far a function without reserved concurrency scales here. Lambda's account limit is 1,000."""
+
+
+class Pool:
+    """At most ``limit`` instances, each busy with at most one event."""
+
+    def __init__(
+        self, config: FunctionConfig, sandbox: Callable[[FunctionConfig], Sandbox]
+    ) -> None:
+        self._config = config
+        self._sandbox = sandbox
+        self._lock = threading.Lock()
+        self._idle: list[Instance] = []
+        self._busy: list[Instance | None] = []
+        self._closed = False
+
+    @property
+    def config(self) -> FunctionConfig:
+        return self._config
+
+    @property
+    def limit(self) -> int:
+        reserved = self._config.reserved_concurrency
+        return UNRESERVED_CONCURRENCY if reserved is None else reserved
+
+    def reserve(self) -> Callable[[bytes], Outcome]:
+        """Take a slot, or raise ThrottledError. The answer runs one event in it and frees it."""
+        with self._lock:
+            if self._closed or len(self._busy) >= self.limit:
+                raise ThrottledError(self._config.name)
+            instance = self._take_idle()
+            self._busy.append(instance)
+        return lambda event: self._run(instance, event)
+
+    def invoke(self, event: bytes) -> Outcome:
+        return self.reserve()(event)
+
+    def processes(self) -> list[int]:
+        with self._lock:
+            instances = [*self._idle, *self._busy]
+        return sorted(one.pid for one in instances if one is not None and one.alive)
+
+    def kill_processes(self) -> list[int]:
+        """Kill every instance, in the middle of whatever it does. The processes that there were."""
+        with self._lock:
+            instances = [one for one in (*self._idle, *self._busy) if one is not None]
+        pids = [one.pid for one in instances if one.alive]
+        for instance in instances:
+            instance.kill()
+        return pids
+
+    def replace(self, config: FunctionConfig) -> None:
+        """From now on new code and settings; what runs may finish first, as on AWS."""
+        with self._lock:
+            self._config = config
+            retired, self._idle = self._idle, []
+        for instance in retired:
+            instance.kill()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            instances = [*self._idle, *self._busy]
+            self._idle = []
+        for instance in instances:
+            if instance is not None:
+                instance.kill()
+
+    def _take_idle(self) -> Instance | None:
+        while self._idle:
+            instance = self._idle.pop()
+            if instance.alive:
+                return instance
+        return None
+
+    def _run(self, warm: Instance | None, event: bytes) -> Outcome:
+        instance = warm
+        try:
+            if instance is None:
+                instance = self._start()
+            return instance.invoke(event)
+        finally:
+            self._release(warm, instance)
+
+    def _start(self) -> Instance:
+        config = self._config
+        instance = Instance(config, self._sandbox(config))
+        with self._lock:
+            self._busy[self._busy.index(None)] = instance
+            closed = self._closed
+        if closed:
+            instance.kill()
+        return instance
+
+    def _release(self, warm: Instance | None, instance: Instance | None) -> None:
+        with self._lock:
+            self._busy.remove(instance if instance in self._busy else warm)
+            keep = (
+                instance is not None
+                and instance.alive
+                and instance.config == self._config
+                and not self._closed
+            )
+            if keep and instance is not None:
+                self._idle.append(instance)
+        if not keep and instance is not None:
+            instance.kill()

@@ -1,0 +1,186 @@
+"""What runs behind the API: it follows the deployed stacks, and makes them do their work."""
+
+import logging
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from localcloud import metrics, moto_adapter, notifications
+from localcloud.asynchronous import AsynchronousInvoker
+from localcloud.calls import CallLog
+from localcloud.exports import Exports
+from localcloud.faults import Faults, FaultSettings
+from localcloud.function import Outcome
+from localcloud.inventory import Inventory
+from localcloud.moto_adapter import Notification, tables
+from localcloud.pool import Pool
+from localcloud.sandboxes import Sandboxes
+from localcloud.scheduler import Scheduler
+from localcloud.stream_poller import Stream, StreamPoller
+from localcloud.timer import Timer
+
+_LOG = logging.getLogger(__name__)
+
+TTL_SECONDS = 1.0
+"""How often TTL looks. On AWS a deletion comes within days of its time."""
+
+
+class Runtime:
+    """Functions, event source mappings, notifications, schedules and TTL of one local cloud."""
+
+    def __init__(
+        self, *, directory: Path, endpoint: str, calls: CallLog, ttl_delay_seconds: float
+    ) -> None:
+        self._calls = calls
+        self._ttl_delay = ttl_delay_seconds
+        self._lock = threading.RLock()
+        self._pools: dict[str, Pool] = {}
+        self._pollers: dict[str, StreamPoller] = {}
+        self._faults = Faults()
+        self._inventory = Inventory()
+        self._timer = Timer()
+        self._sandboxes = Sandboxes(
+            directory=directory,
+            endpoint=endpoint,
+            code=moto_adapter.function_code,
+            on_output=_put_metrics,
+        )
+        self._asynchronous = AsynchronousInvoker(
+            pool=self._pools.get,
+            settings=moto_adapter.invoke_config,
+            send=moto_adapter.send,
+            timer=self._timer,
+        )
+        self._scheduler = Scheduler(
+            schedules=moto_adapter.schedules,
+            delete=moto_adapter.delete_schedule,
+            hand=self._hand,
+            send=moto_adapter.send,
+            timer=self._timer,
+        )
+        self._exports = Exports(
+            table=moto_adapter.exported_table,
+            bucket_exists=moto_adapter.bucket_exists,
+            put=moto_adapter.put_object,
+        )
+        self._timer.after(TTL_SECONDS, self._expire)
+
+    # What the gateway and moto call.
+
+    def invoke(self, function_name: str, body: bytes) -> Outcome:
+        """Run a function and wait. Raises ThrottledError, or KeyError for one that is not there."""
+        return self._pools[function_name].invoke(body)
+
+    def submit(self, function_name: str, body: bytes) -> None:
+        self._asynchronous.submit(function_name, body)
+
+    def knows(self, function_name: str) -> bool:
+        return function_name in self._pools
+
+    def deliver(self, notification: Notification) -> None:
+        """An SNS message to a function: handed over, or into the subscription's own queue."""
+        if not self._faults.keep_notification():
+            return
+        body = notifications.event(notification)
+        name = notification.function_arn.split(":")[6]
+        if self.knows(name):
+            self.submit(name, body)
+        elif notification.redrive_target:
+            moto_adapter.send(notification.redrive_target, body.decode())
+
+    def reconcile(self) -> None:
+        """Make what runs equal to what is deployed."""
+        with self._lock:
+            self._reconcile_functions()
+            self._reconcile_mappings()
+            self._scheduler.wake()
+            for line in self._inventory.news(moto_adapter.deployed_resources()):
+                _LOG.warning(line)
+
+    def export(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Exports of tables. Raises ExportRefusedError."""
+        return self._exports.answer(operation, request)
+
+    def control(self, action: str, arguments: dict[str, Any]) -> Any:
+        """The control route: ``status``, ``kill`` and ``faults``."""
+        match action:
+            case "status":
+                return {
+                    "functions": {name: pool.processes() for name, pool in self._pools.items()},
+                    "not_imitated": self._inventory.lines(),
+                }
+            case "kill":
+                return self._pools[arguments["function"]].kill_processes()
+            case "faults":
+                self._faults.set(FaultSettings(**arguments))
+                return {}
+        raise ValueError("there is no such action")
+
+    def close(self) -> None:
+        """Stop everything, and end every function's process."""
+        self._timer.close()
+        self._scheduler.close()
+        with self._lock:
+            for poller in self._pollers.values():
+                poller.stop()
+            for pool in self._pools.values():
+                pool.close()
+
+    # How it follows the deployed stacks.
+
+    def _reconcile_functions(self) -> None:
+        deployed = {config.name: config for config in moto_adapter.functions()}
+        self._calls.introduce(list(deployed))
+        for name in self._pools.keys() - deployed.keys():
+            self._pools.pop(name).close()
+        for name, config in deployed.items():
+            pool = self._pools.get(name)
+            if pool is None:
+                self._pools[name] = Pool(config, self._sandboxes)
+            elif pool.config != config:
+                pool.replace(config)
+
+    def _reconcile_mappings(self) -> None:
+        deployed = {config.uuid: config for config in moto_adapter.mappings()}
+        for uuid in self._pollers.keys() - deployed.keys():
+            self._pollers.pop(uuid).stop()
+        for uuid, config in deployed.items():
+            if uuid in self._pollers:
+                self._pollers[uuid].config = config
+                continue
+            table = moto_adapter.stream_table(config.stream_arn)
+            if table is None:
+                continue
+            self._pollers[uuid] = StreamPoller(
+                config=config,
+                stream=Stream(
+                    journal=tables.journal_of(table),
+                    record=lambda write, table=table: tables.record(table, write),
+                    shard_id=table.stream_shard.id,
+                ),
+                pool=self._pools.get,
+                send=moto_adapter.send,
+                keep=self._faults.keep_record,
+            )
+
+    def _hand(self, target_arn: str, body: str) -> bool:
+        """A schedule's target: a function, queue or topic."""
+        if target_arn.split(":")[2] != "lambda":
+            return moto_adapter.send(target_arn, body)
+        name = target_arn.split(":")[6]
+        if not self.knows(name):
+            return False
+        self.submit(name, body.encode())
+        return True
+
+    def _expire(self) -> None:
+        try:
+            tables.delete_expired(time.time() - self._ttl_delay)
+        finally:
+            self._timer.after(TTL_SECONDS, self._expire)
+
+
+def _put_metrics(line: bytes) -> None:
+    for namespace, datum in metrics.data(line):
+        moto_adapter.put_metrics(namespace, [datum])

@@ -1,0 +1,117 @@
+"""Where function instances live: unpacked assets, AWS's runtime, environment, log files."""
+
+import importlib.metadata
+import io
+import re
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from localcloud import credentials
+from localcloud.function import FunctionConfig
+from localcloud.instance import Sandbox
+
+RUNTIME_PACKAGES = ("boto3", "awslambdaric")
+"""What a function may import beside its asset and the standard library: Lambda brings these."""
+
+
+class Sandboxes:
+    """Lays out the local cloud's directory: ``assets/``, ``runtime/`` and ``logs/``."""
+
+    def __init__(
+        self,
+        *,
+        directory: Path,
+        endpoint: str,
+        code: Callable[[str], bytes],
+        on_output: Callable[[bytes], None],
+    ) -> None:
+        self._assets = directory / "assets"
+        self._runtime = directory / "runtime"
+        self.logs = directory / "logs"
+        self._endpoint = endpoint
+        self._code = code
+        self._on_output = on_output
+        self._lock = threading.Lock()
+        self.logs.mkdir(parents=True, exist_ok=True)
+        _lay_out_runtime(self._runtime)
+
+    def __call__(self, config: FunctionConfig) -> Sandbox:
+        log = (self.logs / f"{config.name}.log").open("ab", buffering=0)
+
+        def write(line: bytes) -> None:
+            log.write(line)
+            self._on_output(line)
+
+        return Sandbox(
+            asset=self._unpack(config),
+            runtime=self._runtime,
+            environment=self._environment(config),
+            log=write,
+        )
+
+    def _unpack(self, config: FunctionConfig) -> Path:
+        folder = self._assets / config.code_digest
+        with self._lock:
+            if not folder.exists():
+                fresh = folder.with_suffix(".new")
+                with zipfile.ZipFile(io.BytesIO(self._code(config.name))) as archive:
+                    archive.extractall(fresh)
+                fresh.rename(folder)
+        return folder
+
+    def _environment(self, config: FunctionConfig) -> dict[str, str]:
+        """Lambda's own variables, the deployed ones, and the way to this cloud."""
+        return {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "LANG": "en_US.UTF-8",
+            "TZ": "UTC",
+            "PYTHONUNBUFFERED": "1",
+            **config.environment,
+            **_log_settings(config),
+            **credentials.environment(self._endpoint, caller=config.name),
+            "AWS_LAMBDA_FUNCTION_NAME": config.name,
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(config.memory_megabytes),
+            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+            "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{config.name}",
+            "AWS_LAMBDA_LOG_STREAM_NAME": "local",
+            "LAMBDA_TASK_ROOT": str(self._assets / config.code_digest),
+            "_HANDLER": config.handler,
+        }
+
+
+def _log_settings(config: FunctionConfig) -> dict[str, str]:
+    settings = {}
+    if log_format := config.logging.get("LogFormat"):
+        settings["AWS_LAMBDA_LOG_FORMAT"] = log_format
+    if level := config.logging.get("ApplicationLogLevel"):
+        settings["AWS_LAMBDA_LOG_LEVEL"] = level
+    return settings
+
+
+def _lay_out_runtime(folder: Path) -> None:
+    """Links to the runtime's packages alone, so that an asset cannot lean on anything else."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _with_requirements(RUNTIME_PACKAGES):
+        distribution = importlib.metadata.distribution(name)
+        tops = {Path(file).parts[0] for file in distribution.files or ()}
+        for top in tops - {"..", "__pycache__"}:
+            link = folder / top
+            if not link.exists():
+                link.symlink_to(Path(str(distribution.locate_file(top))).resolve())
+
+
+def _with_requirements(names: tuple[str, ...]) -> Iterator[str]:
+    pending, seen = list(names), set[str]()
+    while pending:
+        name = pending.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        yield name
+        for requirement in importlib.metadata.requires(name) or ():
+            found = re.match(r"[\w.-]+", requirement)
+            if found and "extra ==" not in requirement:
+                pending.append(found[0])

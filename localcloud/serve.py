@@ -1,0 +1,52 @@
+"""One local cloud, from its start to its end."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from localcloud import moto_adapter, server
+from localcloud.calls import CallLog
+from localcloud.clients import Clients
+from localcloud.gateway import Gateway
+from localcloud.runtime import Runtime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How ``serve`` was asked to run."""
+
+    port: int
+    directory: Path
+    ttl_delay_seconds: float
+
+
+def run(settings: Settings, *, started: Callable[[str], None], until: threading.Event) -> None:
+    """Serve until the event is set; then end every process. Raises PortTakenError."""
+    gateways: list[Gateway] = []
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        return gateways[0](environ, start_response)
+
+    http = server.create(settings.port, application)
+    endpoint = f"http://localhost:{http.port}"
+    os.environ["MOTO_PORT"] = str(http.port)
+    settings.directory.mkdir(parents=True, exist_ok=True)
+    calls = CallLog(settings.directory / "calls.jsonl")
+    runtime = Runtime(
+        directory=settings.directory,
+        endpoint=endpoint,
+        calls=calls,
+        ttl_delay_seconds=settings.ttl_delay_seconds,
+    )
+    moto_adapter.install(client=Clients(endpoint), invoke=runtime.invoke, deliver=runtime.deliver)
+    gateways.append(Gateway(runtime=runtime, moto=moto_adapter.application(), calls=calls))
+    threading.Thread(target=http.serve_forever, daemon=True, name="http").start()
+    try:
+        started(endpoint)
+        until.wait()
+    finally:
+        runtime.close()
+        http.server_close()

@@ -1,0 +1,81 @@
+"""The HTTP server: one port for the AWS API, function invocations and the control route."""
+
+import io
+import socket
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from moto.moto_server.werkzeug_app import MotoRequestHandler
+from werkzeug.serving import DechunkedInput, ThreadedWSGIServer
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+class PortTakenError(Exception):
+    """Another program listens on the port."""
+
+
+class _Handler(MotoRequestHandler):
+    """Keeps connections open, and answers in one write; the base class does neither."""
+
+    disable_nagle_algorithm = True
+    protocol_version = "HTTP/1.1"
+
+    def run_wsgi(self) -> None:
+        environ = self.make_environ()
+        stream = environ["wsgi.input"]
+        if isinstance(stream, DechunkedInput):
+            body = stream.read()
+        else:
+            body = self.rfile.read(int(environ.get("CONTENT_LENGTH") or 0))
+        environ["wsgi.input"] = io.BytesIO(body)
+        environ["CONTENT_LENGTH"] = str(len(body))
+        environ.pop("HTTP_TRANSFER_ENCODING", None)
+        answer: list[Any] = []
+        parts = self.server.app(
+            environ, lambda status, headers, *_: answer.extend((status, headers))
+        )
+        content = b"".join(parts)
+        if hasattr(parts, "close"):
+            parts.close()
+        self._answer(answer[0], answer[1], content)
+
+    def _answer(self, status: str, headers: list[tuple[str, str]], content: bytes) -> None:
+        code, _, reason = status.partition(" ")
+        self.send_response_only(int(code), reason)
+        names = set()
+        for name, value in headers:
+            self.send_header(name, value)
+            names.add(name.lower())
+        bodiless = code in {"204", "304"}
+        if "content-length" not in names and not bodiless:
+            self.send_header("Content-Length", str(len(content)))
+        if "date" not in names:
+            self.send_header("Date", self.date_time_string())
+        head = b"".join(self._headers_buffer) + b"\r\n"
+        self._headers_buffer.clear()
+        self.wfile.write(head if bodiless or self.command == "HEAD" else head + content)
+
+    def log(self, *_: object) -> None:
+        """A line per request would drown everything else."""
+
+
+def create(port: int, application: Application) -> ThreadedWSGIServer:
+    """Listen on loopback, on a free port if it is 0. Raises PortTakenError."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+            listener.listen(128)
+        except OSError as error:
+            raise PortTakenError(
+                f"Port {port} is taken: end what listens there, or choose another with --port."
+            ) from error
+        server = ThreadedWSGIServer(
+            "127.0.0.1",
+            listener.getsockname()[1],
+            application,
+            handler=_Handler,
+            fd=listener.fileno(),
+        )
+    return server
