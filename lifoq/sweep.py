@@ -23,6 +23,11 @@ from lifoq.task import Task
 log = logging.getLogger("lifoq.sweep")
 
 PAGE: Final = 100
+REACH_PAGES: Final = 5
+OUT_OF_REACH: Final = (
+    "taskCreated lies further back than the queue's deadline reaches, though the task has not "
+    "expired; was it put with a longer deadline than the queue's?"
+)
 
 
 @dataclass(kw_only=True)
@@ -126,17 +131,15 @@ class Sweeper:
         return promoted
 
     def _find_out_of_reach(self, report: SweepReport, until: int) -> None:
-        while not self._out_of_time(report, until):
+        """A few pages a run: behind them there can be a mountain of expired tasks."""
+        for _ in range(REACH_PAGES):
+            if self._out_of_time(report, until):
+                return
             ids, self._out_of_reach_at = self._store.out_of_reach(
                 limit=10 * PAGE, start=self._out_of_reach_at
             )
             for task_id in ids:
-                self._condemn(
-                    task_id,
-                    Status.PENDING,
-                    "taskCreated lies further back than the queue's deadline reaches",
-                    report,
-                )
+                self._condemn(task_id, Status.PENDING, OUT_OF_REACH, report)
             if self._out_of_reach_at is None:
                 return
 

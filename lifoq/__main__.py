@@ -1,0 +1,144 @@
+"""An operator's view of a queue: ``python -m lifoq --table NAME stats``.
+
+Prints JSON, so that other tools can go on with it. Exit status 0; 1 with a sentence where the queue
+refuses; 2 for a command that is not understood.
+"""
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lifoq.errors import LifoqError, TaskNotFound
+from lifoq.queue import Queue
+from lifoq.schema import Status
+from lifoq.table import Count
+from lifoq.task import Task
+from lifoq.transitions import Lifetimes
+
+Command = Callable[[Queue, argparse.Namespace], Any]
+
+
+def stats(queue: Queue, _arguments: argparse.Namespace) -> dict[str, Any]:
+    found = queue.stats()
+    return {field.name: _shown(getattr(found, field.name)) for field in dataclasses.fields(found)}
+
+
+def peek(queue: Queue, arguments: argparse.Namespace) -> list[Any]:
+    tasks = queue.peek(arguments.limit, status=Status(arguments.status))
+    return [_task(task) for task in tasks]
+
+
+def get(queue: Queue, arguments: argparse.Namespace) -> dict[str, Any]:
+    task = queue.get(arguments.task_id)
+    if task is None:
+        raise TaskNotFound(arguments.task_id)
+    return _task(task)
+
+
+def cancel(queue: Queue, arguments: argparse.Namespace) -> dict[str, Any]:
+    return _task(queue.cancel(arguments.task_id))
+
+
+def redrive(queue: Queue, arguments: argparse.Namespace) -> dict[str, Any]:
+    if arguments.task_id is not None:
+        queue.redrive(arguments.task_id)
+        return {"redriven": 1}
+    number = queue.redrive_many(
+        task_type=arguments.type,
+        error_type=arguments.error,
+        limit=arguments.limit,
+        per_second=arguments.per_second,
+    )
+    return {"redriven": number}
+
+
+def purge(queue: Queue, arguments: argparse.Namespace) -> dict[str, Any]:
+    def confirm(waiting: Count) -> bool:
+        if arguments.yes:
+            return True
+        answer = input(f"Cancel {waiting} waiting tasks of {queue.store.table.name}? [y/N] ")
+        return answer.strip().lower() in ("y", "yes")
+
+    return {"cancelled": queue.purge(confirm=confirm)}
+
+
+def check(queue: Queue, _arguments: argparse.Namespace) -> dict[str, Any]:
+    queue.check()
+    return {"ok": True}
+
+
+def parser() -> argparse.ArgumentParser:
+    root = argparse.ArgumentParser(prog="python -m lifoq", description="Operate a lifoq queue.")
+    root.add_argument("--table", required=True, help="name of the queue's DynamoDB table")
+    root.add_argument("--region", help="AWS region; default: boto3's configuration")
+    root.add_argument("--endpoint-url", help="another endpoint, such as the local cloud's")
+    root.add_argument(
+        "--deadline-seconds",
+        type=float,
+        default=Lifetimes().deadline,
+        help="the queue's deadline_seconds, for redrive (default: %(default)g)",
+    )
+    commands = root.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(run: Command, explanation: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(run.__name__, help=explanation, description=explanation)
+        sub.set_defaults(run=run)
+        return sub
+
+    command(stats, "counts by status, and ages of the newest and oldest waiting task")
+    looks = command(peek, "the newest tasks of a status, without claiming them")
+    looks.add_argument("--limit", type=int, default=10)
+    looks.add_argument(
+        "--status",
+        choices=[Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE],
+        default=Status.PENDING,
+    )
+    for run, explanation in (
+        (get, "one task, whole"),
+        (cancel, "withdraw a task that waits"),
+    ):
+        command(run, explanation).add_argument("task_id")
+    redrives = command(redrive, "bring dead letters back: one by its id, or those that match")
+    redrives.add_argument("task_id", nargs="?", help="default: all that match")
+    redrives.add_argument("--type", help="of this task type")
+    redrives.add_argument("--error", help="whose error is of this type, such as TimeoutError")
+    redrives.add_argument("--limit", type=int, help="so many at the most")
+    redrives.add_argument("--per-second", type=float, help="so many a second at the most")
+    purges = command(purge, "cancel every task that waits; asks first")
+    purges.add_argument("--yes", action="store_true", help="do not ask")
+    command(check, "whether the table is a queue's")
+    return root
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = parser().parse_args(argv)
+    options = {"region_name": arguments.region, "endpoint_url": arguments.endpoint_url}
+    try:
+        queue = Queue.connect(
+            arguments.table,
+            lifetimes=Lifetimes(deadline=arguments.deadline_seconds),
+            **{name: value for name, value in options.items() if value is not None},
+        )
+        answer = arguments.run(queue, arguments)
+    except LifoqError as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 1
+    print(json.dumps(answer, indent=2, ensure_ascii=False))  # noqa: T201
+    return 0
+
+
+def _task(task: Task) -> dict[str, Any]:
+    return {k: v for k, v in dataclasses.asdict(task).items() if v is not None}
+
+
+def _shown(value: Any) -> Any:
+    return (
+        str(value) if isinstance(value, Count) and value.capped else getattr(value, "value", value)
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

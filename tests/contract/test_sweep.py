@@ -1,0 +1,114 @@
+"""The sweep, on every table."""
+
+import pytest
+
+from lifoq import NewTask, Registry, Status, Sweeper
+from lifoq.store import Store
+from tests.hosts import ManualHost
+
+
+@pytest.fixture
+def registry():
+    registry = Registry()
+    registry.task("once", max_attempts=1)(lambda _, __: None)
+    return registry
+
+
+@pytest.fixture
+def sweeper(store: Store, registry: Registry, host: ManualHost) -> Sweeper:
+    return Sweeper(store, registry, max_attempts=3, host=host)
+
+
+def strand(store: Store, task_id: str, task_type: str = "a"):
+    store.put(NewTask(task_type=task_type, task_id=task_id))
+    store.claim(task_id, claim_id=f"claim of {task_id}", lease=30)
+
+
+def test_a_stranded_task_comes_back_until_its_attempts_are_used_up(
+    store: Store, sweeper: Sweeper, host: ManualHost
+):
+    strand(store, "t")
+    for attempt in (1, 2):
+        host.advance(31)
+        assert sweeper.run().leases_expired == 1
+        task = store.get("t")
+        assert (task.status, task.attempts) == (Status.PENDING, attempt)
+        store.claim("t", claim_id=f"claim {attempt}", lease=30)
+    host.advance(31)
+    report = sweeper.run()
+    assert (report.leases_expired, report.failed) == (1, 1)
+    assert store.get("t").status is Status.FAILURE
+
+
+def test_the_attempts_are_those_of_the_task_type(store: Store, sweeper: Sweeper, host: ManualHost):
+    strand(store, "t", "once")
+    host.advance(31)
+    sweeper.run()
+    assert store.get("t").status is Status.FAILURE
+
+
+def test_a_healthy_claim_is_left_alone(store: Store, sweeper: Sweeper, host: ManualHost):
+    strand(store, "t")
+    host.advance(29)
+    report = sweeper.run()
+    assert (report.leases_expired, store.get("t").status) == (0, Status.TAKEN)
+
+
+def test_whoever_waits_calls_for_a_processor(store: Store, sweeper: Sweeper, host: ManualHost):
+    assert not sweeper.run().needs_processor
+    store.put(NewTask(task_type="a", delay=60))
+    assert not sweeper.run().needs_processor
+    host.advance(61)
+    report = sweeper.run()
+    assert (report.promoted, report.needs_processor) == (1, True)
+    host.advance(3602)
+    assert not sweeper.run().needs_processor
+
+
+def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
+    store: Store, registry: Registry, host: ManualHost
+):
+    class SlowStore(Store):
+        def reclaim(self, *args, **kwargs):
+            host.advance(1)
+            return super().reclaim(*args, **kwargs)
+
+    slow = SlowStore(store.table, host=host)
+    for n in range(250):
+        strand(store, f"t{n:03}")
+    host.advance(31)
+    sweeper = Sweeper(slow, registry, max_attempts=3, time_budget=99, host=host)
+    report = sweeper.run()
+    assert (report.finished, report.leases_expired) == (False, 100)
+    assert report.needs_processor  # it did not get as far as to know better
+    assert sweeper.run().leases_expired == 100
+    report = sweeper.run()
+    assert (report.finished, report.leases_expired) == (True, 50)
+
+
+def test_an_item_that_no_worker_would_ever_find_is_put_aside(
+    store: Store, sweeper: Sweeper, host: ManualHost
+):
+    longer = Store(store.table, host=host)
+    longer.put(NewTask(task_type="a", task_id="lost"))
+    host.advance(600)
+    shorter = Store(store.table, lifetimes=_lifetimes(300), host=host)
+    report = Sweeper(shorter, Registry(), max_attempts=3, host=host).run()
+    assert report.condemned == 1
+    task = store.get("lost")
+    assert task.status is Status.FAILURE
+    assert "longer deadline than the queue's" in task.error.message
+
+
+def _lifetimes(deadline: float):
+    from lifoq import Lifetimes  # noqa: PLC0415
+
+    return Lifetimes(deadline=deadline)
+
+
+def test_measures_come_with_the_sweep(store: Store, sweeper: Sweeper, host: ManualHost):
+    store.put(NewTask(task_type="a"))
+    host.advance(5)
+    strand(store, "t")
+    stats = sweeper.run().stats
+    assert (stats.live.value, stats.taken.value, stats.oldest_waiting_seconds) == (1, 1, 5)

@@ -1,0 +1,129 @@
+"""The functions as Lambda would load them, against moto's table, topics and queues."""
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+
+from lifoq.dynamo import DynamoTable
+from lifoq.queue import Queue
+from tests import dynamodb_local
+
+ENVIRONMENT = {
+    "LIFOQ_DEADLINE_SECONDS": "3600",
+    "LIFOQ_RETENTION_SUCCESS_SECONDS": "604800",
+    "LIFOQ_RETENTION_FAILURE_SECONDS": "1209600",
+    "LIFOQ_LEASE_SECONDS": "30",
+    "LIFOQ_HEARTBEAT_SECONDS": "10",
+    "LIFOQ_MAX_ATTEMPTS": "5",
+    "LIFOQ_BACKOFF_MIN_SECONDS": "60",
+    "LIFOQ_BACKOFF_MAX_SECONDS": "900",
+    "LIFOQ_BACKOFF_GROWTH": "exponential",
+    "LIFOQ_WINDOW_SECONDS": "10",
+    "LIFOQ_TASK_TIMEOUT_SECONDS": "5",
+    "LIFOQ_IN_FLIGHT": "4",
+    "LIFOQ_PAGE": "10",
+    "POWERTOOLS_SERVICE_NAME": "lifoq-test",
+    "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
+}
+
+
+class Topic:
+    """An SNS topic, and a queue behind it that shows what was published."""
+
+    def __init__(self, endpoint: str, name: str) -> None:
+        arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
+        sns, self._sqs = boto3.client("sns", **arguments), boto3.client("sqs", **arguments)
+        self.arn = sns.create_topic(Name=name)["TopicArn"]
+        self._url = self._sqs.create_queue(QueueName=name)["QueueUrl"]
+        queue = self._sqs.get_queue_attributes(QueueUrl=self._url, AttributeNames=["QueueArn"])
+        sns.subscribe(TopicArn=self.arn, Protocol="sqs", Endpoint=queue["Attributes"]["QueueArn"])
+
+    def messages(self) -> list[str]:
+        """What has been published since the last call."""
+        answer = self._sqs.receive_message(QueueUrl=self._url, MaxNumberOfMessages=10)
+        messages = answer.get("Messages", [])
+        for message in messages:
+            self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=message["ReceiptHandle"])
+        return [json.loads(message["Body"])["Message"] for message in messages]
+
+
+@pytest.fixture
+def table(moto_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]) -> DynamoTable:
+    return new_dynamo_table(moto_endpoint)
+
+
+@pytest.fixture
+def queue(table: DynamoTable, moto_endpoint: str) -> Queue:
+    return Queue.connect(table.name, endpoint_url=moto_endpoint, **dynamodb_local.CREDENTIALS)
+
+
+@pytest.fixture
+def processor_topic(table: DynamoTable, moto_endpoint: str) -> Topic:
+    return Topic(moto_endpoint, f"process-{table.name}")
+
+
+@pytest.fixture
+def trigger_topic(table: DynamoTable, moto_endpoint: str) -> Topic:
+    return Topic(moto_endpoint, f"trigger-{table.name}")
+
+
+@pytest.fixture
+def load(
+    monkeypatch: pytest.MonkeyPatch,
+    moto_endpoint: str,
+    table: DynamoTable,
+    processor_topic: Topic,
+    trigger_topic: Topic,
+) -> Iterator[Callable[..., ModuleType]]:
+    """Loads a function's handler afresh, as a cold start does."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("LIFOQ_TABLE", table.name)
+    monkeypatch.setenv("LIFOQ_PROCESS_TOPIC_ARN", processor_topic.arn)
+    monkeypatch.setenv("LIFOQ_TRIGGER_TOPIC_ARN", trigger_topic.arn)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", moto_endpoint)
+
+    def load_function(name: str, **environment: str) -> ModuleType:
+        for variable, value in environment.items():
+            monkeypatch.setenv(variable, value)
+        sys.modules.pop(f"functions.{name}.handler", None)
+        return importlib.import_module(f"functions.{name}.handler")
+
+    yield load_function
+    for name in [name for name in sys.modules if name.endswith(".handler")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def context() -> Any:
+    return SimpleNamespace(
+        function_name="function",
+        memory_limit_in_mb=256,
+        invoked_function_arn="arn:aws:lambda:us-east-1:123456789012:function:function",
+        aws_request_id="request",
+        get_remaining_time_in_millis=lambda: 60_000,
+    )
+
+
+@pytest.fixture
+def metrics(capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, Any]]:
+    """The metrics that the functions have written, by name; lists where there are several."""
+
+    def read() -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for line in capsys.readouterr().out.splitlines():
+            entry = json.loads(line)
+            for described in entry.get("_aws", {}).get("CloudWatchMetrics", []):
+                assert described["Namespace"] == "lifoq"
+                assert described["Dimensions"] == [["service"]]
+                assert entry["service"] == "lifoq-test"
+                found |= {m["Name"]: entry[m["Name"]] for m in described["Metrics"]}
+        return found
+
+    return read

@@ -1,0 +1,95 @@
+"""ProcessTasksFunction: one run, its numbers, its tail call."""
+
+import http.server
+import json
+import threading
+
+import pytest
+
+from lifoq import Status
+from lifoq.registry import REGISTRY
+
+
+@pytest.fixture
+def downstream():
+    """A service that answers, or is full, as told."""
+    answers = []
+
+    class Service(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            status = answers.pop(0) if answers else 200
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps({"checked": json.loads(body)}).encode())
+
+        def log_message(self, *_arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server.answers = answers
+    server.url = f"http://127.0.0.1:{server.server_port}/work"
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_run_does_the_tasks_and_says_so(load, context, queue, downstream, metrics, trigger_topic):
+    function = load("process_tasks", DOWNSTREAM_URL=downstream.url)
+    task = queue.put("device.check", {"device": 7})
+    metrics()
+    summary = function.handle({"Records": []}, context)
+    assert (summary["claimed"], summary["succeeded"], summary["remaining"]) == (1, 1, False)
+    assert queue.get(task.task_id).result == {"checked": {"device": 7}}
+    counted = metrics()
+    assert (counted["TasksClaimed"], counted["TasksSucceeded"]) == ([1.0], [1.0])
+    assert counted["WaitSeconds"][0] >= 0
+    assert trigger_topic.messages() == []
+
+
+def test_a_full_downstream_makes_the_task_come_back_later(load, context, queue, downstream):
+    function = load("process_tasks", DOWNSTREAM_URL=downstream.url)
+    downstream.answers.append(429)
+    task_id = queue.put("device.check", {}).task_id
+    assert function.handle({}, context)["retried"] == 1
+    task = queue.get(task_id)
+    assert (task.status, task.error.type) == (Status.DELAYED, "Retry")
+
+
+def test_a_downstream_that_was_not_configured_is_told_at_once(load, context, queue, monkeypatch):
+    monkeypatch.delenv("DOWNSTREAM_URL", raising=False)
+    function = load("process_tasks")
+    task_id = queue.put("device.check", {}).task_id
+    assert function.handle({}, context)["failed"] == 1
+    assert "DOWNSTREAM_URL is not set" in queue.get(task_id).error.message
+
+
+@pytest.fixture
+def slow_type():
+    """A task type of the test's own, for as long as it runs."""
+    release = threading.Event()
+    REGISTRY.task("test.slow", in_flight=1)(lambda _, __: release.wait(0.3))
+    yield "test.slow"
+    release.set()
+    del REGISTRY._types["test.slow"]
+
+
+def test_tasks_that_remain_at_the_end_of_the_window_get_a_tail_call(
+    load, context, queue, slow_type, trigger_topic, metrics
+):
+    for n in range(20):
+        queue.put(slow_type, n)
+    function = load("process_tasks", LIFOQ_WINDOW_SECONDS="0.2")
+    summary = function.handle({}, context)
+    assert summary["remaining"]
+    assert len(trigger_topic.messages()) == 1
+    assert metrics()["TailCalls"] == [1.0]
+
+
+def test_a_run_without_progress_makes_no_tail_call(load, context, queue, trigger_topic):
+    queue.put("device.check")
+    context.get_remaining_time_in_millis = lambda: 3_000  # no task could finish in this
+    summary = load("process_tasks", LIFOQ_WINDOW_SECONDS="0.2").handle({}, context)
+    assert (summary["claimed"], summary["remaining"]) == (0, True)
+    assert trigger_topic.messages() == []
