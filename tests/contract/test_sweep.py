@@ -2,7 +2,7 @@
 
 import pytest
 
-from lifoq import NewTask, Registry, Status, Sweeper
+from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper
 from lifoq.store import Store
 from tests.hosts import ManualHost
 
@@ -66,24 +66,26 @@ def test_whoever_waits_calls_for_a_processor(store: Store, sweeper: Sweeper, hos
 
 
 def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
-    store: Store, registry: Registry, host: ManualHost
+    store: Store, registry: Registry, host: ManualHost, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr("lifoq.sweep.PAGE", 10)
+
     class SlowStore(Store):
         def reclaim(self, *args, **kwargs):
             host.advance(1)
             return super().reclaim(*args, **kwargs)
 
     slow = SlowStore(store.table, host=host)
-    for n in range(250):
-        strand(store, f"t{n:03}")
+    for n in range(25):
+        strand(store, f"t{n:02}")
     host.advance(31)
-    sweeper = Sweeper(slow, registry, max_attempts=3, time_budget=99, host=host)
+    sweeper = Sweeper(slow, registry, max_attempts=3, time_budget=9, host=host)
     report = sweeper.run()
-    assert (report.finished, report.leases_expired) == (False, 100)
+    assert (report.finished, report.leases_expired) == (False, 10)
     assert report.needs_processor  # it did not get as far as to know better
-    assert sweeper.run().leases_expired == 100
+    assert sweeper.run().leases_expired == 10
     report = sweeper.run()
-    assert (report.finished, report.leases_expired) == (True, 50)
+    assert (report.finished, report.leases_expired) == (True, 5)
 
 
 def test_an_item_that_no_worker_would_ever_find_is_put_aside(
@@ -92,18 +94,12 @@ def test_an_item_that_no_worker_would_ever_find_is_put_aside(
     longer = Store(store.table, host=host)
     longer.put(NewTask(task_type="a", task_id="lost"))
     host.advance(600)
-    shorter = Store(store.table, lifetimes=_lifetimes(300), host=host)
+    shorter = Store(store.table, lifetimes=Lifetimes(deadline=300), host=host)
     report = Sweeper(shorter, Registry(), max_attempts=3, host=host).run()
     assert report.condemned == 1
     task = store.get("lost")
     assert task.status is Status.FAILURE
     assert "longer deadline than the queue's" in task.error.message
-
-
-def _lifetimes(deadline: float):
-    from lifoq import Lifetimes  # noqa: PLC0415
-
-    return Lifetimes(deadline=deadline)
 
 
 def test_measures_come_with_the_sweep(store: Store, sweeper: Sweeper, host: ManualHost):

@@ -2,7 +2,7 @@
 
 import time
 
-from lifoq import Status
+from lifoq import NewTask, Status
 from lifoq.store import Store
 from lifoq.transitions import Lifetimes
 from tests.hosts import ManualHost
@@ -15,8 +15,6 @@ def earlier(queue, seconds, **lifetimes) -> Store:
 
 
 def put(store: Store, task_id: str, **terms):
-    from lifoq import NewTask  # noqa: PLC0415
-
     return store.put(NewTask(task_type="a", task_id=task_id, **terms))
 
 

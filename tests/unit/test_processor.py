@@ -21,9 +21,11 @@ from lifoq import (
     Status,
     StoreUnavailable,
     WorkerSettings,
+    transitions,
 )
 from lifoq.memory import MemoryTable
 from lifoq.store import Store
+from lifoq.transitions import Lifetimes
 
 QUICK = {
     "window": 10.0,
@@ -329,9 +331,6 @@ def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench):
 
 
 def _reclaimed(bench, task):
-    from lifoq import transitions  # noqa: PLC0415
-    from lifoq.transitions import Lifetimes  # noqa: PLC0415
-
     return transitions.bury(
         task=task, now=task.lease_expires + 1, error="{}", lifetimes=Lifetimes()
     )
