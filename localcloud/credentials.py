@@ -1,4 +1,4 @@
-"""Who calls: every function has an access key of its own, so that its requests can be told apart."""
+"""Who calls: every function has an access key of its own, which tells its requests apart."""
 
 import hashlib
 

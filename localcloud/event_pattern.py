@@ -33,10 +33,11 @@ def _accepts(rule: Any, value: Any) -> bool:
         return value is not _ABSENT and type(value) is type(rule) and bool(value == rule)
     ((operator, operand),) = rule.items()
     if operator == "exists":
-        return (value is not _ABSENT and not isinstance(value, Mapping)) == operand
+        is_leaf = value is not _ABSENT and not isinstance(value, Mapping)
+        return is_leaf == bool(operand)
     if value is _ABSENT:
         return False
-    return _COMPARISONS[operator](operand, value)
+    return bool(_COMPARISONS[operator](operand, value))
 
 
 def _anything_but(operand: Any, value: Any) -> bool:

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from localcloud.journal import Image, Journal, Write
 
@@ -35,14 +35,18 @@ class ExportRefusedError(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExportedTable:
+class ExportedTable(Protocol):
     """What an export needs to know of a table."""
 
-    arn: str
-    journal: Journal
-    recoverable: bool
-    """Whether point-in-time recovery is on."""
+    @property
+    def table_arn(self) -> str: ...
+
+    @property
+    def journal(self) -> Journal: ...
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether point-in-time recovery is on."""
 
 
 @dataclass(kw_only=True)
@@ -122,7 +126,7 @@ class Exports:
         if not table.recoverable:
             raise ExportRefusedError(
                 "PointInTimeRecoveryUnavailableException",
-                f"Point in time recovery is not enabled for table {table.arn.split('/')[-1]}",
+                f"Point in time recovery is not enabled for table {table.table_arn.split('/')[-1]}",
             )
         if not self._bucket_exists(request["S3Bucket"]):
             raise ExportRefusedError(
@@ -154,13 +158,13 @@ class Exports:
         lines = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in files)
         self._put_with_checksum(bucket, manifest, lines.encode())
         description = {
-            "ExportArn": f"{table.arn}/export/{export_id}",
+            "ExportArn": f"{table.table_arn}/export/{export_id}",
             "ExportStatus": "COMPLETED",
             "StartTime": started,
             "EndTime": time.time(),
             "ExportManifest": f"{root}/{export_id}/manifest-summary.json",
-            "TableArn": table.arn,
-            "TableId": str(_table_id(table.arn)),
+            "TableArn": table.table_arn,
+            "TableId": str(_table_id(table.table_arn)),
             "ClientToken": request.get("ClientToken", export_id),
             "S3Bucket": bucket,
             "S3Prefix": prefix or None,

@@ -17,7 +17,7 @@ from localcloud.moto_adapter import Notification, tables
 from localcloud.pool import Pool
 from localcloud.sandboxes import Sandboxes
 from localcloud.scheduler import Scheduler
-from localcloud.stream_poller import Stream, StreamPoller
+from localcloud.stream_poller import StreamPoller
 from localcloud.timer import Timer
 
 _LOG = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Runtime:
             timer=self._timer,
         )
         self._exports = Exports(
-            table=moto_adapter.exported_table,
+            table=lambda arn: tables.table(arn.rsplit("/", 1)[-1]),
             bucket_exists=moto_adapter.bucket_exists,
             put=moto_adapter.put_object,
         )
@@ -149,16 +149,12 @@ class Runtime:
             if uuid in self._pollers:
                 self._pollers[uuid].config = config
                 continue
-            table = moto_adapter.stream_table(config.stream_arn)
+            table = tables.table_of_stream(config.stream_arn)
             if table is None:
                 continue
             self._pollers[uuid] = StreamPoller(
                 config=config,
-                stream=Stream(
-                    journal=tables.journal_of(table),
-                    record=lambda write, table=table: tables.record(table, write),
-                    shard_id=table.stream_shard.id,
-                ),
+                stream=table.shard,
                 pool=self._pools.get,
                 send=moto_adapter.send,
                 keep=self._faults.keep_record,

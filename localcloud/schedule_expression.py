@@ -12,10 +12,7 @@ from zoneinfo import ZoneInfo
 
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 _MONTHS = {name.upper(): number for number, name in enumerate(calendar.month_abbr) if name}
-_DAYS = {
-    name: number
-    for number, name in enumerate(["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"], start=1)
-}
+_DAYS = {"SUN": 1, "MON": 2, "TUE": 3, "WED": 4, "THU": 5, "FRI": 6, "SAT": 7}
 _HORIZON = timedelta(days=4 * 366)
 """Further ahead nobody looks: 29 February comes within it."""
 
@@ -127,9 +124,8 @@ def _values(field: str, low: int, high: int, names: dict[str, int] | None = None
         span, _, step = part.partition("/")
         first, _, last = span.partition("-")
         start = low if span == "*" else number(first)
-        if last:
-            stop = number(last)
-        else:
-            stop = high if span == "*" or step else start
+        # "5/15" runs to the end, as "*/15" does; "5" is 5 alone.
+        open_end = high if span == "*" or step else start
+        stop = number(last) if last else open_end
         values.update(range(start, stop + 1, int(step or 1)))
     return frozenset(values)

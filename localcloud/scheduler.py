@@ -103,7 +103,7 @@ class Scheduler:
         attempt: int,
         began: float,
     ) -> None:
-        """Hand the input to the target; a target that is not there is tried again, then given up."""
+        """Hand the input over; a target that is not there is tried again, then given up."""
         target = schedule.target
         body = _input(schedule, due, execution, attempt)
         if self._hand(target["Arn"], body):

@@ -31,14 +31,13 @@ class _Handler(MotoRequestHandler):
         environ["wsgi.input"] = io.BytesIO(body)
         environ["CONTENT_LENGTH"] = str(len(body))
         environ.pop("HTTP_TRANSFER_ENCODING", None)
-        answer: list[Any] = []
-        parts = self.server.app(
-            environ, lambda status, headers, *_: answer.extend((status, headers))
-        )
-        content = b"".join(parts)
-        if hasattr(parts, "close"):
-            parts.close()
-        self._answer(answer[0], answer[1], content)
+        head: list[Any] = []
+
+        def start_response(status: str, headers: list[tuple[str, str]], _: Any = None) -> Any:
+            head[:] = [status, headers]
+
+        content = b"".join(self.server.app(environ, start_response))
+        self._answer(head[0], head[1], content)
 
     def _answer(self, status: str, headers: list[tuple[str, str]], content: bytes) -> None:
         code, _, reason = status.partition(" ")
@@ -71,11 +70,10 @@ def create(port: int, application: Application) -> ThreadedWSGIServer:
             raise PortTakenError(
                 f"Port {port} is taken: end what listens there, or choose another with --port."
             ) from error
-        server = ThreadedWSGIServer(
+        return ThreadedWSGIServer(
             "127.0.0.1",
             listener.getsockname()[1],
             application,
             handler=_Handler,
             fd=listener.fileno(),
         )
-    return server

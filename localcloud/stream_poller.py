@@ -4,9 +4,8 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from localcloud import event_pattern
 from localcloud.function import Outcome, ThrottledError
@@ -22,13 +21,13 @@ LONGEST_RETRY_SECONDS = 30.0
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stream:
+class Stream(Protocol):
     """A table's stream: where its writes lie, and how one of them looks as an event."""
 
     journal: Journal
-    record: Callable[[Write], Record]
-    shard_id: str
+    id: str
+
+    def record(self, write: Write) -> Record: ...
 
 
 class StreamPoller:
@@ -179,7 +178,7 @@ class StreamPoller:
                 "approximateInvokeCount": invocations,
             },
             "DDBStreamBatchInfo": {
-                "shardId": self._stream.shard_id,
+                "shardId": self._stream.id,
                 "startSequenceNumber": first["SequenceNumber"],
                 "endSequenceNumber": last["SequenceNumber"],
                 "approximateArrivalOfFirstRecord": _iso(first["ApproximateCreationDateTime"]),

@@ -34,8 +34,7 @@ class Timer:
         while (action := self._next()) is not None:
             try:
                 action()
-            except Exception:
-                # One action's fault must not stop the clock for all others.
+            except Exception:  # noqa: BLE001 - one action's fault must not stop the clock for all
                 _LOG.exception("a timed action failed")
 
     def _next(self) -> Callable[[], None] | None:

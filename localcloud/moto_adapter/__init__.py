@@ -16,7 +16,6 @@ from moto.awslambda.utils import get_backend as lambda_backend
 from moto.cloudformation.models import cloudformation_backends
 from moto.cloudwatch.models import cloudwatch_backends
 from moto.core.config import default_user_config
-from moto.dynamodb.models import Table
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from moto.s3.models import s3_backends
 from moto.scheduler.models import scheduler_backends
@@ -24,7 +23,6 @@ from moto.sns.models import Subscription, sns_backends
 from moto.sqs.models import sqs_backends
 
 from localcloud.account import ACCOUNT, REGION
-from localcloud.exports import ExportedTable
 from localcloud.function import FunctionConfig, Outcome
 from localcloud.moto_adapter import resources, tables
 
@@ -132,8 +130,8 @@ def install(
             response["x-amz-function-error"] = "Unhandled"
         return outcome.payload
 
-    Subscription.publish = publish
-    LambdaFunction.invoke = run
+    tables.replace(Subscription, "publish", publish)
+    tables.replace(LambdaFunction, "invoke", run)
 
 
 def application() -> Any:
@@ -163,10 +161,6 @@ def mappings() -> list[MappingConfig]:
         for one in _lambda().list_event_source_mappings("", "")
         if ":dynamodb:" in one.event_source_arn
     ]
-
-
-def stream_table(stream_arn: str) -> Table | None:
-    return tables.table_of_stream(stream_arn)
 
 
 def schedules() -> list[ScheduleConfig]:
@@ -199,19 +193,6 @@ def send(arn: str, body: str) -> bool:
     return False
 
 
-def exported_table(arn: str) -> ExportedTable | None:
-    """What an export is made from, by the table's ARN or name."""
-    table = tables.backend().tables.get(arn.rsplit("/", 1)[-1])
-    if table is None:
-        return None
-    recovery = table.continuous_backups["PointInTimeRecoveryDescription"]
-    return ExportedTable(
-        arn=table.table_arn,
-        journal=tables.journal_of(table),
-        recoverable=recovery["PointInTimeRecoveryStatus"] == "ENABLED",
-    )
-
-
 def put_object(bucket: str, key: str, body: bytes) -> None:
     s3_backends[ACCOUNT]["aws"].put_object(bucket, key, body)
 
@@ -225,7 +206,7 @@ def put_metrics(namespace: str, data: list[dict[str, Any]]) -> None:
 
 
 def deployed_resources() -> dict[str, dict[str, dict[str, Any]]]:
-    """The resources of each stack that stands, by stack and logical id, as its template has them."""
+    """The resources of each stack that stands, by logical id, as its template has them."""
     return {
         stack.name: stack.template_dict.get("Resources", {})
         for stack in cloudformation_backends[ACCOUNT][REGION].stacks.values()

@@ -12,7 +12,9 @@ from typing import Any, ClassVar, Self
 from moto.awslambda.models import LambdaFunction
 from moto.cloudformation import parsing
 from moto.core.common_models import CloudFormationModel
-from moto.dynamodb.models import Table
+from moto.dynamodb.models.table import Table
+
+from localcloud.moto_adapter.tables import replace
 
 Properties = dict[str, Any]
 Client = Callable[[str], Any]
@@ -28,7 +30,7 @@ def install(client: Client) -> None:
     parsing.get_model_list.cache_clear()
     parsing.get_model_map.cache_clear()
     parsing.get_name_type_map.cache_clear()
-    parsing.resource_class_from_type = _class_of
+    replace(parsing, "resource_class_from_type", _class_of)
 
 
 def client(service: str) -> Any:
@@ -91,8 +93,8 @@ class _Deployed:
         cls,
         resource_name: str,
         cloudformation_json: dict[str, Any],
-        _account_id: str,
-        _region_name: str,
+        account_id: str,  # noqa: ARG003 - moto's signature
+        region_name: str,  # noqa: ARG003
         **_: Any,
     ) -> Self:
         resource = cls(resource_name, cloudformation_json.get("Properties", {}))
@@ -103,7 +105,7 @@ class _Deployed:
     def update_from_cloudformation_json(
         cls,
         original_resource: Self,
-        new_resource_name: str,  # noqa: ARG003 - moto passes it by name
+        new_resource_name: str,  # noqa: ARG003
         cloudformation_json: dict[str, Any],
         account_id: str,  # noqa: ARG003
         region_name: str,  # noqa: ARG003
@@ -124,7 +126,7 @@ class StandIn(_Deployed):
         return f"{self.name}.{attribute}"
 
 
-class Subscription(_Deployed, CloudFormationModel):  # type: ignore[misc] # moto is untyped
+class Subscription(_Deployed, CloudFormationModel):
     TYPE = "AWS::SNS::Subscription"
 
     def create(self) -> None:
@@ -152,7 +154,7 @@ class Subscription(_Deployed, CloudFormationModel):  # type: ignore[misc] # moto
         client("sns").unsubscribe(SubscriptionArn=self.name)
 
 
-class TopicPolicy(_Deployed, CloudFormationModel):  # type: ignore[misc]
+class TopicPolicy(_Deployed, CloudFormationModel):
     TYPE = "AWS::SNS::TopicPolicy"
 
     def create(self) -> None:
@@ -164,7 +166,7 @@ class TopicPolicy(_Deployed, CloudFormationModel):  # type: ignore[misc]
             )
 
 
-class QueuePolicy(_Deployed, CloudFormationModel):  # type: ignore[misc]
+class QueuePolicy(_Deployed, CloudFormationModel):
     TYPE = "AWS::SQS::QueuePolicy"
 
     def create(self) -> None:
@@ -174,7 +176,7 @@ class QueuePolicy(_Deployed, CloudFormationModel):  # type: ignore[misc]
             )
 
 
-class EventInvokeConfig(_Deployed, CloudFormationModel):  # type: ignore[misc]
+class EventInvokeConfig(_Deployed, CloudFormationModel):
     TYPE = "AWS::Lambda::EventInvokeConfig"
 
     def create(self) -> None:
@@ -192,7 +194,7 @@ class EventInvokeConfig(_Deployed, CloudFormationModel):  # type: ignore[misc]
         )
 
 
-class Schedule(_Deployed, CloudFormationModel):  # type: ignore[misc]
+class Schedule(_Deployed, CloudFormationModel):
     TYPE = "AWS::Scheduler::Schedule"
     NAME_PROPERTY = "Name"
 
@@ -214,7 +216,7 @@ class Schedule(_Deployed, CloudFormationModel):  # type: ignore[misc]
         return {"GroupName": group} if group else {}
 
 
-class ScheduleGroup(_Deployed, CloudFormationModel):  # type: ignore[misc]
+class ScheduleGroup(_Deployed, CloudFormationModel):
     TYPE = "AWS::Scheduler::ScheduleGroup"
     NAME_PROPERTY = "Name"
 
@@ -231,7 +233,7 @@ class ScheduleGroup(_Deployed, CloudFormationModel):  # type: ignore[misc]
         return str(client("scheduler").get_schedule_group(Name=self.name)[attribute])
 
 
-class Alarm(_Deployed, CloudFormationModel):  # type: ignore[misc]
+class Alarm(_Deployed, CloudFormationModel):
     TYPE = "AWS::CloudWatch::Alarm"
     NAME_PROPERTY = "AlarmName"
 
@@ -246,7 +248,7 @@ class Alarm(_Deployed, CloudFormationModel):  # type: ignore[misc]
         return str(alarms[0]["AlarmArn" if attribute == "Arn" else attribute])
 
 
-class DeployedTable(_Deployed, CloudFormationModel):  # type: ignore[misc]
+class DeployedTable(_Deployed, CloudFormationModel):
     """moto's table, with TTL and PITR, which it drops, and changes, which it cannot take."""
 
     TYPE = "AWS::DynamoDB::Table"
@@ -260,7 +262,7 @@ class DeployedTable(_Deployed, CloudFormationModel):  # type: ignore[misc]
         account_id: str,
         region_name: str,
         **_: Any,
-    ) -> Table:
+    ) -> Self:
         Table.create_from_cloudformation_json(
             resource_name, cloudformation_json, account_id, region_name
         )
@@ -292,7 +294,7 @@ class DeployedTable(_Deployed, CloudFormationModel):  # type: ignore[misc]
         return str(table[{"Arn": "TableArn", "StreamArn": "LatestStreamArn"}[attribute]])
 
 
-class DeployedFunction(LambdaFunction, CloudFormationModel):  # type: ignore[misc]
+class DeployedFunction(LambdaFunction, CloudFormationModel):
     """moto's function, with the properties that it forgets on the way."""
 
     @classmethod
@@ -328,7 +330,7 @@ class DeployedFunction(LambdaFunction, CloudFormationModel):  # type: ignore[mis
     @staticmethod
     def _complete(function: LambdaFunction, properties: Properties) -> None:
         function.reserved_concurrency = properties.get("ReservedConcurrentExecutions")
-        function.logging_config = properties.get("LoggingConfig", {})
+        vars(function)["logging_config"] = properties.get("LoggingConfig", {})
         function.tracing_config = properties.get("TracingConfig") or {"Mode": "PassThrough"}
         function.architectures = properties.get("Architectures", ["x86_64"])
 
@@ -336,4 +338,4 @@ class DeployedFunction(LambdaFunction, CloudFormationModel):  # type: ignore[mis
 def _class_of(resource_type: str) -> type[Any]:
     if resource_type.startswith("Custom::"):
         return StandIn
-    return parsing.get_model_map().get(resource_type, StandIn)  # type: ignore[no-any-return]
+    return parsing.get_model_map().get(resource_type, StandIn)

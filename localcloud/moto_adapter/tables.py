@@ -1,69 +1,218 @@
-"""moto's DynamoDB tables: a journal of their writes, one writer at a time, deletion by TTL."""
+"""moto's DynamoDB tables: a journal of their writes, one request at a time, deletion by TTL."""
 
 import copy
+import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from moto.dynamodb.models import DynamoDBBackend, Table, dynamodb_backends
-from moto.dynamodb.models.dynamo_type import Item
-from moto.dynamodb.models.table import StreamShard
+import moto.dynamodb.models as dynamodb_models
+from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
+from moto.dynamodb.models import table as table_module
+from moto.dynamodb.models.dynamo_type import DynamoType, Item
+from moto.dynamodb.models.table import StreamShard, Table
 
 from localcloud.account import ACCOUNT, REGION
-from localcloud.journal import Image, Journal, Write
+from localcloud.journal import Journal, Write
+from localcloud.moto_adapter.order import Bounds, IndexOrder, sort_value
 
-_FIVE_YEARS = 5 * 365 * 24 * 3600
-"""DynamoDB leaves items alone whose TTL lies further back: it takes it for a mistake."""
+_FIVE_YEARS_SECONDS = 5 * 365 * 24 * 3600
+"""DynamoDB leaves items alone whose TTL lies further back: it takes that for a mistake."""
 
 _lock = threading.RLock()
-_deleting_by_ttl = threading.local()
+
+
+class JournaledShard(StreamShard):
+    """A stream's one shard. moto would run functions from here; this one only takes notes."""
+
+    def __init__(self, account_id: str, table: Table) -> None:
+        super().__init__(account_id, table)
+        self.journal = Journal()
+        self.items = self.journal.committed  # type: ignore[assignment] # for its length: LATEST
+        self.by_ttl = False
+
+    def add(self, old: Item | None, new: Item | None) -> None:
+        item: Any = old if old is not None else new
+        key = {self.table.hash_key_attr: item.hash_key.to_json()}
+        if self.table.range_key_attr is not None:
+            key[self.table.range_key_attr] = item.range_key.to_json()
+        self.journal.stage(
+            key=key,
+            old=None if old is None else old.to_json()["Attributes"],
+            new=None if new is None else new.to_json()["Attributes"],
+            by_ttl=self.by_ttl,
+        )
+
+    def get(self, start: int, quantity: int) -> list[dict[str, Any]]:
+        """What GetRecords answers."""
+        position = start - self.starting_sequence_number
+        return [_api_record(self.record(one)) for one in self.journal.read(position, quantity)]
+
+    def record(self, write: Write) -> dict[str, Any]:
+        """A write as the event for a function has it."""
+        view = (self.table.stream_specification or {}).get("StreamViewType", "NEW_AND_OLD_IMAGES")
+        change: dict[str, Any] = {
+            "ApproximateCreationDateTime": write.micros // 1_000_000,
+            "Keys": write.key,
+            "SequenceNumber": str(self.starting_sequence_number + write.position),
+            "SizeBytes": len(str(write.key)) + len(str(write.old)) + len(str(write.new)),
+            "StreamViewType": view,
+        }
+        if write.new is not None and view in {"NEW_IMAGE", "NEW_AND_OLD_IMAGES"}:
+            change["NewImage"] = write.new
+        if write.old is not None and view in {"OLD_IMAGE", "NEW_AND_OLD_IMAGES"}:
+            change["OldImage"] = write.old
+        answer: dict[str, Any] = {
+            "eventID": f"{write.micros:032x}",
+            "eventName": _event_name(write),
+            "eventVersion": "1.1",
+            "eventSource": "aws:dynamodb",
+            "awsRegion": REGION,
+            "dynamodb": change,
+        }
+        if write.by_ttl:
+            answer["userIdentity"] = {
+                "type": "Service",
+                "principalId": "dynamodb.amazonaws.com",
+            }
+        return answer
+
+
+class JournaledTable(Table):
+    """A table whose every write goes through a journal, with or without a stream."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._candidates: list[Item] | None = None
+        super().__init__(*args, **kwargs)
+        self._orders = {} if self.has_range_key else _orders(self)
+
+    @property
+    def shard(self) -> JournaledShard:
+        if not isinstance(self.stream_shard, JournaledShard):
+            raise TypeError(f"The table {self.name} has no journal.")
+        return self.stream_shard
+
+    @property
+    def journal(self) -> Journal:
+        return self.shard.journal
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether point-in-time recovery is on."""
+        recovery = self.continuous_backups["PointInTimeRecoveryDescription"]
+        return bool(recovery["PointInTimeRecoveryStatus"] == "ENABLED")
+
+    def set_stream_specification(self, streams: dict[str, Any] | None) -> None:
+        """The journal is there from the beginning, and outlives changes of the stream."""
+        journaled = self.stream_shard
+        super().set_stream_specification(streams)
+        self.stream_shard = journaled or JournaledShard(self.account_id, self)
+
+    def commit(self) -> None:
+        for write in self.journal.commit():
+            for order in self._orders.values():
+                order.apply(write)
+
+    def expired(self, now_seconds: float) -> list[Item]:
+        """The items that TTL may delete."""
+        if self.ttl["TimeToLiveStatus"] != "ENABLED":
+            return []
+        attribute = self.ttl["AttributeName"]
+        earliest = now_seconds - _FIVE_YEARS_SECONDS
+        return [
+            item
+            for item in self._each()
+            if (value := item.attrs.get(attribute)) is not None
+            and value.type == "N"
+            and earliest < float(value.value) < now_seconds
+        ]
+
+    def delete_by_ttl(self, item: Item) -> None:
+        self.shard.by_ttl = True
+        try:
+            self.delete_item(item.hash_key, item.range_key)
+        finally:
+            self.shard.by_ttl = False
+
+    def all_items(self) -> list[Item]:
+        return super().all_items() if self._candidates is None else self._candidates
+
+    def query(self, *args: Any, **kwargs: Any) -> tuple[list[Item], int, dict[str, Any] | None]:
+        """moto's query, on those items only that the answer can be made of."""
+        order = self._orders.get(kwargs.get("index_name") or "")
+        if order is not None:
+            self._candidates = self._narrow(order, kwargs)
+        try:
+            return super().query(*args, **kwargs)
+        finally:
+            self._candidates = None
+
+    def _narrow(self, order: IndexOrder, query: dict[str, Any]) -> list[Item] | None:
+        """The items in question, and one more, which tells moto that there are more."""
+        conditions = query.get("hash_key_conditions") or []
+        if len(conditions) != 1 or len(query.get("range_key_conditions") or []) > 1:
+            return None
+        keys = order.keys(
+            conditions[0][1].value,
+            bounds=_bounds(query["range_comparison"], query["range_objs"]),
+            forward=query["scan_index_forward"] is not False,
+            after=query["exclusive_start_key"],
+        )
+        limit = query["limit"]
+        if limit is not None:
+            keys = itertools.islice(keys, limit + 1)
+        items: Any = self.items
+        return [items[DynamoType({self.hash_key_type: key})] for key in keys]
+
+    def _each(self) -> Iterator[Item]:
+        rows: Any = self.items.values()
+        for row in rows:
+            yield from row.values() if self.has_range_key else (row,)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "JournaledTable":
+        """For a transaction's roll-back: of the items alone, since the journal has its own."""
+        snapshot = copy.copy(self)
+        snapshot.items = copy.deepcopy(self.items, memo)
+        return snapshot
 
 
 def install() -> None:
-    """Let every table have a journal, and keep moto from calling functions by itself."""
-    original_streams = Table.set_stream_specification
-    original_transaction = DynamoDBBackend.transact_write_items
-
-    def set_stream_specification(table: Table, streams: dict[str, Any] | None) -> None:
-        original_streams(table, streams)
-        if table.stream_shard is None:
-            table.stream_shard = StreamShard(table.account_id, table)
+    """Let every table of moto's be one of these."""
+    replace(table_module, "StreamShard", JournaledShard)
+    replace(dynamodb_models, "Table", JournaledTable)
+    transact = DynamoDBBackend.transact_write_items
 
     def transact_write_items(backend: DynamoDBBackend, items: list[dict[str, Any]]) -> None:
         try:
-            original_transaction(backend, items)
+            transact(backend, items)
         except Exception:
-            for table in backend.tables.values():
-                journal_of(table).rollback()
+            for table in tables():
+                table.journal.rollback()
             raise
 
-    def shard_init(shard: StreamShard, account_id: str, table: Table) -> None:
-        original_init(shard, account_id, table)
-        shard.journal = Journal()
-        shard.items = shard.journal.committed
-
-    original_init = StreamShard.__init__
-    StreamShard.__init__ = shard_init
-    StreamShard.add = _stage
-    StreamShard.get = _stream_records
-    Table.set_stream_specification = set_stream_specification
-    Table.__deepcopy__ = _snapshot
-    DynamoDBBackend.transact_write_items = transact_write_items
+    replace(DynamoDBBackend, "transact_write_items", transact_write_items)
 
 
-def backend() -> DynamoDBBackend:
-    return dynamodb_backends[ACCOUNT][REGION]
+def replace(owner: Any, name: str, value: Any) -> None:
+    """Put something of ours in the place of something of moto's."""
+    if not hasattr(owner, name):
+        raise AttributeError(f"This version of moto has no {name} in {owner}.")
+    setattr(owner, name, value)
 
 
-def tables() -> list[Table]:
-    return list(backend().tables.values())
+def tables() -> list[JournaledTable]:
+    found = dynamodb_backends[ACCOUNT][REGION].tables.values()
+    return [table for table in found if isinstance(table, JournaledTable)]
 
 
-def journal_of(table: Table) -> Journal:
-    journal: Journal = table.stream_shard.journal
-    return journal
+def table(name: str) -> JournaledTable | None:
+    return next((one for one in tables() if one.name == name), None)
+
+
+def table_of_stream(stream_arn: str) -> JournaledTable | None:
+    return table(stream_arn.split(":", 5)[5].split("/")[1])
 
 
 @contextmanager
@@ -73,107 +222,43 @@ def exclusive() -> Iterator[None]:
         try:
             yield
         finally:
-            for table in tables():
-                journal_of(table).commit()
+            for one in tables():
+                one.commit()
 
 
-def table_of_stream(stream_arn: str) -> Table | None:
-    name = stream_arn.split(":", 5)[5].split("/")[1]
-    return backend().tables.get(name)
-
-
-def delete_expired(now_seconds: float) -> int:
-    """Delete what TTL would have deleted by now. How many items that were."""
-    deleted = 0
-    for table in tables():
-        if table.ttl.get("TimeToLiveStatus") != "ENABLED":
-            continue
-        attribute = table.ttl["AttributeName"]
+def delete_expired(now_seconds: float) -> None:
+    """Delete what TTL would have deleted by now."""
+    for one in tables():
         with exclusive():
-            for item in list(_expired(table, attribute, now_seconds)):
-                _deleting_by_ttl.active = True
-                try:
-                    table.delete_item(item.hash_key, item.range_key)
-                finally:
-                    _deleting_by_ttl.active = False
-                deleted += 1
-    return deleted
+            for item in one.expired(now_seconds):
+                one.delete_by_ttl(item)
 
 
-def _expired(table: Table, attribute: str, now_seconds: float) -> Iterator[Item]:
-    for row in table.items.values():
-        for item in row.values() if table.has_range_key else (row,):
-            value = item.attrs.get(attribute)
-            if value is None or value.type != "N":
-                continue
-            if now_seconds - _FIVE_YEARS < float(value.value) < now_seconds:
-                yield item
+def _orders(table: Table) -> dict[str, IndexOrder]:
+    """For the indexes with one hash and one sort key, which are all that we have."""
+    orders = {}
+    for index in table.global_indexes:
+        names = {part["KeyType"]: part["AttributeName"] for part in index.schema}
+        if len(index.schema) == len(names) == len(("HASH", "RANGE")):
+            orders[index.name] = IndexOrder(
+                hash_name=names["HASH"], range_name=names["RANGE"], key_name=table.hash_key_attr
+            )
+    return orders
 
 
-def images(table: Table) -> list[Image]:
-    with exclusive():
-        return [item.to_json()["Attributes"] for item in table.all_items()]
-
-
-def _stage(shard: StreamShard, old: Item | None, new: Item | None) -> None:
-    table = shard.table
-    item = old if old is not None else new
-    key = {table.hash_key_attr: item.hash_key.to_json()}
-    if table.range_key_attr is not None:
-        key[table.range_key_attr] = item.range_key.to_json()
-    shard.journal.stage(
-        key=key,
-        old=None if old is None else old.to_json()["Attributes"],
-        new=None if new is None else new.to_json()["Attributes"],
-        by_ttl=getattr(_deleting_by_ttl, "active", False),
-    )
-
-
-def _stream_records(shard: StreamShard, start: int, quantity: int) -> list[dict[str, Any]]:
-    """What GetRecords answers: the shape of DynamoDB Streams' own API."""
-    position = start - shard.starting_sequence_number
-    records = []
-    for write in shard.journal.read(position, quantity):
-        answer = record(shard.table, write)
-        change = answer["dynamodb"]
-        change["ApproximateCreationDateTime"] = datetime.fromtimestamp(
-            change["ApproximateCreationDateTime"], UTC
-        )
-        if identity := answer.get("userIdentity"):
-            answer["userIdentity"] = {
-                "Type": identity["type"],
-                "PrincipalId": identity["principalId"],
-            }
-        records.append(answer)
-    return records
-
-
-def record(table: Table, write: Write) -> dict[str, Any]:
-    """A stream record, as an event for Lambda has it."""
-    shard = table.stream_shard
-    view = (table.stream_specification or {}).get("StreamViewType", "NEW_AND_OLD_IMAGES")
-    change: dict[str, Any] = {
-        "ApproximateCreationDateTime": write.micros // 1_000_000,
-        "Keys": write.key,
-        "SequenceNumber": str(shard.starting_sequence_number + write.position),
-        "SizeBytes": len(str(write.key)) + len(str(write.old or "")) + len(str(write.new or "")),
-        "StreamViewType": view,
-    }
-    if write.new is not None and view in {"NEW_IMAGE", "NEW_AND_OLD_IMAGES"}:
-        change["NewImage"] = write.new
-    if write.old is not None and view in {"OLD_IMAGE", "NEW_AND_OLD_IMAGES"}:
-        change["OldImage"] = write.old
-    answer: dict[str, Any] = {
-        "eventID": f"{write.micros:032x}",
-        "eventName": _event_name(write),
-        "eventVersion": "1.1",
-        "eventSource": "aws:dynamodb",
-        "awsRegion": REGION,
-        "dynamodb": change,
-    }
-    if write.by_ttl:
-        answer["userIdentity"] = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
-    return answer
+def _bounds(comparison: str | None, operands: list[DynamoType]) -> Bounds:
+    """As narrow as is safe; moto compares once more."""
+    values = [sort_value({one.type: one.value}) for one in operands or []]
+    match comparison:
+        case "=" | "EQ":
+            return Bounds(low=values[0], high=values[0])
+        case "<" | "LT" | "<=" | "LE":
+            return Bounds(high=values[0])
+        case ">" | "GT" | ">=" | "GE":
+            return Bounds(low=values[0])
+        case "BETWEEN":
+            return Bounds(low=values[0], high=values[1])
+    return Bounds()
 
 
 def _event_name(write: Write) -> str:
@@ -182,8 +267,11 @@ def _event_name(write: Write) -> str:
     return "REMOVE" if write.new is None else "MODIFY"
 
 
-def _snapshot(table: Table, memo: dict[int, Any]) -> Table:
-    """For a transaction's roll-back: the items, and not the journal, which has its own."""
-    snapshot = copy.copy(table)
-    snapshot.items = copy.deepcopy(table.items, memo)
-    return snapshot
+def _api_record(record: dict[str, Any]) -> dict[str, Any]:
+    """The API has a timestamp and capitals where the event has a number and none."""
+    change = record["dynamodb"]
+    moment = datetime.fromtimestamp(change["ApproximateCreationDateTime"], UTC)
+    answer = {**record, "dynamodb": {**change, "ApproximateCreationDateTime": moment}}
+    if identity := record.get("userIdentity"):
+        answer["userIdentity"] = {"Type": identity["type"], "PrincipalId": identity["principalId"]}
+    return answer
