@@ -67,6 +67,7 @@ def print_summary(console: Console, report: Report) -> None:
         f"shedding rate of the whole run {summary['shedding_rate']:.3f}; "
         f"backlog at most {backlog['max']}, at the end {backlog['end']}",
         highlight=False,
+        soft_wrap=True,
     )
 
 
@@ -86,6 +87,7 @@ def print_overload(
         f" {quantile(stretch.waits, 0.95):.2f} s (p95);"
         f" the oldest waiting task {oldest_waiting:.1f} s",
         highlight=False,
+        soft_wrap=True,
     )
 
 
