@@ -23,6 +23,8 @@ export CDK_DISABLE_CLI_TELEMETRY := true
 export TZ := UTC
 
 STAGE ?=
+STAGES = $(shell python -c 'import json; print(*json.load(open("cdk.json"))["context"]["stages"])')
+STAGE_NAMED = test -n "$(STAGE)" || { echo "STAGE=… is needed: a stage of cdk.json, such as dev" >&2; exit 2; }
 PORT ?= 4577
 OUT ?= out/report
 BUCKET ?= 60
@@ -101,10 +103,33 @@ types: setup ## Check the types
 
 .PHONY: synth
 synth: setup ## Synthesize the templates of every stage, or of STAGE=…
-	@set -e; for stage in $(or $(STAGE),demo dev prod); do \
+	@set -e; for stage in $(or $(STAGE),$(STAGES)); do \
 	    echo "Synthesizing stage $$stage …"; \
 	    cdk synth --quiet --no-notices -c stage=$$stage --output .build/synth/$$stage; \
 	done
+
+# ── Operate ───────────────────────────────────────────────────────────────────────────────────────
+# On the AWS account that the environment names (AWS_PROFILE, AWS_REGION).
+
+.PHONY: deploy
+deploy: setup ## Deploy a stage to AWS (STAGE=dev); asks before it touches a protected one
+	@$(STAGE_NAMED)
+	@exec python -m stacks.operate deploy "$(STAGE)"
+
+.PHONY: pause
+pause: setup ## Stop processing in a stage; tasks keep arriving and shedding (STAGE=…)
+	@$(STAGE_NAMED)
+	@exec python -m stacks.operate pause "$(STAGE)"
+
+.PHONY: resume
+resume: setup ## Go on processing in a stage (STAGE=…)
+	@$(STAGE_NAMED)
+	@exec python -m stacks.operate resume "$(STAGE)"
+
+.PHONY: destroy
+destroy: setup ## Delete a stage with its tasks and exports, after asking (STAGE=…)
+	@$(STAGE_NAMED)
+	@exec python -m stacks.operate destroy "$(STAGE)"
 
 # ── Keep ──────────────────────────────────────────────────────────────────────────────────────────
 
