@@ -53,7 +53,7 @@ class GeneratorStack(cdk.Stack):
             dead_letters=self.dead_letters,
         )
         self.create_tasks.allow(
-            ["dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"],
+            ["dynamodb:BatchWriteItem", "dynamodb:PutItem"],
             state.table.table_arn,
         )
         board = AlarmBoard(self, "Alarms", topic=state.alarm_topic)

@@ -218,7 +218,10 @@ class QueueStack(cdk.Stack):
             timeout_seconds=SWEEP_TIMEOUT_SECONDS,
         )
         function.allow(["dynamodb:Query"], *self._index_arns())
-        function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], self._state.table.table_arn)
+        function.allow(
+            ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
+            self._state.table.table_arn,
+        )
         function.allow(["sns:Publish"], self.process_tasks_topic.topic_arn)
         minutes = self._stage.sweep_minutes
         Invocation(

@@ -58,9 +58,15 @@ def packages() -> tuple[Asset, Asset]:
 
 @functools.cache
 def synthesize(stage_name: str, overrides: str | None = None) -> Deployment:
+    functions, report = packages()
+    return assemble(stage_name, overrides, functions=functions, report=report)
+
+
+def assemble(
+    stage_name: str, overrides: str | None, *, functions: Asset, report: Asset
+) -> Deployment:
     context = {**CONTEXT, "stage": stage_name, "overrides": overrides}
     app = cdk.App(context={key: value for key, value in context.items() if value is not None})
-    functions, report = packages()
     application.build(app, stage=application.stage_of(app), asset=functions, report=report)
     assembly = app.synth()
     return Deployment(

@@ -1,0 +1,226 @@
+"""The real templates, deployed by the real CDK CLI to the local cloud, at work.
+
+One run takes every way that a task can go. Its record of API calls then judges the roles: each call
+is allowed, and each permission is used.
+"""
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deployments import ROOT, Deployment, assemble, packages
+from moto.iam.access_control import IAMPolicy, PermissionResult
+
+from lifoq import Queue
+from lifoq.transitions import Lifetimes
+from localcloud import LocalCloud
+from stacks import asset
+from stacks.operate import DeployedStage
+
+STAGE = "demo"
+QUICK = {
+    "deadline_seconds": 60,
+    "window_seconds": 2,
+    "in_flight": 2,
+    "lease_seconds": 2,
+    "heartbeat_seconds": 0.5,
+    "backoff": {"min_seconds": 0.2, "max_seconds": 1},
+}
+LAMBDAS_OWN = {
+    # What the Lambda service does in the function's name: logs, traces, the stream, dead letters.
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+    "xray:PutTraceSegments",
+    "xray:PutTelemetryRecords",
+    "dynamodb:DescribeStream",
+    "dynamodb:GetRecords",
+    "dynamodb:GetShardIterator",
+    "dynamodb:ListStreams",
+    "sqs:SendMessage",
+}
+TRANSACTION = ("dynamodb:PutItem", "dynamodb:UpdateItem")
+"""IAM knows no TransactWriteItems, only what is in it."""
+
+
+class Stage:
+    """The deployed stage, driven from outside as a team would."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self.cloud = cloud
+        self.state = cloud.outputs(f"lifoq-{STAGE}-state")
+        self.queue = cloud.outputs(f"lifoq-{STAGE}-queue")
+        self.generator = cloud.outputs(f"lifoq-{STAGE}-generator")
+        self.functions = {
+            "trigger": self.queue["TriggerFunctionName"],
+            "process_tasks": self.queue["ProcessTasksFunctionName"],
+            "sweep": self.queue["SweepFunctionName"],
+            "create_tasks": self.generator["CreateTasksFunctionName"],
+        }
+
+    def put(self, task_type: str, task_id: str, payload: Any = None) -> dict[str, Any]:
+        return self.invoke(
+            "create_tasks", {"taskType": task_type, "taskId": task_id, "payload": payload}
+        )
+
+    def invoke(self, function: str, event: Any) -> dict[str, Any]:
+        answer = self.cloud.client("lambda").invoke(
+            FunctionName=self.functions[function], Payload=json.dumps(event).encode()
+        )
+        assert "FunctionError" not in answer, answer["Payload"].read()
+        result: dict[str, Any] = json.loads(answer["Payload"].read())
+        return result
+
+    def item(self, task_id: str) -> dict[str, Any]:
+        answer = self.cloud.client("dynamodb").get_item(
+            TableName=self.state["TableName"], Key={"taskId": {"S": task_id}}, ConsistentRead=True
+        )
+        item: dict[str, Any] = answer.get("Item", {})
+        return item
+
+    def status(self, task_id: str) -> str | None:
+        return self.item(task_id).get("taskStatus", {}).get("S")
+
+    def until(self, task_id: str, status: str, *, sweeping: bool = False) -> None:
+        deadline = time.monotonic() + 30
+        while self.status(task_id) != status:
+            assert time.monotonic() < deadline, f"{task_id} is {self.status(task_id)}"
+            if sweeping:
+                self.invoke("sweep", {})
+            time.sleep(0.1)
+
+    def calls(self, function: str) -> set[tuple[str, str]]:
+        """(action, resource) of each call that a function made."""
+        found = set()
+        for line in self.cloud.calls.read_text().splitlines():
+            call = json.loads(line)
+            if call["caller"] == self.functions[function]:
+                action = call["action"]
+                parts = TRANSACTION if action == "dynamodb:TransactWriteItems" else (action,)
+                found |= {(part, resource) for part in parts for resource in call["resources"]}
+        return found
+
+    def policies(self, function: str) -> list[dict[str, Any]]:
+        """The statements of the function's role, as deployed."""
+        configuration = self.cloud.client("lambda").get_function_configuration(
+            FunctionName=self.functions[function]
+        )
+        role = configuration["Role"].rsplit("/", 1)[-1]
+        iam = self.cloud.client("iam")
+        assert iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"] == []
+        return [
+            statement
+            for name in iam.list_role_policies(RoleName=role)["PolicyNames"]
+            for statement in iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"][
+                "Statement"
+            ]
+        ]
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
+    with LocalCloud(tmp_path_factory.mktemp("cloud")) as cloud:
+        yield cloud
+
+
+@pytest.fixture(scope="module")
+def assembly(tmp_path_factory: pytest.TempPathFactory) -> Deployment:
+    """The application with a team's own task code in it."""
+    team = tmp_path_factory.mktemp("team")
+    for package in asset.LAMBDA_PACKAGES:
+        shutil.copytree(ROOT / package, team / package)
+    shutil.copy(Path(__file__).with_name("acceptance_tasks.py"), team / "functions" / "tasks.py")
+    _, report = packages()
+    return assemble(STAGE, json.dumps(QUICK), functions=asset.build(root=team), report=report)
+
+
+@pytest.fixture(scope="module")
+def stage(cloud: LocalCloud, assembly: Deployment) -> Stage:
+    cloud.deploy(assembly.assembly)
+    return Stage(cloud)
+
+
+@pytest.fixture(scope="module")
+def worked(stage: Stage) -> Stage:
+    """The stage after every kind of task went its way."""
+    stage.put("acceptance.succeeds", "first", {"n": 1})
+    stage.put("acceptance.succeeds", "first", {"n": 2})
+    stage.put("acceptance.follows", "leader")
+    stage.put("acceptance.fails", "failure")
+    stage.until("first", "SUCCESS")
+    stage.until("follower", "SUCCESS")
+    stage.until("failure", "FAILURE")
+    stage.put("acceptance.waits", "busy", 1.5)
+    stage.put("acceptance.retries", "second-try")
+    stage.until("busy", "SUCCESS")
+    stage.until("second-try", "SUCCESS", sweeping=True)
+    load = {"profile": "constant", "tasksPerSecond": 10, "seconds": 1}
+    stage.invoke("create_tasks", {"taskType": "acceptance.waits", "payload": 0.6, "load": load})
+    stage.put("acceptance.dies", "survivor")
+    stage.until("survivor", "SUCCESS", sweeping=True)
+    return stage
+
+
+def test_tasks_go_every_way_to_their_end(worked: Stage) -> None:
+    assert worked.item("first")["result"]["S"] == '{"n":1}'
+    assert worked.item("leader")["result"]["S"] == '"followed"'
+    assert worked.item("second-try")["attempts"]["N"] == "2"
+    assert int(worked.item("survivor")["attempts"]["N"]) >= 2
+    assert "never" in worked.item("failure")["error"]["S"]
+
+
+def test_pausing_stops_processing_and_nothing_else(
+    worked: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in worked.cloud.environment().items():
+        monkeypatch.setenv(name, value)
+    deployed = DeployedStage(STAGE)
+
+    deployed.pause()
+    assert deployed.is_paused
+    Queue.connect(worked.state["TableName"], lifetimes=Lifetimes(deadline=60)).put(
+        "acceptance.succeeds", task_id="patient", delay=0.5
+    )
+    worked.until("patient", "PENDING", sweeping=True)
+    time.sleep(1.5)
+    assert worked.status("patient") == "PENDING"
+
+    deployed.resume()
+    assert not deployed.is_paused
+    worked.until("patient", "SUCCESS")
+
+
+@pytest.mark.parametrize("function", ["trigger", "process_tasks", "sweep", "create_tasks"])
+def test_every_call_is_allowed_by_the_functions_role(worked: Stage, function: str) -> None:
+    document = {"Version": "2012-10-17", "Statement": worked.policies(function)}
+    policy = IAMPolicy(json.dumps(document))
+
+    calls = worked.calls(function)
+
+    assert calls
+    refused = {
+        call
+        for call in calls
+        if policy.is_action_permitted(*call) is not PermissionResult.PERMITTED
+    }
+    assert refused == set()
+
+
+@pytest.mark.parametrize("function", ["trigger", "process_tasks", "sweep", "create_tasks"])
+def test_every_permission_is_used(worked: Stage, function: str) -> None:
+    granted = {
+        (action, resource)
+        for statement in worked.policies(function)
+        for action in _as_list(statement["Action"])
+        for resource in _as_list(statement["Resource"])
+        if action not in LAMBDAS_OWN
+    }
+
+    assert granted - worked.calls(function) == set()
+
+
+def _as_list(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [value]
