@@ -10,7 +10,6 @@ from typing import Any
 
 import moto.dynamodb.models as dynamodb_models
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
-from moto.dynamodb.models import table as table_module
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import StreamShard, Table
 
@@ -180,7 +179,6 @@ class JournaledTable(Table):
 
 def install() -> None:
     """Let every table of moto's be one of these."""
-    replace(table_module, "StreamShard", JournaledShard)
     replace(dynamodb_models, "Table", JournaledTable)
     transact = DynamoDBBackend.transact_write_items
 

@@ -1,0 +1,23 @@
+"""One local cloud for all tests that need a running one, with the small stack deployed."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from localcloud import LocalCloud
+from tests.localcloud.harness import Deployed, deploy
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    with LocalCloud(tmp_path_factory.mktemp("localcloud")) as cloud:
+        yield Deployed(cloud=cloud, ids=deploy(cloud))
+
+
+@pytest.fixture
+def deployed(shared: Deployed) -> Iterator[Deployed]:
+    """The shared cloud, with nothing left over in its queues."""
+    shared.received()
+    shared.received("Failures")
+    yield shared
+    shared.cloud.set_faults()

@@ -1,0 +1,69 @@
+"""The code of the functions that the tests deploy. It runs inside the local cloud, not here."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import boto3
+
+
+def handle(event, context):
+    """Does what the event asks for."""
+    match event.get("action"):
+        case "raise":
+            raise ValueError("as you wish")
+        case "sleep":
+            time.sleep(event["seconds"])
+        case "exit":
+            os._exit(3)
+        case "child":
+            return {"child": subprocess.Popen(["sleep", "600"]).pid}
+        case "import":
+            return _importable(event["modules"])
+        case "scan":
+            boto3.client("dynamodb").scan(TableName=event["table"])
+    return {
+        "event": event,
+        "pid": os.getpid(),
+        "environment": dict(os.environ),
+        "remaining": context.get_remaining_time_in_millis(),
+        "arn": context.invoked_function_arn,
+    }
+
+
+def forward(event, _context):
+    """Puts what it gets into a queue; fails on poison, and says which records it refuses."""
+    records = event["Records"]
+    body = json.dumps({"records": records, "at": time.time()})
+    boto3.client("sqs").send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body)
+    images = [one.get("dynamodb", {}).get("NewImage", {}) for one in records]
+    if any("poison" in image for image in images):
+        raise ValueError("poison")
+    refused = [
+        {"itemIdentifier": one["dynamodb"]["SequenceNumber"]}
+        for one, image in zip(records, images, strict=True)
+        if "refuse" in image
+    ]
+    return {"batchItemFailures": refused}
+
+
+def measure(_event, _context):
+    """Writes a metric in the embedded format."""
+    metrics = [{"Name": "Probes", "Unit": "Count"}]
+    directive = {"Namespace": "probe", "Dimensions": [["service"]], "Metrics": metrics}
+    stamp = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": [directive]}
+    print(json.dumps({"_aws": stamp, "service": "test", "Probes": 2.0}))  # noqa: T201 - how metrics leave a function
+
+
+def _importable(modules):
+    found = {}
+    for name in modules:
+        try:
+            __import__(name)
+        except ImportError:
+            found[name] = False
+        else:
+            found[name] = True
+    return {"found": found, "path": sys.path}

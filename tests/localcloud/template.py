@@ -1,0 +1,108 @@
+"""A small stack with one of everything that the local cloud runs."""
+
+import json
+from typing import Any
+
+NOT_IGNORED = {"dynamodb": {"Keys": {"id": {"S": [{"anything-but": ["ignored"]}]}}}}
+Resource = dict[str, Any]
+
+
+def ref(name: str) -> Resource:
+    return {"Ref": name}
+
+
+def arn(name: str, attribute: str = "Arn") -> Resource:
+    return {"Fn::GetAtt": [name, attribute]}
+
+
+def function(bucket: str, key: str, handler: str, **properties: Any) -> Resource:
+    return {
+        "Type": "AWS::Lambda::Function",
+        "Properties": {
+            "Code": {"S3Bucket": bucket, "S3Key": key},
+            "Handler": f"probe.{handler}",
+            "Role": arn("Role"),
+            "Runtime": "python3.13",
+            "Timeout": 2,
+            **properties,
+        },
+    }
+
+
+def of_type(kind: str, **properties: Any) -> Resource:
+    return {"Type": kind, "Properties": properties}
+
+
+def build(bucket: str, key: str, *, state: str = "DISABLED") -> dict[str, Any]:
+    queue_url = {"Environment": {"Variables": {"QUEUE_URL": ref("Received")}}}
+    trust = {
+        "Effect": "Allow",
+        "Action": "sts:AssumeRole",
+        "Principal": {"Service": ["lambda.amazonaws.com", "scheduler.amazonaws.com"]},
+    }
+    resources = {
+        "Role": of_type(
+            "AWS::IAM::Role",
+            AssumeRolePolicyDocument={"Version": "2012-10-17", "Statement": [trust]},
+        ),
+        "Received": of_type("AWS::SQS::Queue"),
+        "Failures": of_type("AWS::SQS::Queue"),
+        "Table": of_type(
+            "AWS::DynamoDB::Table",
+            AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+            StreamSpecification={"StreamViewType": "NEW_AND_OLD_IMAGES"},
+            TimeToLiveSpecification={"AttributeName": "ttl", "Enabled": True},
+            PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True},
+        ),
+        "Exports": of_type("AWS::S3::Bucket"),
+        "Probe": function(bucket, key, "handle", Environment={"Variables": {"GREETING": "hello"}}),
+        "Single": function(bucket, key, "handle", ReservedConcurrentExecutions=1),
+        "Meter": function(bucket, key, "measure"),
+        "Listener": function(bucket, key, "forward", **queue_url),
+        "Follower": function(bucket, key, "forward", **queue_url),
+        "Topic": of_type("AWS::SNS::Topic"),
+        "Subscription": of_type(
+            "AWS::SNS::Subscription",
+            TopicArn=ref("Topic"),
+            Protocol="lambda",
+            Endpoint=arn("Listener"),
+        ),
+        "Mapping": of_type(
+            "AWS::Lambda::EventSourceMapping",
+            FunctionName=ref("Follower"),
+            EventSourceArn=arn("Table", "StreamArn"),
+            StartingPosition="TRIM_HORIZON",
+            BatchSize=100,
+            MaximumRetryAttempts=0,
+            BisectBatchOnFunctionError=True,
+            FunctionResponseTypes=["ReportBatchItemFailures"],
+            FilterCriteria={"Filters": [{"Pattern": json.dumps(NOT_IGNORED)}]},
+            DestinationConfig={"OnFailure": {"Destination": arn("Failures")}},
+        ),
+        "Schedule": of_type(
+            "AWS::Scheduler::Schedule",
+            ScheduleExpression="rate(1 minute)",
+            State=state,
+            FlexibleTimeWindow={"Mode": "OFF"},
+            Target={
+                "Arn": arn("Listener"),
+                "RoleArn": arn("Role"),
+                "Input": '{"Records": [{"scheduled": "<aws.scheduler.scheduled-time>"}]}',
+            },
+        ),
+        "Alarm": of_type(
+            "AWS::CloudWatch::Alarm",
+            Namespace="probe",
+            MetricName="Probes",
+            Statistic="Sum",
+            Period=60,
+            EvaluationPeriods=1,
+            Threshold=1,
+            ComparisonOperator="GreaterThanThreshold",
+        ),
+        "Unknown": of_type("AWS::Nowhere::Thing"),
+    }
+    outputs = {name: {"Value": ref(name)} for name in resources}
+    return {"Resources": resources, "Outputs": outputs}

@@ -1,0 +1,176 @@
+"""What makes functions run by themselves: streams, topics, schedules, TTL."""
+
+import json
+import time
+from datetime import UTC, datetime
+
+from tests.localcloud.harness import Deployed, eventually
+
+
+def test_a_write_reaches_the_function_that_follows_the_stream(deployed: Deployed) -> None:
+    deployed.put("a", n={"N": "1"})
+    deployed.put("a", n={"N": "2"})
+    deployed.client("dynamodb").delete_item(TableName=deployed.ids["Table"], Key={"id": {"S": "a"}})
+    records: list[dict] = []
+    eventually(lambda: records.extend(deployed.records()) or len(records) >= 3)
+
+    assert [one["eventName"] for one in records] == ["INSERT", "MODIFY", "REMOVE"]
+    changed = records[1]
+    assert changed["eventSource"] == "aws:dynamodb"
+    assert changed["eventSourceARN"].endswith(changed["eventSourceARN"].split("/stream/")[1])
+    assert changed["dynamodb"]["Keys"] == {"id": {"S": "a"}}
+    assert changed["dynamodb"]["OldImage"] == {"id": {"S": "a"}, "n": {"N": "1"}}
+    assert changed["dynamodb"]["NewImage"] == {"id": {"S": "a"}, "n": {"N": "2"}}
+    assert "userIdentity" not in records[2]
+
+
+def test_a_filter_keeps_records_away(deployed: Deployed) -> None:
+    deployed.put("ignored")
+    deployed.put("wanted")
+    records = eventually(deployed.records)
+
+    assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["wanted"]
+
+
+def test_a_write_that_changes_nothing_leaves_no_record(deployed: Deployed) -> None:
+    deployed.put("same", n={"N": "1"})
+    deployed.put("same", n={"N": "1"})
+    deployed.put("other")
+    records: list[dict] = []
+    eventually(lambda: records.extend(deployed.records()) or len(records) >= 2)
+
+    assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["same", "other"]
+
+
+def test_a_poison_record_is_separated_and_told(deployed: Deployed) -> None:
+    with_poison = {
+        deployed.ids["Table"]: [
+            {"PutRequest": {"Item": {"id": {"S": f"r{number}"}, **extra}}}
+            for number, extra in enumerate([{}, {"poison": {"BOOL": True}}, {}, {}])
+        ]
+    }
+    deployed.client("dynamodb").batch_write_item(RequestItems=with_poison)
+
+    (failure,) = eventually(lambda: deployed.received("Failures"))
+    assert failure["requestContext"]["condition"] == "RetryAttemptsExhausted"
+    assert failure["DDBStreamBatchInfo"]["batchSize"] == 1
+    assert failure["DDBStreamBatchInfo"]["streamArn"].split("/")[1] == deployed.ids["Table"]
+    last = [r for r in deployed.records() if r["dynamodb"]["Keys"]["id"]["S"] == "r3"]
+    assert last, "the records behind the poison were not delivered"
+
+
+def test_a_named_item_failure_drops_nothing_before_it(deployed: Deployed) -> None:
+    refusing = {
+        deployed.ids["Table"]: [
+            {"PutRequest": {"Item": {"id": {"S": "fine"}}}},
+            {"PutRequest": {"Item": {"id": {"S": "bad"}, "refuse": {"BOOL": True}}}},
+        ]
+    }
+    deployed.client("dynamodb").batch_write_item(RequestItems=refusing)
+
+    (failure,) = eventually(lambda: deployed.received("Failures"))
+    assert failure["DDBStreamBatchInfo"]["batchSize"] == 1
+    assert len(deployed.records()) == 2
+
+
+def test_a_disabled_mapping_delivers_later_what_was_written_meanwhile(deployed: Deployed) -> None:
+    api = deployed.client("lambda")
+    api.update_event_source_mapping(UUID=deployed.ids["Mapping"], Enabled=False)
+    deployed.put("meanwhile")
+    time.sleep(1.0)
+    assert deployed.records() == []
+
+    api.update_event_source_mapping(UUID=deployed.ids["Mapping"], Enabled=True)
+    (record,) = eventually(deployed.records)
+    assert record["dynamodb"]["Keys"] == {"id": {"S": "meanwhile"}}
+
+
+def test_ttl_deletes_what_has_expired_and_says_that_it_was_ttl(deployed: Deployed) -> None:
+    now = int(time.time())
+    deployed.put("old", ttl={"N": str(now - 10)})
+    deployed.put("ancient", ttl={"N": str(now - 6 * 365 * 24 * 3600)})
+    deployed.put("young", ttl={"N": str(now + 3600)})
+    deployed.put("milliseconds", ttl={"N": str((now - 10) * 1000)})
+    removed: list[dict] = []
+
+    def removals() -> list[dict]:
+        removed.extend(one for one in deployed.records() if one["eventName"] == "REMOVE")
+        return removed
+
+    (deletion,) = eventually(removals)
+    assert deletion["dynamodb"]["OldImage"]["id"] == {"S": "old"}
+    assert deletion["userIdentity"] == {
+        "type": "Service",
+        "principalId": "dynamodb.amazonaws.com",
+    }
+    left = deployed.client("dynamodb").scan(TableName=deployed.ids["Table"])["Items"]
+    assert {"ancient", "young", "milliseconds"} <= {one["id"]["S"] for one in left}
+
+
+def test_a_message_reaches_the_subscribed_function_once(deployed: Deployed) -> None:
+    deployed.client("sns").publish(
+        TopicArn=deployed.ids["Topic"],
+        Message="hello",
+        MessageAttributes={"colour": {"DataType": "String", "StringValue": "red"}},
+    )
+    (record,) = eventually(deployed.records)
+    time.sleep(0.5)
+
+    assert deployed.records() == []
+    assert record["EventSource"] == "aws:sns"
+    assert record["EventSubscriptionArn"] == deployed.ids["Subscription"]
+    assert record["Sns"]["Message"] == "hello"
+    assert record["Sns"]["TopicArn"] == deployed.ids["Topic"]
+    assert record["Sns"]["MessageAttributes"] == {"colour": {"Type": "String", "Value": "red"}}
+
+
+def test_a_schedule_by_rate_fires_at_once_when_it_is_enabled(deployed: Deployed) -> None:
+    scheduler = deployed.client("scheduler")
+    schedule = scheduler.get_schedule(Name=deployed.ids["Schedule"])
+    assert schedule["State"] == "DISABLED"
+    settings = {
+        name: schedule[name]
+        for name in ("Name", "ScheduleExpression", "FlexibleTimeWindow", "Target")
+    }
+    time.sleep(0.5)
+    assert deployed.records() == []
+
+    scheduler.update_schedule(**settings, State="ENABLED")
+    (record,) = eventually(deployed.records)
+    scheduler.update_schedule(**settings, State="DISABLED")
+
+    scheduled = datetime.strptime(record["scheduled"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    assert abs((datetime.now(UTC) - scheduled).total_seconds()) < 10
+
+
+def test_lost_messages_and_records_are_lost_when_asked_for(deployed: Deployed) -> None:
+    deployed.cloud.set_faults(drop_notifications=1.0, drop_stream_records=1.0, seed=1)
+    deployed.client("sns").publish(TopicArn=deployed.ids["Topic"], Message="lost")
+    deployed.put("lost")
+    time.sleep(1.0)
+    assert deployed.records() == []
+
+    deployed.cloud.set_faults()
+    deployed.put("found")
+    records = eventually(deployed.records)
+    assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["found"]
+
+
+def test_every_call_of_a_function_is_recorded_with_its_caller(deployed: Deployed) -> None:
+    deployed.invoke("Probe", {"action": "scan", "table": deployed.ids["Table"]})
+
+    calls = [json.loads(line) for line in deployed.cloud.calls.read_text().splitlines()]
+    mine = [call for call in calls if call["caller"] == deployed.ids["Probe"]]
+    assert {
+        "caller": deployed.ids["Probe"],
+        "action": "dynamodb:Scan",
+        "resources": [f"arn:aws:dynamodb:us-east-1:123456789012:table/{deployed.ids['Table']}"],
+    } in mine
+
+
+def test_what_is_neither_run_nor_imitated_is_named(deployed: Deployed) -> None:
+    lines = deployed.cloud.not_imitated()
+
+    assert "AWS::Nowhere::Thing: has an id, and nothing behind it" in lines
+    assert "AWS::CloudWatch::Alarm: is stored, and never evaluated" in lines
+    assert not [line for line in lines if line.startswith("AWS::SNS::Subscription")]

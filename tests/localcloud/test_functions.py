@@ -1,0 +1,180 @@
+"""Deployed functions, as clients of the Lambda API see them."""
+
+import threading
+import time
+
+import psutil
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.localcloud.harness import Deployed, eventually
+
+
+def test_a_function_runs_with_its_deployed_environment_and_the_local_endpoint(
+    deployed: Deployed,
+) -> None:
+    answer, error = deployed.invoke("Probe", {"n": 1})
+
+    assert error is None
+    assert answer["event"] == {"n": 1}
+    assert answer["environment"]["GREETING"] == "hello"
+    assert answer["environment"]["AWS_ENDPOINT_URL"] == deployed.cloud.endpoint
+    assert answer["environment"]["AWS_LAMBDA_FUNCTION_NAME"] == deployed.ids["Probe"]
+    assert 0 < answer["remaining"] <= 2000
+    assert answer["arn"].endswith(f":function:{deployed.ids['Probe']}")
+
+
+def test_an_instance_is_used_again_and_listed_by_its_process(deployed: Deployed) -> None:
+    first, _ = deployed.invoke("Probe", {})
+    second, _ = deployed.invoke("Probe", {})
+
+    assert first["pid"] == second["pid"]
+    assert first["pid"] in deployed.cloud.processes(deployed.ids["Probe"])
+    assert deployed.ids["Probe"] in psutil.Process(first["pid"]).cmdline()
+
+
+def test_a_function_finds_its_asset_and_lambdas_packages_and_nothing_of_the_project(
+    deployed: Deployed,
+) -> None:
+    modules = ["probe", "boto3", "awslambdaric", "moto", "lifoq", "localcloud", "aws_cdk", "pytest"]
+    answer, _ = deployed.invoke("Probe", {"action": "import", "modules": modules})
+
+    found = {name for name, there in answer["found"].items() if there}
+    assert found == {"probe", "boto3", "awslambdaric"}
+
+
+def test_an_exception_is_the_invocations_error(deployed: Deployed) -> None:
+    answer, error = deployed.invoke("Probe", {"action": "raise"})
+
+    assert error == "Unhandled"
+    assert answer["errorType"] == "ValueError"
+    assert answer["errorMessage"] == "as you wish"
+
+
+def test_a_function_that_takes_too_long_is_killed(deployed: Deployed) -> None:
+    first, _ = deployed.invoke("Single", {})
+    answer, error = deployed.invoke("Single", {"action": "sleep", "seconds": 30})
+
+    assert error == "Unhandled"
+    assert "Task timed out after 2.00 seconds" in answer["errorMessage"]
+    eventually(lambda: not psutil.pid_exists(first["pid"]))
+
+
+def test_a_process_that_dies_fails_its_event_and_the_next_one_gets_another(
+    deployed: Deployed,
+) -> None:
+    answer, error = deployed.invoke("Probe", {"action": "exit"})
+    after, _ = deployed.invoke("Probe", {})
+
+    assert error == "Unhandled"
+    assert answer["errorType"] == "Runtime.ExitError"
+    assert "exit status 3" in answer["errorMessage"]
+    assert after["event"] == {}
+
+
+def test_killing_a_function_from_outside_fails_what_it_does(deployed: Deployed) -> None:
+    deployed.invoke("Single", {})
+    answers: list[object] = []
+    asleep = {"action": "sleep", "seconds": 1.9}
+    busy = threading.Thread(target=lambda: answers.append(deployed.invoke("Single", asleep)))
+    busy.start()
+    time.sleep(0.5)
+
+    killed = deployed.cloud.kill_function(deployed.ids["Single"])
+    busy.join(10)
+
+    assert len(killed) == 1
+    ((answer, error),) = answers
+    assert error == "Unhandled"
+    assert "SIGKILL" in answer["errorMessage"]
+
+
+def test_reserved_concurrency_throttles(deployed: Deployed) -> None:
+    deployed.invoke("Single", {})
+    asleep = {"action": "sleep", "seconds": 1.5}
+    busy = threading.Thread(target=lambda: deployed.invoke("Single", asleep))
+    busy.start()
+    time.sleep(0.5)
+
+    with pytest.raises(ClientError) as refused:
+        deployed.invoke("Single", {})
+    busy.join(10)
+
+    assert refused.value.response["Error"]["Code"] == "TooManyRequestsException"
+    assert deployed.invoke("Single", {})[1] is None
+
+
+def test_an_event_for_a_busy_function_waits_and_comes_through(deployed: Deployed) -> None:
+    first, _ = deployed.invoke("Single", {})
+    asleep = {"action": "sleep", "seconds": 1.0}
+    busy = threading.Thread(target=lambda: deployed.invoke("Single", asleep))
+    busy.start()
+    time.sleep(0.3)
+    log = deployed.cloud.logs / f"{deployed.ids['Single']}.log"
+    before = log.read_text().count("END RequestId")
+
+    deployed.client("lambda").invoke(
+        FunctionName=deployed.ids["Single"], InvocationType="Event", Payload=b"{}"
+    )
+    busy.join(10)
+
+    eventually(lambda: log.read_text().count("END RequestId") == before + 2)
+    assert deployed.cloud.processes(deployed.ids["Single"]) == [first["pid"]]
+
+
+def test_concurrency_zero_pauses_a_function_until_it_is_lifted(deployed: Deployed) -> None:
+    api = deployed.client("lambda")
+    name = deployed.ids["Probe"]
+    api.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
+    try:
+        with pytest.raises(ClientError) as refused:
+            deployed.invoke("Probe", {})
+    finally:
+        api.delete_function_concurrency(FunctionName=name)
+
+    assert refused.value.response["Error"]["Code"] == "TooManyRequestsException"
+    assert deployed.invoke("Probe", {})[1] is None
+
+
+def test_changed_configuration_takes_effect_with_a_new_process(deployed: Deployed) -> None:
+    before, _ = deployed.invoke("Probe", {})
+    deployed.client("lambda").update_function_configuration(
+        FunctionName=deployed.ids["Probe"], Environment={"Variables": {"GREETING": "good day"}}
+    )
+    after, _ = deployed.invoke("Probe", {})
+
+    assert after["environment"]["GREETING"] == "good day"
+    assert after["pid"] != before["pid"]
+    eventually(lambda: not psutil.pid_exists(before["pid"]))
+
+
+def test_what_a_function_started_dies_with_it(deployed: Deployed) -> None:
+    answer, _ = deployed.invoke("Single", {"action": "child"})
+    deployed.cloud.kill_function(deployed.ids["Single"])
+
+    eventually(lambda: _gone(answer["child"]))
+
+
+def test_output_goes_to_the_functions_log_and_metrics_to_cloudwatch(deployed: Deployed) -> None:
+    _, error = deployed.invoke("Meter", None)
+
+    assert error is None
+    log = deployed.cloud.logs / f"{deployed.ids['Meter']}.log"
+    assert '"_aws"' in log.read_text()
+    metrics = deployed.client("cloudwatch").list_metrics(Namespace="probe")["Metrics"]
+    assert [(one["MetricName"], one["Dimensions"]) for one in metrics] == [
+        ("Probes", [{"Name": "service", "Value": "test"}])
+    ]
+
+
+def test_a_function_that_is_not_there_is_named(deployed: Deployed) -> None:
+    with pytest.raises(ClientError, match="Function not found: nobody"):
+        deployed.client("lambda").invoke(FunctionName="nobody")
+
+
+def _gone(pid: int) -> bool:
+    """Dead, or dead but for whoever should collect it."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
