@@ -341,10 +341,12 @@ class _Run:
     def _tend_flights(self) -> None:
         now = self._host.now()
         for flight in list(self._flights):
-            if now >= flight.times_out_at and flight.begin_settling():
-                self._report.timed_out += 1
-                timeout = TimeoutError(f"attempt {flight.task.attempts} took too long")
-                self._spawn_settle(flight, self._after_error(flight, timeout))
+            if now >= flight.times_out_at:
+                flight.times_out_at = self._ends_at  # dealt with; nothing to wake up for
+                if flight.begin_settling():
+                    self._report.timed_out += 1
+                    timeout = TimeoutError(f"attempt {flight.task.attempts} took too long")
+                    self._spawn_settle(flight, self._after_error(flight, timeout))
             if now >= flight.renew_at:
                 self._renew(flight)
 
@@ -438,10 +440,9 @@ class _Run:
         kind = self._registry.get(row.task_type) or _unknown(row.task_type)
         gate = self._gates.setdefault(kind.name, Gate(in_flight=None, bucket=None))
         now = self._host.now()
-        if now + microseconds(self._timeout(kind)) > self._ends_at - microseconds(
-            self._settings.settle_time
-        ):
-            return _Found.BLOCKED  # it could not finish in this run
+        latest = self._ends_at - microseconds(self._settings.settle_time + self._timeout(kind))
+        if now > latest or not self._claiming(now):
+            return _Found.BLOCKED  # it could not finish in this run, or the window is over
         if not gate.enter():
             return _Found.BLOCKED
         if not self._gate.enter():

@@ -1,0 +1,177 @@
+"""Faults at a chosen API call: beneath the store, over any table, and beneath boto3, on the wire."""
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import Any
+
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
+
+from lifoq.change import Change, Condition, Item
+from lifoq.dynamo import DynamoTable
+from lifoq.errors import StoreUnavailable
+from lifoq.host import microseconds
+from lifoq.table import Count, Cursor, Page, Span, Table
+from tests.faults.virtual import VirtualHost
+
+OUTAGE_SECONDS = 3.0
+"""How long a cut connection stays cut."""
+
+
+class Fault(Enum):
+    THROTTLED = "throttled"
+    REFUSED = "refused before it was applied"
+    LOST = "applied, but the response lost"
+    CUT = "connection cut"
+    KILLED_BEFORE = "process killed before"
+    KILLED_AFTER = "process killed after"
+
+    @property
+    def kills(self) -> bool:
+        return self in (Fault.KILLED_BEFORE, Fault.KILLED_AFTER)
+
+
+class Injection:
+    """Counts a process's API calls, and says what goes wrong at which.
+
+    ``at``: the number of the call, from 0; None: no call, which only records them.
+    """
+
+    def __init__(self, host: VirtualHost, fault: Fault | None = None, at: int | None = None):
+        self.host = host
+        self.fault = fault
+        self.at = at
+        self.calls: list[str] = []
+        self.struck = False
+        self._cut_until = 0
+
+    def arrives(self, call: str) -> Fault | None:
+        """A call arrives; what happens to it."""
+        self.host.check_alive()
+        number = len(self.calls)
+        self.calls.append(call)
+        if number == self.at:
+            self.struck = True
+            if self.fault is Fault.CUT:
+                self._cut_until = self.host.now() + microseconds(OUTAGE_SECONDS)
+            return self.fault
+        return Fault.CUT if self.cut else None
+
+    @property
+    def cut(self) -> bool:
+        return self.host.now() < self._cut_until
+
+
+class FaultyTable:
+    """A table as a process sees it through bad weather."""
+
+    def __init__(self, table: Table, injection: Injection) -> None:
+        self.name = table.name
+        self._table = table
+        self._injection = injection
+
+    def _call(self, method: str, *arguments: Any, **named: Any) -> Any:
+        fault = self._injection.arrives(method)
+        if fault is Fault.KILLED_BEFORE:
+            self._injection.host.kill()
+        if fault in (Fault.THROTTLED, Fault.REFUSED, Fault.CUT):
+            raise StoreUnavailable(f"{method}: {fault.value}")
+        answer = getattr(self._table, method)(*arguments, **named)
+        if fault is Fault.KILLED_AFTER:
+            self._injection.host.kill()
+        if fault is Fault.LOST:
+            raise StoreUnavailable(f"{method}: {fault.value}")
+        return answer
+
+    def get(self, task_id: str) -> Item | None:
+        return self._call("get", task_id)
+
+    def get_many(self, task_ids: Sequence[str]) -> list[Item]:
+        return self._call("get_many", task_ids)
+
+    def put(self, item: Item) -> None:
+        self._call("put", item)
+
+    def put_batch(self, items: Sequence[Item]) -> list[Item]:
+        return self._call("put_batch", items)
+
+    def update(self, task_id: str, change: Change) -> Item:
+        return self._call("update", task_id, change)
+
+    def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
+        self._call("update_and_put", task_id, change, items)
+
+    def delete(self, task_id: str, when: tuple[Condition, ...]) -> None:
+        self._call("delete", task_id, when)
+
+    def query(
+        self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
+    ) -> Page:
+        return self._call("query", span, newest_first=newest_first, limit=limit, start=start)
+
+    def count(self, span: Span, *, cap: int) -> Count:
+        return self._call("count", span, cap=cap)
+
+    def check(self) -> None:
+        self._call("check")
+
+
+class Wire:
+    """Strikes on the wire, below boto3 and its retries.
+
+    ``stubborn``: every attempt of the call fails, so that boto3 gives up and lifoq has to cope.
+    """
+
+    def __init__(self, table: DynamoTable, injection: Injection, *, stubborn: bool) -> None:
+        self._injection = injection
+        self._stubborn = stubborn
+        self._here = threading.local()
+        for client in (table._client, table._once):
+            client.meta.events.register("before-call.dynamodb", self._call_begins)
+            client.meta.events.register(
+                "before-send.dynamodb",
+                lambda request, client=client, **_: self._send(request, client),
+            )
+
+    def _call_begins(self, model: Any, **_: Any) -> None:
+        self._here.fault = self._injection.arrives(model.name)
+        self._here.attempt = 0
+
+    def _send(self, request: Any, client: Any) -> AWSResponse | None:
+        self._injection.host.check_alive()
+        self._here.attempt += 1
+        fault = self._here.fault
+        if self._injection.cut:
+            fault = Fault.CUT
+        elif fault is Fault.CUT or (self._here.attempt > 1 and not self._stubborn):
+            fault = None
+        match fault:
+            case None:
+                return None
+            case Fault.THROTTLED:
+                return _answer(request, 400, "ProvisionedThroughputExceededException")
+            case Fault.REFUSED:
+                return _answer(request, 500, "InternalServerError")
+            case Fault.CUT:
+                raise ConnectionClosedError(endpoint_url=request.url)
+            case Fault.KILLED_BEFORE:
+                self._injection.host.kill()
+        client._endpoint.http_session.send(request)
+        if fault is Fault.KILLED_AFTER:
+            self._injection.host.kill()
+        raise ReadTimeoutError(endpoint_url=request.url)
+
+
+class _Body:
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        yield self._content
+
+
+def _answer(request: Any, status: int, code: str) -> AWSResponse:
+    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "as the test says"}
+    return AWSResponse(request.url, status, {}, _Body(json.dumps(body).encode()))

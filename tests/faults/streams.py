@@ -1,0 +1,37 @@
+"""The history of a table, as its stream tells it: what was applied, in order."""
+
+from typing import Any
+
+import boto3
+
+from lifoq.dynamo import _plain
+from tests import dynamodb_local
+from tests.faults.history import Write
+
+
+def writes(endpoint: str, table_name: str) -> list[Write]:
+    """All writes to a table of DynamoDB Local since it was created, but for deletions."""
+    arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
+    client = boto3.client("dynamodbstreams", **arguments)
+    (stream,) = client.list_streams(TableName=table_name)["Streams"]
+    described = client.describe_stream(StreamArn=stream["StreamArn"])["StreamDescription"]
+    records: list[Any] = []
+    for shard in described["Shards"]:
+        iterator = client.get_shard_iterator(
+            StreamArn=stream["StreamArn"],
+            ShardId=shard["ShardId"],
+            ShardIteratorType="TRIM_HORIZON",
+        )["ShardIterator"]
+        while True:
+            page = client.get_records(ShardIterator=iterator)
+            if not page["Records"]:
+                break
+            records += page["Records"]
+            iterator = page["NextShardIterator"]
+    return [
+        Write(
+            _plain(images["OldImage"]) if "OldImage" in images else None, _plain(images["NewImage"])
+        )
+        for images in (record["dynamodb"] for record in records)
+        if "NewImage" in images
+    ]

@@ -1,0 +1,144 @@
+"""Every fault at every API call of every path; then the queue is left alone, comes to rest, and
+the invariants hold."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lifoq.dynamo import DynamoTable
+from lifoq.schema import Status
+from tests import dynamodb_local
+from tests.faults import streams
+from tests.faults.faults import Fault, FaultyTable, Injection, Wire
+from tests.faults.history import Image, audit
+from tests.faults.paths import PATHS, End, Path
+from tests.faults.virtual import Clock, Killed, VirtualHost
+from tests.faults.world import DynamoTruth, MemoryTruth, Process, World
+
+BOTO_RETRY_SECONDS = 0.5
+
+every_path = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+
+
+@pytest.fixture(scope="module")
+def tally(request: pytest.FixtureRequest) -> Iterator[Counter[str]]:
+    """Counts the cases that ran, and says so in the end."""
+    ran: Counter[str] = Counter()
+    yield ran
+    capture: Any = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        print(f"\nfault matrix: {dict(ran)} cases ran")
+
+
+@pytest.fixture
+def boto_sleeps_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[Clock], None]:
+    """boto3 waits for its retries on the clock of the world."""
+
+    def use(clock: Clock) -> None:
+        time = SimpleNamespace(sleep=lambda _: clock.sleep(BOTO_RETRY_SECONDS))
+        monkeypatch.setattr("botocore.endpoint.time", time)
+
+    return use
+
+
+@every_path
+def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path: Path, tally: Counter[str]):
+    def run(fault: Fault | None, at: int | None) -> list[str]:
+        truth = MemoryTruth()
+        world = World(truth)
+        injection = Injection(VirtualHost(world.clock), fault, at)
+        process = Process(world, injection.host, FaultyTable(truth.table, injection))
+        strike(path, world, process, injection)
+        audit(truth.table.writes, damaged=world.damaged)
+        return injection.calls
+
+    calls = run(None, None)
+    for at, call in enumerate(calls):
+        for fault in Fault:
+            with described(path, fault, at, call):
+                run(fault, at)
+            tally["memory"] += 1
+
+
+@every_path
+def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
+    path: Path,
+    tally: Counter[str],
+    dynamodb_local_endpoint: str,
+    new_dynamo_table: Callable[[str], DynamoTable],
+    boto_sleeps_in_virtual_time: Callable[[Clock], None],
+):
+    truth = DynamoTruth(new_dynamo_table(dynamodb_local_endpoint))
+    arguments: Any = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
+    damaged: set[str] = set()
+
+    def run(fault: Fault | None, at: int | None, *, stubborn: bool = False) -> list[str]:
+        world = World(truth)
+        boto_sleeps_in_virtual_time(world.clock)
+        injection = Injection(VirtualHost(world.clock), fault, at)
+        table = DynamoTable.connect(truth.table.name, **arguments)
+        Wire(table, injection, stubborn=stubborn)
+        strike(path, world, Process(world, injection.host, table), injection)
+        damaged.update(world.damaged)
+        truth.clear()
+        return injection.calls
+
+    calls = run(None, None)
+    for at, call in enumerate(calls):
+        for fault in Fault:
+            with described(path, fault, at, call):
+                run(fault, at)
+            tally["DynamoDB Local"] += 1
+        with described(path, Fault.LOST, at, call):
+            run(Fault.LOST, at, stubborn=True)
+        tally["DynamoDB Local"] += 1
+    audit(streams.writes(dynamodb_local_endpoint, truth.table.name), damaged=damaged)
+
+
+@contextmanager
+def described(path: Path, fault: Fault, at: int, call: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"{path.name}: {fault.value} at call {at}, {call}")
+        raise
+
+
+def strike(path: Path, world: World, process: Process, injection: Injection) -> None:
+    """Run the path, with the fault; then let the queue come to rest, and look at it."""
+    path.arrange(world)
+    try:
+        path.act(process)
+    except Killed:
+        assert killed(injection)
+    assert injection.struck or injection.at is None, f"there was no call {injection.at}"
+    world.drive_to_rest()
+    assert_ends(path, world, injection)
+
+
+def assert_ends(path: Path, world: World, injection: Injection) -> None:
+    """Nothing lost, nothing doubled, and done again only where an attempt was really lost."""
+    items = {world.name(item): item for item in world.truth.items()}
+    assert len(items) == len(world.truth.items()), f"doubled: {world.truth.items()}"
+    may_be_absent = path.by_producer if killed(injection) else world.unconfirmed
+    assert set(path.ends) - set(items) <= may_be_absent, f"lost; there are {sorted(items)}"
+    for name, item in items.items():
+        assert_end(path.ends[name], item, world.effects[name], tolerance=killed(injection))
+
+
+def assert_end(end: End, item: Image, effects: int, *, tolerance: bool) -> None:
+    if tolerance and item["taskStatus"] == end.if_killed:
+        return
+    assert item["taskStatus"] == end.status, item
+    assert end.attempts <= item["attempts"] <= end.attempts + tolerance, item
+    fewest = max(min(1, end.effects), end.effects - tolerance)  # an attempt may die before it acts
+    assert fewest <= effects <= end.effects + tolerance, f"{effects} effects: {item}"
+    assert (item["taskStatus"] == Status.FAILURE) == ("error" in item), item
+
+
+def killed(injection: Injection) -> bool:
+    return injection.fault is not None and injection.fault.kills

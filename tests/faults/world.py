@@ -1,0 +1,267 @@
+"""A queue, the processes around it, and what their tasks really did."""
+
+import json
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from lifoq.backoff import Backoff
+from lifoq.context import Context
+from lifoq.dynamo import DynamoTable, _plain, _typed
+from lifoq.errors import Fail, Retry, StoreUnavailable
+from lifoq.memory import MemoryTable
+from lifoq.outcome import Done
+from lifoq.processor import Processor, RunReport, WorkerSettings
+from lifoq.queue import Queue
+from lifoq.registry import Registry
+from lifoq.schema import TERMINAL, Attribute, Status
+from lifoq.store import Store
+from lifoq.sweep import Sweeper, SweepReport
+from lifoq.table import Table
+from lifoq.task import NewTask
+from tests.faults.history import Image, Write
+from tests.faults.virtual import Clock, VirtualHost
+
+Answer = TypeVar("Answer")
+
+LEASE = 30.0
+SETTINGS = WorkerSettings(
+    window=20,
+    task_timeout=60,
+    lease=LEASE,
+    heartbeat=10,
+    in_flight=2,
+    page=2,
+    max_attempts=3,
+    backoff=Backoff.fixed(1),
+    linger=0.2,
+)
+MOST_ROUNDS = 6
+"""Sweeps after which a queue without faults must be at rest."""
+
+
+class Truth(Protocol):
+    """A table that also shows everything that is in it."""
+
+    table: Table
+
+    def items(self) -> list[Image]: ...
+
+    def damage(self, item: Image) -> None:
+        """Write past the library."""
+        ...
+
+
+class MemoryTruth:
+    def __init__(self) -> None:
+        self.table = _RecordingTable()
+
+    def items(self) -> list[Image]:
+        return list(self.table.items())
+
+    def damage(self, item: Image) -> None:
+        self.table.damage(item)
+
+
+class _RecordingTable(MemoryTable):
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[Write] = []
+
+    def _store(self, item: Image) -> None:
+        before = self.get(item[Attribute.TASK_ID])
+        super()._store(item)
+        self.writes.append(Write(before, self._items[item[Attribute.TASK_ID]]))
+
+
+class DynamoTruth:
+    """Shares one table between worlds; each cleans up."""
+
+    def __init__(self, table: DynamoTable) -> None:
+        self.table = table
+
+    def items(self) -> list[Image]:
+        found = self.table._client.scan(TableName=self.table.name, ConsistentRead=True)
+        return [_plain(item) for item in found["Items"]]
+
+    def damage(self, item: Image) -> None:
+        self.table._client.put_item(TableName=self.table.name, Item=_typed(item))
+
+    def clear(self) -> None:
+        for item in self.items():
+            self.table.delete(item[Attribute.TASK_ID], ())
+
+
+class World:
+    def __init__(self, truth: Truth) -> None:
+        self.truth = truth
+        self.clock = Clock()
+        self.run_id = uuid.uuid4().hex[:8]
+        self.effects: Counter[str] = Counter()
+        """How often a handler began, by the task's name."""
+        self.unconfirmed: set[str] = set()
+        """Names of tasks whose put was never confirmed to the producer."""
+        self.damaged: set[str] = set()
+        """Ids of items written past the library."""
+        self.mended = False
+        """Whether the task type ``broken`` works by now."""
+        self.operator = Process(self, VirtualHost(self.clock), truth.table)
+
+    def id(self, name: str) -> str:
+        return f"{self.run_id}-{name}"
+
+    def name(self, item: Image) -> str:
+        task_id: str = item[Attribute.TASK_ID]
+        if task_id.startswith(self.run_id):
+            return task_id.removeprefix(f"{self.run_id}-")
+        name: str = json.loads(item[Attribute.PAYLOAD])["name"]
+        return name
+
+    def new_process(self) -> "Process":
+        return Process(self, VirtualHost(self.clock), self.truth.table)
+
+    def put(self, task_type: str, *names: str, **terms: Any) -> None:
+        for name in names:
+            self.operator.queue.put(task_type, {"name": name}, task_id=self.id(name), **terms)
+
+    def put_damaged(self, name: str, **attributes: Any) -> None:
+        """A PENDING task with some attributes written past the library; None: without it."""
+        now = self.clock.time
+        self.damaged.add(self.id(name))
+        item = {
+            "taskId": self.id(name),
+            "taskStatus": "PENDING",
+            "taskCreated": now,
+            "enqueuedAt": now,
+            "taskUpdated": now,
+            "expiresAt": now // 1_000_000 + 3_600,
+            "ttl": now // 1_000_000 + 3_600,
+            "taskType": "ok",
+            "payload": json.dumps({"name": name}),
+            "attempts": 0,
+            **attributes,
+        }
+        self.truth.damage({key: value for key, value in item.items() if value is not None})
+
+    def drive_to_rest(self) -> None:
+        """What the deployed queue does by itself once the faults are over: a sweep and a processor,
+        time after time. Whatever was TAKEN is not, after the lease and the first sweep."""
+        for rounds in range(MOST_ROUNDS):
+            worker = self.new_process()
+            worker.host.sleep(LEASE + 1)
+            worker.sweep()
+            if rounds == 0:
+                stuck = [i for i in self.truth.items() if i["taskStatus"] == Status.TAKEN]
+                assert not stuck, f"still TAKEN after lease and sweep: {stuck}"
+            worker.work()
+            unfinished = [i for i in self.truth.items() if i["taskStatus"] not in TERMINAL]
+            if not unfinished:
+                return
+        raise AssertionError(f"not at rest after {MOST_ROUNDS} rounds: {unfinished}")
+
+
+class Process:
+    """One process: its own host, its own view of the table, its own library objects."""
+
+    def __init__(self, world: World, host: VirtualHost, table: Table) -> None:
+        self.world = world
+        self.host = host
+        self.store = Store(table, host=host)
+        self.queue = Queue(self.store, host=host)
+        self.registry = _registry(self)
+
+    def work(self) -> RunReport:
+        return Processor(self.store, self.registry, SETTINGS, host=self.host).run()
+
+    def sweep(self) -> SweepReport:
+        sweeper = Sweeper(
+            self.store, self.registry, max_attempts=SETTINGS.max_attempts, host=self.host
+        )
+        return sweeper.run()
+
+    def insist(self, call: Callable[[], Answer]) -> Answer:
+        """Call again until the database confirms, as a careful caller does."""
+        for _ in range(20):
+            try:
+                return call()
+            except StoreUnavailable:
+                self.host.sleep(0.5)
+        raise AssertionError("the database never answered")
+
+
+def _registry(process: Process) -> Registry:
+    """Task types that show each way an attempt can go. Each reports the attempt that it was."""
+    registry = Registry()
+    world, host = process.world, process.host
+
+    def begin(payload: Any) -> None:
+        host.check_alive()
+        world.effects[payload["name"]] += 1
+
+    @registry.task("ok")
+    def ok(payload: Any, context: Context) -> Any:
+        begin(payload)
+        return {"attempt": context.attempt}
+
+    @registry.task("once", max_attempts=1)
+    def once(payload: Any, context: Context) -> Any:
+        return ok(payload, context)
+
+    @registry.task("flaky")
+    def flaky(payload: Any, context: Context) -> Any:
+        begin(payload)
+        if context.attempt == 1:
+            raise RuntimeError("not yet")
+        return {"attempt": context.attempt}
+
+    @registry.task("impatient")
+    def impatient(payload: Any, context: Context) -> Any:
+        begin(payload)
+        if context.attempt == 1:
+            raise Retry(after=0)
+        return {"attempt": context.attempt}
+
+    @registry.task("hopeless", max_attempts=2)
+    def hopeless(payload: Any, _context: Context) -> Any:
+        begin(payload)
+        raise RuntimeError("never")
+
+    @registry.task("broken")
+    def broken(payload: Any, context: Context) -> Any:
+        begin(payload)
+        if not world.mended:
+            raise Fail("broken")
+        return {"attempt": context.attempt}
+
+    @registry.task("parent")
+    def parent(payload: Any, context: Context) -> Any:
+        begin(payload)
+        children = [
+            NewTask(task_type="ok", payload={"name": "child"}, task_id=world.id("child")),
+            NewTask(task_type="ok", payload={"name": "nameless child"}),
+        ]
+        return Done(result={"attempt": context.attempt}, follow_ups=children)
+
+    @registry.task("steps")
+    def steps(payload: Any, context: Context) -> Any:
+        begin(payload)
+        if context.last_checkpoint is None:
+            process.insist(lambda: context.checkpoint({"done": 1}))
+        process.insist(context.heartbeat)
+        return {"attempt": context.attempt}
+
+    @registry.task("slow")
+    def slow(payload: Any, context: Context) -> Any:
+        begin(payload)
+        host.sleep(1.5 * LEASE)
+        return {"attempt": context.attempt}
+
+    @registry.task("hanging", timeout=5)
+    def hanging(payload: Any, context: Context) -> Any:
+        begin(payload)
+        if context.attempt == 1:
+            host.sleep(40)
+        return {"attempt": context.attempt}
+
+    return registry
