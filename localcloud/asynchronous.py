@@ -7,11 +7,10 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from localcloud.function import Outcome, ThrottledError
 from localcloud.pool import Pool
-from localcloud.timer import Timer
 
 ERROR_DELAYS_SECONDS = (60.0, 120.0)
 """Lambda's waits before the first and the second retry of an event that failed."""
@@ -19,6 +18,12 @@ FIRST_THROTTLE_DELAY_SECONDS = 1.0
 LONGEST_THROTTLE_DELAY_SECONDS = 300.0
 DEFAULT_EVENT_AGE_SECONDS = 21600
 DEFAULT_RETRIES = 2
+
+
+class Delay(Protocol):
+    """Something like :class:`localcloud.timer.Timer`."""
+
+    def after(self, seconds: float, action: Callable[[], None]) -> None: ...
 
 
 @dataclass(kw_only=True)
@@ -41,12 +46,14 @@ class AsynchronousInvoker:
         pool: Callable[[str], Pool | None],
         settings: Callable[[str], Mapping[str, Any]],
         send: Callable[[str, str], bool],
-        timer: Timer,
+        timer: Delay,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pool = pool
         self._settings = settings
         self._send = send
         self._timer = timer
+        self._clock = clock
 
     def submit(self, function_name: str, body: bytes) -> None:
         """Accept an event; it runs as soon as the function has room for it."""
@@ -54,7 +61,7 @@ class AsynchronousInvoker:
             _Event(
                 function_name=function_name,
                 body=body,
-                queued_at=time.monotonic(),
+                queued_at=self._clock(),
                 request_id=str(uuid.uuid4()),
             )
         )
@@ -63,7 +70,7 @@ class AsynchronousInvoker:
         pool = self._pool(event.function_name)
         if pool is None:
             return  # Lambda drops the events of a function that has been deleted.
-        if time.monotonic() - event.queued_at > self._event_age(event):
+        if self._clock() - event.queued_at > self._event_age(event):
             self._give_up(event, pool, "EventAgeExceeded")
             return
         try:
@@ -90,7 +97,7 @@ class AsynchronousInvoker:
 
     def _retry(self, event: _Event, seconds: float) -> None:
         """Not later than its age allows: then it is given up, and not forgotten."""
-        left = self._event_age(event) - (time.monotonic() - event.queued_at)
+        left = self._event_age(event) - (self._clock() - event.queued_at)
         self._timer.after(max(0.0, min(seconds, left + 0.01)), lambda: self._attempt(event))
 
     def _event_age(self, event: _Event) -> float:

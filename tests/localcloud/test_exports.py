@@ -1,0 +1,255 @@
+"""Exports in DynamoDB's S3 layout."""
+
+import base64
+import gzip
+import hashlib
+import itertools
+import json
+import time
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from localcloud.exports import ExportRefusedError, Exports
+from localcloud.journal import Journal
+from tests.localcloud.harness import Deployed, eventually
+
+BUCKET = "exports"
+
+
+class Shop:
+    """A table with a journal, and a bucket, without a cloud around them."""
+
+    table_arn = "arn:aws:dynamodb:us-east-1:123456789012:table/shop"
+    recoverable = True
+
+    def __init__(self) -> None:
+        self.journal = Journal()
+        self.objects: dict[str, bytes] = {}
+        self.exports = Exports(
+            table=lambda arn: self if arn == self.table_arn else None,
+            bucket_exists=lambda bucket: bucket == BUCKET,
+            put=lambda _bucket, key, body: self.objects.update({key: body}),
+        )
+
+    def write(self, key: str, old: int | None, new: int | None) -> int:
+        """The write's time in microseconds."""
+        self.journal.stage(key={"id": {"S": key}}, old=_image(key, old), new=_image(key, new))
+        (write,) = self.journal.commit()
+        return write.micros
+
+    def export(self, **request: Any) -> dict[str, Any]:
+        request = {"TableArn": self.table_arn, "S3Bucket": BUCKET, **request}
+        accepted = self.exports.answer("ExportTableToPointInTime", request)["ExportDescription"]
+        assert accepted["ExportStatus"] == "IN_PROGRESS"
+        described = self.exports.answer("DescribeExport", {"ExportArn": accepted["ExportArn"]})
+        return described["ExportDescription"]
+
+    def incremental(self, start_micros: int, end_micros: int, **request: Any) -> dict[str, Any]:
+        return self.export(
+            ExportType="INCREMENTAL_EXPORT",
+            IncrementalExportSpecification={
+                "ExportFromTime": start_micros / 1e6,
+                "ExportToTime": end_micros / 1e6,
+            },
+            **request,
+        )
+
+    def rows(self, description: dict[str, Any]) -> list[dict[str, Any]]:
+        """Resolved through the manifests, with every checksum verified."""
+        summary = json.loads(self.objects[description["ExportManifest"]])
+        rows = []
+        for line in self.objects[summary["manifestFilesS3Key"]].splitlines():
+            entry = json.loads(line)
+            body = self.objects[entry["dataFileS3Key"]]
+            md5 = hashlib.md5(body, usedforsecurity=False)
+            assert entry["md5Checksum"] == base64.b64encode(md5.digest()).decode()
+            lines = gzip.decompress(body).splitlines()
+            assert entry["itemCount"] == len(lines)
+            rows += [json.loads(one) for one in lines]
+        assert summary["itemCount"] == len(rows)
+        return sorted(rows, key=json.dumps)
+
+
+def _image(key: str, value: int | None) -> dict[str, Any] | None:
+    return None if value is None else {"id": {"S": key}, "n": {"N": str(value)}}
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+def test_a_full_export_holds_the_table_as_it_is(shop: Shop) -> None:
+    shop.write("a", None, 1)
+    shop.write("b", None, 1)
+    shop.write("a", 1, 2)
+    shop.write("b", 1, None)
+
+    assert shop.rows(shop.export()) == [{"Item": _image("a", 2)}]
+
+
+def test_a_full_export_of_a_moment_holds_the_table_as_it_was(shop: Shop) -> None:
+    shop.write("a", None, 1)
+    moment = shop.write("a", 1, 2)
+
+    assert shop.rows(shop.export(ExportTime=moment / 1e6)) == [{"Item": _image("a", 1)}]
+
+
+def test_an_incremental_export_has_the_states_before_and_at_the_end_of_its_window(
+    shop: Shop,
+) -> None:
+    shop.write("changed", None, 1)
+    shop.write("gone", None, 1)
+    start = shop.write("changed", 1, 2)
+    last = shop.write("changed", 2, 3)
+    deleted = shop.write("gone", 1, None)
+    new = shop.write("new", None, 7)
+    shop.write("fleeting", None, 1)
+    shop.write("fleeting", 1, None)
+
+    assert shop.rows(shop.incremental(start, time.time_ns() // 1000)) == sorted(
+        [
+            {
+                "Metadata": {"WriteTimestampMicros": {"N": str(last)}},
+                "Keys": {"id": {"S": "changed"}},
+                "OldImage": _image("changed", 1),
+                "NewImage": _image("changed", 3),
+            },
+            {
+                "Metadata": {"WriteTimestampMicros": {"N": str(deleted)}},
+                "Keys": {"id": {"S": "gone"}},
+                "OldImage": _image("gone", 1),
+            },
+            {
+                "Metadata": {"WriteTimestampMicros": {"N": str(new)}},
+                "Keys": {"id": {"S": "new"}},
+                "NewImage": _image("new", 7),
+            },
+        ],
+        key=json.dumps,
+    )
+
+
+def test_windows_that_meet_share_no_write_and_lose_none(shop: Shop) -> None:
+    times = [shop.write(f"{number}", None, number) for number in range(20)]
+    edges = [times[0], times[7], times[13], times[-1] + 1]
+    time.sleep(0.001)
+
+    seen = [
+        row["Keys"]["id"]["S"]
+        for start, end in itertools.pairwise(edges)
+        for row in shop.rows(shop.incremental(start, end))
+    ]
+
+    assert sorted(seen, key=int) == [str(number) for number in range(20)]
+
+
+def test_the_layout_is_that_of_aws(shop: Shop) -> None:
+    shop.write("a", None, 1)
+    full = shop.export(S3Prefix="here")
+    window = shop.incremental(0, time.time_ns() // 1000, S3Prefix="here")
+
+    for description in (full, window):
+        folder = description["ExportManifest"].removesuffix("/manifest-summary.json")
+        assert folder == f"here/AWSDynamoDB/{description['ExportArn'].rsplit('/', 1)[-1]}"
+        assert shop.objects[f"{folder}/_started"] == b""
+        for name in ("manifest-summary", "manifest-files"):
+            md5 = hashlib.md5(shop.objects[f"{folder}/{name}.json"], usedforsecurity=False)
+            checksum = base64.b64encode(md5.digest())
+            assert shop.objects[f"{folder}/{name}.checksum"] == checksum
+    folders = {key.rpartition("/")[0] for key in shop.objects if key.endswith(".json.gz")}
+    assert folders == {
+        full["ExportManifest"].replace("manifest-summary.json", "data"),
+        "here/AWSDynamoDB/data",
+    }
+    summary = json.loads(shop.objects[window["ExportManifest"]])
+    assert summary["exportType"] == "INCREMENTAL_EXPORT"
+    assert summary["exportFromTime"] == "1970-01-01T00:00:00.000Z"
+
+
+def test_an_empty_window_has_its_manifests_and_no_rows(shop: Shop) -> None:
+    assert shop.rows(shop.incremental(0, 1_000_000)) == []
+
+
+def test_a_clients_token_makes_a_request_idempotent(shop: Shop) -> None:
+    first = shop.export(ClientToken="once")
+    count = len(shop.objects)
+
+    assert shop.export(ClientToken="once") == first
+    assert len(shop.objects) == count
+    with pytest.raises(ExportRefusedError) as refused:
+        shop.export(ClientToken="once", S3Prefix="elsewhere")
+    assert refused.value.code == "ExportConflictException"
+
+
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        ({"TableArn": "arn:aws:dynamodb:us-east-1:1:table/other"}, "TableNotFoundException"),
+        ({"S3Bucket": "nowhere"}, "ValidationException"),
+        ({"ExportType": "INCREMENTAL_EXPORT"}, "ValidationException"),
+        ({"ExportFormat": "ION"}, "ValidationException"),
+        (
+            {
+                "ExportType": "INCREMENTAL_EXPORT",
+                "IncrementalExportSpecification": {"ExportFromTime": 2, "ExportToTime": 1},
+            },
+            "ValidationException",
+        ),
+        (
+            {
+                "ExportType": "INCREMENTAL_EXPORT",
+                "IncrementalExportSpecification": {"ExportFromTime": 1, "ExportToTime": 9e9},
+            },
+            "InvalidExportTimeException",
+        ),
+    ],
+)
+def test_what_dynamodb_would_refuse_is_refused_and_writes_nothing(
+    shop: Shop, request_: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(ExportRefusedError) as refused:
+        shop.export(**request_)
+
+    assert refused.value.code == code
+    assert shop.objects == {}
+
+
+def test_without_point_in_time_recovery_there_is_no_export(shop: Shop) -> None:
+    shop.recoverable = False
+
+    with pytest.raises(ExportRefusedError) as refused:
+        shop.export()
+    assert refused.value.code == "PointInTimeRecoveryUnavailableException"
+
+
+def test_any_client_can_export_a_deployed_table(deployed: Deployed) -> None:
+    dynamodb, s3 = deployed.client("dynamodb"), deployed.client("s3")
+    deployed.put("exported", n={"N": "5"})
+    arn = dynamodb.describe_table(TableName=deployed.ids["Table"])["Table"]["TableArn"]
+    begun = dynamodb.export_table_to_point_in_time(
+        TableArn=arn, S3Bucket=deployed.ids["Exports"], S3Prefix="p"
+    )["ExportDescription"]
+
+    done = eventually(lambda: _completed(dynamodb.describe_export(ExportArn=begun["ExportArn"])))
+    listed = dynamodb.list_exports(TableArn=arn)["ExportSummaries"]
+    body = s3.get_object(Bucket=deployed.ids["Exports"], Key=done["ExportManifest"])["Body"]
+
+    assert begun["ExportStatus"] == "IN_PROGRESS"
+    assert [one["ExportArn"] for one in listed] == [done["ExportArn"]]
+    assert json.loads(body.read())["itemCount"] == done["ItemCount"] > 0
+
+
+def test_a_refused_export_is_dynamodbs_own_error(deployed: Deployed) -> None:
+    with pytest.raises(ClientError) as refused:
+        deployed.client("dynamodb").export_table_to_point_in_time(
+            TableArn="arn:aws:dynamodb:us-east-1:123456789012:table/none", S3Bucket="b"
+        )
+    assert refused.value.response["Error"]["Code"] == "TableNotFoundException"
+
+
+def _completed(answer: dict[str, Any]) -> dict[str, Any] | None:
+    description = answer["ExportDescription"]
+    return description if description["ExportStatus"] == "COMPLETED" else None
