@@ -6,7 +6,7 @@ own ``claimId``, or its own id, and succeeds.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lifoq import jsontext, transitions
@@ -400,11 +400,17 @@ class Store:
             left = [item for _, item in batch]
         open_ids = {item[Attribute.TASK_ID] for item in left}
         return {
-            index: self._put_safely(item)
+            index: self._put_again(item)
             if item[Attribute.TASK_ID] in open_ids
             else PutOutcome(task=Task.from_item(item), created=True)
             for index, item in batch
         }
+
+    def _put_again(self, item: Item) -> PutOutcome:
+        """Put an item of a batch. Its id is the queue's own, so whatever is stored under it by now,
+        and may have moved on since, was put by us."""
+        outcome = self._put_safely(item)
+        return replace(outcome, created=outcome.task is not None)
 
     def _existing(self, task_id: str) -> Task:
         task = self.get(task_id)

@@ -1,0 +1,183 @@
+"""Producers and operators: put, cancel, redrive and read, at random, and check the answers."""
+
+import itertools
+from collections.abc import Callable
+from typing import Final
+
+from lifoq.errors import (
+    StoreUnavailable,
+    TaskCancelled,
+    TaskFailed,
+    TaskNotFound,
+    TaskShed,
+    WaitTimeout,
+    WrongStatus,
+)
+from lifoq.queue import Queue
+from lifoq.schema import Status
+from lifoq.store import PutOutcome
+from lifoq.task import NewTask, Task
+from tests.simulation.database import Database
+from tests.simulation.handlers import TYPES
+from tests.simulation.history import Violation
+from tests.simulation.machine import Machine
+
+COMMON_IDS: Final = ("everybody's", "job-1", "job-2", "job-3")
+"""Ids that several clients choose, again and again."""
+
+
+class Client:
+    def __init__(
+        self, machine: Machine, queue: Queue, database: Database, *, operations: int, pace: float
+    ) -> None:
+        self.left = operations
+        self._machine = machine
+        self._queue = queue
+        self._database = database
+        self._draw = database.draw
+        self._pace = pace
+        self._numbers = itertools.count()
+
+    def work(self) -> None:
+        actions: dict[Callable[[], None], int] = {
+            self._put: 10,
+            self._put_own_id: 4,
+            self._put_many: 3,
+            self._cancel: 3,
+            self._redrive: 3,
+            self._redrive_many: 1,
+            self._wait: 2,
+            self._look_around: 1,
+            self._purge: 0 if self._draw.random() < 0.8 else 1,
+        }
+        while self.left:
+            self.left -= 1
+            self._machine.sleep(self._draw.expovariate(1 / self._pace))
+            action = self._draw.choices(list(actions), list(actions.values()))[0]
+            try:
+                action()
+            except StoreUnavailable:
+                continue  # this client does not insist
+
+    @property
+    def alive(self) -> bool:
+        return self._machine.alive
+
+    def _new(self, task_id: str | None = None) -> NewTask:
+        draw = self._draw
+        delay = draw.choice((None, None, None, 2.0, 15.0))
+        return NewTask(
+            task_type=draw.choice(TYPES),
+            payload={"number": f"{self._machine.name} {next(self._numbers)}"},
+            task_id=task_id,
+            deadline=draw.choice((None, None, None, 5.0, 20.0)),
+            delay=delay,
+        )
+
+    def _put(self) -> None:
+        new = self._new()
+        self._assert_stored(self._queue.put(**vars(new)), new)
+
+    def _put_own_id(self) -> None:
+        """Repeats until it is confirmed, which is safe."""
+        new = self._new(self._draw.choice(COMMON_IDS))
+        for _ in range(3):
+            try:
+                task = self._queue.put(**vars(new))
+            except StoreUnavailable:
+                self._machine.sleep(0.2)
+            else:
+                self._assert_stored(task, new)
+                return
+
+    def _put_many(self) -> None:
+        size = self._draw.choice((1, 3, 30))
+        news = [self._new() for _ in range(size)]
+        if self._draw.random() < 0.5:
+            news.append(self._new(self._draw.choice(COMMON_IDS)))
+        before = len(self._database.history.writes)
+        outcomes = self._queue.put_many(news)
+        for new, outcome in zip(news, outcomes, strict=True):
+            self._assert_outcome(new, outcome, before)
+
+    def _cancel(self) -> None:
+        task_id = self._some_id()
+        try:
+            task = self._queue.cancel(task_id)
+        except (TaskNotFound, WrongStatus):
+            return
+        if task.status is not Status.CANCELLED or not self._was(task_id, Status.CANCELLED):
+            raise Violation("was said to be cancelled, and is not", task_id)
+
+    def _redrive(self) -> None:
+        failed = self._queue.peek(3, status=Status.FAILURE)
+        for task in failed:
+            try:
+                self._queue.redrive(task.task_id)
+            except (TaskNotFound, WrongStatus):
+                continue
+
+    def _redrive_many(self) -> None:
+        self._queue.redrive_many(limit=5, per_second=self._draw.choice((None, 2.0)))
+
+    def _wait(self) -> None:
+        task_id = self._some_id()
+        try:
+            result = self._queue.wait(task_id, timeout=5)
+        except TaskFailed:
+            self._assert_was(task_id, Status.FAILURE)
+        except TaskCancelled:
+            self._assert_was(task_id, Status.CANCELLED)
+        except (TaskNotFound, TaskShed, WaitTimeout):
+            return
+        else:
+            self._assert_was(task_id, Status.SUCCESS)
+            writes = self._database.history.of_task[task_id]
+            claims = [w.after["claimId"] for w in writes if w.becomes is Status.SUCCESS and w.after]
+            if result["claim"] not in claims:
+                raise Violation("wait returned a result that no claim gave", task_id)
+
+    def _look_around(self) -> None:
+        self._queue.stats()
+        for status in (Status.PENDING, Status.DELAYED, Status.TAKEN):
+            for task in self._queue.peek(5, status=status):
+                if task.status is not status:
+                    raise Violation(f"was shown as {status}, but is {task.status}", task.task_id)
+
+    def _purge(self) -> None:
+        self._queue.purge(confirm=lambda _: True)
+
+    def _assert_stored(self, task: Task, new: NewTask) -> None:
+        """The first put of an id counts; every put after it returns that task."""
+        puts = [w for w in self._database.history.of_task[task.task_id] if w.was is None]
+        if new.task_id not in (None, task.task_id) or not puts:
+            raise Violation("was confirmed, but never stored", task.task_id)
+        if task.task_id != new.task_id and task.payload != new.payload:
+            raise Violation("was stored with another payload", task.task_id)
+
+    def _assert_outcome(self, new: NewTask, outcome: PutOutcome, before: int) -> None:
+        """Whether ``created`` tells who put it, since the history had ``before`` writes."""
+        if outcome.task is None:
+            if outcome.error is None:
+                raise Violation("a task of put_many is neither stored nor refused")
+            return
+        task_id = outcome.task.task_id
+        self._assert_stored(outcome.task, new)
+        mine = [
+            w
+            for w in self._database.history.writes[before:]
+            if w.task_id == task_id and w.was is None and w.machine == self._machine.name
+        ]
+        if outcome.created != (len(mine) == 1):
+            raise Violation(f"put_many says created={outcome.created}, it was not so", task_id)
+
+    def _assert_was(self, task_id: str, status: Status) -> None:
+        if not self._was(task_id, status):
+            raise Violation(f"was said to be {status}, and never was", task_id)
+
+    def _was(self, task_id: str, status: Status) -> bool:
+        return any(w.becomes is status for w in self._database.history.of_task[task_id])
+
+    def _some_id(self) -> str:
+        known = list(self._database.history.of_task)
+        return self._draw.choice(known[-10:]) if known else "nobody's"

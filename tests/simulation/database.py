@@ -1,0 +1,266 @@
+"""The database that all machines share: one table, its lagging indexes, and what goes wrong."""
+
+import heapq
+import random
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from lifoq.change import Change, Condition, ConditionFailed, Item, TransactionRefused
+from lifoq.errors import ItemTooLarge, StoreUnavailable
+from lifoq.host import microseconds
+from lifoq.memory import MemoryTable
+from lifoq.schema import Attribute
+from lifoq.table import Count, Cursor, Page, Span
+from tests.simulation.history import History, Write
+from tests.simulation.looks import Looks, assert_reach
+from tests.simulation.machine import Machine, Role
+from tests.simulation.rules import Rules
+from tests.simulation.scenario import CALM, Faults, Scenario
+from tests.simulation.scheduler import Crashed, Scheduler
+from tests.simulation.trace import Trace
+
+Answer = TypeVar("Answer")
+
+REPLICAS: Final = 2
+"""Copies of the indexes, each behind by its own lag; which one answers, chance decides."""
+
+
+class Replica:
+    """A copy of the indexes: each item's change arrives late, an item's changes in their order."""
+
+    def __init__(self) -> None:
+        self.table = MemoryTable()
+        self._coming: list[tuple[int, int, str, Item | None]] = []
+        self._last: dict[str, int] = {}
+        self._number = 0
+
+    def send(self, task_id: str, item: Item | None, *, arrives: int) -> None:
+        self._last[task_id] = max(arrives, self._last.get(task_id, 0))
+        self._number += 1
+        heapq.heappush(self._coming, (self._last[task_id], self._number, task_id, item))
+
+    def at(self, time: int) -> MemoryTable:
+        while self._coming and self._coming[0][0] <= time:
+            _, _, task_id, item = heapq.heappop(self._coming)
+            if item is None:
+                self.table._remove(task_id)
+            else:
+                self.table.damage(item)
+        return self.table
+
+
+class Database:
+    def __init__(
+        self,
+        scenario: Scenario,
+        scheduler: Scheduler,
+        rules: Rules,
+        trace: Trace,
+        draw: random.Random,
+    ) -> None:
+        self.scheduler = scheduler
+        self.history = History()
+        self.trace = trace
+        self.table = MemoryTable()
+        self.faults: Faults = scenario.faults
+        self.lease = scenario.worker.lease
+        self.draw = draw
+        self.out = False
+        """During an outage every call is refused."""
+        self.on_write: Callable[[Write], None] = lambda _: None
+        self._rules = rules
+        self._replicas = [Replica() for _ in range(REPLICAS)]
+        self._calls = 0
+
+    def calm(self) -> None:
+        """No more faults."""
+        self.faults = CALM
+        self.out = False
+
+    def index(self) -> MemoryTable:
+        """One of the copies, as far as it has come."""
+        return self.draw.choice(self._replicas).at(self.scheduler.time)
+
+    def next_call(self) -> int:
+        self._calls += 1
+        return self._calls
+
+    def expire(self, late: float) -> None:
+        """TTL, which is ``late`` by so many seconds."""
+        call = self.next_call()
+        for item in self.table.expire(self.scheduler.time - microseconds(late)):
+            self.record("ttl", Role.TTL, self.scheduler.time, call, item, None)
+
+    def record(
+        self,
+        machine: str,
+        role: Role,
+        clock: int,
+        call: int,
+        before: Item | None,
+        after: Item | None,
+    ) -> None:
+        """Add an applied write to the history, if it obeys the rules."""
+        write = Write(
+            time=self.scheduler.time,
+            clock=clock,
+            machine=machine,
+            role=role,
+            claim=self.scheduler.current.claim,
+            call=call,
+            before=before,
+            after=after,
+        )
+        self.trace.add(f"{write.was} → {write.becomes} by {machine}", write.task_id)
+        self._rules.check(write, self.history)
+        self.history.add(write)
+        for replica in self._replicas:
+            lag = self.draw.uniform(0, self.faults.index_lag)
+            arrives = self.scheduler.time + microseconds(lag)
+            replica.send(write.task_id, after, arrives=arrives)
+        self.on_write(write)
+
+
+class Connection:
+    """One machine's way to the database: the library's Table."""
+
+    name = "simulated"
+
+    def __init__(self, database: Database, machine: Machine, looks: Looks | None = None) -> None:
+        self._database = database
+        self._machine = machine
+        self._looks = looks
+
+    def get(self, task_id: str) -> Item | None:
+        return self._call("get", task_id, lambda _: self._database.table.get(task_id))
+
+    def get_many(self, task_ids: Sequence[str]) -> list[Item]:
+        return self._call("get_many", "", lambda _: self._database.table.get_many(task_ids))
+
+    def put(self, item: Item) -> None:
+        def apply(clock: int) -> None:
+            self._database.table.put(item)
+            self._record(clock, self._database.next_call(), [(None, item)])
+
+        self._call("put", str(item[Attribute.TASK_ID]), apply)
+
+    def put_batch(self, items: Sequence[Item]) -> list[Item]:
+        def apply(clock: int) -> list[Item]:
+            table, draw = self._database.table, self._database.draw
+            left = [i for i in items if draw.random() < self._database.faults.unprocessed]
+            written = [item for item in items if item not in left]
+            before = [table.get(str(item[Attribute.TASK_ID])) for item in written]
+            table.put_batch(written)
+            changes = list(zip(before, written, strict=True))
+            self._record(clock, self._database.next_call(), changes)
+            return left
+
+        return self._call(f"put_batch of {len(items)}", "", apply)
+
+    def update(self, task_id: str, change: Change) -> Item:
+        def apply(clock: int) -> Item:
+            before = self._database.table.get(task_id)
+            after = self._database.table.update(task_id, change)
+            self._record(clock, self._database.next_call(), [(before, after)])
+            return after
+
+        if self._looks is not None:
+            self._looks.before_update(task_id, change, self._machine.now())
+        after = self._call("update", task_id, apply)
+        if self._looks is not None:
+            self._looks.after_update(change, self._machine.now())
+        return after
+
+    def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
+        def apply(clock: int) -> None:
+            table = self._database.table
+            before = table.get(task_id)
+            table.update_and_put(task_id, change, items)
+            changes = [(before, table.get(task_id)), *((None, item) for item in items)]
+            self._record(clock, self._database.next_call(), changes)
+
+        self._call(f"update_and_put of {len(items)}", task_id, apply)
+
+    def delete(self, task_id: str, when: tuple[Condition, ...]) -> None:
+        raise AssertionError(f"nobody but TTL deletes, yet {task_id} is to be deleted")
+
+    def query(
+        self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
+    ) -> Page:
+        def read(clock: int) -> Page:
+            index = self._database.index()
+            assert_reach(span, index, clock)
+            return index.query(span, newest_first=newest_first, limit=limit, start=start)
+
+        page = self._call(f"query {span.index} {span.status}", "", read)
+        if self._looks is not None:
+            self._looks.shown(span, start, page)
+        return page
+
+    def count(self, span: Span, *, cap: int) -> Count:
+        return self._call(
+            f"count {span.index} {span.status}",
+            "",
+            lambda _: self._database.index().count(span, cap=cap),
+        )
+
+    def check(self) -> None:
+        """Always a queue's table."""
+
+    def _record(
+        self, clock: int, call: int, changes: Sequence[tuple[Item | None, Item | None]]
+    ) -> None:
+        machine = self._machine
+        for before, after in changes:
+            self._database.record(machine.name, machine.role, clock, call, before, after)
+
+    def _call(self, what: str, task_id: str, apply: Callable[[int], Answer]) -> Answer:
+        """Send the call (others go on meanwhile), apply it at one moment, and bring the answer
+        back (others go on again); or let it go wrong on the way."""
+        database, machine = self._database, self._machine
+        draw, faults = database.draw, database.faults
+        clock = machine.now()
+        self._travel(what, task_id)
+        if draw.random() < faults.crash:
+            self._crash(f"crashes before {what}", task_id)
+        if database.out or draw.random() < faults.refused:
+            machine.faults += 1
+            database.trace.add(f"{what} refused", task_id)
+            raise StoreUnavailable(f"{what} was refused, on purpose")
+        try:
+            answer = apply(clock)
+        except (ConditionFailed, TransactionRefused, ItemTooLarge) as error:
+            database.trace.add(f"{what}: {error}", task_id)
+            self._return(what, task_id)
+            raise
+        database.trace.add(what, task_id)
+        self._return(what, task_id)
+        return answer
+
+    def _return(self, what: str, task_id: str) -> None:
+        """The answer's way back."""
+        database, machine = self._database, self._machine
+        draw, faults = database.draw, database.faults
+        if draw.random() < faults.crash:
+            self._crash(f"crashes after {what}", task_id)
+        self._travel(what, task_id)
+        if draw.random() < faults.lost_answer:
+            machine.faults += 1
+            database.trace.add(f"the answer to {what} is lost", task_id)
+            raise StoreUnavailable(f"the answer to {what} was lost, on purpose")
+
+    def _travel(self, what: str, task_id: str) -> None:
+        """Takes some milliseconds; rarely, very long."""
+        database = self._database
+        draw = database.draw
+        seconds = draw.uniform(0.0005, 0.01)
+        if draw.random() < database.faults.stall:
+            seconds = draw.uniform(0.5, 2.5) * database.lease
+            self._machine.faults += 1
+            database.trace.add(f"{what} stalls for {seconds:.1f} s", task_id)
+        self._machine.sleep(seconds)
+
+    def _crash(self, how: str, task_id: str) -> None:
+        self._database.trace.add(f"{self._machine.name} {how}", task_id)
+        self._machine.crash()
+        raise Crashed

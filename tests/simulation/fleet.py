@@ -1,0 +1,239 @@
+"""What Lambda and SNS do: kicks that arrive late or never, processors at a fixed concurrency, and
+the sweep's schedule."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from lifoq.errors import StoreUnavailable
+from lifoq.host import MICROSECONDS, microseconds
+from lifoq.processor import Processor, RunReport
+from lifoq.schema import Attribute, Status
+from lifoq.store import Store
+from lifoq.sweep import Sweeper
+from tests.simulation.database import Connection, Database
+from tests.simulation.handlers import FREE, TaskCode
+from tests.simulation.history import Violation, Write
+from tests.simulation.looks import Looks
+from tests.simulation.machine import Machine, Role, SimMailbox
+from tests.simulation.scenario import Scenario
+
+SWEEP_EVERY: Final = 60.0
+EVENT_AGE: Final = 60.0
+"""Seconds after which a kick that found no free processor is dropped."""
+RETRY_EVERY: Final = 2.0
+"""Seconds between two attempts to hand over a kick."""
+MARGIN: Final = 10.0
+"""Seconds between the end of a run and the function's timeout."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    """A function's instance: it may be used again for the next run."""
+
+    machine: Machine
+    processor: Processor
+    looks: Looks
+
+
+class Fleet:
+    def __init__(self, scenario: Scenario, database: Database, code: TaskCode) -> None:
+        self.scenario = scenario
+        self.running = 0
+        self.sweeps = 0
+        self.only_the_sweep_kicks = False
+        self._database = database
+        self._scheduler = database.scheduler
+        self._code = code
+        self._idle: list[Worker] = []
+        self._made = 0
+        self._cloud = Machine("cloud", Role.TTL, self._scheduler)
+        self._kicks = SimMailbox(self._cloud)
+        self._records = SimMailbox(self._cloud)
+        database.on_write = self._stream
+        self._cloud.spawn(self._trigger, "trigger")
+        self._cloud.spawn(self._hand_over, "kicks")
+        self._cloud.spawn(self._sweep_forever, "schedule")
+
+    @property
+    def workers(self) -> int:
+        return self._made
+
+    def kick(self, why: str) -> None:
+        lost = self._database.draw.random() < self._database.faults.lost_kick
+        if lost or (self.only_the_sweep_kicks and why != "sweep"):
+            self._database.trace.add(f"a kick by {why} is lost")
+        else:
+            self._kicks.put(self._scheduler.time)
+
+    # The trigger function
+
+    def _stream(self, write: Write) -> None:
+        if write.becomes is Status.PENDING and write.was is not Status.PENDING:
+            self._records.put(write)
+
+    def _trigger(self) -> None:
+        while True:
+            if self._records.take(1_000) is not None:
+                self._cloud.sleep(self._database.draw.uniform(0.05, 0.5))
+                while self._records.take(0) is not None:
+                    pass
+                self.kick("trigger")
+
+    # The processor function
+
+    def _hand_over(self) -> None:
+        waiting: list[int] = []
+        while True:
+            kick = self._kicks.take(RETRY_EVERY if waiting else 1_000)
+            if kick is not None:
+                waiting.append(kick)
+            youngest = self._scheduler.time - microseconds(EVENT_AGE)
+            waiting = [kicked for kicked in waiting if kicked > youngest]
+            while waiting and self.running < self.scenario.processors:
+                waiting.pop(0)
+                self._invoke()
+
+    def _invoke(self) -> None:
+        worker = self._idle.pop() if self._idle else self._new_worker()
+        worker.machine.resume()
+        self.running += 1
+        worker.machine.spawn(lambda: self._run(worker), "run")
+
+    def _new_worker(self) -> Worker:
+        self._made += 1
+        draw = self._database.draw
+        skew = draw.uniform(-1, 1) * self.scenario.worker_skew
+        machine = Machine(f"worker-{self._made}", Role.WORKER, self._scheduler, skew=skew)
+        looks = Looks(FREE)
+        processor = Processor(
+            self._store(machine, looks),
+            self._code.registry(machine),
+            self.scenario.worker,
+            host=machine,
+            draw=draw,
+        )
+        return Worker(machine=machine, processor=processor, looks=looks)
+
+    def _store(self, machine: Machine, looks: Looks | None = None) -> Store:
+        connection = Connection(self._database, machine, looks)
+        return Store(connection, lifetimes=self.scenario.lifetimes, host=machine)
+
+    def _run(self, worker: Worker) -> None:
+        trace = self._database.trace
+        trace.add("run begins")
+        try:
+            self._run_and_check(worker)
+        except StoreUnavailable as error:
+            trace.add(f"run fails: {error}")
+        finally:
+            trace.add("run ends")
+            self.running -= 1
+        if self._database.draw.random() < 0.5:
+            worker.machine.suspend()  # threads that still run are frozen until the next run
+            self._idle.append(worker)
+        else:
+            worker.machine.crash()
+
+    def _run_and_check(self, worker: Worker) -> None:
+        settings, machine = self.scenario.worker, worker.machine
+        limit = settings.window + settings.task_timeout + settings.settle_time
+        began, faults = machine.now(), machine.faults
+        since = len(self._database.history.writes)
+        report = worker.processor.run(time_limit=limit + MARGIN)
+        took = (machine.now() - began) / MICROSECONDS
+        writes = [w for w in self._database.history.writes[since:] if w.machine == machine.name]
+        self._check_counts(report, writes)
+        if machine.faults == faults:
+            self._check_times(worker, report, took)
+        if report.needs_another_run:
+            if not any(w.becomes is Status.TAKEN and w.was is Status.PENDING for w in writes):
+                raise Violation("a run that claimed nothing asks for another")
+            self.kick("tail call")
+
+    def _check_counts(self, report: RunReport, writes: list[Write]) -> None:
+        """The report tells what was written; where an answer was lost for good, it tells less."""
+
+        def count(was: Status, becomes: Status) -> int:
+            return sum((w.was, w.becomes) == (was, becomes) for w in writes)
+
+        taken = Status.TAKEN
+        told = {
+            "claimed": (report.claimed, count(Status.PENDING, taken)),
+            "succeeded": (report.succeeded, count(taken, Status.SUCCESS)),
+            "failed": (report.failed, count(taken, Status.FAILURE)),
+            "retried": (
+                report.retried,
+                count(taken, Status.DELAYED) + count(taken, Status.PENDING),
+            ),
+            "promoted": (report.promoted, count(Status.DELAYED, Status.PENDING)),
+        }
+        for name, (said, written) in told.items():
+            if said > written:
+                raise Violation(f"a run reports {said} {name}, it wrote {written}")
+        ended = report.succeeded + report.failed + report.retried
+        if report.claimed != ended + report.leases_lost + report.unsettled:
+            raise Violation(f"the counts of a run do not add up: {report}")
+
+    def _check_times(self, worker: Worker, report: RunReport, took: float) -> None:
+        """A run without faults keeps its time, and ends early only where the queue is empty."""
+        settings = self.scenario.worker
+        if took > settings.window + settings.task_timeout + settings.settle_time + 2:
+            raise Violation(f"a run took {took:.1f} s")
+        if took >= settings.window:
+            return
+        if report.remaining:
+            raise Violation("a run ended before its window, and says that tasks remain")
+        worker.looks.assert_empty(worker.machine.now())
+        idle = (worker.machine.now() - worker.looks.last_claim) / MICROSECONDS
+        if min(idle, took) < settings.linger:
+            raise Violation(f"a run believed the queue empty after {idle:.2f} s")
+
+    # The sweep function
+
+    def _sweep_forever(self) -> None:
+        machine = sweeper = None
+        while True:
+            self._cloud.sleep(SWEEP_EVERY)
+            if machine is None or sweeper is None or not machine.alive:
+                machine, sweeper = self._new_sweeper()
+            machine.spawn(partial(self._sweep, machine, sweeper), "sweep")
+
+    def _new_sweeper(self) -> tuple[Machine, Sweeper]:
+        self._made += 1
+        skew = self._database.draw.uniform(-1, 1) * self.scenario.worker_skew
+        machine = Machine(f"sweep-{self._made}", Role.SWEEP, self._scheduler, skew=skew)
+        sweeper = Sweeper(
+            self._store(machine),
+            self._code.registry(machine),
+            max_attempts=self.scenario.worker.max_attempts,
+            host=machine,
+        )
+        return machine, sweeper
+
+    def _sweep(self, machine: Machine, sweeper: Sweeper) -> None:
+        began, faults = machine.now(), machine.faults
+        try:
+            report = sweeper.run()
+        except StoreUnavailable as error:
+            self._database.trace.add(f"sweep fails: {error}")
+            return
+        self._database.trace.add(f"swept: {report}")
+        self.sweeps += 1
+        if report.condemned:
+            raise Violation("the sweep condemned a task that nobody had damaged")
+        if report.finished and machine.faults == faults:
+            self._assert_none_stranded(began)
+        if report.needs_processor:
+            self.kick("sweep")
+
+    def _assert_none_stranded(self, began: int) -> None:
+        """No lease that was over when the sweep began (as far as its index could tell) is left."""
+        lag = microseconds(self.scenario.faults.index_lag)
+        for item in self._database.table.items():
+            lease = item.get(Attribute.LEASE_EXPIRES)
+            if lease is None:
+                continue
+            seen = item[Attribute.TAKEN_AT] + lag + microseconds(2 * self.scenario.worker_skew)
+            if lease < began and seen < began:
+                raise Violation("its lease is long over, and a sweep left it", item["taskId"])

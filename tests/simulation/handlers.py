@@ -1,0 +1,161 @@
+"""Task code of the simulation: does well, or one of the things that task code does."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from lifoq.backoff import Backoff
+from lifoq.context import Context
+from lifoq.errors import Fail, Retry
+from lifoq.outcome import Done
+from lifoq.processor import WorkerSettings
+from lifoq.registry import Registry
+from lifoq.schema import Attribute
+from lifoq.task import NewTask
+from tests.simulation.database import Database
+from tests.simulation.history import Violation
+from tests.simulation.machine import Machine
+
+FREE: Final = ("plain", "stubborn", "stranger")
+"""May start whenever a processor has a slot. Nobody registered ``stranger``."""
+TYPES: Final = ("plain", "plain", "plain", "stubborn", "brief", "single", "slow-start", "stranger")
+"""To draw from."""
+DEEPEST: Final = 2
+"""Generations of follow-ups."""
+
+
+def max_attempts(settings: WorkerSettings) -> dict[str, int]:
+    """Of each type. A stranger fails at its first, but the sweep, which may take it from a lost
+    worker, knows no better than to give it the usual number."""
+    return {**dict.fromkeys(TYPES, settings.max_attempts), "stubborn": 6}
+
+
+class TaskCode:
+    def __init__(self, database: Database, settings: WorkerSettings) -> None:
+        self._database = database
+        self._settings = settings
+        self.started: set[str] = set()
+        """Claims under which task code began."""
+        self.finished: set[str] = set()
+        """Claims under which task code came to a good end."""
+        self.promised: dict[str, int] = {}
+        """Follow-ups that the task code under a claim asked for."""
+
+    def registry(self, machine: Machine) -> Registry:
+        """The task types, as this machine runs them."""
+        registry = Registry()
+
+        def run(payload: Any, context: Context) -> Any:
+            return self._attempt(machine, payload, context)
+
+        registry.task("plain")(run)
+        registry.task("stubborn", max_attempts=6, backoff=Backoff(min_seconds=0.2, immediate=2))(
+            run
+        )
+        registry.task("brief", timeout=1.0)(run)
+        registry.task("single", in_flight=1)(run)
+        registry.task("slow-start", rate_limit=0.5)(run)
+        return registry
+
+    def _attempt(self, machine: Machine, payload: Any, context: Context) -> Any:
+        claim = str(context._task.claim_id)
+        machine.scheduler.current.claim = claim
+        self._begin(claim, context)
+        draw = self._database.draw
+        machine.sleep(draw.uniform(0.01, 0.5))
+        value: Any = {"claim": claim}
+        if draw.random() < self._database.faults.trouble:
+            act = draw.choice(_ACTS)
+            self._database.trace.add(f"attempt {context.attempt}: {act.__name__}", context.task_id)
+            value = act(self, machine, payload, context)
+        machine.now()  # a dead machine has no effect
+        self.finished.add(claim)
+        return value
+
+    def _begin(self, claim: str, context: Context) -> None:
+        if claim in self.started:
+            raise Violation(f"ran twice under claim {claim}", context.task_id)
+        self.started.add(claim)
+        taken = self._database.history.claims.get(claim)
+        assert taken is not None
+        assert taken.after is not None
+        if context.attempt != taken.after[Attribute.ATTEMPTS]:
+            raise Violation("was told a wrong number of its attempt", context.task_id)
+        kept = None if context.last_checkpoint is None else context.last_checkpoint["text"]
+        stored = taken.after.get(Attribute.CHECKPOINT)
+        if (kept is None) != (stored is None) or (kept is not None and kept not in str(stored)):
+            raise Violation("was not handed the last checkpoint", context.task_id)
+
+    # What task code does
+
+    def raises(self, _machine: Machine, _payload: Any, context: Context) -> Any:
+        raise RuntimeError(_signed(context))
+
+    def exits(self, _machine: Machine, _payload: Any, context: Context) -> Any:
+        raise SystemExit(_signed(context))
+
+    def asks_for_a_retry(self, _machine: Machine, _payload: Any, context: Context) -> Any:
+        after = self._database.draw.choice((None, 0.0, 0.5, 20.0))
+        raise Retry(_signed(context), after=after)
+
+    def gives_up(self, _machine: Machine, _payload: Any, context: Context) -> Any:
+        raise Fail(_signed(context))
+
+    def takes_long(self, machine: Machine, _payload: Any, context: Context) -> Any:
+        machine.sleep(self._database.draw.uniform(0.5, 1.2) * self._settings.task_timeout)
+        return {"claim": context._task.claim_id}
+
+    def hangs(self, machine: Machine, _payload: Any, context: Context) -> Any:
+        machine.sleep(self._database.draw.uniform(2, 10) * self._settings.task_timeout)
+        return {"claim": context._task.claim_id}
+
+    def returns_no_json(self, _machine: Machine, _payload: Any, _context: Context) -> Any:
+        return object()
+
+    def returns_too_much(self, _machine: Machine, _payload: Any, _context: Context) -> Any:
+        return "x" * 420_000
+
+    def works_in_steps(self, machine: Machine, _payload: Any, context: Context) -> Any:
+        claim = context._task.claim_id
+        for step in range(3):
+            context.checkpoint({"claim": claim, "text": f"{claim} {step}"})
+            machine.sleep(self._database.draw.uniform(0.1, 1.0))
+            context.heartbeat()
+        if self._database.draw.random() < 0.5:
+            raise RuntimeError(_signed(context))
+        return {"claim": claim}
+
+    def chains(self, _machine: Machine, payload: Any, context: Context) -> Any:
+        claim = str(context._task.claim_id)
+        depth = payload.get("depth", 0)
+        number = self._database.draw.randint(1, 4) if depth < DEEPEST else 0
+        self.promised[claim] = number
+        child = {"parent": context.task_id, "claim": claim, "depth": depth + 1}
+        follow_ups = [
+            NewTask(task_type=self._database.draw.choice(TYPES), payload=child, delay=delay)
+            for delay in (self._database.draw.choice((None, 3.0)) for _ in range(number))
+        ]
+        if self._database.draw.random() < 0.5:
+            follow_ups.append(NewTask(task_type="plain", payload={}, task_id="everybody's"))
+        return Done(result={"claim": claim}, follow_ups=follow_ups)
+
+
+Act = Callable[[TaskCode, Machine, Any, Context], Any]
+
+_ACTS: Final[tuple[Act, ...]] = (
+    TaskCode.raises,
+    TaskCode.raises,
+    TaskCode.exits,
+    TaskCode.asks_for_a_retry,
+    TaskCode.gives_up,
+    TaskCode.takes_long,
+    TaskCode.hangs,
+    TaskCode.returns_no_json,
+    TaskCode.works_in_steps,
+    TaskCode.chains,
+    TaskCode.chains,
+    TaskCode.returns_too_much,
+)
+
+
+def _signed(context: Context) -> str:
+    return f"claim={context._task.claim_id};"

@@ -1,0 +1,89 @@
+"""Every write that was applied, before and after: the truth that the rules are about."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lifoq.change import Item
+from lifoq.schema import TERMINAL, WAITING, Attribute, Status
+from tests.simulation.machine import Role
+
+
+class Violation(AssertionError):
+    """A rule of the queue was broken."""
+
+    def __init__(self, rule: str, task_id: str | None = None) -> None:
+        self.task_id = task_id
+        super().__init__(rule if task_id is None else f"task {task_id}: {rule}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Write:
+    """One item's change by one call."""
+
+    time: int
+    """When it was applied, by the true clock; epoch microseconds."""
+    clock: int
+    """What the writer's own clock said when it sent the call."""
+    machine: str
+    role: Role
+    claim: str | None
+    """The claim that the task code works under which sent the call, if task code did."""
+    call: int
+    """Number of the call; the writes of a transaction share it."""
+    before: Item | None
+    after: Item | None
+
+    @property
+    def task_id(self) -> str:
+        return str((self.before or self.after or {})[Attribute.TASK_ID])
+
+    @property
+    def was(self) -> Status | None:
+        return status_of(self.before)
+
+    @property
+    def becomes(self) -> Status | None:
+        return status_of(self.after)
+
+
+def status_of(item: Item | None) -> Status | None:
+    return None if item is None else Status(item[Attribute.TASK_STATUS])
+
+
+class History:
+    def __init__(self) -> None:
+        self.writes: list[Write] = []
+        self.of_task: dict[str, list[Write]] = defaultdict(list)
+        self.claims: dict[str, Write] = {}
+        """The write that made each claim."""
+        self.created = 0
+        self.shed = 0
+        self.retired = 0
+        """Finished tasks whose retention was over."""
+
+    def add(self, write: Write) -> None:
+        self.writes.append(write)
+        self.of_task[write.task_id].append(write)
+        if write.was is None:
+            self.created += 1
+        elif write.becomes is None:
+            self.shed += write.was in WAITING
+            self.retired += write.was in TERMINAL
+        if write.becomes is Status.TAKEN and write.was is Status.PENDING and write.after:
+            self.claims[str(write.after[Attribute.CLAIM_ID])] = write
+
+    def present(self) -> dict[str, Item]:
+        """What the table must hold."""
+        last = {task_id: writes[-1].after for task_id, writes in self.of_task.items()}
+        return {task_id: item for task_id, item in last.items() if item is not None}
+
+    def assert_adds_up(self, items: list[Item]) -> None:
+        """created = waiting + taken + succeeded + failed + cancelled + shed, at any moment."""
+        by_status: Mapping[Status | None, int] = Counter(status_of(item) for item in items)
+        accounted = sum(by_status.values()) + self.shed + self.retired
+        if self.created != accounted:
+            raise Violation(
+                f"{self.created} tasks were created, {accounted} are accounted for: "
+                f"{dict(by_status)}, {self.shed} shed, {self.retired} past their retention"
+            )

@@ -1,0 +1,94 @@
+"""A simulated machine: the library's host, with a clock of its own that may be wrong."""
+
+from collections import deque
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from lifoq.host import Stamps, microseconds
+from tests.simulation.scheduler import Crashed, Scheduler, Strand
+
+
+class Role(StrEnum):
+    """What a machine does, and so which transitions it may make."""
+
+    CLIENT = "client"
+    WORKER = "worker"
+    SWEEP = "sweep"
+    TTL = "ttl"
+
+
+class Machine:
+    def __init__(self, name: str, role: Role, scheduler: Scheduler, *, skew: float = 0.0) -> None:
+        """``skew``: seconds by which its clock is ahead."""
+        self.name = name
+        self.role = role
+        self.scheduler = scheduler
+        self.faults = 0
+        """Calls of this machine that went wrong so far, and calls that took very long."""
+        self._skew = microseconds(skew)
+        self._power = scheduler.power()
+        self._stamps = Stamps()
+        self._ids = 0
+
+    @property
+    def alive(self) -> bool:
+        return self._power.on
+
+    def now(self) -> int:
+        self._assert_alive()
+        return self.scheduler.time + self._skew
+
+    def stamp(self) -> int:
+        return self._stamps.next(self.now())
+
+    def sleep(self, seconds: float) -> None:
+        self._assert_alive()
+        self.scheduler.sleep(seconds)
+
+    def new_id(self) -> str:
+        self._assert_alive()
+        self._ids += 1
+        return f"{self.name}.{self._ids}"
+
+    def spawn(self, work: Callable[[], None], name: str) -> None:
+        self._assert_alive()
+        self.scheduler.spawn(self._power, f"{self.name}: {name}", work)
+
+    def mailbox(self) -> "SimMailbox":
+        return SimMailbox(self)
+
+    def crash(self) -> None:
+        self.scheduler.cut(self._power)
+
+    def suspend(self) -> None:
+        """Nothing on it moves until ``resume``, but time passes."""
+        self.scheduler.suspend(self._power)
+
+    def resume(self) -> None:
+        self.scheduler.resume(self._power)
+
+    def _assert_alive(self) -> None:
+        if not self._power.on:
+            raise Crashed
+
+
+class SimMailbox:
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._messages: deque[Any] = deque()
+        self._waiting: Strand | None = None
+
+    def put(self, message: Any) -> None:
+        self._messages.append(message)
+        if self._waiting is not None:
+            self._machine.scheduler.wake(self._waiting)
+
+    def take(self, timeout: float) -> Any:
+        if not self._messages:
+            self._waiting = self._machine.scheduler.current
+            try:
+                self._machine.sleep(timeout)
+            finally:
+                self._waiting = None
+        return self._messages.popleft() if self._messages else None

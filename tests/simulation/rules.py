@@ -1,0 +1,224 @@
+"""What every single write must obey, whatever went wrong before it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lifoq.change import Item
+from lifoq.host import MICROSECONDS, microseconds
+from lifoq.schema import WAITING, Status
+from lifoq.schema import Attribute as A
+from lifoq.transitions import Lifetimes
+from tests.simulation.history import History, Violation, Write
+from tests.simulation.machine import Role
+
+YEAR: Final = 365 * 86_400
+
+P, D, T = Status.PENDING, Status.DELAYED, Status.TAKEN
+S, F, C = Status.SUCCESS, Status.FAILURE, Status.CANCELLED
+
+WORKERS_AND_CLIENTS: Final = {Role.CLIENT, Role.WORKER}
+WORKERS_AND_SWEEP: Final = {Role.WORKER, Role.SWEEP}
+
+LEGAL: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
+    (None, P): WORKERS_AND_CLIENTS,
+    (None, D): WORKERS_AND_CLIENTS,
+    (P, T): {Role.WORKER},
+    (T, T): {Role.WORKER},
+    (T, S): {Role.WORKER},
+    (T, F): WORKERS_AND_SWEEP,
+    (T, D): {Role.WORKER},
+    (T, P): WORKERS_AND_SWEEP,
+    (D, P): WORKERS_AND_SWEEP,
+    (P, C): {Role.CLIENT},
+    (D, C): {Role.CLIENT},
+    (F, P): {Role.CLIENT},
+    **{(status, None): {Role.TTL} for status in (P, D, S, F, C)},
+}
+"""From, to, and who may. Nothing else happens to a task that nobody damages."""
+
+HAS: Final[dict[Status, set[A]]] = {
+    P: {A.TASK_CREATED},
+    D: {A.DUE_AT},
+    T: {A.TASK_CREATED, A.CLAIM_ID, A.LEASE_EXPIRES, A.TAKEN_AT, A.FIRST_TAKEN_AT},
+    S: {A.FINISHED_AT, A.RESULT},
+    F: {A.FINISHED_AT, A.TASK_CREATED, A.ERROR},
+    C: {A.FINISHED_AT},
+}
+HAS_NOT: Final[dict[Status, set[A]]] = {
+    P: {A.DUE_AT, A.LEASE_EXPIRES, A.FINISHED_AT, A.RESULT},
+    D: {A.TASK_CREATED, A.LEASE_EXPIRES, A.FINISHED_AT, A.RESULT},
+    T: {A.DUE_AT, A.FINISHED_AT, A.RESULT},
+    S: {A.TASK_CREATED, A.DUE_AT, A.LEASE_EXPIRES, A.ERROR},
+    F: {A.DUE_AT, A.LEASE_EXPIRES, A.RESULT},
+    C: {A.TASK_CREATED, A.DUE_AT, A.LEASE_EXPIRES, A.RESULT},
+}
+CONSTANT: Final = (A.TASK_ID, A.PAYLOAD, A.TASK_TYPE, A.ENQUEUED_AT)
+FINAL_ERRORS: Final = {"Fail", "InvalidInput", "ItemTooLarge", "UnknownTaskType"}
+"""No retry can help."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    lifetimes: Lifetimes
+    max_attempts: Mapping[str, int]
+    """Of each task type."""
+
+    def check(self, write: Write, history: History) -> None:
+        """Violation, where a write breaks a rule. ``history`` does not hold the write yet."""
+        way = (write.was, write.becomes)
+        if write.role not in LEGAL.get(way, set()):
+            raise Violation(f"a {write.role} made it {way[0]} → {way[1]}", write.task_id)
+        if write.after is None:
+            self._deletion(write, _item(write.before))
+            return
+        self._shape(write, write.after)
+        if write.before is None:
+            self._creation(write, write.after)
+            return
+        self._constants(write, write.before, write.after)
+        if way == (P, T):
+            self._claim(write, write.before, write.after, history)
+        elif way == (F, P):
+            self._redrive(write, write.after)
+        elif write.was is T and write.role is Role.WORKER:
+            self._under_claim(write, write.before, write.after, history)
+        elif write.was is T:
+            self._lost_worker(write, write.before)
+        elif way == (D, P):
+            _require(write, write.before[A.DUE_AT] <= write.clock, "promoted before it was due")
+        if write.becomes is P and write.was is not F:
+            self._place(write, write.after, history)
+
+    def _shape(self, write: Write, item: Item) -> None:
+        status = Status(item[A.TASK_STATUS])
+        missing = {name.value for name in HAS[status] if name not in item}
+        extra = {name.value for name in HAS_NOT[status] if name in item}
+        _require(write, not missing, f"{status} without {missing}")
+        _require(write, not extra, f"{status} with {extra}")
+        ttl = item[A.TTL]
+        if status in WAITING:
+            _require(write, ttl == item[A.EXPIRES_AT], "waits, but its ttl is not its deadline")
+        elif status is T:
+            far = ttl > write.clock // MICROSECONDS + YEAR
+            _require(write, far, "TTL could delete it in flight")
+        elif status is not write.was:
+            kept = ttl * MICROSECONDS - item[A.FINISHED_AT]
+            _require(write, item[A.FINISHED_AT] <= write.clock, "finished in the future")
+            _require(write, kept >= self._retention(status), "kept shorter than its retention")
+        most = self.max_attempts[item[A.TASK_TYPE]]
+        _require(write, item[A.ATTEMPTS] <= most, "was tried too often")
+
+    def _creation(self, write: Write, item: Item) -> None:
+        _require(write, item[A.ATTEMPTS] == 0, "new, but tried before")
+        _require(write, A.CLAIM_ID not in item, "new, but claimed")
+        life = item[A.EXPIRES_AT] * MICROSECONDS - item[A.ENQUEUED_AT]
+        longest = microseconds(self.lifetimes.deadline) + MICROSECONDS
+        _require(write, 0 < life < longest, "lives longer than the queue's deadline")
+
+    def _deletion(self, write: Write, item: Item) -> None:
+        if write.was in WAITING:
+            over = item[A.EXPIRES_AT] * MICROSECONDS <= write.time
+            _require(write, over, "deleted before its deadline")
+        else:
+            kept = write.time - item[A.FINISHED_AT]
+            enough = kept >= self._retention(Status(item[A.TASK_STATUS]))
+            _require(write, enough, "deleted before its retention was over")
+
+    def _retention(self, status: Status) -> int:
+        lives = self.lifetimes
+        return microseconds(lives.failure_retention if status is F else lives.success_retention)
+
+    def _constants(self, write: Write, before: Item, after: Item) -> None:
+        for name in CONSTANT:
+            _require(write, before[name] == after[name], f"{name} changed")
+        if A.FIRST_TAKEN_AT in before:
+            same = before[A.FIRST_TAKEN_AT] == after.get(A.FIRST_TAKEN_AT)
+            _require(write, same, "firstTakenAt changed")
+        if (write.was, write.becomes) != (F, P):
+            same = before[A.EXPIRES_AT] == after[A.EXPIRES_AT]
+            _require(write, same, "its deadline changed")
+            tried = int((write.was, write.becomes) == (P, T))
+            counted = after[A.ATTEMPTS] - before[A.ATTEMPTS]
+            _require(write, counted == tried, f"attempts rose by {counted}, not by {tried}")
+
+    def _claim(self, write: Write, before: Item, after: Item, history: History) -> None:
+        live = before[A.EXPIRES_AT] > write.clock // MICROSECONDS
+        _require(write, live, "claimed after its deadline")
+        fresh = after[A.CLAIM_ID] not in history.claims
+        _require(write, fresh, "claimed under a claimId that was used before")
+        _require(write, after[A.TAKEN_AT] == write.clock, "takenAt is not when it was claimed")
+        _require(write, after[A.LEASE_EXPIRES] > write.clock, "claimed without a lease")
+
+    def _under_claim(self, write: Write, before: Item, after: Item, history: History) -> None:
+        """Only the worker that holds the valid claim changes a task that is TAKEN."""
+        claim = str(before[A.CLAIM_ID])
+        holder = history.claims[claim].machine
+        _require(write, write.machine == holder, f"changed by {write.machine}, held by {holder}")
+        if write.claim is not None:
+            _require(write, write.claim == claim, "changed by task code whose claim was over")
+        if write.becomes is S:
+            _require(write, _said(after, A.RESULT) == claim, "holds the result of another claim")
+        elif write.becomes is T:
+            if A.CHECKPOINT in after and after.get(A.CHECKPOINT) != before.get(A.CHECKPOINT):
+                said = _said(after, A.CHECKPOINT)
+                _require(write, said == claim, "holds the checkpoint of another claim")
+        else:
+            self._error_under_claim(write, before, after, claim)
+
+    def _error_under_claim(self, write: Write, before: Item, after: Item, claim: str) -> None:
+        error = json.loads(after[A.ERROR])
+        message = error["message"]
+        if "claim=" in message:
+            _require(write, f"claim={claim};" in message, "holds the error of another claim")
+        elif error["type"] == "TimeoutError":
+            attempt = f"attempt {before[A.ATTEMPTS]} "
+            _require(write, attempt in message, "holds the timeout of another attempt")
+        spent = before[A.ATTEMPTS] >= self.max_attempts[before[A.TASK_TYPE]]
+        if write.becomes is F:
+            final = spent or error["type"] in FINAL_ERRORS
+            _require(write, final, "failed with attempts left")
+        else:
+            _require(write, not spent, "is tried again without attempts left")
+        if write.becomes is D:
+            _require(write, after[A.DUE_AT] > write.clock, "delayed until now")
+
+    def _lost_worker(self, write: Write, before: Item) -> None:
+        over = before[A.LEASE_EXPIRES] < write.clock
+        _require(write, over, "taken away from a worker whose lease holds")
+        spent = before[A.ATTEMPTS] >= self.max_attempts[before[A.TASK_TYPE]]
+        _require(write, (write.becomes is F) == spent, f"{write.becomes}, attempts spent: {spent}")
+
+    def _redrive(self, write: Write, after: Item) -> None:
+        _require(write, after[A.ATTEMPTS] == 0, "redriven without its attempts")
+        _require(write, after[A.TASK_CREATED] >= write.clock, "redriven, but not as the newest")
+        life = after[A.EXPIRES_AT] * MICROSECONDS - write.clock
+        _require(write, life >= microseconds(self.lifetimes.deadline), "redriven for too short")
+
+    def _place(self, write: Write, after: Item, history: History) -> None:
+        """It comes back behind newer tasks, and where workers still look."""
+        place = after[A.TASK_CREATED]
+        redrives = [w for w in history.of_task[write.task_id] if (w.was, w.becomes) == (F, P)]
+        if redrives:
+            # Who put it may have had a clock that was ahead of the one who redrove it.
+            newest = max(_item(redrives[-1].after)[A.TASK_CREATED], after[A.ENQUEUED_AT])
+            _require(write, place <= newest, "came back as newer than its redrive made it")
+        else:
+            _require(write, place == after[A.ENQUEUED_AT], "did not get its place back")
+
+
+def _item(item: Item | None) -> Item:
+    assert item is not None
+    return item
+
+
+def _said(item: Item, attribute: A) -> Any:
+    """The claim that task code put into what it wrote."""
+    found = json.loads(item[attribute])
+    return found.get("claim") if isinstance(found, dict) else None
+
+
+def _require(write: Write, holds: bool, rule: str) -> None:  # noqa: FBT001  (reads as a sentence)
+    if not holds:
+        raise Violation(rule, write.task_id)

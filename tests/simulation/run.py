@@ -1,0 +1,60 @@
+"""Runs seeds, and tells the story of one that fails."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+from tests.simulation.world import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    seed: int
+    fingerprint: str
+    """Of the whole trace: the same seed gives the same."""
+    steps: int
+    transitions: Counter[str]
+    failure: str | None
+    schedule: list[str]
+    """Of a failure."""
+
+
+def run_seed(seed: int) -> Result:
+    world = World(seed)
+    failure: BaseException | None = None
+    try:
+        world.run()
+    except Exception as error:  # noqa: BLE001  (whatever went wrong is this seed's result)
+        failure = error
+    task_id = getattr(failure, "task_id", None)
+    return Result(
+        seed=seed,
+        fingerprint=hashlib.sha256(repr(world.trace.events).encode()).hexdigest(),
+        steps=world.scheduler.steps,
+        transitions=Counter(f"{w.was} → {w.becomes}" for w in world.database.history.writes),
+        failure=None if failure is None else f"{type(failure).__name__}: {failure}",
+        schedule=[] if failure is None else world.trace.schedule(task_id),
+    )
+
+
+def run_seeds(seeds: Iterable[int], *, processes: int) -> Iterator[Result]:
+    """Results in the order of the seeds."""
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(run_seed, seeds, chunksize=4)
+
+
+def story(result: Result) -> str:
+    """What a person needs to see what happened, and to see it again."""
+    return "\n".join(
+        (
+            f"Seed {result.seed} breaks a rule.",
+            "     seconds  strand                              task            event",
+            *result.schedule,
+            "",
+            f"{result.failure}",
+            f"Run it again: python -m tests.simulation --seed {result.seed}",
+            f"          or: make chaos SEED={result.seed}",
+        )
+    )

@@ -1,0 +1,119 @@
+"""What one seed stands for: the queue's settings, the load, and how much goes wrong."""
+
+import random
+from dataclasses import dataclass
+
+from lifoq.backoff import Backoff
+from lifoq.processor import WorkerSettings
+from lifoq.transitions import Lifetimes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Faults:
+    """Probabilities, and times in seconds."""
+
+    refused: float
+    """Of a call: it is not applied, and the caller is told so or learns nothing."""
+    lost_answer: float
+    """Of a call: it is applied, and the caller learns nothing."""
+    crash: float
+    """Of a call: the caller's machine is gone right before or right after it."""
+    stall: float
+    """Of a call: it takes longer than a lease."""
+    unprocessed: float
+    """Of an item of a batch: the database leaves it out."""
+    lost_kick: float
+    index_lag: float
+    """The longest that an index may be behind the table."""
+    trouble: float
+    """Of an attempt: the task code does something else than to succeed at once."""
+    outages: int
+    """Times at which every call is refused for a while."""
+
+
+CALM = Faults(
+    refused=0,
+    lost_answer=0,
+    crash=0,
+    stall=0,
+    unprocessed=0,
+    lost_kick=0,
+    index_lag=0.3,
+    trouble=0,
+    outages=0,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    seed: int
+    lifetimes: Lifetimes
+    worker: WorkerSettings
+    processors: int
+    """How many may run at a time. The queue is deployed with one, but must bear more."""
+    client_skews: tuple[float, ...]
+    """Of each client machine, in seconds."""
+    worker_skew: float
+    """Workers and the sweep are off by at most this, in seconds."""
+    operations: int
+    """That each client carries out."""
+    pace: float
+    """Seconds between two of them, on average."""
+    ttl_every: float
+    """Seconds between two rounds of TTL."""
+    ttl_late: float
+    """The longest that TTL leaves an expired item alone."""
+    only_the_sweep_kicks: bool
+    """In the calm after the chaos: whether every other kick stays lost."""
+    faults: Faults
+
+    @classmethod
+    def of(cls, seed: int) -> "Scenario":
+        draw = random.Random(f"scenario {seed}")
+        lease = draw.choice((2.0, 3.0, 6.0))
+        clients = draw.randint(1, 3)
+        return cls(
+            seed=seed,
+            lifetimes=Lifetimes(
+                deadline=draw.choice((40.0, 90.0, 300.0)),
+                success_retention=draw.choice((20.0, 600.0)),
+                failure_retention=draw.choice((60.0, 900.0)),
+            ),
+            worker=WorkerSettings(
+                window=draw.choice((8.0, 15.0, 30.0)),
+                task_timeout=draw.choice((3.0, 5.0, 9.0)),
+                lease=lease,
+                heartbeat=lease / 3,
+                in_flight=draw.choice((1, 2, 4, 10)),
+                page=draw.choice((1, 3, 10)),
+                max_attempts=draw.randint(1, 4),
+                backoff=draw.choice(
+                    (Backoff(min_seconds=0.3, max_seconds=8.0), Backoff.fixed(1.0)),
+                ),
+                rate_limit=draw.choice((None, None, 3.0)),
+            ),
+            processors=draw.choice((1, 1, 2)),
+            client_skews=tuple(draw.choice((0.0, 0.4, 20.0, -20.0)) for _ in range(clients)),
+            worker_skew=draw.choice((0.0, 0.05, 1.0)),
+            operations=draw.randint(10, 60),
+            pace=draw.choice((0.2, 1.5, 6.0)),
+            ttl_every=draw.choice((5.0, 40.0)),
+            ttl_late=draw.choice((0.0, 30.0, 1_000.0)),
+            only_the_sweep_kicks=draw.random() < 0.5,
+            faults=_faults(draw),
+        )
+
+
+def _faults(draw: random.Random) -> Faults:
+    """Each kind is absent from some seeds, so that others are seen undisturbed."""
+    return Faults(
+        refused=draw.choice((0, 0.02, 0.1)),
+        lost_answer=draw.choice((0, 0.02, 0.1)),
+        crash=draw.choice((0, 0.001, 0.01)),
+        stall=draw.choice((0, 0.002, 0.02)),
+        unprocessed=draw.choice((0, 0.2)),
+        lost_kick=draw.choice((0, 0.3, 0.9)),
+        index_lag=draw.choice((0.3, 0.3, 1.0, 5.0)),
+        trouble=draw.choice((0.2, 0.6, 0.9)),
+        outages=draw.choice((0, 0, 1)),
+    )

@@ -1,0 +1,199 @@
+"""One seed, from the first put to the last check: chaos, then calm, then rest."""
+
+import json
+import logging
+import random
+from collections import Counter
+from typing import Final
+
+from lifoq.change import Item
+from lifoq.host import MICROSECONDS, microseconds
+from lifoq.queue import Queue
+from lifoq.schema import TERMINAL, WAITING, Attribute, Status
+from lifoq.store import Store
+from tests.hosts import START
+from tests.simulation import handlers
+from tests.simulation.clients import Client
+from tests.simulation.database import Connection, Database
+from tests.simulation.fleet import SWEEP_EVERY, Fleet
+from tests.simulation.handlers import TaskCode
+from tests.simulation.history import Violation, status_of
+from tests.simulation.machine import Machine, Role
+from tests.simulation.rules import Rules
+from tests.simulation.scenario import Scenario
+from tests.simulation.scheduler import Scheduler
+from tests.simulation.trace import Trace
+
+TICK: Final = 2.0
+"""Seconds between two looks of the director."""
+LONGEST_IDLE: Final = SWEEP_EVERY + 10.0
+"""Seconds that a task may wait without any processor running: one sweep interval, the time that
+the sweep and its kick take, and the index's lag."""
+LONGEST_CALM: Final = 3_000.0
+"""Seconds until the queue must have come to rest."""
+OUTAGE: Final = 15.0
+
+
+class World:
+    def __init__(self, seed: int) -> None:
+        self.scenario = scenario = Scenario.of(seed)
+        self.scheduler = Scheduler(random.Random(f"schedule {seed}"), start=START)
+        self.trace = Trace(self.scheduler)
+        rules = Rules(
+            lifetimes=scenario.lifetimes, max_attempts=handlers.max_attempts(scenario.worker)
+        )
+        self.draw = random.Random(f"faults {seed}")
+        self.database = Database(scenario, self.scheduler, rules, self.trace, self.draw)
+        self.code = TaskCode(self.database, scenario.worker)
+        self.fleet = Fleet(scenario, self.database, self.code)
+        self._nature = Machine("nature", Role.TTL, self.scheduler)
+        self._clients = 0
+        self._idle_since: int | None = None
+        self._ttl_due = START
+
+    def run(self) -> None:
+        """Violation where the queue breaks its word."""
+        logging.disable(logging.CRITICAL)  # the library warns of every fault
+        try:
+            self._chaos()
+            self._calm()
+            self._assert_at_rest()
+        finally:
+            logging.disable(logging.NOTSET)
+            self.scheduler.close()
+
+    def _chaos(self) -> None:
+        clients = [self._client(number) for number in range(len(self.scenario.client_skews))]
+        if self.scenario.faults.outages:
+            self._nature.spawn(self._outage, "outage")
+        while any(client.left for client in clients):
+            self._tick()
+            clients = [self._replaced(number, client) for number, client in enumerate(clients)]
+        self.scheduler.sleep(self.draw.uniform(0, 30))
+
+    def _replaced(self, number: int, client: Client) -> Client:
+        """In the place of a client that crashed, another does what is left."""
+        return client if client.alive else self._client(number, client.left)
+
+    def _client(self, number: int, operations: int | None = None) -> Client:
+        self._clients += 1
+        machine = Machine(
+            f"client-{self._clients}",
+            Role.CLIENT,
+            self.scheduler,
+            skew=self.scenario.client_skews[number],
+        )
+        connection = Connection(self.database, machine)
+        store = Store(connection, lifetimes=self.scenario.lifetimes, host=machine)
+        client = Client(
+            machine,
+            Queue(store, host=machine),
+            self.database,
+            operations=self.scenario.operations if operations is None else operations,
+            pace=self.scenario.pace,
+        )
+        machine.spawn(client.work, "client")
+        return client
+
+    def _outage(self) -> None:
+        self._nature.sleep(self.draw.uniform(0, self.scenario.operations * self.scenario.pace))
+        self.trace.add("the database is out")
+        self.database.out = True
+        self._nature.sleep(OUTAGE)
+        self.database.out = False
+        self.trace.add("the database is back")
+
+    def _calm(self) -> None:
+        self.trace.add("calm")
+        self.database.calm()
+        self.fleet.only_the_sweep_kicks = self.scenario.only_the_sweep_kicks
+        until = self.scheduler.time + microseconds(LONGEST_CALM)
+        while not self._at_rest():
+            self._tick()
+            self._assert_not_idle()
+            if self.scheduler.time > until:
+                left = Counter(status_of(item) for item in self.database.table.items())
+                raise Violation(f"no rest after {LONGEST_CALM:g} s of calm: {dict(left)}")
+
+    def _tick(self) -> None:
+        self.scheduler.sleep(TICK)
+        if self.scheduler.time >= self._ttl_due:
+            self._ttl_due = self.scheduler.time + microseconds(self.scenario.ttl_every)
+            self.database.expire(self.draw.uniform(0, self.scenario.ttl_late))
+        self.database.history.assert_adds_up(self.database.table.items())
+
+    def _at_rest(self) -> bool:
+        """Nothing is in flight, and nothing waits but what its deadline has overtaken."""
+        return self.fleet.running == 0 and not any(
+            item[Attribute.TASK_STATUS] == Status.TAKEN or self._waits(item)
+            for item in self.database.table.items()
+        )
+
+    def _waits(self, item: Item) -> bool:
+        spare = self.scenario.worker_skew + 1
+        return (
+            status_of(item) in WAITING
+            and (item[Attribute.EXPIRES_AT] + spare) * MICROSECONDS > self.scheduler.time
+        )
+
+    def _assert_not_idle(self) -> None:
+        """A task never waits longer than one sweep interval for a processor."""
+        now = self.scheduler.time
+        waits = any(
+            status_of(item) is Status.PENDING
+            and item[Attribute.EXPIRES_AT] > now // MICROSECONDS + 1 + self.scenario.worker_skew
+            for item in self.database.table.items()
+        )
+        if not waits or self.fleet.running:
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = now
+        elif now - self._idle_since > microseconds(LONGEST_IDLE):
+            raise Violation("tasks wait, and no processor came for longer than a sweep interval")
+
+    # At rest
+
+    def _assert_at_rest(self) -> None:
+        history, items = self.database.history, self.database.table.items()
+        if {item[Attribute.TASK_ID]: item for item in items} != history.present():
+            raise Violation("the table holds something else than was written to it")
+        for item in items:
+            if status_of(item) not in TERMINAL | WAITING:
+                raise Violation("did not come to an end", str(item[Attribute.TASK_ID]))
+        self._assert_successes_are_done()
+        self._assert_follow_ups()
+        self.database.table.expire(self.scheduler.time + microseconds(10**9))
+        if self.database.table.items():
+            raise Violation("something at rest would stay for ever")
+
+    def _assert_successes_are_done(self) -> None:
+        for write in self.database.history.writes:
+            if write.becomes is Status.SUCCESS and write.after is not None:
+                claim = write.after[Attribute.CLAIM_ID]
+                if claim not in self.code.finished:
+                    raise Violation("succeeded, but its task code did not", write.task_id)
+
+    def _assert_follow_ups(self) -> None:
+        """Exactly once, and in the same call as the success."""
+        history = self.database.history
+        put: Counter[str] = Counter()
+        for write in history.writes:
+            claim = _parent_claim(write.after) if write.was is None else None
+            if claim is None:
+                continue
+            put[claim] += 1
+            success = [w for w in history.writes if w.call == write.call and w.was is not None]
+            if [w.becomes for w in success] != [Status.SUCCESS]:
+                raise Violation("a follow-up without its parent's success", write.task_id)
+        for write in history.writes:
+            if write.becomes is Status.SUCCESS and write.after is not None:
+                claim = str(write.after[Attribute.CLAIM_ID])
+                if put[claim] != self.code.promised.get(claim, 0):
+                    raise Violation(
+                        f"{put[claim]} follow-ups were put, not {self.code.promised.get(claim, 0)}",
+                        write.task_id,
+                    )
+
+
+def _parent_claim(item: Item | None) -> str | None:
+    return None if item is None else json.loads(item[Attribute.PAYLOAD]).get("claim")
