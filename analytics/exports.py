@@ -10,7 +10,7 @@ A file that no manifest names is not read.
 import base64
 import json
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -58,14 +58,15 @@ def find(storage: Storage, paths: Iterable[str]) -> list[Export]:
     Raises ``ExportNotFoundError`` for a path without an export, ``ManifestError`` for a manifest
     that cannot be followed, ``OptionError`` where exports of several tables would be mixed.
     """
-    summaries: set[str] = set()
-    for path in paths:
-        found = _summaries(storage, path)
-        if not found:
+    folders = list(paths)
+    absent = [path for path in folders if not storage.exists(path)]
+    manifests = {} if absent else storage.find(folders, "manifest-*.json")
+    summaries = [path for path in manifests if posixpath.basename(path) == SUMMARY]
+    for path in folders:
+        if not any(summary.startswith(f"{path.rstrip('/')}/") for summary in summaries):
             raise ExportNotFoundError(path)
-        summaries.update(found)
     exports = sorted(
-        (_read(storage, summary) for summary in summaries),
+        (_read(manifests, summary) for summary in summaries),
         key=lambda export: (export.end, export.start, export.folder),
     )
     tables = sorted({export.table for export in exports})
@@ -76,15 +77,8 @@ def find(storage: Storage, paths: Iterable[str]) -> list[Export]:
     return exports
 
 
-def _summaries(storage: Storage, path: str) -> list[str]:
-    if not storage.exists(path):
-        return []
-    own = posixpath.join(path, SUMMARY)
-    return [own] if storage.exists(own) else storage.find(path, SUMMARY)
-
-
-def _read(storage: Storage, summary_path: str) -> Export:
-    summary = _json_object(summary_path, storage.read(summary_path))
+def _read(manifests: Mapping[str, bytes], summary_path: str) -> Export:
+    summary = _json_object(summary_path, manifests[summary_path])
     kind = _kind(summary_path, summary)
     if kind is Kind.FULL:
         start = end = _time(summary_path, summary, "exportTime")
@@ -98,7 +92,7 @@ def _read(storage: Storage, summary_path: str) -> Export:
         kind=kind,
         start=start,
         end=end,
-        files=_files(storage, folder),
+        files=_files(manifests, folder),
     )
 
 
@@ -123,14 +117,14 @@ def _kind(summary_path: str, summary: dict[str, Any]) -> Kind:
     return Kind(name)
 
 
-def _files(storage: Storage, folder: str) -> tuple[DataFile, ...]:
+def _files(manifests: Mapping[str, bytes], folder: str) -> tuple[DataFile, ...]:
     manifest = posixpath.join(folder, FILES)
-    if not storage.exists(manifest):
+    if manifest not in manifests:
         raise ManifestError(manifest, "is missing: copy the whole export again.")
     root = posixpath.dirname(folder)
     return tuple(
         _data_file(manifest, root, _json_object(manifest, line))
-        for line in storage.read(manifest).splitlines()
+        for line in manifests[manifest].splitlines()
         if line.strip()
     )
 

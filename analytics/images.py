@@ -18,6 +18,7 @@ from pyspark.sql import functions as sf
 
 from analytics import sources, times
 from analytics.sources import Source
+from analytics.storage import pattern
 from lifoq.schema import ATTRIBUTE_TYPES, Attribute, Status
 
 _READ: Final = (
@@ -73,7 +74,7 @@ may lie before or after a write of the same microsecond, but never after a later
 def read(spark: SparkSession, files: Sequence[Source]) -> DataFrame:
     """All lines of these files, as observations with ``file`` and ``reason``: what is wrong with
     the line, null where nothing is."""
-    paths = [sources.pattern(source.path) for source in files]
+    paths = [pattern(source.path) for source in files]
     lines = spark.read.schema(_LINE).options(**_PARSING).json(paths)
     return _observations(spark, lines.withColumn("file", sf.col("_metadata.file_path")), files)
 
@@ -81,7 +82,7 @@ def read(spark: SparkSession, files: Sequence[Source]) -> DataFrame:
 def quarantine(spark: SparkSession, files: Sequence[Source]) -> DataFrame:
     """The lines that cannot be used: ``file``, ``reason``, ``line``. Reads the files once more,
     as text, so that the first pass need not carry every line along."""
-    text = spark.read.text([sources.pattern(source.path) for source in files])
+    text = spark.read.text([pattern(source.path) for source in files])
     lines = text.where(sf.trim("value") != "").select(
         sf.from_json("value", _LINE, _PARSING).alias("parsed"),
         sf.col("_metadata.file_path").alias("file"),

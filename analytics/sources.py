@@ -1,7 +1,6 @@
 """The data files of exports, checked before a line of them is read."""
 
 import posixpath
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
 from analytics.exports import DataFile, Export, Kind
-from analytics.storage import Storage, without_scheme
+from analytics.storage import Storage, pattern, without_scheme
 
 _TABLE: Final = "file string, promised_items bigint, full_at bigint, window_from bigint"
 
@@ -80,11 +79,6 @@ def table(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
         for source in sources
     ]
     return spark.createDataFrame(rows, _TABLE)
-
-
-def pattern(path: str) -> str:
-    """The path for Spark's readers, which take brackets, braces and stars for patterns."""
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
 
 
 def _missing(storage: Storage, promised: dict[str, tuple[DataFile, Export]]) -> set[str]:

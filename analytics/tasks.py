@@ -104,10 +104,10 @@ def judge(merged: DataFrame, *, as_of: int) -> DataFrame:
         .withColumn("shed_at", _shed_at(now))
         .withColumn("first_taken_at", _past("first_taken_at", now, by_now))
         .withColumn("finished_at", _finished_at())
-        .withColumn("left_at", sf.least("first_taken_at", "finished_at", "shed_at"))
+        .withColumn("left_at", _left_at())
         .withColumn("wait_us", sf.col("first_taken_at") - sf.col("enqueued_at"))
         .withColumn("service_us", _service())
-        .withColumn("sojourn_us", sf.col("finished_at") - sf.col("enqueued_at"))
+        .withColumn("sojourn_us", _sojourn())
         .select(*COLUMNS)
     )
 
@@ -164,6 +164,17 @@ def _past(name: str, now: Column, by_now: Column) -> Column:
 def _service() -> Column:
     served = sf.col("outcome").isin(Outcome.SUCCEEDED.value, Outcome.FAILED.value)
     return sf.when(served, sf.col("finished_at") - sf.col("taken_at"))
+
+
+def _left_at() -> Column:
+    """A delayed task that is cancelled before it falls due leaves as it arrives."""
+    left = sf.least("first_taken_at", "finished_at", "shed_at")
+    return sf.when(left.isNotNull(), sf.greatest(left, "enqueued_at"))
+
+
+def _sojourn() -> Column:
+    sojourn = sf.col("finished_at") - sf.col("enqueued_at")
+    return sf.when(sojourn >= 0, sojourn)
 
 
 def with_timestamps(tasks: DataFrame) -> DataFrame:

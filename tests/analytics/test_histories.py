@@ -1,0 +1,103 @@
+"""Random histories, random export windows: the report's answers are the true ones.
+
+``LIFOQ_HISTORIES=1000 python -m pytest tests/analytics/test_histories.py`` runs more of them.
+"""
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import histories
+import pyarrow.dataset as ds
+import pytest
+import truth
+from exportfiles import Exporter
+from histories import SECOND, START
+
+from analytics.times import from_iso, to_iso
+
+HISTORIES_PER_RUN = 50
+GROUPS = 5
+"""Those of a group share their exports."""
+RUNS = -(-int(os.environ.get("LIFOQ_HISTORIES", "50")) // HISTORIES_PER_RUN)
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_the_answers_about_random_histories_are_the_true_ones(
+    seed: int, tmp_path: Path, report: Any
+) -> None:
+    rng = random.Random(seed)
+    exporter = Exporter(root=tmp_path / "exports", prefix=rng.choice(["", "a/b"]))
+    end = START + rng.randrange(1200, 5400) * SECOND + rng.choice([0, rng.randrange(SECOND)])
+    lives = [
+        life
+        for group in range(GROUPS)
+        for life in histories.write(rng, exporter, sizes=_sizes(rng, group), end=end)
+    ]
+    as_of = end + rng.choice([0, 0, rng.randrange(600 * SECOND)])
+    bucket = rng.choice([10, 60, 300, 7])
+
+    summary = report(tmp_path / "exports", bucket_seconds=bucket, as_of=as_of)
+
+    fates = [truth.fate(life, as_of) for life in lives]
+    by_type: dict[str, list[truth.Fate]] = {}
+    for fate in fates:
+        by_type.setdefault(fate.task_type, []).append(fate)
+    assert_summary(summary, fates, as_of)
+    assert summary["by_type"].keys() == by_type.keys()
+    start = from_iso(summary["window"]["from"])
+    shape = {"start": start, "as_of": as_of, "size": bucket * SECOND}
+    total, typed = (
+        _rows(tmp_path / "out" / f"{name}.parquet") for name in ("buckets", "buckets_by_type")
+    )
+    assert total == truth.bucket_rows(fates, **shape)
+    for name, its in by_type.items():
+        found = summary["by_type"][name]
+        expected = {
+            **truth.counts(its),
+            "shedding_rate": truth.shedding_rate(its),
+            "wait_seconds": truth.spread(truth.waits(its)),
+        }
+        assert found == found | expected, name
+        rows = [
+            {key: value for key, value in row.items() if key != "task_type"}
+            for row in typed
+            if row["task_type"] == name
+        ]
+        assert rows == truth.bucket_rows(its, **shape), name
+
+
+def _sizes(rng: random.Random, group: int) -> dict[str, int]:
+    """The task types of a group, with their numbers of tasks."""
+    histories_of_group = HISTORIES_PER_RUN // GROUPS
+    return {
+        f"h{group}.{number}": rng.choice([1, 3, 10, 30]) for number in range(histories_of_group)
+    }
+
+
+def assert_summary(summary: dict[str, Any], fates: list[truth.Fate], as_of: int) -> None:
+    peak, peak_at = truth.peak(fates, as_of)
+    aged = truth.oldest(fates, as_of)
+    expected = {
+        "as_of": to_iso(as_of),
+        "tasks": truth.counts(fates),
+        "shedding_rate": truth.shedding_rate(fates),
+        "backlog": {
+            "max": peak,
+            "max_at": None if peak_at is None else to_iso(peak_at),
+            "end": truth.backlog(fates, as_of),
+        },
+        "oldest_waiting_seconds": None if aged is None else aged / SECOND,
+        "wait_seconds": truth.spread(truth.waits(fates)),
+        "service_seconds": truth.spread(truth.services(fates)),
+        "sojourn_seconds": truth.spread(truth.sojourns(fates)),
+    }
+    assert {name: summary[name] for name in expected} == expected
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    rows = ds.dataset(path).to_table().to_pylist()
+    for row in rows:
+        row["bucket_start"] = from_iso(row["bucket_start"].isoformat())
+    return rows
