@@ -227,7 +227,8 @@ class _Run:
             for kind in self._registry
         }
         self._report = RunReport()
-        self._flights: set[_Flight] = set()
+        self._flights: list[_Flight] = []
+        """The oldest first."""
         self._running: set[_Flight] = set()
         """Whose handler's thread has not come back; it may outlive the flight, after a timeout."""
         now = self._host.now()
@@ -309,7 +310,7 @@ class _Run:
         if isinstance(message, _Returned):
             self._running.discard(flight)
         else:
-            self._flights.discard(flight)
+            self._flights.remove(flight)
             self._count(message)
         if flight not in self._running and flight not in self._flights:
             # A handler that hangs keeps its slot: it may still be at the downstream.
@@ -519,7 +520,7 @@ class _Run:
             renew_at=now + microseconds(self._settings.heartbeat),
             times_out_at=times_out_at,
         )
-        self._flights.add(flight)
+        self._flights.append(flight)
         self._running.add(flight)
         self._host.spawn(lambda: self._work(flight), name=f"{kind.name} {task.task_id}")
 
