@@ -1,9 +1,10 @@
-"""Faults at a chosen API call: beneath the store, over any table, and beneath boto3, on the wire."""
+"""Faults at a chosen API call: beneath the store, on any table; beneath boto3, on the wire."""
 
 import json
 import threading
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from botocore.awsrequest import AWSResponse
@@ -119,27 +120,27 @@ class FaultyTable:
 
 
 class Wire:
-    """Strikes on the wire, below boto3 and its retries.
+    """A table's connection, to strike below boto3 and its retries."""
 
-    ``stubborn``: every attempt of the call fails, so that boto3 gives up and lifoq has to cope.
-    """
-
-    def __init__(self, table: DynamoTable, injection: Injection, *, stubborn: bool) -> None:
-        self._injection = injection
-        self._stubborn = stubborn
+    def __init__(self, table: DynamoTable) -> None:
+        self.table = table
         self._here = threading.local()
         for client in (table._client, table._once):
-            client.meta.events.register("before-call.dynamodb", self._call_begins)
-            client.meta.events.register(
-                "before-send.dynamodb",
-                lambda request, client=client, **_: self._send(request, client),
-            )
+            events = client.meta.events
+            events.register("before-call.dynamodb", self._call_begins)
+            events.register("before-send.dynamodb", partial(self._send, client=client))
+
+    def use(self, injection: Injection, *, stubborn: bool) -> None:
+        """``stubborn``: each attempt of the call fails, so that boto3 gives up and lifoq has to
+        cope."""
+        self._injection = injection
+        self._stubborn = stubborn
 
     def _call_begins(self, model: Any, **_: Any) -> None:
         self._here.fault = self._injection.arrives(model.name)
         self._here.attempt = 0
 
-    def _send(self, request: Any, client: Any) -> AWSResponse | None:
+    def _send(self, request: Any, client: Any, **_: Any) -> AWSResponse | None:
         self._injection.host.check_alive()
         self._here.attempt += 1
         fault = self._here.fault

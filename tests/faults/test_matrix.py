@@ -74,15 +74,15 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
 ):
     truth = DynamoTruth(new_dynamo_table(dynamodb_local_endpoint))
     arguments: Any = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
+    wire = Wire(DynamoTable.connect(truth.table.name, **arguments))
     damaged: set[str] = set()
 
     def run(fault: Fault | None, at: int | None, *, stubborn: bool = False) -> list[str]:
         world = World(truth)
         boto_sleeps_in_virtual_time(world.clock)
         injection = Injection(VirtualHost(world.clock), fault, at)
-        table = DynamoTable.connect(truth.table.name, **arguments)
-        Wire(table, injection, stubborn=stubborn)
-        strike(path, world, Process(world, injection.host, table), injection)
+        wire.use(injection, stubborn=stubborn)
+        strike(path, world, Process(world, injection.host, wire.table), injection)
         damaged.update(world.damaged)
         truth.clear()
         return injection.calls

@@ -35,7 +35,7 @@ SETTINGS = WorkerSettings(
     page=2,
     max_attempts=3,
     backoff=Backoff.fixed(1),
-    linger=0.2,
+    linger=0.1,
 )
 MOST_ROUNDS = 6
 """Sweeps after which a queue without faults must be at rest."""
@@ -89,8 +89,10 @@ class DynamoTruth:
         self.table._client.put_item(TableName=self.table.name, Item=_typed(item))
 
     def clear(self) -> None:
-        for item in self.items():
-            self.table.delete(item[Attribute.TASK_ID], ())
+        keys = [{"taskId": {"S": item[Attribute.TASK_ID]}} for item in self.items()]
+        if keys:
+            deletions = [{"DeleteRequest": {"Key": key}} for key in keys]
+            self.table._client.batch_write_item(RequestItems={self.table.name: deletions})
 
 
 class World:
@@ -147,18 +149,19 @@ class World:
     def drive_to_rest(self) -> None:
         """What the deployed queue does by itself once the faults are over: a sweep and a processor,
         time after time. Whatever was TAKEN is not, after the lease and the first sweep."""
-        for rounds in range(MOST_ROUNDS):
+        for _ in range(MOST_ROUNDS):
+            if not self.unfinished():
+                return
             worker = self.new_process()
             worker.host.sleep(LEASE + 1)
             worker.sweep()
-            if rounds == 0:
-                stuck = [i for i in self.truth.items() if i["taskStatus"] == Status.TAKEN]
-                assert not stuck, f"still TAKEN after lease and sweep: {stuck}"
+            stuck = [i for i in self.unfinished() if i["taskStatus"] == Status.TAKEN]
+            assert not stuck, f"still TAKEN after lease and sweep: {stuck}"
             worker.work()
-            unfinished = [i for i in self.truth.items() if i["taskStatus"] not in TERMINAL]
-            if not unfinished:
-                return
-        raise AssertionError(f"not at rest after {MOST_ROUNDS} rounds: {unfinished}")
+        raise AssertionError(f"not at rest after {MOST_ROUNDS} rounds: {self.unfinished()}")
+
+    def unfinished(self) -> list[Image]:
+        return [item for item in self.truth.items() if item["taskStatus"] not in TERMINAL]
 
 
 class Process:
