@@ -43,6 +43,14 @@ class LocalCloud:
         self._endpoint = ""
         self._clients: Clients | None = None
 
+    @classmethod
+    def at(cls, endpoint: str, directory: Path) -> Self:
+        """One that somebody else runs: to be used, and not to be entered."""
+        cloud = cls(directory)
+        cloud._endpoint = endpoint
+        cloud._clients = Clients(endpoint)
+        return cloud
+
     def __enter__(self) -> Self:
         self.directory.mkdir(parents=True, exist_ok=True)
         self._process = subprocess.Popen(  # noqa: S603 - our own program

@@ -1,12 +1,15 @@
 """The HTTP server: one port for the AWS API, function invocations and the control route."""
 
 import io
+import logging
 import socket
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import DechunkedInput, ThreadedWSGIServer
+
+_LOG = logging.getLogger(__name__)
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -36,7 +39,15 @@ class _Handler(MotoRequestHandler):
         def start_response(status: str, headers: list[tuple[str, str]], _: Any = None) -> Any:
             head[:] = [status, headers]
 
-        content = b"".join(self.server.app(environ, start_response))
+        try:
+            content = b"".join(self.server.app(environ, start_response))
+        except Exception:
+            # A fault in here is this program's, and not the client's; it must not hang for it.
+            _LOG.exception("%s %s failed", environ["REQUEST_METHOD"], environ["PATH_INFO"])
+            head, content = (
+                ["500 Internal Server Error", []],
+                b"The local cloud failed; see its log.",
+            )
         self._answer(head[0], head[1], content)
 
     def _answer(self, status: str, headers: list[tuple[str, str]], content: bytes) -> None:

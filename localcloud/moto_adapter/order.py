@@ -21,10 +21,21 @@ _LAST = "\U0010ffff"
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """Between which sort values a query looks; None is no bound. Both are inclusive."""
+    """Between which sort values a query looks; None is no bound."""
 
     low: Any = None
     high: Any = None
+    open: bool = False
+    """Whether the bounds themselves are outside."""
+
+    def positions(self, entries: list[Entry]) -> tuple[int, int]:
+        """Where the entries within the bounds begin, and behind which they end."""
+        below, above = (_LAST, "") if self.open else ("", _LAST)
+        low = 0 if self.low is None else bisect.bisect_left(entries, (self.low, below))
+        high = len(entries)
+        if self.high is not None:
+            high = bisect.bisect_left(entries, (self.high, above))
+        return low, high
 
 
 @dataclass(kw_only=True)
@@ -49,11 +60,7 @@ class IndexOrder:
     ) -> Iterator[str]:
         """The table's keys in the order of the query, from behind ``after`` on."""
         entries = self._partitions.get(partition, [])
-        low, high = 0, len(entries)
-        if bounds.low is not None:
-            low = bisect.bisect_left(entries, (bounds.low, ""))
-        if bounds.high is not None:
-            high = bisect.bisect_right(entries, (bounds.high, _LAST))
+        low, high = bounds.positions(entries)
         if after is not None:
             start = (sort_value(after[self.range_name]), after[self.key_name]["S"])
             if forward:

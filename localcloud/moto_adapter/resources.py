@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from moto.awslambda.models import LambdaFunction
 from moto.cloudformation import parsing
+from moto.cloudformation.models import CloudFormationBackend
 from moto.core.common_models import CloudFormationModel
 from moto.dynamodb.models.table import Table
 
@@ -31,6 +32,18 @@ def install(client: Client) -> None:
     parsing.get_model_map.cache_clear()
     parsing.get_name_type_map.cache_clear()
     replace(parsing, "resource_class_from_type", _class_of)
+    resolve = CloudFormationBackend._resolve_update_parameters  # noqa: SLF001 - no public way
+
+    def resolve_update_parameters(backend: Any, stack: Any, given: list[Any]) -> dict[str, str]:
+        """The previous value of a parameter that was never given is its default."""
+        known = [
+            one
+            for one in given
+            if not one.get("UsePreviousValue") or one["ParameterKey"] in stack.parameters
+        ]
+        return resolve(backend, stack, known)
+
+    replace(CloudFormationBackend, "_resolve_update_parameters", resolve_update_parameters)
 
 
 def client(service: str) -> Any:

@@ -20,6 +20,10 @@ from localcloud.moto_adapter.order import Bounds, IndexOrder, sort_value
 _FIVE_YEARS_SECONDS = 5 * 365 * 24 * 3600
 """DynamoDB leaves items alone whose TTL lies further back: it takes that for a mistake."""
 
+_WITH_LOW_BOUND = {">", "GT", ">=", "GE", "=", "EQ", "BETWEEN"}
+_WITH_HIGH_BOUND = {"<", "LT", "<=", "LE", "=", "EQ", "BETWEEN"}
+_WITHOUT_THE_BOUND = {"<", "LT", ">", "GT"}
+
 _lock = threading.RLock()
 
 
@@ -245,18 +249,13 @@ def _orders(table: Table) -> dict[str, IndexOrder]:
 
 
 def _bounds(comparison: str | None, operands: list[DynamoType]) -> Bounds:
-    """As narrow as is safe; moto compares once more."""
+    """What moto, which compares once more, would let through; all if it is not clear."""
     values = [sort_value({one.type: one.value}) for one in operands or []]
-    match comparison:
-        case "=" | "EQ":
-            return Bounds(low=values[0], high=values[0])
-        case "<" | "LT" | "<=" | "LE":
-            return Bounds(high=values[0])
-        case ">" | "GT" | ">=" | "GE":
-            return Bounds(low=values[0])
-        case "BETWEEN":
-            return Bounds(low=values[0], high=values[1])
-    return Bounds()
+    return Bounds(
+        low=values[0] if comparison in _WITH_LOW_BOUND else None,
+        high=values[-1] if comparison in _WITH_HIGH_BOUND else None,
+        open=comparison in _WITHOUT_THE_BOUND,
+    )
 
 
 def _event_name(write: Write) -> str:

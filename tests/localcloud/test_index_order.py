@@ -77,7 +77,15 @@ def test_every_query_answers_as_moto_does_page_by_page(seed: int) -> None:
     for _ in range(20):
         low, high = sorted(chance.sample(range(0, 1300, 50), 2))
         comparison, operands = chance.choice(
-            [(None, []), ("BETWEEN", [low, high]), (">=", [low]), ("<", [high]), ("=", [600])]
+            [
+                (None, []),
+                ("BETWEEN", [low, high]),
+                (">=", [low]),
+                ("<", [high]),
+                ("=", [600]),
+                (">", [600]),
+                ("<=", [600]),
+            ]
         )
         status = DynamoType({"S": chance.choice(STATUSES)})
         values = [DynamoType({"N": str(one)}) for one in operands]

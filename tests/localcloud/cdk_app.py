@@ -1,0 +1,26 @@
+"""A CDK application with one function, as an assembly in the folder named on the command line."""
+
+import sys
+
+import aws_cdk as cdk
+from aws_cdk import aws_lambda as lambda_
+
+
+def main() -> None:
+    folder, asset, greeting = sys.argv[1:]
+    app = cdk.App(outdir=folder)
+    stack = cdk.Stack(app, "small")
+    function = lambda_.Function(
+        stack,
+        "Probe",
+        code=lambda_.Code.from_asset(asset),
+        handler="probe.handle",
+        runtime=lambda_.Runtime.PYTHON_3_13,
+        environment={"GREETING": greeting},
+    )
+    cdk.CfnOutput(stack, "Function", value=function.function_name)
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()

