@@ -2,10 +2,14 @@
 
 import json
 import posixpath
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Final
+from urllib.parse import unquote
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
@@ -14,8 +18,11 @@ from analytics import (
     coverage,
     exports,
     images,
+    outlook,
     page,
     peak,
+    percentiles,
+    rankings,
     series,
     session,
     sources,
@@ -23,8 +30,11 @@ from analytics import (
     tasks,
 )
 from analytics.errors import DamagedExportError, OptionError
-from analytics.sources import Source
-from analytics.storage import Storage
+from analytics.exports import Export
+from analytics.intake import Intake, Stretch
+from analytics.sources import Check, Source
+from analytics.state import State
+from analytics.storage import Storage, without_scheme
 from analytics.times import MICROS
 
 MOST_BUCKETS: Final = 1_000_000
@@ -34,110 +44,189 @@ MOST_BUCKETS: Final = 1_000_000
 class Request:
     paths: Sequence[str]
     out: str
-    bucket_seconds: int
-    as_of: int | None
+    bucket_seconds: int = 60
+    as_of: int | None = None
     """Epoch microseconds; None for the newest export's time."""
-    allow_missing: bool
+    state: str | None = None
+    """The folder that keeps what earlier runs have learnt; None to know only ``paths``."""
+    slots: int | None = None
+    """How many tasks the workers can serve at a time, where the user says it."""
+    allow_missing: bool = False
 
 
-def run(spark: SparkSession, request: Request, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Write the report into ``request.out`` and return its summary. ``tell`` hears of each step.
+class Analysis:
+    """One run. ``tell`` hears of each step."""
 
-    A folder without ``summary.json`` is not a finished report: it is removed first and written
-    last. Raises ``ReportError`` for what the user can put right.
-    """
-    storage = Storage(spark)
-    tell("finding exports")
-    found = exports.find(storage, request.paths)
-    as_of = exports.newest(found) if request.as_of is None else request.as_of
-    tell(f"checking the files of {len(found)} exports")
-    checked = sources.check(spark, storage, found)
-    if checked.complaints and not request.allow_missing:
-        raise DamagedExportError(checked.complaints)
-    session.size_shuffles(spark, sum(source.length for source in checked.sources))
-    for name in ("summary.json", "report.html"):
-        storage.delete(posixpath.join(request.out, name))
+    def __init__(
+        self, spark: SparkSession, request: Request, *, tell: Callable[[str], None]
+    ) -> None:
+        self._spark = spark
+        self._request = request
+        self._tell = tell
+        self._storage = Storage(spark)
 
-    tell(f"reading {len(checked.sources)} files")
-    facts, rows, bad_rows = _facts(spark, storage, checked.sources, request.out, as_of)
-    tell("counting")
-    counts = summary.count(facts, as_of=as_of)
-    everything = summary.total(counts.values())
-    covered = coverage.of(found, shortest_deadline=everything["min_deadline"])
-    first = everything["min_enqueued_at"]
-    window_from = min(as_of, covered.covered.start) if first is None else first
+    def run(self) -> dict[str, Any]:
+        """Write the report into ``request.out`` and return its summary.
 
-    tell("sweeping the backlog")
-    size = _bucket_size(request, window_from, as_of)
-    by_type = buckets.count(spark, facts, size=size, start=window_from, as_of=as_of)
-    by_type.persist()
-    in_total = buckets.total(spark, by_type, size=size, start=window_from, as_of=as_of)
-    for name, table in (("buckets_by_type", by_type), ("buckets", in_total)):
-        shown = buckets.present(table, size=size, as_of=as_of)
-        shown.coalesce(1).write.parquet(posixpath.join(request.out, f"{name}.parquet"), "overwrite")
-    highest = peak.find(facts, in_total, size=size, as_of=as_of)
-
-    tell("computing percentiles")
-    answers = summary.build(
-        by_type=counts,
-        found=summary.percentiles_of(facts),
-        peak=highest,
-        window_from=window_from,
-        as_of=as_of,
-    )
-    answers["input"] = {
-        "exports": len(found),
-        "files": len(checked.sources),
-        "rows": rows,
-        "bad_rows": bad_rows,
-        "missing": list(checked.complaints),
-    }
-    answers["coverage"] = covered.to_json()
-
-    tell("drawing the page")
-    points = series.width(as_of // size - window_from // size + 1)
-    drawn = page.Series(
-        over_time=series.over_time(in_total, size=size, width=points),
-        waits=series.waits_over_time(facts, size=size, width=points),
-        ages=series.ages(facts, as_of=as_of),
-    )
-    storage.write(posixpath.join(request.out, "report.html"), page.render(answers, drawn))
-    storage.write(posixpath.join(request.out, "summary.json"), json.dumps(answers, indent=2) + "\n")
-    by_type.unpersist()
-    return answers
-
-
-def _facts(
-    spark: SparkSession, storage: Storage, files: Sequence[Source], out: str, as_of: int
-) -> tuple[DataFrame, int, int]:
-    """The facts, written and read back; how many lines were read, and how many were bad."""
-    seen = Observation()
-    lines = images.read(spark, files).observe(
-        seen,
-        sf.count(sf.lit(1)).alias("rows"),
-        sf.count_if(sf.col("reason").isNotNull()).alias("bad_rows"),
-    )
-    good = lines.where(sf.col("reason").isNull()).select(*images.COLUMNS)
-    facts = good.transform(tasks.merge).transform(tasks.judge, as_of=as_of)
-    path = posixpath.join(out, "tasks.parquet")
-    facts.transform(tasks.with_timestamps).write.parquet(path, "overwrite")
-    quarantine = posixpath.join(out, "quarantine.parquet")
-    storage.delete(quarantine)
-    counted = seen.get
-    if counted["bad_rows"]:
-        images.quarantine(spark, files).write.parquet(quarantine)
-    written = spark.read.parquet(path).transform(tasks.with_micros)
-    return written, counted["rows"], counted["bad_rows"]
-
-
-def _bucket_size(request: Request, start: int, as_of: int) -> int:
-    size = request.bucket_seconds * MICROS
-    number = as_of // size - start // size + 1
-    if number > MOST_BUCKETS:
-        raise OptionError(
-            "--bucket",
-            request.bucket_seconds,
-            f"that makes {number:,} buckets, more than {MOST_BUCKETS:,}; "
-            f"use at least {-(-(as_of - start) // MICROS // MOST_BUCKETS) + 1} seconds.",
+        A folder without ``summary.json`` is not a finished report: it is removed first and
+        written last. Raises ``ReportError`` for what the user can put right.
+        """
+        self._tell("finding exports")
+        found = exports.find(self._storage, self._request.paths)
+        self._tell(f"checking the files of {len(found)} exports")
+        checked = sources.check(self._spark, self._storage, found)
+        if checked.complaints and not self._request.allow_missing:
+            raise DamagedExportError(checked.complaints)
+        session.prepare(
+            self._spark,
+            input_bytes=sum(source.length for source in checked.sources),
+            skip_corrupt=self._request.allow_missing,
         )
-    return size
+        for name in ("summary.json", "report.html"):
+            self._storage.delete(self._out(name))
+        intake, as_of = self._take_in(found, checked)
+        return self._answer(intake, as_of)
+
+    def _take_in(self, found: Sequence[Export], checked: Check) -> tuple[Intake, int]:
+        """Write ``tasks.parquet``; returns what it is from, and the report's moment."""
+        self._tell(f"reading {len(checked.sources)} files")
+        own = Intake(
+            stretches=tuple(Stretch.of(export) for export in found),
+            files=len(checked.sources),
+            missing=checked.complaints,
+        )
+        state = None
+        earlier: list[Intake] = []
+        if self._request.state is not None:
+            state = State(self._spark, self._storage, self._request.state)
+            earlier = [intake for intake in state.intakes() if intake.name != own.name]
+        as_of = self._request.as_of
+        if as_of is None:
+            as_of = max(stretch.end for one in (*earlier, own) for stretch in one.stretches)
+        seen = Observation()
+        observations = self._good_lines(checked.sources, seen).transform(tasks.merge)
+        with _damage_named():
+            if state is not None:
+                state.write(own, observations)
+                observations = state.read([*earlier, own]).transform(tasks.merge)
+            facts = observations.transform(tasks.judge, as_of=as_of)
+            facts.transform(tasks.with_timestamps).write.parquet(
+                self._out("tasks.parquet"), "overwrite"
+            )
+        own = self._counted(own, checked.sources, seen.get)
+        if state is not None:
+            state.complete(own)
+        return Intake.together([*earlier, own]), as_of
+
+    def _good_lines(self, files: Sequence[Source], seen: Observation) -> DataFrame:
+        lines = images.read(self._spark, files).observe(
+            seen,
+            sf.count(sf.lit(1)).alias("rows"),
+            sf.count_if(sf.col("reason").isNotNull()).alias("bad_rows"),
+        )
+        return lines.where(sf.col("reason").isNull()).select(*images.COLUMNS)
+
+    def _counted(self, intake: Intake, files: Sequence[Source], seen: dict[str, int]) -> Intake:
+        """The intake with its numbers of lines. Fewer lines than the manifests promise are a
+        damage that no checksum told of."""
+        promised = sum(source.items or 0 for source in files)
+        short = images.short_files(self._spark, files) if seen["rows"] < promised else []
+        if short and not self._request.allow_missing:
+            raise DamagedExportError(short)
+        quarantine = self._out("quarantine.parquet")
+        self._storage.delete(quarantine)
+        if seen["bad_rows"]:
+            images.quarantine(self._spark, files).write.parquet(quarantine)
+        return replace(
+            intake,
+            rows=seen["rows"],
+            bad_rows=seen["bad_rows"],
+            missing=(*intake.missing, *short),
+        )
+
+    def _answer(self, intake: Intake, as_of: int) -> dict[str, Any]:
+        facts = self._spark.read.parquet(self._out("tasks.parquet")).transform(tasks.with_micros)
+        self._tell("counting")
+        counts = summary.count(facts, as_of=as_of)
+        everything = summary.total(counts.values())
+        covered = coverage.of(intake.stretches, shortest_deadline=everything["min_deadline"])
+        earliest = min(stretch.start for stretch in intake.stretches)
+        first = everything["min_enqueued_at"]
+        start = min(as_of, earliest) if first is None else first
+        size = self._bucket_size(start, as_of)
+
+        self._tell("sweeping the backlog")
+        span = {"size": size, "start": start, "as_of": as_of}
+        by_type = buckets.count(self._spark, facts, **span).persist()
+        in_total = buckets.total(self._spark, by_type, **span).persist()
+        for name, table in (("buckets_by_type", by_type), ("buckets", in_total)):
+            shown = buckets.present(table, size=size, as_of=as_of)
+            shown.coalesce(1).write.parquet(self._out(f"{name}.parquet"), "overwrite")
+        highest = peak.find(facts, in_total, size=size, as_of=as_of)
+        width = series.width(as_of // size - start // size + 1)
+        points = series.over_time(in_total, size=size, width=width)
+
+        self._tell("computing percentiles")
+        found = percentiles.find(facts, [*summary.measures(), series.waits_measure(size * width)])
+        answers = {
+            **summary.build(
+                by_type=counts, found=found, peak=highest, window_from=start, as_of=as_of
+            ),
+            "utilisation": outlook.utilisation(
+                everything, window=as_of - start, slots=self._request.slots
+            ),
+            "forecast": outlook.forecast(points, backlog=everything["backlog"]),
+            "cost": outlook.cost(everything),
+            "failure_reasons": rankings.failure_reasons(facts),
+            "oldest_waiting": rankings.oldest_waiting(facts, as_of=as_of),
+            "largest_sheddings": rankings.largest_sheddings(by_type, size=size),
+            "coverage": covered,
+            "input": {
+                "exports": len(intake.stretches),
+                "files": intake.files,
+                "rows": intake.rows,
+                "bad_rows": intake.bad_rows,
+                "missing": list(intake.missing),
+            },
+        }
+
+        self._tell("drawing the page")
+        drawn = page.Series(
+            over_time=points,
+            waits=series.waits(found, span=size * width),
+            ages=series.ages(facts, as_of=as_of),
+        )
+        self._storage.write(self._out("report.html"), page.render(answers, drawn))
+        self._storage.write(self._out("summary.json"), json.dumps(answers, indent=2) + "\n")
+        for table in (by_type, in_total):
+            table.unpersist()
+        return answers
+
+    def _bucket_size(self, start: int, as_of: int) -> int:
+        size = self._request.bucket_seconds * MICROS
+        number = as_of // size - start // size + 1
+        if number > MOST_BUCKETS:
+            least = (as_of - start) // MICROS // MOST_BUCKETS + 1
+            raise OptionError(
+                "--bucket",
+                self._request.bucket_seconds,
+                f"that makes {number:,} buckets, more than {MOST_BUCKETS:,}; "
+                f"use at least {least} seconds.",
+            )
+        return size
+
+    def _out(self, name: str) -> str:
+        return posixpath.join(self._request.out, name)
+
+
+@contextmanager
+def _damage_named() -> Iterator[None]:
+    """A file that cannot be read although its checksum is right, or its manifest has none."""
+    try:
+        yield
+    except PySparkException as error:
+        unreadable = re.search(r"while reading file (\S+)\. ", str(error))
+        if unreadable is None:
+            raise
+        path = without_scheme(unquote(unreadable[1]))
+        raise DamagedExportError([f"{path} is truncated or not gzip"]) from error

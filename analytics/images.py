@@ -75,6 +75,9 @@ def read(spark: SparkSession, files: Sequence[Source]) -> DataFrame:
     """All lines of these files, as observations with ``file`` and ``reason``: what is wrong with
     the line, null where nothing is."""
     paths = [pattern(source.path) for source in files]
+    if not paths:  # an empty table without partitions, or nothing that could be read
+        lines = spark.createDataFrame([], f"{_LINE}, file string")
+        return _observations(spark, lines, files)
     lines = spark.read.schema(_LINE).options(**_PARSING).json(paths)
     return _observations(spark, lines.withColumn("file", sf.col("_metadata.file_path")), files)
 
@@ -90,6 +93,19 @@ def quarantine(spark: SparkSession, files: Sequence[Source]) -> DataFrame:
     )
     judged = _observations(spark, lines.select("parsed.*", "file", "line"), files, "line")
     return judged.where(sf.col("reason").isNotNull()).select("file", "reason", "line")
+
+
+def short_files(spark: SparkSession, files: Sequence[Source]) -> list[str]:
+    """A sentence for each file with fewer lines than its manifest promises."""
+    text = spark.read.text([pattern(source.path) for source in files])
+    rows = text.groupBy(sf.col("_metadata.file_path").alias("file")).count().collect()
+    lines = {row["file"]: row["count"] for row in rows}
+    return [
+        f"{source.path} is truncated: it has {lines.get(source.spelled, 0)} lines, "
+        f"its manifest says {source.items}"
+        for source in files
+        if lines.get(source.spelled, 0) < (source.items or 0)
+    ]
 
 
 def _observations(

@@ -72,7 +72,8 @@ def render(answers: Answers, drawn: Series) -> str:
         headlines=_headlines(answers),
         outcomes=[outcome.value for outcome in Outcome],
         charts=shown,
-        tables=[_by_type(answers)],
+        outlook=_outlook(answers),
+        tables=_tables(answers),
         covers=_covers(answers),
         specs=Markup(json.dumps(specs).replace("<", "\\u003c")),  # noqa: S704 - no element can begin
         library=_library(),
@@ -213,23 +214,102 @@ def _charts(answers: Answers, drawn: Series) -> list[Chart]:
     ]
 
 
-def _by_type(answers: Answers) -> Table:
-    return Table(
-        title="By task type",
-        caption="Counts, shedding rate and waits of each type.",
-        columns=("task type", "created", "shed", "shedding rate", "wait p50", "wait p99"),
-        rows=[
-            (
-                task_type,
-                _count(counts["created"]),
-                _count(counts["shed"]),
-                _share(counts["shedding_rate"]),
-                _seconds(counts["wait_seconds"]["p50"]),
-                _seconds(counts["wait_seconds"]["p99"]),
-            )
-            for task_type, counts in answers["by_type"].items()
-        ],
+def _tables(answers: Answers) -> list[Table]:
+    operations = answers["cost"]["operations"]
+    return [
+        Table(
+            title="By task type",
+            caption="Counts, shedding rate and waits of each type.",
+            columns=("task type", "created", "shed", "shedding rate", "wait p50", "wait p99"),
+            rows=[
+                (
+                    task_type,
+                    _count(counts["created"]),
+                    _count(counts["shed"]),
+                    _share(counts["shedding_rate"]),
+                    _seconds(counts["wait_seconds"]["p50"]),
+                    _seconds(counts["wait_seconds"]["p99"]),
+                )
+                for task_type, counts in answers["by_type"].items()
+            ],
+        ),
+        Table(
+            title="Freshness",
+            caption="Newest first serves fresh work even under overload: the share of first "
+            "claims that came before the task reached an age.",
+            columns=("younger than", "share of first claims"),
+            rows=[(f"{age} s", _share(share)) for age, share in answers["fresh_claims"].items()],
+        ),
+        Table(
+            title="Oldest waiting tasks",
+            caption="The far end of the line, those between two attempts included.",
+            columns=("task", "task type", "in the queue since", "age", "attempts"),
+            rows=[
+                (
+                    task["task_id"],
+                    task["task_type"],
+                    _moment(task["enqueued_at"]),
+                    _seconds(task["age_seconds"]),
+                    str(task["attempts"]),
+                )
+                for task in answers["oldest_waiting"]
+            ],
+        ),
+        Table(
+            title="Largest sheddings",
+            caption="The stretches of time in which most tasks of a type were shed.",
+            columns=("task type", "from", "shed"),
+            rows=[
+                (row["task_type"], _moment(row["bucket_start"]), _count(row["shed"]))
+                for row in answers["largest_sheddings"]
+            ],
+        ),
+        Table(
+            title="Why tasks failed",
+            caption="The commonest errors of tasks that are in failure. "
+            f"{_count(answers['attempts']['retried'])} tasks needed more than one attempt.",
+            columns=("task type", "error", "tasks"),
+            rows=[
+                (row["task_type"], row["reason"], _count(row["tasks"]))
+                for row in answers["failure_reasons"]
+            ],
+        ),
+        Table(
+            title="Cost in the database",
+            caption=f"{_count(answers['cost']['write_units'])} write units, "
+            f"${answers['cost']['usd']:,.4f}. {answers['cost']['assumption']}",
+            columns=("operation", "number"),
+            rows=[(name, _count(number)) for name, number in operations.items()],
+        ),
+    ]
+
+
+def _outlook(answers: Answers) -> list[str]:
+    forecast, utilisation = answers["forecast"], answers["utilisation"]
+    rates = (
+        f"{forecast['arrivals_per_second']:.4g} tasks arrive and "
+        f"{forecast['first_claims_per_second']:.4g} are first claimed per second. "
     )
+    if answers["backlog"]["end"] == 0:
+        prospect = "Nothing waits now."
+    elif forecast["clears_in_seconds"] is not None:
+        prospect = f"The backlog clears in {_seconds(forecast['clears_in_seconds'])}."
+    else:
+        prospect = "The backlog does not clear."
+    shed = forecast["shed_per_hour"]
+    if shed:
+        prospect += f" {shed:,.0f} tasks per hour are going to be shed."
+    busy = utilisation["busy_slots"]
+    sentences = [f"At current rates: {rates}{prospect} {forecast['assumption']}"]
+    if busy is not None:
+        sentences.append(
+            f"On average {busy:.3g} tasks were in service at a time (last attempts only)."
+        )
+    if utilisation["share"] is not None:
+        sentences.append(
+            f"That is {_share(utilisation['share'])} of {_count(utilisation['slots'])} slots."
+        )
+    return sentences
 
 
 def _notes(answers: Answers) -> list[str]:

@@ -7,7 +7,8 @@ that bin alone, of which there are at most 2^20 different ones, however many tas
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -20,24 +21,36 @@ Percentiles = dict[int, int]
 """The value of each of ``PERCENTS``."""
 
 
-def find(
-    rows: DataFrame, measures: Mapping[str, Column], *, scope: Column
-) -> dict[tuple[Any, str], Percentiles]:
-    """The percentiles of each measure's values (whole numbers; null is no value) among the rows of
-    each scope, by scope and measure. Where there are no values, there is no entry."""
-    pairs = sf.array(
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """Values whose percentiles are sought, separately for each group."""
+
+    name: str
+    value: Column
+    """A whole number; null is no value."""
+    group: Column
+    """As text."""
+
+
+def find(rows: DataFrame, measures: Sequence[Measure]) -> dict[str, dict[str, Percentiles]]:
+    """By the measure's name and the group; where there are no values, there is no entry."""
+    triples = sf.array(
         *(
-            sf.struct(sf.lit(name).alias("measure"), value.cast("bigint").alias("value"))
-            for name, value in measures.items()
+            sf.struct(
+                sf.lit(measure.name).alias("measure"),
+                measure.group.cast("string").alias("group"),
+                measure.value.cast("bigint").alias("value"),
+            )
+            for measure in measures
         )
     )
     values = (
-        rows.select(scope.alias("scope"), sf.inline(pairs))
+        rows.select(sf.inline(triples))
         .where(sf.col("value").isNotNull())
         .withColumn("bin", sf.call_function("div", "value", sf.lit(_BIN)))
     )
     ranks = _ranks(values)
-    key = ["scope", "measure", "bin"]
+    key = ["measure", "group", "bin"]
     up_to = Window.partitionBy(*key).orderBy("value")
     found = (
         values.join(sf.broadcast(ranks.select(*key).distinct()), key, "left_semi")
@@ -46,24 +59,23 @@ def find(
         .withColumn("up_to", sf.sum("here").over(up_to))
         .join(sf.broadcast(ranks), key)
         .where(sf.col("rank").between(sf.col("up_to") - sf.col("here") + 1, sf.col("up_to")))
-        .select("scope", "measure", "percent", "value")
+        .select("measure", "group", "percent", "value")
         .collect()
     )
-    result: defaultdict[tuple[Any, str], Percentiles] = defaultdict(dict)
+    result: dict[str, Any] = {measure.name: defaultdict(dict) for measure in measures}
     for row in found:
-        result[row["scope"], row["measure"]][row["percent"]] = row["value"]
-    return dict(result)
+        result[row["measure"]][row["group"]][row["percent"]] = row["value"]
+    return result
 
 
 def _ranks(values: DataFrame) -> DataFrame:
     """For each percentile the bin that holds it, and its rank inside that bin, from 1."""
-    group = Window.partitionBy("scope", "measure")
-    up_to = group.orderBy("bin")
+    all_bins = Window.partitionBy("measure", "group")
     bins = (
-        values.groupBy("scope", "measure", "bin")
+        values.groupBy("measure", "group", "bin")
         .agg(sf.count("value").alias("here"))
-        .withColumn("up_to", sf.sum("here").over(up_to))
-        .withColumn("all", sf.sum("here").over(group))
+        .withColumn("up_to", sf.sum("here").over(all_bins.orderBy("bin")))
+        .withColumn("all", sf.sum("here").over(all_bins))
         .withColumn("percent", sf.explode(sf.array(*(sf.lit(percent) for percent in PERCENTS))))
     )
     # ceil(all × percent / 100) in whole numbers
@@ -72,5 +84,5 @@ def _ranks(values: DataFrame) -> DataFrame:
     return (
         bins.withColumn("rank", rank - before)
         .where(sf.col("rank").between(1, sf.col("here")))
-        .select("scope", "measure", "bin", "percent", "rank")
+        .select("measure", "group", "bin", "percent", "rank")
     )

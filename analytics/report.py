@@ -50,6 +50,18 @@ class _Moment(click.ParamType[int]):
     "--as-of", type=_Moment(), help="The report's moment; the newest export's unless given."
 )
 @click.option(
+    "--state",
+    metavar="DIR",
+    help="Folder or s3:// URL that keeps what earlier runs have learnt: a run then needs only the "
+    "exports since, and tells of everything.",
+)
+@click.option(
+    "--slots",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="How many tasks the workers serve at a time, for the utilisation.",
+)
+@click.option(
     "--allow-missing",
     is_flag=True,
     help="Go on without files that are missing or damaged, and say so in the report.",
@@ -68,6 +80,8 @@ def report(
     out: str,
     bucket: int,
     as_of: int | None,
+    state: str | None,
+    slots: int | None,
     allow_missing: bool,
     output_format: str,
 ) -> None:
@@ -80,14 +94,16 @@ def report(
     try:
         request = analysis.Request(
             paths=[_located(path) for path in paths],
-            out=_writable(_located(out)),
+            out=_writable("--out", _located(out)),
             bucket_seconds=bucket,
             as_of=as_of,
+            state=None if state is None else _writable("--state", _located(state)),
+            slots=slots,
             allow_missing=allow_missing,
         )
         with console.status("starting Spark") as status:
             spark = session.start()
-            answers = analysis.run(spark, request, status.update)
+            answers = analysis.Analysis(spark, request, tell=status.update).run()
     except ReportError as error:
         console.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
         sys.exit(_CANNOT_REPORT)
@@ -104,17 +120,17 @@ def _located(path: str) -> str:
     return plain if urlparse(plain).scheme in _REMOTE else str(Path(plain).absolute())
 
 
-def _writable(out: str) -> str:
+def _writable(option: str, folder: str) -> str:
     """Refuse a local folder that cannot be written to before any work is done."""
-    if urlparse(out).scheme in _REMOTE:
-        return out
+    if urlparse(folder).scheme in _REMOTE:
+        return folder
     try:
-        Path(out).mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            return out
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
     except OSError as error:
         raise OptionError(
-            "--out", out, f"cannot be written to ({os.strerror(error.errno or 0)}); name another."
+            option, folder, f"cannot be written to ({os.strerror(error.errno or 0)}); name another."
         ) from error
 
 

@@ -3,14 +3,15 @@
 Each series is a list of JSON objects.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from analytics import percentiles, times
+from analytics import times
 from analytics.buckets import FLOWS, bucket_of
+from analytics.percentiles import Measure, Percentiles
 from analytics.tasks import Outcome
 from analytics.times import MICROS
 
@@ -59,19 +60,27 @@ def over_time(buckets: DataFrame, *, size: int, width: int) -> Points:
     return points
 
 
-def waits_over_time(tasks: DataFrame, *, size: int, width: int) -> Points:
-    """Percentiles of the wait of those first claimed in each point's time."""
-    span = size * width
-    claimed = tasks.where(sf.col("first_taken_at").isNotNull())
-    found = percentiles.find(
-        claimed, {"wait": sf.col("wait_us")}, scope=bucket_of(sf.col("first_taken_at"), span)
+WAITS: Final = "wait_by_point"
+
+
+def waits_measure(span: int) -> Measure:
+    """The waits of those first claimed in each point's time, of ``span`` microseconds."""
+    return Measure(
+        name=WAITS,
+        value=sf.col("wait_us"),
+        group=bucket_of(sf.col("first_taken_at"), span),
     )
+
+
+def waits(found: Mapping[str, Mapping[str, Percentiles]], *, span: int) -> Points:
+    """Percentiles of the wait over time."""
+    by_point = sorted((int(point), values) for point, values in found[WAITS].items())
     return [
         {
             "time": times.to_iso(point * span),
             **{f"p{percent}": value / MICROS for percent, value in sorted(values.items())},
         }
-        for (point, _), values in sorted(found.items())
+        for point, values in by_point
     ]
 
 

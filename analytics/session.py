@@ -47,12 +47,17 @@ def start() -> SparkSession:
     return builder.getOrCreate()
 
 
-def size_shuffles(spark: SparkSession, input_bytes: int) -> None:
-    """Let partitions follow the data: about 8 MB of gzipped export each, so that a partition's
-    sort fits into memory at any size, and no fewer than there are cores to work on them."""
+def prepare(spark: SparkSession, *, input_bytes: int, skip_corrupt: bool) -> None:
+    """Fit the session to the input.
+
+    Partitions follow the data: about 8 MB of gzipped export each, so that a partition's sort fits
+    into memory at any size, and no fewer than there are cores to work on them. ``skip_corrupt``:
+    go on behind the readable part of a file.
+    """
     cores = spark.sparkContext.defaultParallelism
     partitions = max(cores, -(-input_bytes // (8 * 1024 * 1024)))
     spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", skip_corrupt)
 
 
 def _java_is_present() -> bool:

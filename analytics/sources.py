@@ -12,7 +12,7 @@ from pyspark.sql import functions as sf
 from analytics.exports import DataFile, Export, Kind
 from analytics.storage import Storage, pattern, without_scheme
 
-_TABLE: Final = "file string, promised_items bigint, full_at bigint, window_from bigint"
+_TABLE: Final = "file string, full_at bigint, window_from bigint"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,6 @@ def table(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
     rows = [
         (
             source.spelled,
-            source.items,
             source.export.end if source.export.kind is Kind.FULL else None,
             source.export.start if source.export.kind is Kind.INCREMENTAL else None,
         )

@@ -8,11 +8,16 @@ from pyspark.sql import functions as sf
 
 from analytics import percentiles, times
 from analytics.peak import Peak
-from analytics.percentiles import Percentiles
+from analytics.percentiles import Measure, Percentiles
 from analytics.tasks import Outcome
 from analytics.times import MICROS
 
-MEASURES: Final = ("wait", "service", "sojourn")
+_TIMES: Final = ("wait", "service", "sojourn")
+_WAIT_BY_TYPE: Final = "wait_by_type"
+_ALL: Final = "all"
+
+FRESH_SECONDS: Final = (1, 10, 60, 600, 3_600)
+"""Ages below which a first claim may count as fresh."""
 
 Counts = dict[str, Any]
 """What one pass over the tasks finds for a task type, or for several together: sums are numbers,
@@ -49,12 +54,24 @@ def _aggregates(as_of: int) -> dict[str, Column]:
         "retrying": sf.count_if(is_waiting & sf.col("first_taken_at").isNotNull()),
         "claimed": sf.count_if(sf.col("attempts") > 0),
         "attempts": sf.coalesce(sf.sum("attempts"), sf.lit(0)),
+        "retried": sf.count_if(sf.col("attempts") > 1),
         "max_attempts": sf.max("attempts"),
-        **{f"max_{measure}": sf.max(f"{measure}_us") for measure in MEASURES},
+        "service": sf.coalesce(sf.sum("service_us"), sf.lit(0)),
+        **{f"fresh_{age}": sf.count_if(sf.col("wait_us") < age * MICROS) for age in FRESH_SECONDS},
+        **{f"max_{measure}": sf.max(f"{measure}_us") for measure in _TIMES},
         "min_enqueued_at": sf.min(sf.when(sf.col("enqueued_at") <= as_of, sf.col("enqueued_at"))),
         "min_waiting_at": sf.min(sf.when(waits, sf.col("enqueued_at"))),
         "min_deadline": sf.min(sf.col("expires_at") - sf.col("enqueued_at")),
     }
+
+
+def measures() -> list[Measure]:
+    """What ``build`` needs the percentiles of."""
+    in_total = [
+        Measure(name=name, value=sf.col(f"{name}_us"), group=sf.lit(_ALL)) for name in _TIMES
+    ]
+    by_type = Measure(name=_WAIT_BY_TYPE, value=sf.col("wait_us"), group=sf.col("task_type"))
+    return [*in_total, by_type]
 
 
 def _waits(as_of: int) -> Column:
@@ -71,18 +88,10 @@ def _fold(name: str) -> Callable[[list[int]], int | None]:
     return sum
 
 
-def percentiles_of(tasks: DataFrame) -> dict[tuple[Any, str], Percentiles]:
-    """In total under the scope None, and of the waits by task type."""
-    measures = {measure: sf.col(f"{measure}_us") for measure in MEASURES}
-    in_total = percentiles.find(tasks, measures, scope=sf.lit(0))
-    by_type = percentiles.find(tasks, {"wait": measures["wait"]}, scope=sf.col("task_type"))
-    return {(None, measure): found for (_, measure), found in in_total.items()} | by_type
-
-
 def build(
     *,
     by_type: Mapping[str, Counts],
-    found: Mapping[tuple[Any, str], Percentiles],
+    found: Mapping[str, Mapping[str, Percentiles]],
     peak: Peak,
     window_from: int,
     as_of: int,
@@ -93,6 +102,11 @@ def build(
         "as_of": times.to_iso(as_of),
         "window": {"from": times.to_iso(window_from), "to": times.to_iso(as_of)},
         "tasks": _tasks(everything),
+        "conservation": {
+            "accounted": sum(everything[outcome.value] for outcome in Outcome),
+            "difference": everything["created"]
+            - sum(everything[outcome.value] for outcome in Outcome),
+        },
         "waiting": {
             "for_first_claim": everything["backlog"],
             "not_due": everything["not_due"],
@@ -106,19 +120,24 @@ def build(
         },
         "oldest_waiting_seconds": _seconds(_age(everything["min_waiting_at"], as_of)),
         **{
-            f"{measure}_seconds": _spread(everything, measure, found.get((None, measure)))
-            for measure in MEASURES
+            f"{measure}_seconds": _spread(everything, measure, found[measure].get(_ALL))
+            for measure in _TIMES
         },
         "attempts": {
             "mean": _ratio(everything["attempts"], everything["claimed"]),
             "max": everything["max_attempts"],
+            "retried": everything["retried"],
+            "retries": everything["attempts"] - everything["claimed"],
         },
+        "fresh_claims": _freshness(everything),
         "by_type": {
             task_type: {
                 **_tasks(counts),
                 "shedding_rate": shedding_rate(counts),
                 "oldest_waiting_seconds": _seconds(_age(counts["min_waiting_at"], as_of)),
-                "wait_seconds": _spread(counts, "wait", found.get((task_type, "wait"))),
+                "wait_seconds": _spread(counts, "wait", found[_WAIT_BY_TYPE].get(task_type)),
+                "retried": counts["retried"],
+                "fresh_claims": _freshness(counts),
             }
             for task_type, counts in by_type.items()
         },
@@ -138,6 +157,13 @@ def _spread(counts: Counts, measure: str, found: Percentiles | None) -> dict[str
     known = found or {}
     spread = {f"p{percent}": _seconds(known.get(percent)) for percent in percentiles.PERCENTS}
     return {**spread, "max": _seconds(counts[f"max_{measure}"])}
+
+
+def _freshness(counts: Counts) -> dict[str, float | None]:
+    """The share of first claims that came before the task was so many seconds old."""
+    return {
+        str(age): _ratio(counts[f"fresh_{age}"], counts["first_claims"]) for age in FRESH_SECONDS
+    }
 
 
 def _age(since: int | None, now: int) -> int | None:

@@ -30,8 +30,8 @@ def report(spark: SparkSession, tmp_path: Path) -> Report:
         request = analysis.Request(
             paths=[str(path) for path in paths],
             out=str(tmp_path / "out"),
-            **{"bucket_seconds": 60, "as_of": None, "allow_missing": False, **options},
+            **options,
         )
-        return analysis.run(spark, request, tell=lambda _step: None)
+        return analysis.Analysis(spark, request, tell=lambda _step: None).run()
 
     return run

@@ -1,0 +1,86 @@
+"""Where it is going, and what it cost: answers that rest on an assumption, which they state."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from analytics.series import Points
+from analytics.times import MICROS
+
+_RECENT: Final = 10
+"""Points of the time series, out of ``series.MOST_POINTS``, that count as "at current rates"."""
+
+WRITE_UNITS: Final = {
+    "put": 2,
+    "claim": 3,
+    "success": 2,
+    "failure": 3,
+    "cancellation": 2,
+    "retry": 6,
+}
+"""Of an item of at most 1 KB: one for the table and one for each index entry that is written or
+removed. A retry is two writes: back off, and fall due again."""
+
+USD_PER_MILLION_WRITE_UNITS: Final = 0.625
+"""On-demand, us-east-1 (https://aws.amazon.com/dynamodb/pricing/on-demand/)."""
+
+
+def forecast(points: Points, *, backlog: int) -> dict[str, Any]:
+    """When the backlog clears, or how much is going to be shed, if the rates stay as they were.
+
+    The rates are those of the last points that lie wholly before the report's moment.
+    """
+    recent = points[-_RECENT - 1 : -1] or points
+    arriving, served = _mean(recent, "arrivals"), _mean(recent, "first_claims")
+    surplus = arriving - served
+    return {
+        "from": recent[0]["time"] if recent else None,
+        "to": recent[-1]["until"] if recent else None,
+        "arrivals_per_second": arriving,
+        "first_claims_per_second": served,
+        "clears_in_seconds": backlog / -surplus if surplus < 0 else (None if backlog else 0.0),
+        "shed_per_hour": max(surplus, 0.0) * 3_600,
+        "assumption": "Arrivals and first claims go on at their mean rates of the time given; "
+        "what arrives beyond what is claimed is shed one deadline later.",
+    }
+
+
+def cost(everything: Mapping[str, int]) -> dict[str, Any]:
+    """DynamoDB's write units of these tasks' lives, from their counts."""
+    operations = {
+        "put": everything["created"],
+        "claim": everything["attempts"],
+        "success": everything["succeeded"],
+        "failure": everything["failed"],
+        "cancellation": everything["cancelled"],
+        "retry": everything["attempts"] - everything["claimed"],
+    }
+    units = sum(WRITE_UNITS[name] * number for name, number in operations.items())
+    return {
+        "operations": operations,
+        "write_units": units,
+        "usd": units * USD_PER_MILLION_WRITE_UNITS / 1_000_000,
+        "usd_per_million_write_units": USD_PER_MILLION_WRITE_UNITS,
+        "assumption": "Items of at most 1 KB, on-demand prices of us-east-1; without heartbeats, "
+        "checkpoints, failed conditions, reads, stream and functions. TTL deletes cost nothing.",
+    }
+
+
+def utilisation(everything: Mapping[str, Any], *, window: int, slots: int | None) -> dict[str, Any]:
+    """``window`` in microseconds. ``busy_slots`` is the mean number of tasks in service at a time,
+    counting each task's last attempt; with the number of worker slots known, their share."""
+    busy = everything["service"] / window if window else None
+    return {
+        "busy_slots": busy,
+        "slots": slots,
+        "share": None if slots is None or busy is None else busy / slots,
+        "arrivals_per_second": _rate(everything["created"] - everything["not_due"], window),
+        "first_claims_per_second": _rate(everything["first_claims"], window),
+    }
+
+
+def _rate(number: int, window: int) -> float | None:
+    return number * MICROS / window if window else None
+
+
+def _mean(points: Sequence[Mapping[str, Any]], name: str) -> float:
+    return sum(point[name] for point in points) / len(points) if points else 0.0
