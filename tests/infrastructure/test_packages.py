@@ -1,0 +1,215 @@
+"""What is packaged for Lambda and for Spark: exactly what is needed, the same bytes every time."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from deployments import ROOT, packages
+
+from stacks import asset, vendor
+
+BUDGET_BYTES = 2_000_000
+"""Of the whole package. A cold start loads it."""
+HANDLERS = ["create_tasks", "trigger", "process_tasks", "sweep"]
+ENVIRONMENT = {
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+    "LIFOQ_TABLE": "tasks",
+    "LIFOQ_TRIGGER_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:trigger",
+    "LIFOQ_PROCESS_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:process",
+    "LIFOQ_DEADLINE_SECONDS": "3600",
+    "LIFOQ_RETENTION_SUCCESS_SECONDS": "604800",
+    "LIFOQ_RETENTION_FAILURE_SECONDS": "1209600",
+    "LIFOQ_LEASE_SECONDS": "30",
+    "LIFOQ_HEARTBEAT_SECONDS": "10",
+    "LIFOQ_MAX_ATTEMPTS": "5",
+    "LIFOQ_BACKOFF_MIN_SECONDS": "1",
+    "LIFOQ_BACKOFF_MAX_SECONDS": "900",
+    "LIFOQ_BACKOFF_GROWTH": "exponential",
+    "LIFOQ_WINDOW_SECONDS": "60",
+    "LIFOQ_TASK_TIMEOUT_SECONDS": "60",
+    "LIFOQ_IN_FLIGHT": "10",
+    "LIFOQ_PAGE": "10",
+    "POWERTOOLS_SERVICE_NAME": "lifoq-test",
+    "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
+}
+RUNTIME = ("boto3", "botocore", "s3transfer", "dateutil", "six", "urllib3")
+"""What Lambda's Python runtime brings along."""
+
+
+def source_tree(folder: Path) -> Path:
+    for name in ("lifoq/queue.py", "functions/trigger/handler.py"):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# {name}\n")
+    return folder
+
+
+def vendored_tree(folder: Path) -> Path:
+    for name in ("package/__init__.py", "bin/tool", "package-1.dist-info/RECORD", ".lock-sha256"):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# {name}\n")
+    return folder
+
+
+def test_equal_files_give_equal_bytes_whatever_their_times_and_modes(tmp_path: Path) -> None:
+    built = []
+    for name in ("one", "other"):
+        root = source_tree(tmp_path / name)
+        vendored = vendored_tree(tmp_path / name / "vendor")
+        if name == "other":
+            (root / "lifoq" / "__pycache__").mkdir()
+            (root / "lifoq" / "__pycache__" / "queue.cpython-311.pyc").write_bytes(b"x")
+            (root / "lifoq" / "queue.py").chmod(0o755)
+            os.utime(root / "lifoq" / "queue.py", (0, 0))
+        built.append(asset.build(root=root, vendored=vendored))
+
+    one, other = built
+    assert one.digest == other.digest
+    assert one.path.read_bytes() == other.path.read_bytes()
+
+
+def test_a_changed_file_gives_another_hash(tmp_path: Path) -> None:
+    root, vendored = source_tree(tmp_path), vendored_tree(tmp_path / "vendor")
+    before = asset.build(root=root, vendored=vendored)
+    (root / "lifoq" / "queue.py").write_text("# changed\n")
+
+    assert asset.build(root=root, vendored=vendored).digest != before.digest
+
+
+def test_a_renamed_file_gives_another_hash(tmp_path: Path) -> None:
+    root, vendored = source_tree(tmp_path), vendored_tree(tmp_path / "vendor")
+    before = asset.build(root=root, vendored=vendored)
+    (root / "lifoq" / "queue.py").rename(root / "lifoq" / "queues.py")
+
+    assert asset.build(root=root, vendored=vendored).digest != before.digest
+
+
+def test_without_vendored_packages_it_says_what_to_run(tmp_path: Path) -> None:
+    with pytest.raises(asset.AssetError, match=r"python -m stacks\.vendor"):
+        asset.build(root=source_tree(tmp_path), vendored=tmp_path / "none")
+
+    assert not (tmp_path / ".build").exists()
+
+
+def test_the_package_holds_only_what_lambda_needs() -> None:
+    functions, _ = packages()
+    names = zipfile.ZipFile(functions.path).namelist()
+
+    first_parts = {name.split("/")[0] for name in names}
+    own_and_vendored = {part for part in first_parts if not part.endswith(".dist-info")}
+    assert own_and_vendored == {
+        "lifoq",
+        "functions",
+        "aws_lambda_powertools",
+        "jmespath",
+        "typing_extensions.py",
+    }
+    assert not [name for name in names if re.search(r"__pycache__|\.pyc$|\.lock$|^bin/", name)]
+
+
+def test_the_package_keeps_its_budget() -> None:
+    functions, _ = packages()
+
+    assert functions.path.stat().st_size < BUDGET_BYTES
+
+
+def test_vendored_code_is_pure_python_so_that_it_runs_on_lambda_and_here() -> None:
+    functions, _ = packages()
+
+    native = (".so", ".dylib", ".pyd", ".dll")
+    names = zipfile.ZipFile(functions.path).namelist()
+    assert not [name for name in names if name.endswith(native)]
+
+
+def test_native_code_is_refused_when_vendoring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def install_a_library(target: Path, _lock: Path) -> None:
+        target.mkdir(parents=True)
+        (target / "fast.cpython-314-aarch64-linux-gnu.so").write_bytes(b"")
+
+    monkeypatch.setattr(vendor, "_install_into", install_a_library)
+    lock = tmp_path / "requirements.lock"
+    lock.write_text("fast==1\n")
+
+    with pytest.raises(vendor.VendorError, match="native code"):
+        vendor.install(lock, tmp_path / "vendor")
+    assert not (tmp_path / "vendor").exists()
+
+
+def test_vendoring_notices_a_changed_lock_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vendor, "_install_into", lambda target, _: target.mkdir(parents=True))
+    lock, target = tmp_path / "requirements.lock", tmp_path / "vendor"
+    lock.write_text("one==1\n")
+    vendor.install(lock, target)
+    assert vendor.is_current(lock, target)
+
+    lock.write_text("one==2\n")
+
+    assert not vendor.is_current(lock, target)
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package in an empty folder, beside a folder with what Lambda's runtime offers."""
+    functions, _ = packages()
+    folder = tmp_path_factory.mktemp("lambda")
+    zipfile.ZipFile(functions.path).extractall(folder / "task")
+    (folder / "runtime").mkdir()
+    for name in RUNTIME:
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        origin = Path(spec.origin)
+        source = origin.parent if origin.name == "__init__.py" else origin
+        (folder / "runtime" / source.name).symlink_to(source)
+    return folder
+
+
+@pytest.mark.parametrize("function", HANDLERS)
+def test_every_handler_starts_on_the_package_and_lambdas_runtime_alone(
+    unpacked: Path, function: str
+) -> None:
+    script = (
+        "import sys, importlib;"
+        f"sys.path[:0] = [{str(unpacked / 'task')!r}, {str(unpacked / 'runtime')!r}];"
+        f"handler = importlib.import_module('functions.{function}.handler').handle;"
+        "assert callable(handler);"
+        "import lifoq; print(lifoq.__file__)"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script],
+        cwd=unpacked,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.startswith(str(unpacked / "task"))
+
+
+def test_the_sparks_package_holds_the_report_and_the_names_of_the_table() -> None:
+    _, report = packages()
+    names = zipfile.ZipFile(report.path).namelist()
+
+    assert {"lifoq/schema.py", "analytics/__init__.py"} <= set(names)
+    assert {name.split("/")[0] for name in names} == {"lifoq", "analytics"}
+
+
+def test_the_lock_files_name_no_registry() -> None:
+    for file in ("functions/requirements.lock", "stacks/report-requirements.txt"):
+        text = (ROOT / file).read_text()
+        assert "://" not in text
+        assert "--hash=sha256:" in text

@@ -1,0 +1,375 @@
+"""What other parts, and operators, rely on in the templates; and what experts check them for."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_s3 as s3
+from deployments import CONTEXT, Deployment, packages
+
+from lifoq import schema
+from localcloud.event_pattern import matches
+from stacks import application, wake_ups
+from stacks.analytics import window_expression
+
+STATEFUL = {
+    "state": {
+        "QueueTable4C3A1E0F": "AWS::DynamoDB::Table",
+        "ExportBucket4E99310E": "AWS::S3::Bucket",
+        "AlarmTopicD01E77F9": "AWS::SNS::Topic",
+        "Key961B73FD": "AWS::KMS::Key",
+    }
+}
+
+
+def test_resources_with_state_keep_their_logical_ids(everything: Deployment) -> None:
+    """Another id would be another table."""
+    for stack, resources in STATEFUL.items():
+        template = everything.templates[stack]["Resources"]
+        found = {logical_id: template.get(logical_id, {}).get("Type") for logical_id in resources}
+        assert found == resources
+
+
+def test_nothing_with_state_is_in_the_stacks_that_change_often(everything: Deployment) -> None:
+    stateful = set(STATEFUL["state"].values()) - {"AWS::SNS::Topic"}
+    for name in ("queue", "generator", "analytics"):
+        types = {one["Type"] for one in everything.templates[name]["Resources"].values()}
+        assert not types & stateful
+
+
+def test_the_table_is_the_one_that_the_schema_defines(prod: Deployment) -> None:
+    (table,) = prod.resources("state", "AWS::DynamoDB::Table").values()
+    properties = table["Properties"]
+    definition = schema.table_definition("")
+
+    assert properties["KeySchema"] == definition["KeySchema"]
+    assert properties["GlobalSecondaryIndexes"] == definition["GlobalSecondaryIndexes"]
+
+    def by_name(attributes: list[dict[str, str]]) -> list[dict[str, str]]:
+        return sorted(attributes, key=lambda attribute: attribute["AttributeName"])
+
+    assert by_name(properties["AttributeDefinitions"]) == by_name(
+        definition["AttributeDefinitions"]
+    )
+
+
+PHYSICAL_NAMES = {
+    "BucketName",
+    "FunctionName",
+    "LogGroupName",
+    "QueueName",
+    "RoleName",
+    "StateMachineName",
+    "TableName",
+    "TopicName",
+    "AlarmName",
+    "DashboardName",
+}
+
+
+def test_no_resource_has_a_physical_name_so_that_stages_live_side_by_side(
+    everything: Deployment,
+) -> None:
+    named = {
+        "AWS::Lambda::EventInvokeConfig",  # These name the function that they configure.
+        "AWS::Lambda::EventSourceMapping",
+        "AWS::Lambda::Permission",
+    }
+    for logical_id, resource in everything.all_resources():
+        if resource["Type"] not in named:
+            assert not PHYSICAL_NAMES & set(resource.get("Properties", {})), logical_id
+
+
+def test_stacks_of_two_stages_share_no_name(prod: Deployment, demo: Deployment) -> None:
+    def names(deployment: Deployment) -> set[str]:
+        manifest = json.loads((deployment.assembly / "manifest.json").read_text())
+        return {name for name in manifest["artifacts"] if name.startswith("lifoq-")}
+
+    assert names(prod)
+    assert not names(prod) & names(demo)
+
+
+def test_templates_name_no_account_and_no_region(everything: Deployment) -> None:
+    for template in everything.templates.values():
+        text = json.dumps(template["Resources"])
+        assert not re.search(r"\b\d{12}\b", text)
+        assert not re.search(r"\b(us|eu|ap)-[a-z]+-\d\b", text)
+
+
+OUTPUTS = {
+    "state": {"TableName", "TableArn", "ExportBucketName", "AlarmTopicArn"},
+    "queue": {
+        "TriggerTopicArn",
+        "ProcessTasksTopicArn",
+        "TriggerFunctionName",
+        "ProcessTasksFunctionName",
+        "SweepFunctionName",
+    },
+    "generator": {"CreateTasksFunctionName", "LoadScheduleName"},
+}
+
+
+@pytest.mark.parametrize("stack", sorted(OUTPUTS))
+def test_stacks_tell_what_tools_need_to_find(demo: Deployment, stack: str) -> None:
+    outputs = demo.templates[stack]["Outputs"]
+
+    assert {name for name in outputs if not name.startswith("Exports")} == OUTPUTS[stack]
+
+
+COMMON = {
+    "LIFOQ_TABLE",
+    "LIFOQ_DEADLINE_SECONDS",
+    "LIFOQ_RETENTION_SUCCESS_SECONDS",
+    "LIFOQ_RETENTION_FAILURE_SECONDS",
+    "POWERTOOLS_SERVICE_NAME",
+    "POWERTOOLS_METRICS_NAMESPACE",
+    "POWERTOOLS_LOG_LEVEL",
+}
+ATTEMPTS = {
+    "LIFOQ_LEASE_SECONDS",
+    "LIFOQ_HEARTBEAT_SECONDS",
+    "LIFOQ_MAX_ATTEMPTS",
+    "LIFOQ_BACKOFF_MIN_SECONDS",
+    "LIFOQ_BACKOFF_MAX_SECONDS",
+    "LIFOQ_BACKOFF_GROWTH",
+}
+WORK = {
+    "LIFOQ_WINDOW_SECONDS",
+    "LIFOQ_TASK_TIMEOUT_SECONDS",
+    "LIFOQ_IN_FLIGHT",
+    "LIFOQ_PAGE",
+    "LIFOQ_RATE_LIMIT",
+    "DOWNSTREAM_URL",
+}
+VARIABLES = [
+    ("queue", "TriggerFunction", COMMON | {"LIFOQ_PROCESS_TOPIC_ARN"}),
+    ("queue", "SweepFunction", COMMON | ATTEMPTS | {"LIFOQ_PROCESS_TOPIC_ARN"}),
+    ("queue", "ProcessTasksFunction", COMMON | ATTEMPTS | WORK | {"LIFOQ_TRIGGER_TOPIC_ARN"}),
+    ("generator", "CreateTasksFunction", COMMON),
+]
+
+
+def variables_of(deployment: Deployment, stack: str, function: str) -> dict[str, Any]:
+    resource = deployment.resource(stack, "AWS::Lambda::Function", function)
+    variables: dict[str, Any] = resource["Properties"]["Environment"]["Variables"]
+    return variables
+
+
+@pytest.mark.parametrize(("stack", "function", "names"), VARIABLES)
+def test_functions_are_told_what_they_need_and_no_more(
+    everything: Deployment, stack: str, function: str, names: set[str]
+) -> None:
+    assert set(variables_of(everything, stack, function)) == names
+
+
+def test_settings_arrive_as_decimal_numbers(demo: Deployment, everything: Deployment) -> None:
+    variables = variables_of(demo, "queue", "ProcessTasksFunction")
+
+    assert variables["LIFOQ_DEADLINE_SECONDS"] == "10"
+    assert variables["LIFOQ_BACKOFF_MIN_SECONDS"] == "0.5"
+    assert variables["LIFOQ_RETENTION_SUCCESS_SECONDS"] == "604800"
+    assert variables["POWERTOOLS_SERVICE_NAME"] == "lifoq-demo"
+    assert "LIFOQ_RATE_LIMIT" not in variables
+    with_limit = variables_of(everything, "queue", "ProcessTasksFunction")
+    assert with_limit["LIFOQ_RATE_LIMIT"] == "12.5"
+
+
+def test_a_recurring_task_has_an_id_of_its_time(everything: Deployment) -> None:
+    schedule = everything.resource("generator", "AWS::Scheduler::Schedule", "Schedulenightly")
+    properties = schedule["Properties"]
+
+    assert properties["ScheduleExpression"] == "cron(0 3 * * ? *)"
+    assert properties["ScheduleExpressionTimezone"] == "Europe/Berlin"
+    assert json.loads(properties["Target"]["Input"]) == {
+        "taskType": "device.check",
+        "payload": {"device": "all"},
+        "taskId": "nightly-<aws.scheduler.scheduled-time>",
+    }
+
+
+def test_load_is_deployed_switched_off(everything: Deployment) -> None:
+    schedule = everything.resource("generator", "AWS::Scheduler::Schedule", "LoadSchedule")
+
+    assert schedule["Properties"]["State"] == "DISABLED"
+    assert json.loads(schedule["Properties"]["Target"]["Input"])["load"] == {
+        "profile": "sine",
+        "tasksPerSecond": 1,
+        "peakTasksPerSecond": 30,
+        "periodSeconds": 600,
+        "seconds": 60,
+    }
+
+
+def test_production_deploys_no_load_schedule(prod: Deployment) -> None:
+    assert prod.resources("generator", "AWS::Scheduler::Schedule") == {}
+
+
+@pytest.mark.parametrize(
+    ("minutes", "expression"),
+    [
+        (15, "cron(10/15 * * * ? *)"),
+        (30, "cron(10/30 * * * ? *)"),
+        (60, "cron(10 0/1 * * ? *)"),
+        (360, "cron(10 0/6 * * ? *)"),
+        (1440, "cron(10 0 * * ? *)"),
+    ],
+)
+def test_windows_are_scheduled_a_little_after_their_end(minutes: int, expression: str) -> None:
+    assert window_expression(minutes) == expression
+
+
+def test_exports_are_scheduled(prod: Deployment) -> None:
+    def schedule(prefix: str) -> dict[str, Any]:
+        found = prod.resource("analytics", "AWS::Scheduler::Schedule", prefix)
+        properties: dict[str, Any] = found["Properties"]
+        return properties
+
+    window, full = schedule("WindowSchedule"), schedule("FullSchedule")
+    assert window["ScheduleExpression"] == "cron(10 0/1 * * ? *)"
+    assert full["ScheduleExpression"] == "cron(10 0 * * ? *)"
+    for properties, kind in ((window, "incremental"), (full, "full")):
+        assert json.loads(properties["Target"]["Input"]) == {
+            "kind": kind,
+            "scheduledAt": "<aws.scheduler.scheduled-time>",
+        }
+
+
+# Wake-ups
+
+
+def record(
+    name: str, *, old: str | None = None, new: str | None = None, by_ttl: bool = False
+) -> dict[str, Any]:
+    images = {
+        image: {"taskId": {"S": "t"}, "taskStatus": {"S": status}}
+        for image, status in (("OldImage", old), ("NewImage", new))
+        if status
+    }
+    identity = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+    return {
+        "eventName": name,
+        "dynamodb": images,
+        **({"userIdentity": identity} if by_ttl else {}),
+    }
+
+
+def wakes(one: dict[str, Any], deployment: Deployment) -> bool:
+    mapping = deployment.resource("queue", "AWS::Lambda::EventSourceMapping", "Trigger")
+    filters = mapping["Properties"]["FilterCriteria"]["Filters"]
+    return any(matches(json.loads(each["Pattern"]), one) for each in filters)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        record("INSERT", new="PENDING"),
+        record("MODIFY", old="TAKEN", new="PENDING"),
+        record("MODIFY", old="DELAYED", new="PENDING"),
+        record("MODIFY", old="FAILURE", new="PENDING"),
+        record("REMOVE", old="PENDING", by_ttl=True),
+        record("REMOVE", old="DELAYED", by_ttl=True),
+    ],
+)
+def test_what_can_be_claimed_or_was_shed_wakes_the_trigger(
+    prod: Deployment, one: dict[str, Any]
+) -> None:
+    assert wakes(one, prod)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        record("INSERT", new="DELAYED"),
+        record("MODIFY", old="PENDING", new="PENDING"),
+        record("MODIFY", old="PENDING", new="TAKEN"),
+        record("MODIFY", old="TAKEN", new="TAKEN"),
+        record("MODIFY", old="TAKEN", new="SUCCESS"),
+        record("MODIFY", old="TAKEN", new="DELAYED"),
+        record("MODIFY", old="PENDING", new="CANCELLED"),
+        record("REMOVE", old="PENDING"),
+        record("REMOVE", old="SUCCESS", by_ttl=True),
+        record("REMOVE", old="FAILURE", by_ttl=True),
+        record("REMOVE", old="TAKEN", by_ttl=True),
+    ],
+)
+def test_nothing_else_wakes_it(prod: Deployment, one: dict[str, Any]) -> None:
+    assert not wakes(one, prod)
+
+
+def test_there_are_no_more_filters_than_lambda_takes() -> None:
+    assert len(wake_ups.PATTERNS) <= 5
+
+
+# Roles
+
+
+def statements(deployment: Deployment) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (logical_id, statement)
+        for logical_id, resource in deployment.all_resources()
+        if resource["Type"] == "AWS::IAM::Policy"
+        for statement in resource["Properties"]["PolicyDocument"]["Statement"]
+    ]
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+RESOURCELESS = re.compile(r"xray:|logs:.*(Deliver|Polic|LogGroups)|cloudwatch:PutMetricData")
+
+
+def test_no_role_may_do_everything_to_something_or_something_to_everything(
+    everything: Deployment,
+) -> None:
+    for logical_id, statement in statements(everything):
+        for action in as_list(statement["Action"]):
+            assert action.startswith("kms:") or "*" not in action, logical_id
+            if "*" in as_list(statement["Resource"]):
+                assert RESOURCELESS.match(action), (logical_id, action)
+
+
+def test_no_role_has_a_managed_policy(everything: Deployment) -> None:
+    for logical_id, resource in everything.all_resources():
+        if resource["Type"] == "AWS::IAM::Role":
+            assert "ManagedPolicyArns" not in resource["Properties"], logical_id
+
+
+def test_nobody_may_delete_tasks_or_change_the_table(everything: Deployment) -> None:
+    allowed = {
+        action for _, statement in statements(everything) for action in as_list(statement["Action"])
+    }
+    assert not {a for a in allowed if re.match(r"dynamodb:(Delete|Update(T|C)|Create)", a)}
+
+
+# Experts
+
+
+def test_cfn_lint_finds_nothing(everything: Deployment) -> None:
+    templates = sorted(str(file) for file in everything.assembly.glob("*.template.json"))
+    finished = subprocess.run(
+        # W3005: the CDK spells out dependencies that a reference implies already.
+        [str(Path(sys.executable).with_name("cfn-lint")), "-i", "W3005", "--", *templates],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert finished.stdout == ""
+    assert finished.returncode == 0
+
+
+def test_a_finding_of_cdk_nag_stops_synthesis() -> None:
+    app = cdk.App(context={**CONTEXT, "stage": "dev"})
+    functions, report = packages()
+    stage = application.stage_of(app)
+    application.build(app, stage=stage, asset=functions, report=report)
+    s3.Bucket(cdk.Stack(app, "careless"), "Bucket")
+
+    with pytest.raises(RuntimeError):
+        app.synth()
