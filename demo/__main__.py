@@ -142,11 +142,11 @@ class Demo:
             snapshot = self._ledger.snapshot(_now())
             elapsed = time.monotonic() - began
             oldest = max(oldest, snapshot.oldest_waiting or 0.0)
-            view.show(phase, elapsed, snapshot)
             counts = snapshot.counts
             drained = phase is DRAIN and not (counts.waiting or counts.taken)
-            if drained or elapsed >= phase.seconds:
-                view.keep(phase, elapsed, snapshot)
+            ended = drained or elapsed >= phase.seconds
+            view.show(phase, elapsed, snapshot, keep=ended)
+            if ended:
                 return oldest
             time.sleep(LOOK_SECONDS)
 

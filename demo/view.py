@@ -42,18 +42,15 @@ class View:
         if self._live:
             self._live.stop()
 
-    def show(self, phase: Phase, seconds: float, snapshot: Snapshot) -> None:
-        """``seconds``: since the phase began."""
+    def show(self, phase: Phase, seconds: float, snapshot: Snapshot, *, keep: bool = False) -> None:
+        """``seconds``: since the phase began. ``keep``: as a line to stay, live table or not."""
         self._backlogs = [*self._backlogs, snapshot.counts.waiting][-HISTORY:]
         if self._live:
             self._live.update(panel(phase, seconds, snapshot, self._backlogs), refresh=True)
-        elif time.monotonic() - self._last_line >= PLAIN_SECONDS:
+        due = not self._live and time.monotonic() - self._last_line >= PLAIN_SECONDS
+        if keep or due:
             self._last_line = time.monotonic()
-            self.keep(phase, seconds, snapshot)
-
-    def keep(self, phase: Phase, seconds: float, snapshot: Snapshot) -> None:
-        """Write the moment down to stay, a live table or not."""
-        self._console.print(line(phase, seconds, snapshot), highlight=False, soft_wrap=True)
+            self._console.print(line(phase, seconds, snapshot), highlight=False, soft_wrap=True)
 
 
 def line(phase: Phase, seconds: float, snapshot: Snapshot) -> str:

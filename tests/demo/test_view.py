@@ -41,6 +41,15 @@ def test_a_terminal_shows_every_status_and_the_backlog():
         assert part in output.getvalue()
 
 
+def test_the_end_of_a_phase_is_written_down_at_once():
+    output = io.StringIO()
+    with View(Console(file=output)) as view:
+        view.show(PHASE, 1, SNAPSHOT)
+        view.show(PHASE, 2, SNAPSHOT, keep=True)
+        view.show(PHASE, 3, SNAPSHOT)
+    assert len(output.getvalue().splitlines()) == 2
+
+
 @pytest.mark.parametrize(
     ("values", "bars"), [([], ""), ([0, 0], "  "), ([0, 1, 8], " ▁█"), ([5], "█")]
 )
