@@ -41,8 +41,7 @@ class _Handler(MotoRequestHandler):
 
         try:
             content = b"".join(self.server.app(environ, start_response))
-        except Exception:
-            # A fault in here is this program's, and not the client's; it must not hang for it.
+        except Exception:  # noqa: BLE001 - a fault in here must not leave the client hanging
             _LOG.exception("%s %s failed", environ["REQUEST_METHOD"], environ["PATH_INFO"])
             head, content = (
                 ["500 Internal Server Error", []],

@@ -34,14 +34,16 @@ def install(client: Client) -> None:
     replace(parsing, "resource_class_from_type", _class_of)
     resolve = CloudFormationBackend._resolve_update_parameters  # noqa: SLF001 - no public way
 
-    def resolve_update_parameters(backend: Any, stack: Any, given: list[Any]) -> dict[str, str]:
+    def resolve_update_parameters(
+        backend: Any, instance: Any, incoming_params: list[Any]
+    ) -> dict[str, str]:
         """The previous value of a parameter that was never given is its default."""
         known = [
             one
-            for one in given
-            if not one.get("UsePreviousValue") or one["ParameterKey"] in stack.parameters
+            for one in incoming_params
+            if not one.get("UsePreviousValue") or one["ParameterKey"] in instance.parameters
         ]
-        return resolve(backend, stack, known)
+        return resolve(backend, instance, known)
 
     replace(CloudFormationBackend, "_resolve_update_parameters", resolve_update_parameters)
 
