@@ -168,7 +168,7 @@ class Client:
             for w in self._database.history.writes[before:]
             if w.task_id == task_id and w.was is None and w.machine == self._machine.name
         ]
-        if outcome.created != (len(mine) == 1):
+        if outcome.created != bool(mine):
             raise Violation(f"put_many says created={outcome.created}, it was not so", task_id)
 
     def _assert_was(self, task_id: str, status: Status) -> None:

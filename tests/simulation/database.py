@@ -189,8 +189,9 @@ class Connection:
     ) -> Page:
         def read(clock: int) -> Page:
             index = self._database.index()
-            assert_reach(span, index, clock)
-            return index.query(span, newest_first=newest_first, limit=limit, start=start)
+            page = index.query(span, newest_first=newest_first, limit=limit, start=start)
+            assert_reach(span, start, page, index, clock)
+            return page
 
         page = self._call(f"query {span.index} {span.status}", "", read)
         if self._looks is not None:

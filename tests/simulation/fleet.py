@@ -39,8 +39,8 @@ class Worker:
 class Fleet:
     def __init__(self, scenario: Scenario, database: Database, code: TaskCode) -> None:
         self.scenario = scenario
-        self.running = 0
-        self.sweeps = 0
+        self.running: list[Worker] = []
+        self.sweep_every = scenario.sweep_every
         self.only_the_sweep_kicks = False
         self._database = database
         self._scheduler = database.scheduler
@@ -55,9 +55,10 @@ class Fleet:
         self._cloud.spawn(self._hand_over, "kicks")
         self._cloud.spawn(self._sweep_forever, "schedule")
 
-    @property
-    def workers(self) -> int:
-        return self._made
+    def calm(self) -> None:
+        """From now on as deployed, but for kicks that may stay lost."""
+        self.sweep_every = SWEEP_EVERY
+        self.only_the_sweep_kicks = self.scenario.only_the_sweep_kicks
 
     def kick(self, why: str) -> None:
         lost = self._database.draw.random() < self._database.faults.lost_kick
@@ -90,14 +91,14 @@ class Fleet:
                 waiting.append(kick)
             youngest = self._scheduler.time - microseconds(EVENT_AGE)
             waiting = [kicked for kicked in waiting if kicked > youngest]
-            while waiting and self.running < self.scenario.processors:
+            while waiting and len(self.running) < self.scenario.processors:
                 waiting.pop(0)
                 self._invoke()
 
     def _invoke(self) -> None:
         worker = self._idle.pop() if self._idle else self._new_worker()
         worker.machine.resume()
-        self.running += 1
+        self.running.append(worker)
         worker.machine.spawn(lambda: self._run(worker), "run")
 
     def _new_worker(self) -> Worker:
@@ -105,7 +106,7 @@ class Fleet:
         draw = self._database.draw
         skew = draw.uniform(-1, 1) * self.scenario.worker_skew
         machine = Machine(f"worker-{self._made}", Role.WORKER, self._scheduler, skew=skew)
-        looks = Looks(FREE)
+        looks = Looks(FREE, machine)
         processor = Processor(
             self._store(machine, looks),
             self._code.registry(machine),
@@ -128,7 +129,7 @@ class Fleet:
             trace.add(f"run fails: {error}")
         finally:
             trace.add("run ends")
-            self.running -= 1
+            self.running.remove(worker)
         if self._database.draw.random() < 0.5:
             worker.machine.suspend()  # threads that still run are frozen until the next run
             self._idle.append(worker)
@@ -139,6 +140,7 @@ class Fleet:
         settings, machine = self.scenario.worker, worker.machine
         limit = settings.window + settings.task_timeout + settings.settle_time
         began, faults = machine.now(), machine.faults
+        worker.looks.begin()
         since = len(self._database.history.writes)
         report = worker.processor.run(time_limit=limit + MARGIN)
         took = (machine.now() - began) / MICROSECONDS
@@ -194,7 +196,7 @@ class Fleet:
     def _sweep_forever(self) -> None:
         machine = sweeper = None
         while True:
-            self._cloud.sleep(SWEEP_EVERY)
+            self._cloud.sleep(self.sweep_every)
             if machine is None or sweeper is None or not machine.alive:
                 machine, sweeper = self._new_sweeper()
             machine.spawn(partial(self._sweep, machine, sweeper), "sweep")
@@ -219,7 +221,6 @@ class Fleet:
             self._database.trace.add(f"sweep fails: {error}")
             return
         self._database.trace.add(f"swept: {report}")
-        self.sweeps += 1
         if report.condemned:
             raise Violation("the sweep condemned a task that nobody had damaged")
         if report.finished and machine.faults == faults:
@@ -229,11 +230,12 @@ class Fleet:
 
     def _assert_none_stranded(self, began: int) -> None:
         """No lease that was over when the sweep began (as far as its index could tell) is left."""
-        lag = microseconds(self.scenario.faults.index_lag)
+        history = self._database.history
+        lag = microseconds(self.scenario.faults.index_lag + 2 * self.scenario.worker_skew)
         for item in self._database.table.items():
             lease = item.get(Attribute.LEASE_EXPIRES)
             if lease is None:
                 continue
-            seen = item[Attribute.TAKEN_AT] + lag + microseconds(2 * self.scenario.worker_skew)
+            seen = history.claims[str(item[Attribute.CLAIM_ID])].time + lag
             if lease < began and seen < began:
                 raise Violation("its lease is long over, and a sweep left it", item["taskId"])

@@ -12,10 +12,13 @@ from lifoq.memory import MemoryTable
 from lifoq.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.table import Cursor, Page, Span
 from tests.simulation.history import Violation
+from tests.simulation.machine import Machine
 
 
 @dataclass
 class Look:
+    faults: int
+    """Of the machine, when it began."""
     rows: list[Item] = field(default_factory=list)
     tried: set[str] = field(default_factory=set)
     claimed: bool = False
@@ -37,23 +40,42 @@ class Look:
 class Looks:
     """Watches one processor."""
 
-    def __init__(self, free_types: Collection[str]) -> None:
+    def __init__(self, free_types: Collection[str], machine: Machine) -> None:
         """``free_types``: those that may start whenever the processor has a slot."""
         self._free_types = free_types
+        self._machine = machine
         self.last: Look | None = None
         self.last_claim = 0
         """By the worker's clock, when it last got one."""
+
+    def begin(self) -> None:
+        """A run begins."""
+        self.last = None
 
     def shown(self, span: Span, start: Cursor | None, page: Page) -> None:
         if not _looks_for_tasks(span):
             return
         if start is None:
-            self.last = Look()
+            self._assert_no_barrier()
+            self.last = Look(faults=self._machine.faults)
         assert self.last is not None
         if self.last.claimed:
             raise Violation("the look went on behind a page that gave a claim")
         self.last.rows.extend(page.rows)
         self.last.complete = page.next is None
+
+    def _assert_no_barrier(self) -> None:
+        """A look that claimed nothing, though it could, went through the whole queue."""
+        look = self.last
+        if look is None or look.claimed or look.faults != self._machine.faults:
+            return
+        left = look.passed_over(self._machine.now())
+        free = [row for row in left if row[Attribute.TASK_TYPE] in self._free_types]
+        if free:
+            task_id = str(free[0][Attribute.TASK_ID])
+            raise Violation("was passed over by a look that claimed nothing", task_id)
+        if not look.complete:
+            raise Violation("a look that claimed nothing stopped half-way")
 
     def before_update(self, task_id: str, change: Change, clock: int) -> None:
         if change.set.get(Attribute.TASK_STATUS) != Status.TAKEN:
@@ -84,12 +106,17 @@ class Looks:
             )
 
 
-def assert_reach(span: Span, index: MemoryTable, clock: int) -> None:
-    """The range of a look leaves nothing out that is alive."""
+def assert_reach(
+    span: Span, start: Cursor | None, page: Page, index: MemoryTable, clock: int
+) -> None:
+    """A look leaves out nothing that is alive, and begins with the newest."""
     if not _looks_for_tasks(span):
         return
     everything = Span(index=span.index, status=span.status)
-    for row in index.query(everything, newest_first=True, limit=1_000_000).rows:
+    rows = index.query(everything, newest_first=True, limit=1_000_000).rows
+    if start is None and rows[: len(page.rows)] != page.rows:
+        raise Violation("a look did not begin with the newest tasks")
+    for row in rows:
         live = row[Attribute.EXPIRES_AT] > clock // MICROSECONDS
         if live and not _inside(span, row[Attribute.TASK_CREATED]):
             raise Violation("is alive, and out of the workers' sight", str(row[Attribute.TASK_ID]))

@@ -85,7 +85,7 @@ class Rules:
         elif write.was is T and write.role is Role.WORKER:
             self._under_claim(write, write.before, write.after, history)
         elif write.was is T:
-            self._lost_worker(write, write.before)
+            self._lost_worker(write, write.before, write.after)
         elif way == (D, P):
             _require(write, write.before[A.DUE_AT] <= write.clock, "promoted before it was due")
         if write.becomes is P and write.was is not F:
@@ -184,11 +184,13 @@ class Rules:
         if write.becomes is D:
             _require(write, after[A.DUE_AT] > write.clock, "delayed until now")
 
-    def _lost_worker(self, write: Write, before: Item) -> None:
+    def _lost_worker(self, write: Write, before: Item, after: Item) -> None:
         over = before[A.LEASE_EXPIRES] < write.clock
         _require(write, over, "taken away from a worker whose lease holds")
         spent = before[A.ATTEMPTS] >= self.max_attempts[before[A.TASK_TYPE]]
         _require(write, (write.becomes is F) == spent, f"{write.becomes}, attempts spent: {spent}")
+        # Else the lost worker, back again, would take this for its own settle.
+        _require(write, A.CLAIM_ID not in after, "keeps the claim of a lost worker")
 
     def _redrive(self, write: Write, after: Item) -> None:
         _require(write, after[A.ATTEMPTS] == 0, "redriven without its attempts")

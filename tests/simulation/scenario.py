@@ -27,6 +27,8 @@ class Faults:
     """The longest that an index may be behind the table."""
     trouble: float
     """Of an attempt: the task code does something else than to succeed at once."""
+    pause: float
+    """Seconds between two pauses of a whole running worker, on average; 0: never."""
     outages: int
     """Times at which every call is refused for a while."""
 
@@ -40,6 +42,7 @@ CALM = Faults(
     lost_kick=0,
     index_lag=0.3,
     trouble=0,
+    pause=0,
     outages=0,
 )
 
@@ -59,6 +62,8 @@ class Scenario:
     """That each client carries out."""
     pace: float
     """Seconds between two of them, on average."""
+    sweep_every: float
+    """Seconds between two sweeps in the chaos; in the calm it is the minute of the deployed one."""
     ttl_every: float
     """Seconds between two rounds of TTL."""
     ttl_late: float
@@ -97,6 +102,7 @@ class Scenario:
             worker_skew=draw.choice((0.0, 0.05, 1.0)),
             operations=draw.randint(10, 60),
             pace=draw.choice((0.2, 1.5, 6.0)),
+            sweep_every=draw.choice((4.0, 15.0, 60.0)),
             ttl_every=draw.choice((5.0, 40.0)),
             ttl_late=draw.choice((0.0, 30.0, 1_000.0)),
             only_the_sweep_kicks=draw.random() < 0.5,
@@ -115,5 +121,6 @@ def _faults(draw: random.Random) -> Faults:
         lost_kick=draw.choice((0, 0.3, 0.9)),
         index_lag=draw.choice((0.3, 0.3, 1.0, 5.0)),
         trouble=draw.choice((0.2, 0.6, 0.9)),
+        pause=draw.choice((0, 5, 30)),
         outages=draw.choice((0, 0, 1)),
     )

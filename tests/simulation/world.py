@@ -66,6 +66,8 @@ class World:
         clients = [self._client(number) for number in range(len(self.scenario.client_skews))]
         if self.scenario.faults.outages:
             self._nature.spawn(self._outage, "outage")
+        if self.scenario.faults.pause:
+            self._nature.spawn(self._pauses, "pauses")
         while any(client.left for client in clients):
             self._tick()
             clients = [self._replaced(number, client) for number, client in enumerate(clients)]
@@ -103,10 +105,22 @@ class World:
         self.database.out = False
         self.trace.add("the database is back")
 
+    def _pauses(self) -> None:
+        """A whole machine stands still for longer than a lease, and then goes on."""
+        while self.database.faults.pause:
+            self._nature.sleep(self.draw.expovariate(1 / self.scenario.faults.pause))
+            if self.fleet.running:
+                machine = self.draw.choice(self.fleet.running).machine
+                self.trace.add(f"{machine.name} stands still")
+                machine.faults += 1
+                machine.suspend()
+                self._nature.sleep(self.draw.uniform(0.3, 3) * self.scenario.worker.lease)
+                machine.resume()
+
     def _calm(self) -> None:
         self.trace.add("calm")
         self.database.calm()
-        self.fleet.only_the_sweep_kicks = self.scenario.only_the_sweep_kicks
+        self.fleet.calm()
         until = self.scheduler.time + microseconds(LONGEST_CALM)
         while not self._at_rest():
             self._tick()
@@ -124,7 +138,7 @@ class World:
 
     def _at_rest(self) -> bool:
         """Nothing is in flight, and nothing waits but what its deadline has overtaken."""
-        return self.fleet.running == 0 and not any(
+        return not self.fleet.running and not any(
             item[Attribute.TASK_STATUS] == Status.TAKEN or self._waits(item)
             for item in self.database.table.items()
         )
