@@ -28,6 +28,8 @@ STAGE_NAMED = test -n "$(STAGE)" || { echo "STAGE=… is needed: a stage of cdk.
 PORT ?= 4577
 OUT ?= out/report
 BUCKET ?= 60
+SEEDS ?= 1000
+SEED ?=
 
 .PHONY: help
 help: ## List the targets
@@ -83,6 +85,10 @@ report: setup ## Report on exports (EXPORTS=folder, OUT=out/report, BUCKET=60 se
 .PHONY: test
 test: setup ## Run the tests (under ten minutes)
 	@exec python -m pytest
+
+.PHONY: chaos
+chaos: setup ## The queue under simulated faults, a schedule for each seed (SEEDS=1000, or SEED=n)
+	@exec python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
 .PHONY: check
 check: lint types synth lock-check ## All checks but the tests
