@@ -92,6 +92,7 @@ class AnalyticsStack(cdk.Stack):
                 # Locked with hashes; Glue's own pip chooses what fits its Python.
                 "--additional-python-modules": packages.s3_object_url,
                 "--python-modules-installer-option": "-r",
+                "--slots": str(self._stage.in_flight * self._stage.processor_concurrency),
                 "--enable-metrics": "true",
                 "--enable-continuous-cloudwatch-log": "true",
                 "--job-language": "python",

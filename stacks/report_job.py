@@ -1,4 +1,4 @@
-"""The Spark job's entry point: ``--exports`` and ``--out`` become the report's command line.
+"""The Spark job's entry point: its named arguments become the report's command line.
 
 Glue adds arguments of its own, which are none of the report's business, and takes any exit by
 ``SystemExit`` for a failure, a status of 0 included.
@@ -13,8 +13,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--exports", required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--slots", required=True)
     options, _ = parser.parse_known_args()
-    sys.argv = ["analytics.report", options.exports, "--out", options.out]
+    sys.argv = [
+        *("analytics.report", options.exports),
+        *("--out", options.out),
+        *("--slots", options.slots),
+    ]
     try:
         runpy.run_module("analytics.report", run_name="__main__", alter_sys=True)
     except SystemExit as end:

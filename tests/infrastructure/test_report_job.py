@@ -1,0 +1,104 @@
+"""The Spark job as it is deployed: its script and its package, started by ``spark-submit``."""
+
+import json
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deployments import ROOT, Deployment, packages
+
+from stacks import report_job
+from tests.analytics.exportfiles import Exporter
+
+SECOND = 1_000_000
+NOON = 1_795_176_000 * SECOND
+
+
+@pytest.fixture
+def exports(tmp_path: Path) -> Path:
+    """Two tasks that wait, in a full export."""
+    exporter = Exporter(root=tmp_path / "exports")
+    exporter.full(
+        [
+            {
+                "Item": {
+                    "taskId": {"S": task_id},
+                    "taskStatus": {"S": "PENDING"},
+                    "taskType": {"S": "device.check"},
+                    "taskCreated": {"N": str(NOON)},
+                    "enqueuedAt": {"N": str(NOON)},
+                    "taskUpdated": {"N": str(NOON)},
+                    "expiresAt": {"N": str(NOON // SECOND + 3600)},
+                    "ttl": {"N": str(NOON // SECOND + 3600)},
+                    "payload": {"S": "null"},
+                    "attempts": {"N": "0"},
+                }
+            }
+            for task_id in ("one", "other")
+        ],
+        at=NOON + 60 * SECOND,
+    )
+    return tmp_path / "exports"
+
+
+def submit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Start the job with nothing of the repository on the path but its package."""
+    _, report = packages()
+    script = folder / "report_job.py"
+    shutil.copy(ROOT / "stacks" / "report_job.py", script)
+    command = [
+        str(Path(sys.executable).with_name("spark-submit")),
+        *("--master", "local[2]", "--conf", "spark.ui.enabled=false"),
+        *("--conf", "spark.driver.bindAddress=127.0.0.1", "--conf", "spark.driver.host=127.0.0.1"),
+        *("--py-files", str(report.path), str(script)),
+        *arguments,
+    ]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**environment, "PYSPARK_PYTHON": sys.executable, "TZ": "UTC"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_job_reports_on_its_exports(tmp_path: Path, exports: Path, prod: Deployment) -> None:
+    (job,) = prod.resources("analytics", "AWS::Glue::Job").values()
+    slots = job["Properties"]["DefaultArguments"]["--slots"]
+
+    finished = submit(
+        tmp_path,
+        *("--JOB_NAME", "report", "--TempDir", "s3://nowhere/"),
+        *("--exports", str(exports), "--out", str(tmp_path / "report"), "--slots", slots),
+    )
+
+    assert finished.returncode == 0, finished.stderr[-2000:]
+    summary = json.loads((tmp_path / "report" / "summary.json").read_text())
+    assert summary["tasks"]["created"] == 2
+    assert summary["tasks"]["waiting"] == 2
+    assert (tmp_path / "report" / "report.html").stat().st_size > 0
+
+
+@pytest.mark.parametrize(("status", "fails"), [(None, False), (0, False), (1, True), (2, True)])
+def test_glue_learns_of_a_failed_report_and_only_of_that(
+    monkeypatch: pytest.MonkeyPatch, status: int | None, fails: bool
+) -> None:
+    def end(*_: Any, **__: Any) -> None:
+        raise SystemExit(status)
+
+    monkeypatch.setattr(runpy, "run_module", end)
+    arguments = ["--exports", "s3://b/exports/", "--out", "s3://b/reports/", "--slots", "1"]
+    monkeypatch.setattr(sys, "argv", ["report_job.py", *arguments])
+
+    if fails:
+        with pytest.raises(SystemExit):
+            report_job.main()
+    else:
+        report_job.main()
