@@ -244,6 +244,7 @@ class _Run:
         self._empty_since: int | None = None
         self._trouble_since: int | None = None
         self._trouble: LifoqError | None = None
+        self._hopeless = False
         self._unexpected: Exception | None = None
 
     def execute(self) -> RunReport:
@@ -267,11 +268,7 @@ class _Run:
         return not self._claiming(now) or self._believed_empty(now)
 
     def _claiming(self, now: int) -> bool:
-        hopeless = isinstance(self._trouble, QueueMisconfigured) or (
-            self._trouble_since is not None
-            and now - self._trouble_since >= microseconds(TROUBLE_LIMIT)
-        )
-        return now < self._claim_until and not hopeless and self._unexpected is None
+        return now < self._claim_until and not self._hopeless and self._unexpected is None
 
     def _believed_empty(self, now: int) -> bool:
         return self._empty_since is not None and now - self._empty_since >= microseconds(
@@ -490,6 +487,9 @@ class _Run:
         now = self._host.now()
         self._trouble = error
         self._trouble_since = now if self._trouble_since is None else self._trouble_since
+        # Decided at a failure: a call that took long, and then was answered, is none.
+        lasts = now - self._trouble_since >= microseconds(TROUBLE_LIMIT)
+        self._hopeless = lasts or isinstance(error, QueueMisconfigured)
         self._next_look = now + microseconds(self._poll)
         self._poll = min(LONGEST_POLL, self._poll * 2)
         log.warning("%s", error)

@@ -255,6 +255,8 @@ class Connection:
         database = self._database
         draw = database.draw
         seconds = draw.uniform(0.0005, 0.01)
+        if self._machine.role is Role.SWEEP:
+            seconds *= database.faults.sweep_slowness
         if draw.random() < database.faults.stall:
             seconds = draw.uniform(0.5, 2.5) * database.lease
             self._machine.faults += 1

@@ -146,8 +146,10 @@ class Rules:
     def _claim(self, write: Write, before: Item, after: Item, history: History) -> None:
         live = before[A.EXPIRES_AT] > write.clock // MICROSECONDS
         _require(write, live, "claimed after its deadline")
-        fresh = after[A.CLAIM_ID] not in history.claims
-        _require(write, fresh, "claimed under a claimId that was used before")
+        # A worker repeats a claim whose answer was lost, perhaps after the sweep has ended it.
+        earlier = history.claims.get(str(after[A.CLAIM_ID]), write)
+        repeated = (earlier.task_id, earlier.machine) == (write.task_id, write.machine)
+        _require(write, repeated, "claimed under another's claimId")
         _require(write, after[A.TAKEN_AT] == write.clock, "takenAt is not when it was claimed")
         _require(write, after[A.LEASE_EXPIRES] > write.clock, "claimed without a lease")
 

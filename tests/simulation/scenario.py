@@ -20,6 +20,8 @@ class Faults:
     """Of a call: the caller's machine is gone right before or right after it."""
     stall: float
     """Of a call: it takes longer than a lease."""
+    sweep_slowness: float
+    """How much longer the sweep's calls take than others', so that much happens between them."""
     unprocessed: float
     """Of an item of a batch: the database leaves it out."""
     lost_kick: float
@@ -38,6 +40,7 @@ CALM = Faults(
     lost_answer=0,
     crash=0,
     stall=0,
+    sweep_slowness=1,
     unprocessed=0,
     lost_kick=0,
     index_lag=0.3,
@@ -117,6 +120,7 @@ def _faults(draw: random.Random) -> Faults:
         lost_answer=draw.choice((0, 0.02, 0.1)),
         crash=draw.choice((0, 0.001, 0.01)),
         stall=draw.choice((0, 0.002, 0.02)),
+        sweep_slowness=draw.choice((1, 40)),
         unprocessed=draw.choice((0, 0.2)),
         lost_kick=draw.choice((0, 0.3, 0.9)),
         index_lag=draw.choice((0.3, 0.3, 1.0, 5.0)),
