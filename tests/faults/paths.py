@@ -32,8 +32,8 @@ class Path:
     """Tasks that ``act`` puts: absent where the producer was killed, or heard no confirmation."""
 
 
-def putting(task_type: str) -> Callable[[World], None]:
-    return lambda world: world.put(task_type, "a")
+def putting(task_type: str, *names: str) -> Callable[[World], None]:
+    return lambda world: world.put(task_type, *(names or "a"))
 
 
 def work(process: Process) -> None:
@@ -176,12 +176,17 @@ PATHS: Final = (
         ends={"a": End(), "child": End(), "nameless child": End()},
     ),
     Path(name="checkpoint", arrange=putting("steps"), act=work, ends={"a": End()}),
-    Path(name="heartbeat", arrange=putting("slow"), act=work, ends={"a": End()}),
+    Path(
+        name="heartbeat",
+        arrange=putting("slow", "a", "b"),
+        act=work,
+        ends={"a": End(), "b": End()},
+    ),
     Path(
         name="timeout",
-        arrange=putting("hanging"),
+        arrange=putting("hanging", "a", "b"),
         act=work,
-        ends={"a": End(attempts=2, effects=2)},
+        ends={"a": End(attempts=2, effects=2), "b": End(attempts=2, effects=2)},
     ),
     Path(
         name="promote and condemn",

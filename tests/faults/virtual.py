@@ -13,7 +13,6 @@ from typing import Any
 from lifoq.host import Stamps, microseconds
 from tests.hosts import START
 
-
 MOST_IDLE_LOOKS = 1_000
 
 

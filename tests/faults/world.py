@@ -35,7 +35,7 @@ SETTINGS = WorkerSettings(
     page=2,
     max_attempts=3,
     backoff=Backoff.fixed(1),
-    linger=0.1,
+    linger=0.05,
 )
 MOST_ROUNDS = 6
 """Sweeps after which a queue without faults must be at rest."""
@@ -88,8 +88,8 @@ class DynamoTruth:
     def damage(self, item: Image) -> None:
         self.table._client.put_item(TableName=self.table.name, Item=_typed(item))
 
-    def clear(self) -> None:
-        keys = [{"taskId": {"S": item[Attribute.TASK_ID]}} for item in self.items()]
+    def remove(self, items: list[Image]) -> None:
+        keys = [{"taskId": {"S": item[Attribute.TASK_ID]}} for item in items]
         if keys:
             deletions = [{"DeleteRequest": {"Key": key}} for key in keys]
             self.table._client.batch_write_item(RequestItems={self.table.name: deletions})
@@ -146,22 +146,21 @@ class World:
         }
         self.truth.damage({key: value for key, value in item.items() if value is not None})
 
-    def drive_to_rest(self) -> None:
-        """What the deployed queue does by itself once the faults are over: a sweep and a processor,
-        time after time. Whatever was TAKEN is not, after the lease and the first sweep."""
+    def drive_to_rest(self) -> list[Image]:
+        """What the deployed queue does by itself once the faults are over: a processor and a sweep,
+        time after time. Whatever was TAKEN is not, after a lease and one sweep. Returns the items
+        at rest."""
         for _ in range(MOST_ROUNDS):
-            if not self.unfinished():
-                return
             worker = self.new_process()
+            worker.work()
+            items = self.truth.items()
+            if all(item["taskStatus"] in TERMINAL for item in items):
+                return items
             worker.host.sleep(LEASE + 1)
             worker.sweep()
-            stuck = [i for i in self.unfinished() if i["taskStatus"] == Status.TAKEN]
+            stuck = [i for i in self.truth.items() if i["taskStatus"] == Status.TAKEN]
             assert not stuck, f"still TAKEN after lease and sweep: {stuck}"
-            worker.work()
-        raise AssertionError(f"not at rest after {MOST_ROUNDS} rounds: {self.unfinished()}")
-
-    def unfinished(self) -> list[Image]:
-        return [item for item in self.truth.items() if item["taskStatus"] not in TERMINAL]
+        raise AssertionError(f"not at rest after {MOST_ROUNDS} rounds: {items}")
 
 
 class Process:

@@ -1,0 +1,60 @@
+"""One of the processes that race for the tasks of a queue; it works until it finds the stop file.
+
+It logs every attempt that it begins, before anything else happens, so that a killed process has
+told all it did.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from lifoq.backoff import Backoff
+from lifoq.context import Context
+from lifoq.dynamo import DynamoTable
+from lifoq.processor import Processor, WorkerSettings
+from lifoq.registry import Registry
+from lifoq.store import Store
+from tests import dynamodb_local
+
+LEASE = 1.5
+SETTINGS = WorkerSettings(
+    window=5,
+    task_timeout=10,
+    lease=LEASE,
+    heartbeat=0.5,
+    in_flight=4,
+    page=10,
+    max_attempts=50,
+    backoff=Backoff.fixed(0.1),
+    linger=0.2,
+)
+TASK_SECONDS = 0.2
+"""Long enough that slots are mostly busy, and not every worker asks for every task."""
+
+
+def main(endpoint: str, table_name: str, folder: Path) -> None:
+    with (folder / f"{os.getpid()}.jsonl").open("w", buffering=1) as log:
+
+        def write(**line: Any) -> None:
+            log.write(json.dumps({"worker": os.getpid(), **line}) + "\n")
+
+        registry = Registry()
+
+        @registry.task("race")
+        def race(_payload: Any, context: Context) -> Any:
+            write(task=context.task_id, attempt=context.attempt)
+            time.sleep(TASK_SECONDS)
+            return {"attempt": context.attempt, "worker": os.getpid()}
+
+        table = DynamoTable.connect(table_name, endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
+        processor = Processor(Store(table), registry, SETTINGS)
+        while not (folder / "stop").exists():
+            report = processor.run()
+            write(leases_lost=report.leases_lost)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
