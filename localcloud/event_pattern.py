@@ -9,6 +9,10 @@ from typing import Any
 _ABSENT = object()
 
 
+class UnsupportedPatternError(ValueError):
+    """A pattern that this cloud cannot judge."""
+
+
 def matches(pattern: Mapping[str, Any], event: Any) -> bool:
     """Whether every field of the pattern finds what it asks for in the event."""
     for name, wanted in pattern.items():
@@ -37,6 +41,8 @@ def _accepts(rule: Any, value: Any) -> bool:
         return is_leaf == bool(operand)
     if value is _ABSENT:
         return False
+    if operator not in _COMPARISONS:
+        raise UnsupportedPatternError(f"The event pattern's operator {operator} is not supported.")
     return bool(_COMPARISONS[operator](operand, value))
 
 

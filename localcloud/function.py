@@ -13,6 +13,7 @@ class FunctionConfig:
     name: str
     arn: str
     handler: str
+    runtime: str
     code_digest: str
     environment: Mapping[str, str]
     timeout_seconds: float

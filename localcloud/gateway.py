@@ -52,7 +52,7 @@ class Gateway:
             return self._invoke(unquote(match["function"]), environ, start_response)
         if call.service == "dynamodb":
             return self._dynamodb(call, environ, start_response)
-        answer = list(self._moto(environ, start_response))
+        answer = self._ask_moto(environ, start_response)
         if _configures(call, environ):
             self._runtime.reconcile()
         return answer
@@ -63,7 +63,14 @@ class Gateway:
         if call.operation in {"ExportTableToPointInTime", "DescribeExport", "ListExports"}:
             return self._export(call, start_response)
         with tables.exclusive():
-            return list(self._moto(environ, start_response))
+            return self._ask_moto(environ, start_response)
+
+    def _ask_moto(self, environ: Environ, start_response: StartResponse) -> list[bytes]:
+        parts = self._moto(environ, start_response)
+        try:
+            return list(parts)
+        finally:
+            parts.close()
 
     def _export(self, call: ApiCall, start_response: StartResponse) -> Iterable[bytes]:
         kind = "application/x-amz-json-1.0"

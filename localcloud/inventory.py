@@ -11,15 +11,24 @@ Stacks = dict[str, dict[str, dict[str, Any]]]
 HARMLESS = {"AWS::CDK::Metadata"}
 """Types that do nothing on AWS either."""
 
+_NOT_ENFORCED = "is stored, and not enforced (calls.jsonl tells what was called)"
+
 PASSIVE_TYPES = {
     "AWS::CloudWatch::Alarm": "is stored, and never evaluated",
     "AWS::CloudWatch::Dashboard": "is stored, and never drawn",
-    "AWS::IAM::Policy": "is stored, and not enforced (calls.jsonl tells what was called)",
+    "AWS::IAM::Policy": _NOT_ENFORCED,
+    "AWS::IAM::ManagedPolicy": _NOT_ENFORCED,
     "AWS::KMS::Key": "encrypts nothing",
+    "AWS::Lambda::Permission": _NOT_ENFORCED,
+    "AWS::Logs::LogGroup": "stays empty; what functions write is in the logs folder",
+    "AWS::SNS::TopicPolicy": _NOT_ENFORCED,
+    "AWS::SQS::QueuePolicy": _NOT_ENFORCED,
     "AWS::StepFunctions::StateMachine": "is stored, and not executed",
 }
 PASSIVE_PROPERTIES = {
+    "AWS::Events::Rule": {"ScheduleExpression": "rules do not fire by themselves"},
     "AWS::Lambda::Function": {
+        "DeadLetterConfig": "only on-failure destinations are fed",
         "RecursiveLoop": "loops are not detected",
         "Runtime": "functions run on the Python of this machine",
         "Architectures": "functions run on the processor of this machine",

@@ -7,6 +7,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from localcloud import credentials
 from localcloud.function import FunctionConfig
@@ -34,22 +35,31 @@ class Sandboxes:
         self._code = code
         self._on_output = on_output
         self._lock = threading.Lock()
+        self._files: dict[str, BinaryIO] = {}
         self.logs.mkdir(parents=True, exist_ok=True)
         _lay_out_runtime(self._runtime)
 
     def __call__(self, config: FunctionConfig) -> Sandbox:
-        log = (self.logs / f"{config.name}.log").open("ab", buffering=0)
-
-        def write(line: bytes) -> None:
-            log.write(line)
-            self._on_output(line)
-
         return Sandbox(
             asset=self._unpack(config),
             runtime=self._runtime,
             environment=self._environment(config),
-            log=write,
+            log=self._log(config.name),
         )
+
+    def _log(self, function_name: str) -> Callable[[bytes], None]:
+        """All instances of a function write into one file."""
+        with self._lock:
+            if function_name not in self._files:
+                path = self.logs / f"{function_name}.log"
+                self._files[function_name] = path.open("ab", buffering=0)
+            file = self._files[function_name]
+
+        def write(line: bytes) -> None:
+            file.write(line)
+            self._on_output(line)
+
+        return write
 
     def _unpack(self, config: FunctionConfig) -> Path:
         folder = self._assets / config.code_digest
@@ -71,6 +81,7 @@ class Sandboxes:
             **config.environment,
             **_log_settings(config),
             **credentials.environment(self._endpoint, caller=config.name),
+            "AWS_EXECUTION_ENV": f"AWS_Lambda_{config.runtime}",
             "AWS_LAMBDA_FUNCTION_NAME": config.name,
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(config.memory_megabytes),
             "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",

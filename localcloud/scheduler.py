@@ -1,6 +1,7 @@
 """EventBridge Scheduler: fires the schedules that the API holds."""
 
 import json
+import logging
 import threading
 import time
 import uuid
@@ -14,6 +15,9 @@ from localcloud.timer import Timer
 
 LONGEST_SLEEP_SECONDS = 60.0
 FIRST_RETRY_SECONDS = 1.0
+AFTER_FAULT_SECONDS = 5.0
+
+_LOG = logging.getLogger(__name__)
 
 Hand = Callable[[str, str], bool]
 """Give a target, by ARN, its input; whether it took it."""
@@ -53,7 +57,12 @@ class Scheduler:
     def _run(self) -> None:
         while not self._closed:
             self._changed.clear()
-            self._changed.wait(self._fire_due())
+            try:
+                pause = self._fire_due()
+            except Exception:  # noqa: BLE001 - one schedule's fault must not stop all others
+                _LOG.exception("the schedules could not be fired")
+                pause = AFTER_FAULT_SECONDS
+            self._changed.wait(pause)
 
     def _fire_due(self) -> float:
         """Fire what is due; seconds until the next."""

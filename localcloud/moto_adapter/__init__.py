@@ -24,7 +24,8 @@ from moto.sqs.models import sqs_backends
 
 from localcloud.account import ACCOUNT, REGION
 from localcloud.function import FunctionConfig, Outcome
-from localcloud.moto_adapter import resources, tables
+from localcloud.moto_adapter import answers, resources, tables
+from localcloud.moto_adapter.patch import replace
 
 Invoke = Callable[[str, bytes], Outcome]
 """Run a function, by name, and wait for it."""
@@ -86,6 +87,7 @@ def install(
     default_user_config["iam"] = {"load_aws_managed_policies": True}
     resources.install(client)
     tables.install()
+    answers.install()
     original_publish = Subscription.publish
 
     def publish(
@@ -130,8 +132,8 @@ def install(
             response["x-amz-function-error"] = "Unhandled"
         return outcome.payload
 
-    tables.replace(Subscription, "publish", publish)
-    tables.replace(LambdaFunction, "invoke", run)
+    replace(Subscription, "publish", publish)
+    replace(LambdaFunction, "invoke", run)
 
 
 def application() -> Any:
@@ -166,7 +168,7 @@ def mappings() -> list[MappingConfig]:
 def schedules() -> list[ScheduleConfig]:
     return [
         _schedule_config(one)
-        for group in scheduler_backends[ACCOUNT][REGION].schedule_groups.values()
+        for group in list(scheduler_backends[ACCOUNT][REGION].schedule_groups.values())
         for one in list(group.schedules.values())
     ]
 
@@ -224,6 +226,7 @@ def _function_config(function: LambdaFunction) -> FunctionConfig:
         name=function.function_name,
         arn=function.function_arn,
         handler=function.handler or "",
+        runtime=function.run_time or "",
         code_digest=base64.b64decode(function.code_sha_256 or "").hex(),
         environment={k: str(v) for k, v in (function.environment_vars or {}).items()},
         timeout_seconds=float(function.timeout),

@@ -15,7 +15,7 @@ from moto.cloudformation.models import CloudFormationBackend
 from moto.core.common_models import CloudFormationModel
 from moto.dynamodb.models.table import Table
 
-from localcloud.moto_adapter.tables import replace
+from localcloud.moto_adapter.patch import replace
 
 Properties = dict[str, Any]
 Client = Callable[[str], Any]

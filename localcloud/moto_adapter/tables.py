@@ -3,7 +3,7 @@
 import copy
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +16,7 @@ from moto.dynamodb.models.table import StreamShard, Table
 from localcloud.account import ACCOUNT, REGION
 from localcloud.journal import Journal, Write
 from localcloud.moto_adapter.order import Bounds, IndexOrder, sort_value
+from localcloud.moto_adapter.patch import replace
 
 _FIVE_YEARS_SECONDS = 5 * 365 * 24 * 3600
 """DynamoDB leaves items alone whose TTL lies further back: it takes that for a mistake."""
@@ -88,6 +89,7 @@ class JournaledTable(Table):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._candidates: list[Item] | None = None
+        self.in_transaction = False
         super().__init__(*args, **kwargs)
         self._orders = {} if self.has_range_key else _orders(self)
 
@@ -142,30 +144,50 @@ class JournaledTable(Table):
     def all_items(self) -> list[Item]:
         return super().all_items() if self._candidates is None else self._candidates
 
-    def query(self, *args: Any, **kwargs: Any) -> tuple[list[Item], int, dict[str, Any] | None]:
+    def query(  # noqa: PLR0917 - moto's signature
+        self,
+        hash_key: DynamoType | None,
+        range_comparison: str | None,
+        range_objs: list[DynamoType],
+        limit: int,
+        exclusive_start_key: dict[str, Any],
+        scan_index_forward: bool,  # noqa: FBT001
+        projection_expressions: list[list[str]] | None,
+        index_name: str | None = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> tuple[list[Item], int, dict[str, Any] | None]:
         """moto's query, on those items only that the answer can be made of."""
-        order = self._orders.get(kwargs.get("index_name") or "")
-        if order is not None:
-            self._candidates = self._narrow(order, kwargs)
+        order = self._orders.get(index_name or "")
+        hash_conditions = kwargs.get("hash_key_conditions") or []
+        range_conditions = kwargs.get("range_key_conditions") or []
+        if order is not None and len(hash_conditions) == 1 and len(range_conditions) <= 1:
+            keys = order.keys(
+                hash_conditions[0][1].value,
+                bounds=_bounds(range_comparison, range_objs),
+                forward=scan_index_forward is not False,
+                after=exclusive_start_key,
+            )
+            # One more than is asked for tells moto that there are more.
+            wanted = itertools.islice(keys, None if limit is None else limit + 1)
+            self._candidates = self._items_of(wanted)
         try:
-            return super().query(*args, **kwargs)
+            return super().query(
+                hash_key,
+                range_comparison,
+                range_objs,
+                limit,
+                exclusive_start_key,
+                scan_index_forward,
+                projection_expressions,
+                index_name,
+                *args,
+                **kwargs,
+            )
         finally:
             self._candidates = None
 
-    def _narrow(self, order: IndexOrder, query: dict[str, Any]) -> list[Item] | None:
-        """The items in question, and one more, which tells moto that there are more."""
-        conditions = query.get("hash_key_conditions") or []
-        if len(conditions) != 1 or len(query.get("range_key_conditions") or []) > 1:
-            return None
-        keys = order.keys(
-            conditions[0][1].value,
-            bounds=_bounds(query["range_comparison"], query["range_objs"]),
-            forward=query["scan_index_forward"] is not False,
-            after=query["exclusive_start_key"],
-        )
-        limit = query["limit"]
-        if limit is not None:
-            keys = itertools.islice(keys, limit + 1)
+    def _items_of(self, keys: Iterable[str]) -> list[Item]:
         items: Any = self.items
         return [items[DynamoType({self.hash_key_type: key})] for key in keys]
 
@@ -174,11 +196,25 @@ class JournaledTable(Table):
         for row in rows:
             yield from row.values() if self.has_range_key else (row,)
 
+    def roll_back(self) -> None:
+        """Undo what was staged: the items become what they were before."""
+        items: Any = self.items
+        for key, old in self.journal.roll_back():
+            hash_key = DynamoType(key[self.hash_key_attr])
+            range_key = DynamoType(key[self.range_key_attr]) if self.range_key_attr else None
+            row, place = (items, hash_key) if range_key is None else (items[hash_key], range_key)
+            if old is None:
+                row.pop(place, None)
+            else:
+                row[place] = Item(hash_key, range_key, old)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> "JournaledTable":
-        """For a transaction's roll-back: of the items alone, since the journal has its own."""
-        snapshot = copy.copy(self)
-        snapshot.items = copy.deepcopy(self.items, memo)
-        return snapshot
+        """moto copies a table, items and all, before every transaction; the journal is cheaper."""
+        if self.in_transaction:
+            return self
+        copied = copy.copy(self)
+        copied.items = copy.deepcopy(self.items, memo)
+        return copied
 
 
 def install() -> None:
@@ -187,21 +223,19 @@ def install() -> None:
     transact = DynamoDBBackend.transact_write_items
 
     def transact_write_items(backend: DynamoDBBackend, items: list[dict[str, Any]]) -> None:
+        for one in tables():
+            one.in_transaction = True
         try:
             transact(backend, items)
         except Exception:
-            for table in tables():
-                table.journal.rollback()
+            for one in tables():
+                one.roll_back()
             raise
+        finally:
+            for one in tables():
+                one.in_transaction = False
 
     replace(DynamoDBBackend, "transact_write_items", transact_write_items)
-
-
-def replace(owner: Any, name: str, value: Any) -> None:
-    """Put something of ours in the place of something of moto's."""
-    if not hasattr(owner, name):
-        raise AttributeError(f"This version of moto has no {name} in {owner}.")
-    setattr(owner, name, value)
 
 
 def tables() -> list[JournaledTable]:
