@@ -44,7 +44,9 @@ class SweepReport:
 
     @property
     def needs_processor(self) -> bool:
-        return self.stats is None or self.stats.live.value > 0
+        # The index, which is measured, may not yet show what this sweep has made claimable itself.
+        revived = self.promoted + self.leases_expired - self.failed
+        return revived > 0 or self.stats is None or self.stats.live.value > 0
 
 
 class Sweeper:

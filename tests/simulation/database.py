@@ -9,9 +9,9 @@ from lifoq.change import Change, Condition, ConditionFailed, Item, TransactionRe
 from lifoq.errors import ItemTooLarge, StoreUnavailable
 from lifoq.host import microseconds
 from lifoq.memory import MemoryTable
-from lifoq.schema import Attribute
+from lifoq.schema import Attribute, Status
 from lifoq.table import Count, Cursor, Page, Span
-from tests.simulation.history import History, Write
+from tests.simulation.history import History, Violation, Write
 from tests.simulation.looks import Looks, assert_reach
 from tests.simulation.machine import Machine, Role
 from tests.simulation.rules import Rules
@@ -69,6 +69,8 @@ class Database:
         """During an outage every call is refused."""
         self.on_write: Callable[[Write], None] = lambda _: None
         self._rules = rules
+        self._machines: dict[str, Machine] = {}
+        self._clocks_agree = 2 * scenario.worker_skew < scenario.worker.lease / 3
         self._replicas = [Replica() for _ in range(REPLICAS)]
         self._calls = 0
 
@@ -107,18 +109,33 @@ class Database:
             machine=machine,
             role=role,
             claim=self.scheduler.current.claim,
+            faults=self._machines[machine].faults if machine in self._machines else 0,
             call=call,
             before=before,
             after=after,
         )
         self.trace.add(f"{write.was} → {write.becomes} by {machine}", write.task_id)
         self._rules.check(write, self.history)
+        if write.was is Status.TAKEN and role is Role.SWEEP:
+            self._assert_unwell(write)
         self.history.add(write)
         for replica in self._replicas:
             lag = self.draw.uniform(0, self.faults.index_lag)
             arrives = self.scheduler.time + microseconds(lag)
             replica.send(write.task_id, after, arrives=arrives)
         self.on_write(write)
+
+    def register(self, machine: Machine) -> None:
+        self._machines[machine.name] = machine
+
+    def _assert_unwell(self, write: Write) -> None:
+        """Who loses a claim had trouble since it made it: a healthy worker keeps its lease by
+        heartbeats, and leaves nothing TAKEN. (Clocks must agree for that.)"""
+        assert write.before is not None
+        claim = self.history.claims[str(write.before[Attribute.CLAIM_ID])]
+        holder = self._machines[claim.machine]
+        if holder.alive and holder.faults == claim.faults and self._clocks_agree:
+            raise Violation(f"was taken away from {holder.name}, which is well", write.task_id)
 
 
 class Connection:
@@ -130,6 +147,7 @@ class Connection:
         self._database = database
         self._machine = machine
         self._looks = looks
+        database.register(machine)
 
     def get(self, task_id: str) -> Item | None:
         return self._call("get", task_id, lambda _: self._database.table.get(task_id))

@@ -64,6 +64,7 @@ class Rules:
     lifetimes: Lifetimes
     max_attempts: Mapping[str, int]
     """Of each task type."""
+    lease: float
 
     def check(self, write: Write, history: History) -> None:
         """Violation, where a write breaks a rule. ``history`` does not hold the write yet."""
@@ -106,7 +107,8 @@ class Rules:
         elif status is not write.was:
             kept = ttl * MICROSECONDS - item[A.FINISHED_AT]
             _require(write, item[A.FINISHED_AT] <= write.clock, "finished in the future")
-            _require(write, kept >= self._retention(status), "kept shorter than its retention")
+            spare = kept - self._retention(status)
+            _require(write, 0 <= spare < MICROSECONDS, "is not kept for its retention")
         most = self.max_attempts[item[A.TASK_TYPE]]
         _require(write, item[A.ATTEMPTS] <= most, "was tried too often")
 
@@ -151,7 +153,7 @@ class Rules:
         repeated = (earlier.task_id, earlier.machine) == (write.task_id, write.machine)
         _require(write, repeated, "claimed under another's claimId")
         _require(write, after[A.TAKEN_AT] == write.clock, "takenAt is not when it was claimed")
-        _require(write, after[A.LEASE_EXPIRES] > write.clock, "claimed without a lease")
+        self._lease(write, after)
 
     def _under_claim(self, write: Write, before: Item, after: Item, history: History) -> None:
         """Only the worker that holds the valid claim changes a task that is TAKEN."""
@@ -163,11 +165,16 @@ class Rules:
         if write.becomes is S:
             _require(write, _said(after, A.RESULT) == claim, "holds the result of another claim")
         elif write.becomes is T:
+            self._lease(write, after)
             if A.CHECKPOINT in after and after.get(A.CHECKPOINT) != before.get(A.CHECKPOINT):
                 said = _said(after, A.CHECKPOINT)
                 _require(write, said == claim, "holds the checkpoint of another claim")
         else:
             self._error_under_claim(write, before, after, claim)
+
+    def _lease(self, write: Write, after: Item) -> None:
+        whole = after[A.LEASE_EXPIRES] == write.clock + microseconds(self.lease)
+        _require(write, whole, "is not held for a whole lease from now")
 
     def _error_under_claim(self, write: Write, before: Item, after: Item, claim: str) -> None:
         error = json.loads(after[A.ERROR])
@@ -183,6 +190,8 @@ class Rules:
             _require(write, final, "failed with attempts left")
         else:
             _require(write, not spent, "is tried again without attempts left")
+            final = error["type"] in FINAL_ERRORS
+            _require(write, not final, "is tried again, though no retry can help")
         if write.becomes is D:
             _require(write, after[A.DUE_AT] > write.clock, "delayed until now")
 

@@ -40,7 +40,9 @@ class World:
         self.scheduler = Scheduler(random.Random(f"schedule {seed}"), start=START)
         self.trace = Trace(self.scheduler)
         rules = Rules(
-            lifetimes=scenario.lifetimes, max_attempts=handlers.max_attempts(scenario.worker)
+            lifetimes=scenario.lifetimes,
+            max_attempts=handlers.max_attempts(scenario.worker),
+            lease=scenario.worker.lease,
         )
         self.draw = random.Random(f"faults {seed}")
         self.database = Database(scenario, self.scheduler, rules, self.trace, self.draw)
@@ -144,18 +146,16 @@ class World:
         )
 
     def _waits(self, item: Item) -> bool:
-        spare = self.scenario.worker_skew + 1
-        return (
-            status_of(item) in WAITING
-            and (item[Attribute.EXPIRES_AT] + spare) * MICROSECONDS > self.scheduler.time
-        )
+        """And a worker whose clock is a bit ahead sees it so."""
+        ahead = self.scheduler.time + microseconds(self.scenario.worker_skew)
+        live = item[Attribute.EXPIRES_AT] > ahead // MICROSECONDS
+        return status_of(item) in WAITING and live
 
     def _assert_not_idle(self) -> None:
         """A task never waits longer than one sweep interval for a processor."""
         now = self.scheduler.time
         waits = any(
-            status_of(item) is Status.PENDING
-            and item[Attribute.EXPIRES_AT] > now // MICROSECONDS + 1 + self.scenario.worker_skew
+            self._waits(item) and item.get(Attribute.DUE_AT, 0) <= now
             for item in self.database.table.items()
         )
         if not waits or self.fleet.running:
