@@ -122,6 +122,10 @@ synth: setup ## Synthesize the templates of every stage, or of STAGE=…
 # ── Operate ───────────────────────────────────────────────────────────────────────────────────────
 # On the AWS account that the environment names (AWS_PROFILE, AWS_REGION).
 
+.PHONY: bootstrap
+bootstrap: setup ## Prepare the AWS account and region for deployments, once
+	@exec cdk bootstrap --no-notices
+
 .PHONY: deploy
 deploy: setup ## Deploy a stage to AWS (STAGE=dev); asks before it touches a protected one
 	@$(STAGE_NAMED)
