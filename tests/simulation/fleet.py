@@ -12,7 +12,7 @@ from lifoq.schema import Attribute, Status
 from lifoq.store import Store
 from lifoq.sweep import Sweeper
 from tests.simulation.database import Connection, Database
-from tests.simulation.handlers import FREE, TaskCode
+from tests.simulation.handlers import FREE, RATES, TaskCode
 from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role, SimMailbox
@@ -23,6 +23,8 @@ EVENT_AGE: Final = 60.0
 """Seconds after which a kick that found no free processor is dropped."""
 RETRY_EVERY: Final = 2.0
 """Seconds between two attempts to hand over a kick."""
+SEEN_AFTER: Final = 8.0
+"""Seconds after which every copy of an index shows a change."""
 MARGIN: Final = 10.0
 """Seconds between the end of a run and the function's timeout."""
 
@@ -106,7 +108,7 @@ class Fleet:
         draw = self._database.draw
         skew = draw.uniform(-1, 1) * self.scenario.worker_skew
         machine = Machine(f"worker-{self._made}", Role.WORKER, self._scheduler, skew=skew)
-        looks = Looks(FREE, machine)
+        looks = Looks(FREE, RATES, machine)
         processor = Processor(
             self._store(machine, looks),
             self._code.registry(machine),
@@ -148,6 +150,7 @@ class Fleet:
         self._check_counts(report, writes)
         if machine.faults == faults:
             self._check_times(worker, report, took)
+            self._check_remaining(report, took)
         if report.needs_another_run:
             if not any(w.becomes is Status.TAKEN and w.was is Status.PENDING for w in writes):
                 raise Violation("a run that claimed nothing asks for another")
@@ -190,6 +193,22 @@ class Fleet:
         idle = (worker.machine.now() - worker.looks.last_claim) / MICROSECONDS
         if min(idle, took) < settings.linger:
             raise Violation(f"a run believed the queue empty after {idle:.2f} s")
+
+    def _check_remaining(self, report: RunReport, took: float) -> None:
+        """A run that had too little time for what waits asks for another."""
+        if took < self.scenario.worker.window or report.claimed == 0:
+            return
+        long_ago = self._scheduler.time - microseconds(SEEN_AFTER)
+        history = self._database.history
+        for item in self._database.table.items():
+            task_id = str(item[Attribute.TASK_ID])
+            claimable = item[Attribute.TASK_STATUS] == Status.PENDING and (
+                item[Attribute.EXPIRES_AT] * MICROSECONDS
+                > self._scheduler.time + microseconds(SEEN_AFTER)
+            )
+            settled = history.of_task[task_id][-1].time < long_ago
+            if claimable and settled and not report.needs_another_run:
+                raise Violation("waits, but the run that ended asks for no other", task_id)
 
     # The sweep function
 

@@ -1,5 +1,6 @@
 """Task code of the simulation: does well, or one of the things that task code does."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -19,6 +20,10 @@ FREE: Final = ("plain", "stubborn", "stranger")
 """May start whenever a processor has a slot. Nobody registered ``stranger``."""
 TYPES: Final = ("plain", "plain", "plain", "stubborn", "brief", "single", "slow-start", "stranger")
 """To draw from."""
+RATES: Final = {"slow-start": 0.5}
+"""Starts per second on one machine."""
+CAPS: Final = {"single": 1}
+"""Tasks at a time on one machine."""
 DEEPEST: Final = 2
 """Generations of follow-ups."""
 
@@ -37,6 +42,8 @@ class TaskCode:
         """Claims under which task code began."""
         self.finished: set[str] = set()
         """Claims under which task code came to a good end."""
+        self._inside: Counter[tuple[str, int, str]] = Counter()
+        """Attempts that run, by machine, run and task type; "" counts them all."""
         self.promised: dict[str, int] = {}
         """Follow-ups that the task code under a claim asked for."""
 
@@ -45,16 +52,32 @@ class TaskCode:
         registry = Registry()
 
         def run(payload: Any, context: Context) -> Any:
-            return self._attempt(machine, payload, context)
+            places = [(machine.name, machine.runs, name) for name in ("", context.task_type)]
+            self._inside.update(places)
+            try:
+                self._assert_room(places, context)
+                return self._attempt(machine, payload, context)
+            except Violation as violation:  # the processor takes whatever comes for an outcome
+                machine.scheduler.failure = violation
+                raise
+            finally:
+                self._inside.subtract(places)
 
         registry.task("plain")(run)
         registry.task("stubborn", max_attempts=6, backoff=Backoff(min_seconds=0.2, immediate=2))(
             run
         )
         registry.task("brief", timeout=1.0)(run)
-        registry.task("single", in_flight=1)(run)
-        registry.task("slow-start", rate_limit=0.5)(run)
+        registry.task("single", in_flight=CAPS["single"])(run)
+        registry.task("slow-start", rate_limit=RATES["slow-start"])(run)
         return registry
+
+    def _assert_room(self, places: list[tuple[str, int, str]], context: Context) -> None:
+        """Within the caps on tasks in flight; one that hangs after its timeout counts as well."""
+        for place in places:
+            cap = CAPS.get(place[2], self._settings.in_flight)
+            if self._inside[place] > cap:
+                raise Violation(f"began as one too many of at most {cap}", context.task_id)
 
     def _attempt(self, machine: Machine, payload: Any, context: Context) -> Any:
         claim = str(context._task.claim_id)

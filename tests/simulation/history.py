@@ -9,8 +9,9 @@ from lifoq.schema import TERMINAL, WAITING, Attribute, Status
 from tests.simulation.machine import Role
 
 
-class Violation(AssertionError):
-    """A rule of the queue was broken."""
+class Violation(BaseException):
+    """A rule of the queue was broken. No Exception, so that the queue's own code does not take it
+    for an error of a task or of the database."""
 
     def __init__(self, rule: str, task_id: str | None = None) -> None:
         self.task_id = task_id

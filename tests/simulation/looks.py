@@ -3,8 +3,9 @@
 A look goes through the LIFO index from its newest row on, page by page.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from lifoq.change import Change, Item
 from lifoq.host import MICROSECONDS
@@ -40,17 +41,25 @@ class Look:
 class Looks:
     """Watches one processor."""
 
-    def __init__(self, free_types: Collection[str], machine: Machine) -> None:
-        """``free_types``: those that may start whenever the processor has a slot."""
+    def __init__(
+        self, free_types: Collection[str], rates: Mapping[str, float], machine: Machine
+    ) -> None:
+        """``free_types``: those that may start whenever the processor has a slot.
+        ``rates``: starts per second, of those types that are limited to less than one."""
+        self._rates = rates
+        self._starts: dict[str, tuple[int, int]] = {}
+        """Of each such type, when the last was claimed, and the machine's faults then."""
         self._free_types = free_types
         self._machine = machine
         self.last: Look | None = None
+        self._trying = ("", 0)
         self.last_claim = 0
         """By the worker's clock, when it last got one."""
 
     def begin(self) -> None:
         """A run begins."""
         self.last = None
+        self._machine.runs += 1
 
     def shown(self, span: Span, start: Cursor | None, page: Page) -> None:
         if not _looks_for_tasks(span):
@@ -84,6 +93,7 @@ class Looks:
         if look is None or all(row[Attribute.TASK_ID] != task_id for row in look.rows):
             raise Violation("was claimed, but no page showed it", task_id)
         look.tried.add(task_id)
+        self._trying = (str(_type(look, task_id)), clock)
         for row in look.passed_over(clock, until=task_id):
             if row[Attribute.TASK_TYPE] in self._free_types:
                 passed_over = row[Attribute.TASK_ID]
@@ -93,6 +103,17 @@ class Looks:
         if change.set.get(Attribute.TASK_STATUS) == Status.TAKEN and self.last is not None:
             self.last.claimed = True
             self.last_claim = clock
+            self._assert_rate(*self._trying)
+
+    def _assert_rate(self, task_type: str, clock: int) -> None:
+        if task_type not in self._rates:
+            return
+        faults = self._machine.faults
+        before, faults_before = self._starts.get(task_type, (0, faults))
+        self._starts[task_type] = (clock, faults)
+        apart = (clock - before) / MICROSECONDS
+        if faults == faults_before and apart * self._rates[task_type] < 0.999:
+            raise Violation(f"two tasks of type {task_type} began only {apart:.2f} s apart")
 
     def assert_empty(self, clock: int) -> None:
         """The run believes the queue empty: then its last look saw the whole of it."""
@@ -125,6 +146,10 @@ def assert_reach(
 def _looks_for_tasks(span: Span) -> bool:
     """Not one that measures the queue."""
     return span.index == STATUS_CREATED_INDEX and span.status is Status.PENDING and not span.where
+
+
+def _type(look: Look, task_id: str) -> Any:
+    return next(row[Attribute.TASK_TYPE] for row in look.rows if row[Attribute.TASK_ID] == task_id)
 
 
 def _inside(span: Span, created: int) -> bool:

@@ -26,6 +26,8 @@ class Machine:
         self.scheduler = scheduler
         self.faults = 0
         """Calls of this machine that went wrong so far, and calls that took very long."""
+        self.runs = 0
+        """Runs of a processor that began on it."""
         self._skew = microseconds(skew)
         self._power = scheduler.power()
         self._stamps = Stamps()

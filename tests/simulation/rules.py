@@ -138,6 +138,9 @@ class Rules:
         if A.FIRST_TAKEN_AT in before:
             same = before[A.FIRST_TAKEN_AT] == after.get(A.FIRST_TAKEN_AT)
             _require(write, same, "firstTakenAt changed")
+        if (write.was, write.becomes) != (T, T):
+            same = before.get(A.CHECKPOINT) == after.get(A.CHECKPOINT)
+            _require(write, same, "its checkpoint changed")
         if (write.was, write.becomes) != (F, P):
             same = before[A.EXPIRES_AT] == after[A.EXPIRES_AT]
             _require(write, same, "its deadline changed")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
+from tests.simulation.history import Violation
 from tests.simulation.world import World
 
 
@@ -26,7 +27,7 @@ def run_seed(seed: int) -> Result:
     failure: BaseException | None = None
     try:
         world.run()
-    except Exception as error:  # noqa: BLE001  (whatever went wrong is this seed's result)
+    except (Exception, Violation) as error:  # noqa: BLE001  (whatever went wrong, it is told)
         failure = error
     task_id = getattr(failure, "task_id", None)
     return Result(
