@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 
 from tests.simulation.history import Violation
 from tests.simulation.world import World
@@ -41,8 +42,9 @@ def run_seed(seed: int) -> Result:
 
 
 def run_seeds(seeds: Iterable[int], *, processes: int) -> Iterator[Result]:
-    """Results in the order of the seeds."""
-    with ProcessPoolExecutor(processes) as pool:
+    """Results in the order of the seeds. The processes are new ones: a fork of one with threads,
+    such as that of the tests, could inherit a lock that nobody releases."""
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         yield from pool.map(run_seed, seeds, chunksize=4)
 
 

@@ -2,7 +2,13 @@
 
 import os
 from collections import Counter
+from dataclasses import replace
+from typing import Any
 
+import pytest
+
+from lifoq import transitions
+from lifoq.change import Change
 from tests.simulation.rules import LEGAL
 from tests.simulation.run import run_seed, run_seeds, story
 
@@ -18,8 +24,28 @@ def test_the_queue_keeps_its_word_under_every_seed_and_every_transition_occurs()
     assert not never
 
 
-def test_the_same_seed_gives_the_same_run() -> None:
-    for seed in SEEDS[:10]:
-        first, second = run_seed(seed), run_seed(seed)
-        assert first.fingerprint == second.fingerprint
-        assert first.steps == second.steps
+def test_the_same_seed_gives_the_same_run_in_any_process() -> None:
+    for elsewhere in run_seeds(SEEDS[:12], processes=2):
+        here = run_seed(elsewhere.seed)
+        assert here.fingerprint == elsewhere.fingerprint
+        assert here.steps == elsewhere.steps
+
+
+def test_a_rule_that_is_broken_is_told_with_its_schedule_and_how_to_run_it_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A claim that does not look at the status takes tasks from their holders.
+    claim = transitions.claim
+
+    def careless(**arguments: Any) -> Change:
+        return replace(claim(**arguments), when=())
+
+    monkeypatch.setattr(transitions, "claim", careless)
+
+    result = run_seed(0)
+
+    assert result.failure is not None
+    assert "Violation: task " in result.failure
+    told = story(result)
+    assert "make chaos SEED=0" in told
+    assert "PENDING → TAKEN by worker-" in told
