@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j brings no types
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
@@ -224,7 +225,7 @@ def _damage_named() -> Iterator[None]:
     """A file that cannot be read although its checksum is right, or its manifest has none."""
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         unreadable = re.search(r"while reading file (\S+)\. ", str(error))
         if unreadable is None:
             raise

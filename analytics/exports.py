@@ -59,8 +59,10 @@ def find(storage: Storage, paths: Iterable[str]) -> list[Export]:
     that cannot be followed, ``OptionError`` where exports of several tables would be mixed.
     """
     folders = list(paths)
-    absent = [path for path in folders if not storage.exists(path)]
-    manifests = {} if absent else storage.find(folders, "manifest-*.json")
+    for path in folders:
+        if not storage.exists(path):
+            raise ExportNotFoundError(path)
+    manifests = storage.find(folders, "manifest-*.json")
     summaries = [path for path in manifests if posixpath.basename(path) == SUMMARY]
     for path in folders:
         if not any(summary.startswith(f"{path.rstrip('/')}/") for summary in summaries):

@@ -6,6 +6,7 @@ from typing import Any, Final
 from analytics.series import Points
 from analytics.times import MICROS
 
+_HOUR: Final = 3_600
 _RECENT: Final = 10
 """Points of the time series, out of ``series.MOST_POINTS``, that count as "at current rates"."""
 
@@ -31,14 +32,15 @@ def forecast(points: Points, *, backlog: int) -> dict[str, Any]:
     """
     recent = points[-_RECENT - 1 : -1] or points
     arriving, served = _mean(recent, "arrivals"), _mean(recent, "first_claims")
-    surplus = arriving - served
+    # Without a backlog every arrival is claimed; what differs is chance.
+    surplus = arriving - served if backlog else 0.0
     return {
         "from": recent[0]["time"] if recent else None,
         "to": recent[-1]["until"] if recent else None,
         "arrivals_per_second": arriving,
         "first_claims_per_second": served,
         "clears_in_seconds": backlog / -surplus if surplus < 0 else (None if backlog else 0.0),
-        "shed_per_hour": max(surplus, 0.0) * 3_600,
+        "shed_per_hour": max(surplus, 0.0) * _HOUR,
         "assumption": "Arrivals and first claims go on at their mean rates of the time given; "
         "what arrives beyond what is claimed is shed one deadline later.",
     }

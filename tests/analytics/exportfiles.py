@@ -5,7 +5,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,8 @@ class Exporter:
     root: Path
     prefix: str = ""
     table_arn: str = TABLE_ARN
-    exports: int = field(default=0, init=False)
+    exports: int = 0
+    """Made so far; ids go on from here."""
 
     def full(self, lines: Iterable[Any], *, at: int, files: int = 1) -> Path:
         """Returns the export's folder. A line is JSON data, or text that is written as it is."""

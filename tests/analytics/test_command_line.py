@@ -1,0 +1,49 @@
+"""What the command line refuses, it refuses in a sentence, before any work is done."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from analytics.report import report
+
+
+def _run(*arguments: object) -> Result:
+    return CliRunner().invoke(report, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--bucket", "0"], "0 is not in the range x>=1"),
+        (["--bucket", "soon"], "'soon' is not a valid integer"),
+        (["--as-of", "noon"], "'noon' is not an ISO time such as 2026-11-20T09:30:00Z"),
+        (["--format", "xml"], "'xml' is not one of 'text', 'json'"),
+        (["--slots", "0"], "0 is not in the range x>=1"),
+        (["--colour"], "No such option"),
+    ],
+)
+def test_an_unusable_option_is_refused(options: list[str], told: str, tmp_path: Path) -> None:
+    refused = _run(tmp_path, "--out", tmp_path / "out", *options)
+    assert refused.exit_code == 2
+    assert told in refused.output
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("option", ["--out", "--state"])
+def test_a_folder_that_cannot_be_written_to_is_refused(option: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    blocked = tmp_path / "file" / "folder"
+    refused = _run(tmp_path, "--out", tmp_path / "out", option, blocked)
+    assert refused.exit_code == 1
+    assert f"{option} {blocked}: cannot be written to" in refused.output
+
+
+def test_without_java_it_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    refused = _run(tmp_path, "--out", tmp_path / "out")
+    assert refused.exit_code == 1
+    assert "Spark needs Java 17 or newer and found none" in refused.output

@@ -1,0 +1,224 @@
+"""Exports are read through their manifests; what cannot be read is refused, or set aside."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+import pytest
+from exportfiles import Exporter, full_line, incremental_line, write_data
+from items import at, item
+
+from analytics.errors import (
+    DamagedExportError,
+    ExportNotFoundError,
+    ManifestError,
+    OptionError,
+    ReportError,
+)
+
+
+def _tasks(*numbers: int) -> list[Any]:
+    return [full_line(item(f"t{number}", "PENDING")) for number in numbers]
+
+
+def _data_files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.json.gz"))
+
+
+def _edit(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_lines_that_are_no_tasks_are_set_aside_with_their_reasons(
+    tmp_path: Path, report: Any
+) -> None:
+    bad = {
+        "{broken": "not a JSON object in DynamoDB's notation",
+        '{"Item": {"taskId": {"S": 5}}, "x": []': "not a JSON object in DynamoDB's notation",
+        "[1, 2]": "not a JSON object in DynamoDB's notation",
+        '{"other": {}}': "neither Item nor NewImage nor OldImage",
+        json.dumps({"Item": {"id": {"S": "not ours"}}}): "no taskId",
+        json.dumps(full_line(item("t", "PENDING") | {"taskStatus": "ODD"})): "unknown taskStatus",
+        json.dumps(
+            full_line(item("t", "PENDING") | {"enqueuedAt": "soon"})
+        ): "no usable enqueuedAt",
+        # Milliseconds where seconds belong.
+        json.dumps(
+            full_line(item("t", "PENDING") | {"expiresAt": 1_763_600_400_000})
+        ): "no usable expiresAt",
+        json.dumps(
+            {"NewImage": full_line(item("t", "PENDING"))["Item"]}
+        ): "no usable WriteTimestampMicros",
+    }
+    exports = tmp_path / "a [copy] of {exports} 100%"
+    exporter = Exporter(root=exports, prefix="x/AWSDynamoDB/y")
+    exporter.full([*_tasks(1, 2), *bad, "", "  "], at=at(60), files=2)
+    exporter.incremental([], start=at(60), end=at(120))
+    # What no manifest names is not read, an empty file is no harm, nor is an export in progress.
+    write_data(exports / "AWSDynamoDB" / "data" / "stray.json.gz", _tasks(3))
+    (exports / "AWSDynamoDB" / "02-unfinished").mkdir()
+    (exports / "AWSDynamoDB" / "02-unfinished" / "_started").touch()
+
+    summary = report(exports)
+
+    assert summary["tasks"]["created"] == 2
+    assert summary["input"] == {
+        "exports": 2,
+        "files": 3,
+        "rows": 2 + len(bad),
+        "bad_rows": len(bad),
+        "missing": [],
+    }
+    rows = ds.dataset(tmp_path / "out" / "quarantine.parquet").to_table().to_pylist()
+    assert {row["line"]: row["reason"] for row in rows} == bad
+    assert all(row["file"].endswith(".json.gz") for row in rows)
+
+
+def test_files_that_are_missing_changed_or_truncated_are_refused_by_name_and_can_be_left_out(
+    tmp_path: Path, report: Any
+) -> None:
+    exports = tmp_path / "exports"
+    folder = Exporter(root=exports).full(_tasks(1, 2, 3, 4), at=at(60), files=4)
+    missing, changed, cut, _ = _data_files(folder)
+    missing.unlink()
+    write_data(changed, _tasks(9))
+    cut.write_bytes(cut.read_bytes()[:-12])
+
+    with pytest.raises(DamagedExportError) as refused:
+        report(exports)
+    told = str(refused.value)
+    assert f"{missing} is missing" in told
+    assert f"{changed} is truncated or changed" in told
+    assert f"{cut} is truncated or changed" in told
+    assert not (tmp_path / "out").exists()
+
+    summary = report(exports, allow_missing=True)
+    assert summary["tasks"]["created"] == 1
+    assert len(summary["input"]["missing"]) == 3
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert f"Left out: {missing} is missing" in page
+
+
+@pytest.mark.parametrize("damage", ["cut", "short"])
+def test_a_truncated_file_is_found_without_a_checksum(
+    tmp_path: Path, report: Any, damage: str
+) -> None:
+    folder = Exporter(root=tmp_path / "exports").full(_tasks(*range(50)), at=at(60))
+    (file,) = _data_files(folder)
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:-30])
+    else:
+        lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+        file.write_bytes(gzip.compress(b"".join(lines[:40])))
+    _edit(folder / "manifest-files.json", md5Checksum=None)
+
+    with pytest.raises(DamagedExportError, match=str(file)):
+        report(tmp_path / "exports")
+    assert not (tmp_path / "out" / "summary.json").exists()
+
+
+def test_an_export_can_be_named_by_its_own_folder_and_twice(tmp_path: Path, report: Any) -> None:
+    exporter = Exporter(root=tmp_path / "exports")
+    first = exporter.full(_tasks(1), at=at(60))
+    exporter.full(_tasks(1, 2), at=at(120))
+
+    assert report(first, first)["input"]["exports"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"outputFormat": "ION"}, "export again with DYNAMODB_JSON"),
+        ({"exportType": "INCREMENTAL_EXPORT", "outputView": "NEW_IMAGE"}, "NEW_AND_OLD_IMAGES"),
+        ({"exportType": "PARTIAL"}, "unknown exportType 'PARTIAL'"),
+        ({"exportTime": "yesterday"}, "no usable exportTime"),
+    ],
+)
+def test_a_manifest_that_cannot_be_followed_says_what_to_do(
+    tmp_path: Path, report: Any, changes: dict[str, Any], told: str
+) -> None:
+    folder = Exporter(root=tmp_path).full(_tasks(1), at=at(60))
+    _edit(folder / "manifest-summary.json", **changes)
+
+    with pytest.raises(ManifestError, match=told) as refused:
+        report(tmp_path)
+    assert str(folder / "manifest-summary.json") in str(refused.value)
+
+
+def test_a_truncated_and_a_missing_manifest_are_named(tmp_path: Path, report: Any) -> None:
+    folder = Exporter(root=tmp_path).full(_tasks(1), at=at(60))
+    files = folder / "manifest-files.json"
+    files.write_text(files.read_text()[:-10])
+    with pytest.raises(ManifestError, match="is truncated or not JSON"):
+        report(tmp_path)
+    files.unlink()
+    with pytest.raises(ManifestError, match="is missing: copy the whole export again"):
+        report(tmp_path)
+
+
+def test_a_path_without_an_export_is_refused(tmp_path: Path, report: Any) -> None:
+    Exporter(root=tmp_path / "good").full(_tasks(1), at=at(60))
+    (tmp_path / "empty").mkdir()
+    for path in (tmp_path / "empty", tmp_path / "nowhere"):
+        with pytest.raises(ExportNotFoundError, match=str(path)):
+            report(tmp_path / "good", path)
+
+
+def test_exports_of_two_tables_are_not_mixed(tmp_path: Path, report: Any) -> None:
+    Exporter(root=tmp_path / "a").full(_tasks(1), at=at(60))
+    Exporter(root=tmp_path / "b", table_arn="arn:other").full(_tasks(1), at=at(60))
+    with pytest.raises(OptionError, match="exports of one table"):
+        report(tmp_path)
+
+
+def test_a_bucket_too_small_for_the_time_is_refused(tmp_path: Path, report: Any) -> None:
+    Exporter(root=tmp_path).full(
+        [full_line(item("t", "PENDING", enqueuedAt=-3_000_000))], at=at(60)
+    )
+    with pytest.raises(ReportError, match="use at least 4 seconds"):
+        report(tmp_path, bucket_seconds=1)
+
+
+def test_earlier_runs_need_not_be_repeated(tmp_path: Path, report: Any) -> None:
+    """With what yesterday's run left, today's exports give what all exports together give."""
+    everything, first, second = (tmp_path / name for name in ("all", "first", "second"))
+    exporter = Exporter(root=everything)
+    done = item("t1", "SUCCESS", firstTakenAt=61, takenAt=61, finishedAt=62)
+    exporter.full(_tasks(1, 2, 3), at=at(60))
+    exporter.incremental(
+        [
+            incremental_line("t1", at(62), item("t1", "PENDING"), done),
+            incremental_line("t9", at(63), None, item("t9", "PENDING", enqueuedAt=63)),
+            "junk",
+        ],
+        start=at(60),
+        end=at(360),
+    )
+    shutil.copytree(everything, first)
+    shutil.copytree(everything, second)
+    exporter = Exporter(root=second, exports=10)
+    late = [
+        incremental_line("t1", at(640), done, None),
+        incremental_line("t2", at(650), item("t2", "PENDING"), None),
+    ]
+    exporter.incremental(late, start=at(360), end=at(660))
+    only_today = max(path.parent for path in second.rglob("manifest-summary.json"))
+
+    whole = report(second)
+    rows = _everything(tmp_path / "out")
+    state = str(tmp_path / "state")
+    report(first, state=state)
+    assert report(only_today, state=state) == whole
+    assert _everything(tmp_path / "out") == rows
+    # The same window once more overwrites what it left.
+    assert report(only_today, state=state) == whole
+
+
+def _everything(out: Path) -> dict[str, Any]:
+    return {
+        name: sorted(ds.dataset(out / f"{name}.parquet").to_table().to_pylist(), key=str)
+        for name in ("tasks", "buckets", "buckets_by_type")
+    }
