@@ -559,6 +559,9 @@ class _Run:
                 return _End.LEASE_LOST
             except (ItemTooLarge, InvalidInput) as error:
                 # The outcome itself cannot be written: the next attempt's could not be, either.
+                if isinstance(outcome, GiveUp):
+                    log.exception("task %s has no room for its error", flight.task.task_id)
+                    return _End.UNSETTLED  # the sweep puts it aside
                 outcome = GiveUp(error=TaskError.of(error))
             except StoreUnavailable as error:
                 log.warning("outcome of task %s not confirmed: %s", flight.task.task_id, error)

@@ -96,8 +96,13 @@ MAX_ITEM_BYTES: Final = 400 * 1024
 """DynamoDB's limit for one item, names included
 (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html)."""
 RESERVED_BYTES: Final = 20 * 1024
-"""Kept free beside the payload for the queue's own attributes and a bounded error."""
+"""Kept free beside the payload for the queue's own attributes, a bounded error, and a checkpoint
+of some 8 KB."""
 MAX_PAYLOAD_BYTES: Final = MAX_ITEM_BYTES - RESERVED_BYTES
+MAX_ERROR_BYTES: Final = 8 * 1024
+"""Of ``error``, so that an attempt can always say how it failed."""
+MAX_PAYLOAD_AND_CHECKPOINT_BYTES: Final = MAX_ITEM_BYTES - MAX_ERROR_BYTES - 4 * 1024
+"""A checkpoint leaves room for the error and the queue's own attributes."""
 MAX_ID_BYTES: Final = 1024
 """For ``taskId``; DynamoDB allows a hash key 2,048 bytes."""
 MAX_TYPE_BYTES: Final = 256

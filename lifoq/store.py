@@ -21,6 +21,7 @@ from lifoq.change import (
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
+    ItemTooLarge,
     LeaseLost,
     NotClaimed,
     StoreUnavailable,
@@ -28,7 +29,13 @@ from lifoq.errors import (
     WrongStatus,
 )
 from lifoq.host import SYSTEM, Host, microseconds
-from lifoq.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.schema import (
+    DUE_INDEX,
+    MAX_PAYLOAD_AND_CHECKPOINT_BYTES,
+    STATUS_CREATED_INDEX,
+    Attribute,
+    Status,
+)
 from lifoq.table import MAX_BATCH, MAX_TRANSACTION, Count, Cursor, Span, Table
 from lifoq.task import Accepted, NewTask, Task, TaskError, accept
 from lifoq.transitions import Lifetimes
@@ -167,7 +174,7 @@ class Store:
         )
         try:
             return Task.from_item(self.table.update(task_id, change))
-        except UnfitAttribute as unfit:
+        except (UnfitAttribute, ItemTooLarge) as unfit:
             raise DamagedTask(task_id, str(unfit)) from unfit
         except ConditionFailed as refused:
             item = refused.item
@@ -191,12 +198,21 @@ class Store:
 
     def checkpoint(self, task: Task, value: Any, *, lease: float) -> None:
         """Keep ``value`` (JSON) for the next attempt, and extend. LeaseLost, InvalidInput."""
+        text = jsontext.encode(value, "checkpoint")
+        beside = jsontext.size(jsontext.encode(task.payload, "payload"))
+        if (room := MAX_PAYLOAD_AND_CHECKPOINT_BYTES - beside) < jsontext.size(text):
+            raise InvalidInput(
+                "checkpoint",
+                text,
+                f"is {jsontext.size(text):,} bytes of JSON, beside this payload there is room for "
+                f"{room:,}; put it in S3 and keep its key",
+            )
         now = self._host.now()
         change = transitions.checkpoint(
             now=now,
             claim_id=_claim(task),
             lease_expires=now + microseconds(lease),
-            value=jsontext.encode(value, "checkpoint"),
+            value=text,
         )
         self._under_claim(task, change, Status.TAKEN)
 
@@ -270,7 +286,7 @@ class Store:
 
     def reclaim(self, task: Task, *, max_attempts: int) -> Status | None:
         """End a claim whose lease is over: → PENDING, or → FAILURE after the last attempt. Returns
-        the new status; None where the worker was alive after all."""
+        the new status; None where the worker was alive after all. DamagedTask."""
         now = self._host.now()
         error = TaskError(
             type="LeaseExpired",
@@ -279,7 +295,11 @@ class Store:
         last = task.attempts >= max_attempts
         build = transitions.bury if last else transitions.reclaim
         change = build(task=task, now=now, error=error, lifetimes=self.lifetimes)
-        if not self._applied(task.task_id, change):
+        try:
+            applied = self._applied(task.task_id, change)
+        except ItemTooLarge as error:
+            raise DamagedTask(task.task_id, str(error)) from error
+        if not applied:
             return None
         return Status.FAILURE if last else Status.PENDING
 
@@ -289,7 +309,10 @@ class Store:
         change = transitions.condemn(
             seen=seen, now=self._host.now(), error=error.to_json(), lifetimes=self.lifetimes
         )
-        return self._applied(task_id, change)
+        try:
+            return self._applied(task_id, change)
+        except ItemTooLarge:
+            return self._applied(task_id, transitions.without_payload(change))
 
     def out_of_reach(self, *, limit: int, start: Cursor | None) -> tuple[list[str], Cursor | None]:
         """Ids of PENDING items that have not expired and yet lie below the range that workers look
@@ -473,7 +496,7 @@ def _settled_as(item: Item, status: Status, claim_id: str) -> bool:
 def _candidate(row: Item) -> Candidate:
     expires_at, task_type = row.get(Attribute.EXPIRES_AT), row.get(Attribute.TASK_TYPE)
     damage = None
-    if not isinstance(expires_at, int):
+    if not isinstance(expires_at, int) or isinstance(expires_at, bool):
         damage = "expiresAt is missing or not a whole number"
     elif not isinstance(task_type, str):
         damage = "taskType is missing or not a string"

@@ -109,7 +109,11 @@ class Sweeper:
             return
         kind = self._registry.get(task.task_type)
         max_attempts = (kind and kind.max_attempts) or self._max_attempts
-        became = self._store.reclaim(task, max_attempts=max_attempts)
+        try:
+            became = self._store.reclaim(task, max_attempts=max_attempts)
+        except DamagedTask as damage:
+            self._condemn(task_id, Status.TAKEN, damage.reason, report)
+            return
         if became is not None:
             report.leases_expired += 1
             report.failed += became is Status.FAILURE

@@ -12,6 +12,7 @@ from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.host import microseconds
 from lifoq.schema import (
     ATTRIBUTE_TYPES,
+    MAX_ERROR_BYTES,
     MAX_ID_BYTES,
     MAX_PAYLOAD_BYTES,
     MAX_TYPE_BYTES,
@@ -169,10 +170,13 @@ class TaskError:
         )
 
     def to_json(self) -> str:
-        text = {"type": self.type, "message": self.message[:MAX_MESSAGE]}
-        if self.traceback is not None:
-            text["traceback"] = self.traceback
-        return jsontext.encode(text, "error")
+        """At most MAX_ERROR_BYTES; the traceback gives way first."""
+        text = {"type": self.type[:MAX_TYPE_BYTES], "message": self.message[:MAX_MESSAGE]}
+        bare = jsontext.encode(text, "error")
+        if self.traceback is None:
+            return bare
+        whole = jsontext.encode({**text, "traceback": self.traceback}, "error")
+        return whole if jsontext.size(whole) <= MAX_ERROR_BYTES else bare
 
     @classmethod
     def from_json(cls, text: str) -> "TaskError":
@@ -253,6 +257,10 @@ class Task:
 
 Present = TypeVar("Present", str, int)
 
+IMPOSSIBLE: Final = 10**18
+"""No time in microseconds, and no count, comes near; arithmetic with them stays in DynamoDB's 38
+digits."""
+
 
 class _Reader:
     """Reads attributes of an item, and says what is wrong with one."""
@@ -284,6 +292,8 @@ class _Reader:
         value = self._item.get(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
             raise self._wrong_type(name, value)
+        if value is not None and not 0 <= value < IMPOSSIBLE:
+            raise self._damaged(f"{name} is {value}, which is no such number")
         return value
 
     def json(self, name: Attribute) -> Any:

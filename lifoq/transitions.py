@@ -4,7 +4,7 @@ Read this file to know what can happen to a task; nothing else writes to one. ``
 derived from it are epoch microseconds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lifoq.change import AtMost, Change, Equals, GreaterThan, StatusIs, Value
@@ -229,6 +229,11 @@ def condemn(*, seen: Status, now: int, error: str, lifetimes: Lifetimes) -> Chan
         set={**_failure(now=now, error=error, lifetimes=lifetimes), A.TASK_CREATED: now},
         remove=(A.CLAIM_ID, A.LEASE_EXPIRES, A.DUE_AT),
     )
+
+
+def without_payload(condemnation: Change) -> Change:
+    """The same, of an item so large that the reason finds no room in it."""
+    return replace(condemnation, remove=(*condemnation.remove, A.PAYLOAD, A.CHECKPOINT, A.RESULT))
 
 
 def _pending(task: Task, *, now: int, lifetimes: Lifetimes) -> dict[A, Value]:

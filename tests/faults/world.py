@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from boto3.dynamodb.types import TypeSerializer
+
 from lifoq.backoff import Backoff
 from lifoq.context import Context
-from lifoq.dynamo import DynamoTable, _plain, _typed
+from lifoq.dynamo import DynamoTable, _plain
 from lifoq.errors import Fail, Retry, StoreUnavailable
 from lifoq.memory import MemoryTable
 from lifoq.outcome import Done
@@ -86,7 +88,8 @@ class DynamoTruth:
         return [_plain(item) for item in found["Items"]]
 
     def damage(self, item: Image) -> None:
-        self.table._client.put_item(TableName=self.table.name, Item=_typed(item))
+        typed = {name: TypeSerializer().serialize(value) for name, value in item.items()}
+        self.table._client.put_item(TableName=self.table.name, Item=typed)
 
     def remove(self, items: list[Image]) -> None:
         keys = [{"taskId": {"S": item[Attribute.TASK_ID]}} for item in items]

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent.parent
 WORKERS = 8
 TASKS = 2_000
 STALLS = 4
-PATIENCE = 240
+PATIENCE = 250
 """Seconds; far beyond what an idle machine needs."""
 
 

@@ -1,0 +1,175 @@
+"""Items that somebody wrote past the library: they go to FAILURE with the reason, and stop
+nobody."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from lifoq.context import Context
+from lifoq.dynamo import DynamoTable
+from lifoq.errors import DamagedTask, InvalidInput
+from lifoq.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES, RESERVED_BYTES, Status
+from tests.faults.world import LEASE, DynamoTruth, MemoryTruth, Truth, World
+
+LOST = {"taskStatus": "TAKEN", "claimId": "c", "leaseExpires": 1, "attempts": 1}
+DELAYED: dict[str, Any] = {"taskStatus": "DELAYED", "taskCreated": None, "dueAt": 1}
+
+DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
+    "no payload": ({"payload": None}, "payload is missing"),
+    "payload is a number": ({"payload": 5}, "payload is int"),
+    "payload is a list": ({"payload": ["{}"]}, "payload is list"),
+    "payload is no JSON": ({"payload": "{"}, "payload is not JSON"),
+    "payload is NaN": ({"payload": "NaN"}, "payload is not JSON"),
+    "payload is too deep": ({"payload": "[" * 100_000}, "payload is not JSON"),
+    "payload fills the item": ({"payload": '"' + "x" * (MAX_ITEM_BYTES - 220) + '"'}, "large"),
+    "no type": ({"taskType": None}, "taskType is missing"),
+    "type is a number": ({"taskType": 7}, "taskType is missing or not a string"),
+    "type is a list": ({"taskType": ["ok"]}, "taskType is missing or not a string"),
+    "type is unknown": ({"taskType": "nobody's"}, "no handler"),
+    "no deadline": ({"expiresAt": None}, "expiresAt is missing"),
+    "deadline is text": ({"expiresAt": "soon"}, "expiresAt is missing or not a whole number"),
+    "deadline is true": ({"expiresAt": True}, "expiresAt is missing or not a whole number"),
+    "deadline is a fraction": (
+        {"expiresAt": Decimal("1800009999.5")},
+        "expiresAt is missing or not a whole number",
+    ),
+    "deadline is beyond time": ({"expiresAt": 10**30}, "expiresAt is 1000000"),
+    "attempts are text": ({"attempts": "many"}, "attempts"),
+    "attempts are a fraction": ({"attempts": Decimal("0.5")}, "attempts"),
+    "attempts are below zero": ({"attempts": -5}, "attempts is -4"),
+    "attempts are beyond counting": ({"attempts": 10**37}, "attempts is 1000000"),
+    "attempts cannot be raised": ({"attempts": 10**125}, "attempts"),
+    "never enqueued": ({"enqueuedAt": None}, "enqueuedAt is missing"),
+    "enqueued as text": ({"enqueuedAt": "noon"}, "enqueuedAt is str"),
+    "first taken as text": ({"firstTakenAt": "noon"}, "firstTakenAt is str"),
+    "finished as text": ({"finishedAt": "noon"}, "finishedAt is str"),
+    "checkpoint is no JSON": ({"checkpoint": "{"}, "checkpoint is not JSON"),
+    "checkpoint is a number": ({"checkpoint": 5}, "checkpoint is int"),
+    "result is no JSON": ({"result": "{"}, "result is not JSON"),
+    "error is no JSON": ({"error": "{"}, "error is not lifoq's JSON"),
+    "error is no object": ({"error": "[]"}, "error is not lifoq's JSON"),
+    "created out of reach": ({"taskCreated": 1}, "taskCreated lies further back"),
+    "created before time": ({"taskCreated": -1}, "taskCreated lies further back"),
+    "taken without a lease": ({**LOST, "leaseExpires": None}, "without leaseExpires or claimId"),
+    "taken without a claim": ({**LOST, "claimId": None}, "without leaseExpires or claimId"),
+    "taken with a lease in words": ({**LOST, "leaseExpires": "soon"}, "leaseExpires is str"),
+    "taken without attempts": ({**LOST, "attempts": None}, "attempts is missing"),
+    "taken without a payload": ({**LOST, "payload": None}, "payload is missing"),
+    "delayed, never enqueued": ({**DELAYED, "enqueuedAt": None}, "enqueuedAt is missing"),
+    "delayed without a payload": ({**DELAYED, "payload": None}, "payload is missing"),
+    "delayed without a deadline": ({**DELAYED, "expiresAt": None}, "expiresAt is missing"),
+    "delayed without attempts": ({**DELAYED, "attempts": None}, "attempts is missing"),
+    "delayed beyond time": ({**DELAYED, "expiresAt": 10**35}, "expiresAt is 1000000"),
+}
+
+MENDED_BY_THE_CLAIM = {
+    "no attempts": {"attempts": None},
+    "no ttl": {"ttl": None},
+    "ttl is text": {"ttl": "never"},
+    "never updated": {"taskUpdated": None},
+    "taken at noon": {"takenAt": "noon"},
+    "created tomorrow": {"taskCreated": 10**17},
+}
+
+IN_NO_INDEX = {
+    "status unknown": {"taskStatus": "LOST"},
+    "pending without a place": {"taskCreated": None},
+    "taken without a place": {**LOST, "taskCreated": None},
+    "delayed for ever": {**DELAYED, "dueAt": None},
+}
+
+
+@pytest.fixture(params=["memory", "dynamodb-local"])
+def world(
+    request: pytest.FixtureRequest,
+    endpoint_of: Callable[[str], str],
+    new_dynamo_table: Callable[[str], DynamoTable],
+) -> World:
+    truth: Truth = MemoryTruth()
+    if request.param == "dynamodb-local":
+        truth = DynamoTruth(new_dynamo_table(endpoint_of(request.param)))
+    return World(truth)
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_item_goes_to_failure_with_its_reason(world: World, name: str):
+    attributes, reason = DAMAGES[name]
+    world.put("ok", "older")
+    world.put_damaged("damaged", **attributes)
+    world.put("ok", "newer")
+
+    work_and_sweep(world)
+
+    item = found(world, "damaged")
+    assert item["taskStatus"] == Status.FAILURE
+    assert reason in item["error"]
+    assert {found(world, n)["taskStatus"] for n in ("older", "newer")} == {Status.SUCCESS}
+    assert world.effects.keys() == {"older", "newer"}
+
+
+@pytest.mark.parametrize("name", MENDED_BY_THE_CLAIM)
+def test_an_item_whose_damage_the_claim_mends_is_done(world: World, name: str):
+    world.put_damaged("damaged", **MENDED_BY_THE_CLAIM[name])
+    work_and_sweep(world)
+    assert found(world, "damaged")["taskStatus"] == Status.SUCCESS
+
+
+def test_items_that_no_index_shows_disturb_nobody(world: World):
+    for name, attributes in IN_NO_INDEX.items():
+        world.put_damaged(name, **attributes)
+    world.put("ok", "healthy")
+    work_and_sweep(world)
+    assert found(world, "healthy")["taskStatus"] == Status.SUCCESS
+    assert world.effects.keys() == {"healthy"}
+
+
+def test_a_crowd_of_damaged_items_is_put_aside_and_redrive_leaves_it_there(world: World):
+    for name, (attributes, _) in DAMAGES.items():
+        world.put_damaged(name, **attributes)
+    world.put("ok", "healthy")
+    world.put("broken", "broken")
+
+    work_and_sweep(world)
+    work_and_sweep(world)
+    stuck = {name for name in DAMAGES if found(world, name)["taskStatus"] != Status.FAILURE}
+    assert not stuck
+
+    assert world.operator.queue.redrive_many(task_type="broken") == 1
+    for name in ("payload is no JSON", "never enqueued"):
+        with pytest.raises(DamagedTask):
+            world.operator.queue.redrive(world.id(name))
+    shown = world.operator.queue.peek(100, status=Status.FAILURE)
+    assert world.id("payload is no JSON") not in {task.task_id for task in shown}
+
+
+def work_and_sweep(world: World) -> None:
+    worker = world.new_process()
+    worker.work()
+    worker.host.sleep(LEASE + 1)
+    worker.sweep()
+
+
+def found(world: World, name: str) -> Any:
+    item = world.truth.table.get(world.id(name))
+    assert item is not None
+    return item
+
+
+def test_an_attempt_can_tell_how_it_failed_however_large_its_payload_and_checkpoint(world: World):
+    worker = world.new_process()
+
+    @worker.registry.task("greedy", max_attempts=1)
+    def greedy(_payload: Any, context: Context) -> None:
+        with pytest.raises(InvalidInput, match="there is room for"):
+            context.checkpoint("y" * RESERVED_BYTES)
+        context.checkpoint("y" * 7_000)
+        raise RuntimeError("\N{TURTLE}" * 5_000)
+
+    payload = "x" * (MAX_PAYLOAD_BYTES - 2)
+    world.operator.queue.put("greedy", payload, task_id=world.id("a" * 900))
+    worker.work()
+    item = found(world, "a" * 900)
+    assert item["taskStatus"] == Status.FAILURE
+    assert "RuntimeError" in item["error"]
