@@ -8,20 +8,26 @@ from constructs import Construct
 
 QUERIES: Final[dict[str, tuple[str, ...]]] = {
     "problems": (
-        "fields @timestamp, level, service, message, task_id, task_type, exception_name",
+        "fields @timestamp, level, function_name, message, exception_name",
         "filter level in ['WARNING', 'ERROR', 'CRITICAL']",
         "sort @timestamp desc",
         "limit 200",
     ),
-    "one task's way": (
-        "fields @timestamp, message, task_type, attempt, function_name",
-        "filter task_id = 'PUT THE ID HERE'",
+    "trouble with one task": (
+        "fields @timestamp, level, function_name, message",
+        "filter message like /task PUT-THE-ID-HERE/",
         "sort @timestamp asc",
     ),
-    "failures by type": (
-        "filter level = 'ERROR'",
-        "stats count(*) as failures by task_type, exception_name",
-        "sort failures desc",
+    "runs of the processor": (
+        "filter message = 'run over'",
+        (
+            "stats count(*) as runs, sum(claimed), sum(succeeded), sum(failed), sum(retried), "
+            "sum(timedOut), sum(leasesLost), sum(unsettled) by bin(5m)"
+        ),
+    ),
+    "what the sweep found": (
+        "filter message = 'swept'",
+        "stats sum(leasesExpired), sum(promoted), sum(condemned), sum(kicked) by bin(5m)",
     ),
     "starts and memory": (
         "filter type = 'platform.report'",

@@ -5,9 +5,11 @@ is allowed, and each permission is used.
 """
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,10 @@ from lifoq.transitions import Lifetimes
 from localcloud import LocalCloud
 from stacks import asset
 from stacks.operate import DeployedStage
+from stacks.queries import QUERIES
 
 STAGE = "demo"
-QUICK = {
+QUICK: dict[str, Any] = {
     "deadline_seconds": 60,
     "window_seconds": 2,
     "in_flight": 2,
@@ -144,7 +147,16 @@ def stage(cloud: LocalCloud, assembly: Deployment) -> Stage:
 
 
 @pytest.fixture(scope="module")
-def worked(stage: Stage) -> Stage:
+def deployed(stage: Stage) -> Iterator[DeployedStage]:
+    """The operator's commands on the stage."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in stage.cloud.environment().items():
+            patch.setenv(name, value)
+        yield DeployedStage(STAGE)
+
+
+@pytest.fixture(scope="module")
+def worked(stage: Stage, deployed: DeployedStage) -> Stage:
     """The stage after every kind of task went its way."""
     stage.put("acceptance.succeeds", "first", {"n": 1})
     stage.put("acceptance.succeeds", "first", {"n": 2})
@@ -153,15 +165,29 @@ def worked(stage: Stage) -> Stage:
     stage.until("first", "SUCCESS")
     stage.until("follower", "SUCCESS")
     stage.until("failure", "FAILURE")
-    stage.put("acceptance.waits", "busy", 1.5)
-    stage.put("acceptance.retries", "second-try")
-    stage.until("busy", "SUCCESS")
-    stage.until("second-try", "SUCCESS", sweeping=True)
-    load = {"profile": "constant", "tasksPerSecond": 10, "seconds": 1}
-    stage.invoke("create_tasks", {"taskType": "acceptance.waits", "payload": 0.6, "load": load})
+    # One run that lasts long enough to see its own retry fall due.
+    with paused(deployed):
+        stage.put("acceptance.waits", "busy", 1.5)
+        stage.put("acceptance.retries", "second-try")
+    stage.until("second-try", "SUCCESS")
+    # One run that is over before its work is.
+    with paused(deployed):
+        load = {"profile": "constant", "tasksPerSecond": 10, "seconds": 1}
+        stage.put("acceptance.waits", "last", 0.1)
+        stage.invoke("create_tasks", {"taskType": "acceptance.waits", "payload": 0.6, "load": load})
+    stage.until("last", "SUCCESS")
+    # One run that is killed at work.
     stage.put("acceptance.dies", "survivor")
     stage.until("survivor", "SUCCESS", sweeping=True)
     return stage
+
+
+@contextmanager
+def paused(deployed: DeployedStage) -> Iterator[None]:
+    deployed.pause()
+    time.sleep(QUICK["window_seconds"])  # A run that had begun ends by then.
+    yield
+    deployed.resume()
 
 
 def test_tasks_go_every_way_to_their_end(worked: Stage) -> None:
@@ -172,23 +198,16 @@ def test_tasks_go_every_way_to_their_end(worked: Stage) -> None:
     assert "never" in worked.item("failure")["error"]["S"]
 
 
-def test_pausing_stops_processing_and_nothing_else(
-    worked: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in worked.cloud.environment().items():
-        monkeypatch.setenv(name, value)
-    deployed = DeployedStage(STAGE)
+def test_pausing_stops_processing_and_nothing_else(worked: Stage, deployed: DeployedStage) -> None:
+    with paused(deployed):
+        assert deployed.is_paused
+        Queue.connect(worked.state["TableName"], lifetimes=Lifetimes(deadline=60)).put(
+            "acceptance.succeeds", task_id="patient", delay=0.5
+        )
+        worked.until("patient", "PENDING", sweeping=True)
+        time.sleep(1.5)
+        assert worked.status("patient") == "PENDING"
 
-    deployed.pause()
-    assert deployed.is_paused
-    Queue.connect(worked.state["TableName"], lifetimes=Lifetimes(deadline=60)).put(
-        "acceptance.succeeds", task_id="patient", delay=0.5
-    )
-    worked.until("patient", "PENDING", sweeping=True)
-    time.sleep(1.5)
-    assert worked.status("patient") == "PENDING"
-
-    deployed.resume()
     assert not deployed.is_paused
     worked.until("patient", "SUCCESS")
 
@@ -220,6 +239,48 @@ def test_every_permission_is_used(worked: Stage, function: str) -> None:
     }
 
     assert granted - worked.calls(function) == set()
+
+
+def test_alarms_and_dashboard_watch_metrics_that_are_emitted(
+    worked: Stage, assembly: Deployment
+) -> None:
+    watched = own_metrics(assembly)
+    deadline = time.monotonic() + 10
+    missing = watched
+    while missing and time.monotonic() < deadline:
+        found = worked.cloud.client("cloudwatch").list_metrics(Namespace="lifoq")["Metrics"]
+        services = {dimension["Value"] for one in found for dimension in one["Dimensions"]}
+        missing = watched - {one["MetricName"] for one in found}
+
+    assert {"TasksSucceeded", "TasksShed", "OldestWaitingAgeSeconds"} <= watched
+    assert missing == set()
+    assert services == {f"lifoq-{STAGE}"}
+
+
+def own_metrics(deployment: Deployment) -> set[str]:
+    """The names of the queue's own metrics that alarms and dashboard of a deployment read."""
+    text = json.dumps(deployment.templates["queue"]).replace("\\", "")
+    in_alarms = re.findall(r'"MetricName": "(\w+)", "Namespace": "lifoq"', text)
+    return {*in_alarms, *re.findall(r'"lifoq","(\w+)"', text)}
+
+
+def test_saved_queries_ask_for_fields_that_the_logs_have(worked: Stage) -> None:
+    fields = {
+        key
+        for file in worked.cloud.logs.iterdir()
+        for line in file.read_text().splitlines()
+        if line.startswith("{")
+        for key in json.loads(line)
+    }
+
+    asked = {
+        field
+        for name in ("runs of the processor", "what the sweep found")
+        for field in re.findall(r"sum\((\w+)\)", " ".join(QUERIES[name]))
+    }
+    assert "claimed" in asked
+    assert asked <= fields
+    assert {"level", "message", "function_name"} <= fields
 
 
 def _as_list(value: Any) -> list[str]:

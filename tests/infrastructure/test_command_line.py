@@ -9,6 +9,7 @@ from deployments import Deployment, synthesize
 
 from localcloud import LocalCloud
 from localcloud.cloud import DeploymentError
+from stacks.operate import DeployedStage
 
 ANALYTICS = {"analytics": {"window_minutes": 60}}
 
@@ -28,24 +29,13 @@ def stacks(cloud: LocalCloud) -> set[str]:
     return {stack["StackName"] for stack in found} - {"CDKToolkit"}
 
 
-def update(cloud: LocalCloud, deployment: Deployment) -> None:
-    """Deploy over what is deployed. The parameter's default is spelt out, since moto does not keep
-    a default that it is asked to keep."""
-    cloud.cdk(
-        deployment.assembly,
-        "deploy",
-        "--all",
-        "--method=direct",
-        "--require-approval=never",
-        "--parameters=BootstrapVersion=/cdk-bootstrap/hnb659fds/version",
-    )
-
-
 DEV = {f"lifoq-dev-{name}" for name in ("state", "queue", "generator", "analytics")}
 DEMO = {f"lifoq-demo-{name}" for name in ("state", "queue", "generator")}
 
 
-def test_a_deployment_lives_from_bootstrap_to_destroy(cloud: LocalCloud) -> None:
+def test_a_deployment_lives_from_bootstrap_to_destroy(
+    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = dev()
     cloud.deploy(first.assembly)
     assert stacks(cloud) == DEV
@@ -62,7 +52,7 @@ def test_a_deployment_lives_from_bootstrap_to_destroy(cloud: LocalCloud) -> None
     changed = dev(deadline_seconds=7200)
     with pytest.raises(DeploymentError, match="LIFOQ_DEADLINE_SECONDS"):
         cloud.cdk(changed.assembly, "diff", "--fail", "--method=template")
-    update(cloud, changed)
+    cloud.deploy(changed.assembly)
     assert cloud.outputs("lifoq-dev-state")["TableName"] == table
     answer = cloud.client("dynamodb").get_item(TableName=table, Key={"taskId": {"S": "kept"}})
     assert answer["Item"] == item
@@ -71,6 +61,12 @@ def test_a_deployment_lives_from_bootstrap_to_destroy(cloud: LocalCloud) -> None
     )["Environment"]["Variables"]
     assert variables["LIFOQ_DEADLINE_SECONDS"] == "7200"
 
+    bucket = cloud.outputs("lifoq-dev-state")["ExportBucketName"]
+    cloud.client("s3").put_object(Bucket=bucket, Key="exports/one", Body=b"1")
+    for name, value in cloud.environment().items():
+        monkeypatch.setenv(name, value)
+    DeployedStage("dev").empty_export_bucket()
+    assert "Contents" not in cloud.client("s3").list_objects_v2(Bucket=bucket)
     cloud.cdk(changed.assembly, "destroy", "--all", "--force")
     assert stacks(cloud) == DEMO
     assert table not in cloud.client("dynamodb").list_tables()["TableNames"]

@@ -1,0 +1,155 @@
+"""Who looks after the queue: each alarm has a threshold with a meaning, an address, and a page."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from deployments import ROOT, Deployment, synthesize
+
+from stacks.queries import QUERIES
+
+QUEUE_ALARMS = {
+    "OldestWaiting",
+    "Shedding",
+    "TaskFailures",
+    "Stalled",
+    "SweepMissing",
+    "RunawayLoop",
+    "IteratorAge",
+    "TableThrottled",
+    "DeadLetters",
+    "FunctionErrors",
+    "Throttles",
+    "DroppedEvents",
+}
+GENERATOR_ALARMS = {"DeadLetters", "FunctionErrors", "Throttles", "DroppedEvents"}
+
+
+def alarms(deployment: Deployment, stack: str) -> dict[str, dict[str, Any]]:
+    """By name."""
+    found = deployment.resources(stack, "AWS::CloudWatch::Alarm")
+    return {
+        re.sub(r"^Alarms|[0-9A-F]{8}$", "", logical_id): resource["Properties"]
+        for logical_id, resource in found.items()
+    }
+
+
+def test_there_is_an_alarm_for_each_thing_that_goes_wrong(prod: Deployment) -> None:
+    assert set(alarms(prod, "queue")) == QUEUE_ALARMS
+    assert set(alarms(prod, "generator")) == GENERATOR_ALARMS
+
+
+@pytest.mark.parametrize("stack", ["queue", "generator"])
+def test_an_alarm_tells_its_beginning_and_its_end(prod: Deployment, stack: str) -> None:
+    for name, alarm in alarms(prod, stack).items():
+        for moment in ("AlarmActions", "OKActions"):
+            (action,) = alarm[moment]
+            assert "AlarmTopic" in action["Fn::ImportValue"], name
+
+
+@pytest.mark.parametrize("stack", ["queue", "generator"])
+def test_an_alarm_leads_to_its_section_of_the_runbook(prod: Deployment, stack: str) -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "docs" / "runbook.md").read_text(), re.MULTILINE)
+    anchors = {heading.lower().replace(" ", "-") for heading in headings}
+
+    for name, alarm in alarms(prod, stack).items():
+        link = re.search(r"docs/runbook\.md#([a-z-]+)\.$", alarm["AlarmDescription"])
+        assert link, name
+        assert link[1] in anchors, name
+
+
+@pytest.mark.parametrize(
+    ("name", "threshold", "periods"),
+    [
+        ("OldestWaiting", 0.8 * 3600, 3),
+        ("Shedding", 0, 3),
+        ("TaskFailures", 0, 1),
+        ("IteratorAge", 60_000, 3),
+        ("RunawayLoop", 120, 3),
+        ("DeadLetters", 0, 1),
+        ("SweepMissing", 1, 1),
+    ],
+)
+def test_thresholds(prod: Deployment, name: str, threshold: float, periods: int) -> None:
+    alarm = alarms(prod, "queue")[name]
+
+    assert alarm["Threshold"] == pytest.approx(threshold)
+    assert alarm["EvaluationPeriods"] == periods
+
+
+def test_silence_is_an_alarm_for_the_sweep_alone(prod: Deployment) -> None:
+    for name, alarm in alarms(prod, "queue").items():
+        expected = "breaching" if name == "SweepMissing" else "notBreaching"
+        assert alarm["TreatMissingData"] == expected, name
+
+
+def test_a_busy_processor_does_not_ring_throttles_or_dropped_events(prod: Deployment) -> None:
+    for name in ("Throttles", "DroppedEvents"):
+        text = json.dumps(alarms(prod, "queue")[name])
+        assert "TriggerFunction" in text
+        assert "SweepFunction" in text
+        assert "ProcessTasksFunction" not in text
+
+
+def test_alarms_can_be_mailed(everything: Deployment, prod: Deployment) -> None:
+    (subscription,) = everything.resources("state", "AWS::SNS::Subscription").values()
+
+    assert subscription["Properties"]["Protocol"] == "email"
+    assert subscription["Properties"]["Endpoint"] == "operators@example.com"
+    assert prod.resources("state", "AWS::SNS::Subscription") == {}
+
+
+def test_alarms_may_publish_to_their_topic(prod: Deployment) -> None:
+    (policy,) = prod.resources("state", "AWS::SNS::TopicPolicy").values()
+
+    allowed = [
+        statement
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow"
+    ]
+    assert [one["Principal"] for one in allowed] == [{"Service": "cloudwatch.amazonaws.com"}]
+
+
+def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(prod: Deployment) -> None:
+    (dashboard,) = prod.resources("queue", "AWS::CloudWatch::Dashboard").values()
+    body = json.loads(_plain(dashboard["Properties"]["DashboardBody"]))
+    charts = [widget for widget in body["widgets"] if widget["type"] == "metric"]
+    rows = sorted({widget["y"] for widget in charts})
+
+    top = [widget for widget in charts if widget["y"] == rows[0]]
+    metrics = {metric[1] for widget in top for metric in widget["properties"]["metrics"]}
+    assert {
+        "TasksSucceeded",
+        "NewestWaitingAgeSeconds",
+        "OldestWaitingAgeSeconds",
+        "TasksShed",
+        "TasksPending",
+    } <= metrics
+
+
+def _plain(joined: Any) -> str:
+    """A joined text with placeholders for what is only known when it is deployed."""
+    _, parts = joined["Fn::Join"]
+    return "".join(part if isinstance(part, str) else "token" for part in parts)
+
+
+def test_saved_queries_are_there_for_each_stage(prod: Deployment) -> None:
+    found = prod.resources("queue", "AWS::Logs::QueryDefinition").values()
+
+    assert {one["Properties"]["Name"] for one in found} == {
+        f"lifoq/prod/{name}" for name in QUERIES
+    }
+    for one in found:
+        assert len(one["Properties"]["LogGroupNames"]) == 3
+
+
+def test_the_thresholds_are_settings() -> None:
+    overrides = {
+        "deadline_seconds": 100,
+        "alarms": {"oldest_waiting_percent_of_deadline": 50, "shed_per_minute": 7},
+    }
+    deployment = synthesize("dev", json.dumps(overrides))
+
+    assert alarms(deployment, "queue")["OldestWaiting"]["Threshold"] == 50
+    assert alarms(deployment, "queue")["Shedding"]["Threshold"] == 7
