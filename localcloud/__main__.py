@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from localcloud import credentials, serve
-from localcloud.server import PortTakenError
+from localcloud import credentials
+from localcloud.listener import PortTakenError, listen
 
 DEFAULT_PORT = 4577
 
@@ -43,6 +43,12 @@ def serve_command(
     port: int, directory: Path | None, ttl_delay: float, *, until_stdin_closes: bool
 ) -> None:
     """Run the local cloud until Ctrl-C or SIGTERM."""
+    try:
+        listener = listen(port)
+    except PortTakenError as error:
+        raise click.ClickException(str(error)) from error
+    from localcloud import serve  # noqa: PLC0415 - takes seconds, and the port was to be first
+
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     logging.getLogger("moto").setLevel(logging.ERROR)
     ended = threading.Event()
@@ -51,7 +57,9 @@ def serve_command(
     if until_stdin_closes:
         threading.Thread(target=_wait_for_end_of_input, args=(ended,), daemon=True).start()
     folder = directory or Path(tempfile.mkdtemp(prefix="localcloud-"))
-    settings = serve.Settings(port=port, directory=folder.resolve(), ttl_delay_seconds=ttl_delay)
+    settings = serve.Settings(
+        listener=listener, directory=folder.resolve(), ttl_delay_seconds=ttl_delay
+    )
 
     def started(endpoint: str) -> None:
         click.echo(f"Local cloud at {endpoint}, logs in {settings.directory / 'logs'}")
@@ -59,10 +67,7 @@ def serve_command(
             click.echo(f"export {name}={value}")
         sys.stdout.flush()
 
-    try:
-        serve.run(settings, started=started, until=ended)
-    except PortTakenError as error:
-        raise click.ClickException(str(error)) from error
+    serve.run(settings, started=started, until=ended)
     # Requests may still hang in threads of theirs; nothing of them is worth waiting for.
     os._exit(0)
 

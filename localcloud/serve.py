@@ -1,6 +1,7 @@
 """One local cloud, from its start to its end."""
 
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,19 +19,19 @@ from localcloud.runtime import Runtime
 class Settings:
     """How ``serve`` was asked to run."""
 
-    port: int
+    listener: socket.socket
     directory: Path
     ttl_delay_seconds: float
 
 
 def run(settings: Settings, *, started: Callable[[str], None], until: threading.Event) -> None:
-    """Serve until the event is set; then end every process. Raises PortTakenError."""
+    """Serve until the event is set; then end every process."""
     gateways: list[Gateway] = []
 
     def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         return gateways[0](environ, start_response)
 
-    http = server.create(settings.port, application)
+    http = server.create(settings.listener, application)
     endpoint = f"http://localhost:{http.port}"
     os.environ["MOTO_PORT"] = str(http.port)
     settings.directory.mkdir(parents=True, exist_ok=True)

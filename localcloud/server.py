@@ -14,10 +14,6 @@ _LOG = logging.getLogger(__name__)
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
-class PortTakenError(Exception):
-    """Another program listens on the port."""
-
-
 class _Handler(MotoRequestHandler):
     """Keeps connections open, and answers in one write; the base class does neither."""
 
@@ -69,21 +65,12 @@ class _Handler(MotoRequestHandler):
         """A line per request would drown everything else."""
 
 
-def create(port: int, application: Application) -> ThreadedWSGIServer:
-    """Listen on loopback, on a free port if it is 0. Raises PortTakenError."""
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", port))
-            listener.listen(128)
-        except OSError as error:
-            raise PortTakenError(
-                f"Port {port} is taken: end what listens there, or choose another with --port."
-            ) from error
-        return ThreadedWSGIServer(
-            "127.0.0.1",
-            listener.getsockname()[1],
-            application,
-            handler=_Handler,
-            fd=listener.fileno(),
-        )
+def create(listener: socket.socket, application: Application) -> ThreadedWSGIServer:
+    """A server on a socket that listens already."""
+    return ThreadedWSGIServer(
+        "127.0.0.1",
+        listener.getsockname()[1],
+        application,
+        handler=_Handler,
+        fd=listener.fileno(),
+    )

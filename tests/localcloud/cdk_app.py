@@ -1,4 +1,4 @@
-"""A CDK application with one function, as an assembly in the folder named on the command line."""
+"""A CDK application with one function, in two versions, each as an assembly of its own."""
 
 import sys
 
@@ -6,8 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 
 
-def main() -> None:
-    folder, asset, greeting = sys.argv[1:]
+def synthesize(folder: str, asset: str, greeting: str) -> None:
     app = cdk.App(outdir=folder)
     stack = cdk.Stack(app, "small")
     function = lambda_.Function(
@@ -23,4 +22,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    first, second, code = sys.argv[1:]
+    synthesize(first, code, "hello")
+    synthesize(second, code, "good day")

