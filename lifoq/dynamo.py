@@ -37,11 +37,19 @@ UNCONFIRMED: Final = frozenset(
         "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
         "ThrottlingException",
+        "TransactionConflictException",
         "TransactionInProgressException",
     }
 )
 """Codes after which the same call may succeed
 (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)."""
+
+FOREIGN_KEYS: Final = (
+    "key element does not match the schema",
+    "missing the key",
+    "required keys was not given",
+)
+"""Of messages with which DynamoDB refuses an item or key, as its table has other keys."""
 
 DENIED: Final = frozenset(
     {"AccessDeniedException", "UnrecognizedClientException", "InvalidSignatureException"}
@@ -274,7 +282,7 @@ class DynamoTable:
                 f"table {self.name!r} lacks an index of the queue ({message}): "
                 f"it needs {STATUS_CREATED_INDEX} and due-index, as `deploy` creates them"
             )
-        if "key element does not match the schema" in lower or "missing the key" in lower:
+        if any(text in lower for text in FOREIGN_KEYS):
             return QueueMisconfigured(
                 f"table {self.name!r} has other keys than a queue's table ({message}): "
                 "name the queue's own table"

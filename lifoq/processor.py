@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
+from functools import partial
 from typing import Final
 
 from lifoq.backoff import Backoff
@@ -346,7 +347,7 @@ class _Run:
                     timeout = TimeoutError(f"attempt {flight.task.attempts} took too long")
                     self._spawn_settle(flight, self._after_error(flight, timeout))
             if now >= flight.renew_at:
-                self._renew(flight)
+                self._guarded(partial(self._renew, flight))
 
     def _renew(self, flight: _Flight) -> None:
         flight.renew_at = self._host.now() + microseconds(self._settings.heartbeat)

@@ -152,9 +152,9 @@ class Wire:
             case None:
                 return None
             case Fault.THROTTLED:
-                return _answer(request, 400, "ProvisionedThroughputExceededException")
+                return answer(request, 400, "ProvisionedThroughputExceededException")
             case Fault.REFUSED:
-                return _answer(request, 500, "InternalServerError")
+                return answer(request, 500, "InternalServerError")
             case Fault.CUT:
                 raise ConnectionClosedError(endpoint_url=request.url)
             case Fault.KILLED_BEFORE:
@@ -173,6 +173,6 @@ class _Body:
         yield self._content
 
 
-def _answer(request: Any, status: int, code: str) -> AWSResponse:
+def answer(request: Any, status: int, code: str) -> AWSResponse:
     body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "as the test says"}
     return AWSResponse(request.url, status, {}, _Body(json.dumps(body).encode()))

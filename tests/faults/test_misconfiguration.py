@@ -1,0 +1,173 @@
+"""A table that is not the queue's, or not ours: one sentence that tells what to do, and no task is
+lost or half done."""
+
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+import pytest
+
+from lifoq.dynamo import DynamoTable
+from lifoq.errors import QueueMisconfigured
+from lifoq.processor import Processor, WorkerSettings
+from lifoq.queue import Queue
+from lifoq.registry import Registry
+from lifoq.schema import DUE_INDEX, STATUS_CREATED_INDEX, table_definition
+from lifoq.store import Store
+from lifoq.sweep import Sweeper
+from lifoq.task import NewTask
+from tests import dynamodb_local
+from tests.faults.faults import answer
+
+SETTINGS = WorkerSettings(window=1, task_timeout=1)
+
+Create = Callable[[dict[str, Any]], DynamoTable]
+Use = Callable[[Store], object]
+
+
+def put(queue: Queue) -> object:
+    return queue.put("a")
+
+
+def put_many(queue: Queue) -> object:
+    return queue.put_many([NewTask(task_type="a")])
+
+
+def get(queue: Queue) -> object:
+    return queue.get("a")
+
+
+def cancel(queue: Queue) -> object:
+    return queue.cancel("a")
+
+
+def check(queue: Queue) -> object:
+    return queue.check()
+
+
+def run(store: Store) -> object:
+    return Processor(store, Registry(), SETTINGS).run()
+
+
+def sweep(store: Store) -> object:
+    return Sweeper(store, Registry(), max_attempts=1).run()
+
+
+@pytest.fixture
+def create(dynamodb_local_endpoint: str) -> Create:
+    """Creates a table of any definition."""
+    arguments: Any = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
+
+    def of(definition: dict[str, Any]) -> DynamoTable:
+        boto3.client("dynamodb", **arguments).create_table(**definition)
+        return DynamoTable.connect(definition["TableName"], **arguments)
+
+    return of
+
+
+def definition_without(index: str, name: str) -> dict[str, Any]:
+    """A queue's table that lacks an index."""
+    whole = table_definition(name)
+    kept = [i for i in whole["GlobalSecondaryIndexes"] if i["IndexName"] != index]
+    keys = {k["AttributeName"] for i in kept for k in i["KeySchema"]} | {"taskId"}
+    attributes = [a for a in whole["AttributeDefinitions"] if a["AttributeName"] in keys]
+    return whole | {"GlobalSecondaryIndexes": kept, "AttributeDefinitions": attributes}
+
+
+@pytest.mark.parametrize(
+    ("index", "uses"), [(STATUS_CREATED_INDEX, [run, sweep]), (DUE_INDEX, [sweep])]
+)
+def test_a_table_without_an_index_is_named(create: Create, index: str, uses: list[Use]):
+    store = Store(create(definition_without(index, f"no-{index}")))
+    with pytest.raises(QueueMisconfigured, match=f"no-{index}.*has no index '{index}'"):
+        Queue(store).check()
+    for use in uses:
+        with pytest.raises(QueueMisconfigured, match=f"'no-{index}' lacks an index.*deploy"):
+            use(store)
+
+
+def test_a_table_of_another_shape_is_named_by_every_use(create: Create):
+    foreign = {
+        "TableName": "foreign",
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    }
+    queue = Queue(Store(create(foreign)))
+    with pytest.raises(QueueMisconfigured, match=r"'foreign' has the keys id .*own table"):
+        queue.check()
+    for use in (put, put_many, get, cancel):
+        with pytest.raises(QueueMisconfigured, match=r"'foreign' has other keys.*own table"):
+            use(queue)
+
+
+@pytest.mark.parametrize("wrong", [{"region_name": "eu-west-1"}, {"aws_access_key_id": "other"}])
+def test_another_region_or_account_is_named(
+    dynamodb_local_endpoint: str,
+    new_dynamo_table: Callable[[str], DynamoTable],
+    wrong: dict[str, str],
+):
+    name = new_dynamo_table(dynamodb_local_endpoint).name
+    arguments: Any = {**dynamodb_local.CREDENTIALS, **wrong}
+    elsewhere = DynamoTable.connect(name, endpoint_url=dynamodb_local_endpoint, **arguments)
+    region = arguments["region_name"]
+    expected = f"there is no table '{name}' in region '{region}'.*check"
+    for use in (put, put_many, get, cancel, check):
+        with pytest.raises(QueueMisconfigured, match=expected):
+            use(Queue(Store(elsewhere)))
+    for worker in (run, sweep):
+        with pytest.raises(QueueMisconfigured, match=expected):
+            worker(Store(elsewhere))
+
+
+@pytest.mark.parametrize(
+    ("use", "action"),
+    [
+        (lambda store: put(Queue(store)), "PutItem"),
+        (lambda store: put_many(Queue(store)), "BatchWriteItem"),
+        (lambda store: get(Queue(store)), "GetItem"),
+        (lambda store: check(Queue(store)), "DescribeTable"),
+        (run, "Query"),
+        (sweep, "Query"),
+    ],
+)
+def test_a_missing_permission_is_named(
+    dynamodb_local_endpoint: str,
+    new_dynamo_table: Callable[[str], DynamoTable],
+    use: Use,
+    action: str,
+):
+    table = new_dynamo_table(dynamodb_local_endpoint)
+    deny(table, action)
+    with pytest.raises(
+        QueueMisconfigured, match=f"dynamodb:{action} on table '{table.name}'.*grant"
+    ):
+        use(Store(table))
+
+
+def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_lease(
+    dynamodb_local_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]
+):
+    table = new_dynamo_table(dynamodb_local_endpoint)
+    store, registry, finished = Store(table), Registry(), []
+
+    @registry.task("slow")
+    def slow(_payload: Any, context: Any) -> None:
+        deny(table, "UpdateItem")
+        while context.remaining > 0.5:
+            pass
+        finished.append(context.task_id)
+
+    Queue(store).put("slow")
+    settings = WorkerSettings(window=1, task_timeout=1, lease=1, heartbeat=0.1, settle_time=1)
+    with pytest.raises(QueueMisconfigured, match="dynamodb:UpdateItem"):
+        Processor(store, registry, settings).run()
+    assert len(finished) == 1
+
+
+def deny(table: DynamoTable, action: str) -> None:
+    for client in (table._client, table._once):
+        client.meta.events.register(
+            f"before-send.dynamodb.{action}",
+            lambda request, **_: answer(request, 400, "AccessDeniedException"),
+        )
