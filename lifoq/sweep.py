@@ -86,6 +86,13 @@ class Sweeper:
         return report
 
     def _end_expired_leases(self, report: SweepReport, until: int) -> None:
+        """From where the last sweep stopped, for whatever reason, to the end; then all of them."""
+        if self._taken_at is not None:
+            self._end_expired_leases_from_here(report, until)
+        if not self._out_of_time(report, until):
+            self._end_expired_leases_from_here(report, until)
+
+    def _end_expired_leases_from_here(self, report: SweepReport, until: int) -> None:
         while True:
             items, self._taken_at = self._store.taken(limit=PAGE, start=self._taken_at)
             for item in items:

@@ -25,6 +25,8 @@ RETRY_EVERY: Final = 2.0
 """Seconds between two attempts to hand over a kick."""
 SEEN_AFTER: Final = 8.0
 """Seconds after which every copy of an index shows a change."""
+LAST_PAUSE: Final = 1.0
+"""Seconds before its end at which a run may give up on an outcome that is not confirmed."""
 MARGIN: Final = 10.0
 """Seconds between the end of a run and the function's timeout."""
 
@@ -148,6 +150,8 @@ class Fleet:
         took = (machine.now() - began) / MICROSECONDS
         writes = [w for w in self._database.history.writes[since:] if w.machine == machine.name]
         self._check_counts(report, writes)
+        if report.unsettled and took < limit - LAST_PAUSE:
+            raise Violation(f"a run left {report.unsettled} tasks unsettled, with time left")
         if machine.faults == faults:
             self._check_times(worker, report, took)
             self._check_remaining(report, took)

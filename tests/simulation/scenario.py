@@ -67,6 +67,8 @@ class Scenario:
     """Seconds between two of them, on average."""
     sweep_every: float
     """Seconds between two sweeps in the chaos; in the calm it is the minute of the deployed one."""
+    sweep_page: int
+    """Leases that the sweep reads at once."""
     ttl_every: float
     """Seconds between two rounds of TTL."""
     ttl_late: float
@@ -106,6 +108,7 @@ class Scenario:
             operations=draw.randint(10, 60),
             pace=draw.choice((0.2, 1.5, 6.0)),
             sweep_every=draw.choice((4.0, 15.0, 60.0)),
+            sweep_page=draw.choice((2, 100)),
             ttl_every=draw.choice((5.0, 40.0)),
             ttl_late=draw.choice((0.0, 30.0, 1_000.0)),
             only_the_sweep_kicks=draw.random() < 0.5,

@@ -12,7 +12,7 @@ from lifoq.change import Change
 from tests.simulation.rules import LEGAL
 from tests.simulation.run import run_seed, run_seeds, story
 
-SEEDS = range(300)
+SEEDS = range(200)
 
 
 def test_the_queue_keeps_its_word_under_every_seed_and_every_transition_occurs() -> None:

@@ -5,7 +5,9 @@ import logging
 import random
 from collections import Counter
 from typing import Final
+from unittest import mock
 
+from lifoq import sweep
 from lifoq.change import Item
 from lifoq.host import MICROSECONDS, microseconds
 from lifoq.queue import Queue
@@ -57,8 +59,9 @@ class World:
         """Violation where the queue breaks its word."""
         logging.disable(logging.CRITICAL)  # the library warns of every fault
         try:
-            self._chaos()
-            self._calm()
+            with mock.patch.object(sweep, "PAGE", self.scenario.sweep_page):
+                self._chaos()
+                self._calm()
             self._assert_at_rest()
         finally:
             logging.disable(logging.NOTSET)
