@@ -184,7 +184,12 @@ class Connection:
 
         if self._looks is not None:
             self._looks.before_update(task_id, change, self._machine.now())
-        after = self._call("update", task_id, apply)
+        try:
+            after = self._call("update", task_id, apply)
+        except ConditionFailed as refused:
+            if self._looks is not None:
+                self._looks.refused_update(change, refused.item)
+            raise
         if self._looks is not None:
             self._looks.after_update(change, self._machine.now())
         return after

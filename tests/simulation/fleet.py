@@ -1,6 +1,7 @@
 """What Lambda and SNS do: kicks that arrive late or never, processors at a fixed concurrency, and
 the sweep's schedule."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -12,7 +13,7 @@ from lifoq.schema import Attribute, Status
 from lifoq.store import Store
 from lifoq.sweep import Sweeper
 from tests.simulation.database import Connection, Database
-from tests.simulation.handlers import FREE, RATES, TaskCode
+from tests.simulation.handlers import FREE, RATES, UNREGISTERED, TaskCode
 from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role, SimMailbox
@@ -50,6 +51,8 @@ class Fleet:
         self._scheduler = database.scheduler
         self._code = code
         self._idle: list[Worker] = []
+        self._unsettled: Counter[str] = Counter()
+        """Tasks that the runs of each machine left unsettled."""
         self._made = 0
         self._cloud = Machine("cloud", Role.TTL, self._scheduler)
         self._kicks = SimMailbox(self._cloud)
@@ -150,6 +153,10 @@ class Fleet:
         took = (machine.now() - began) / MICROSECONDS
         writes = [w for w in self._database.history.writes[since:] if w.machine == machine.name]
         self._check_counts(report, writes)
+        self._check_own_settles(worker, report, writes)
+        for claim, task_type in worker.looks.recognisable.items():
+            if task_type != UNREGISTERED and claim not in self._code.started:
+                raise Violation(f"a worker did not recognise claim {claim} as its own")
         if report.unsettled and took < limit - LAST_PAUSE:
             raise Violation(f"a run left {report.unsettled} tasks unsettled, with time left")
         if machine.faults == faults:
@@ -183,6 +190,15 @@ class Fleet:
         ended = report.succeeded + report.failed + report.retried
         if report.claimed != ended + report.leases_lost + report.unsettled:
             raise Violation(f"the counts of a run do not add up: {report}")
+
+    def _check_own_settles(self, worker: Worker, report: RunReport, writes: list[Write]) -> None:
+        """A success whose answer was lost is recognised when it is repeated. What an earlier run
+        left unsettled may be written in this one."""
+        name = worker.machine.name
+        self._unsettled[name] += report.unsettled
+        written = sum(w.becomes is Status.SUCCESS for w in writes)
+        if written - report.succeeded > self._unsettled[name]:
+            raise Violation(f"a run reports {report.succeeded} successes, it wrote {written}")
 
     def _check_times(self, worker: Worker, report: RunReport, took: float) -> None:
         """A run without faults keeps its time, and ends early only where the queue is empty."""

@@ -16,9 +16,20 @@ from tests.simulation.database import Database
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine
 
-FREE: Final = ("plain", "stubborn", "stranger")
-"""May start whenever a processor has a slot. Nobody registered ``stranger``."""
-TYPES: Final = ("plain", "plain", "plain", "stubborn", "brief", "single", "slow-start", "stranger")
+UNREGISTERED: Final = "stranger"
+"""No task code runs tasks of this type."""
+FREE: Final = ("plain", "stubborn", UNREGISTERED)
+"""May start whenever a processor has a slot."""
+TYPES: Final = (
+    "plain",
+    "plain",
+    "plain",
+    "stubborn",
+    "brief",
+    "single",
+    "slow-start",
+    UNREGISTERED,
+)
 """To draw from."""
 RATES: Final = {"slow-start": 0.5}
 """Starts per second on one machine."""

@@ -52,6 +52,9 @@ class Looks:
         self._free_types = free_types
         self._machine = machine
         self.last: Look | None = None
+        self.recognisable: dict[str, str] = {}
+        """Claims of which the worker was told, when it repeated one, that they are its own, and the
+        types of their tasks."""
         self._trying = ("", 0)
         self.last_claim = 0
         """By the worker's clock, when it last got one."""
@@ -98,6 +101,13 @@ class Looks:
             if row[Attribute.TASK_TYPE] in self._free_types:
                 passed_over = row[Attribute.TASK_ID]
                 raise Violation(f"was claimed, but {passed_over} is newer, and could", task_id)
+
+    def refused_update(self, change: Change, item: Item | None) -> None:
+        """A write was refused, and the worker was shown the item."""
+        claim, there = change.set.get(Attribute.CLAIM_ID), item or {}
+        own = claim is not None and there.get(Attribute.CLAIM_ID) == claim
+        if own and there[Attribute.TASK_STATUS] == Status.TAKEN:
+            self.recognisable[str(claim)] = self._trying[0]
 
     def after_update(self, change: Change, clock: int) -> None:
         if change.set.get(Attribute.TASK_STATUS) == Status.TAKEN and self.last is not None:
