@@ -275,7 +275,7 @@ class DynamoTable:
         lower = message.lower()
         if "size" in lower and "exceeded" in lower:
             return ItemTooLarge(message)
-        if "operand" in lower and "type" in lower:
+        if ("operand" in lower and "type" in lower) or "38" in lower or "overflow" in lower:
             return UnfitAttribute(message)
         if "specified index" in lower or "doesn't have the index" in lower:
             return QueueMisconfigured(

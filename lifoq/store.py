@@ -174,8 +174,10 @@ class Store:
         )
         try:
             return Task.from_item(self.table.update(task_id, change))
-        except (UnfitAttribute, ItemTooLarge) as unfit:
-            raise DamagedTask(task_id, str(unfit)) from unfit
+        except UnfitAttribute as unfit:
+            raise DamagedTask(task_id, f"attempts cannot be raised ({unfit})") from unfit
+        except ItemTooLarge as error:
+            raise DamagedTask(task_id, f"it is too large to be claimed ({error})") from error
         except ConditionFailed as refused:
             item = refused.item
             if item is None:
@@ -222,7 +224,7 @@ class Store:
         change = transitions.succeed(
             now=self._host.now(), claim_id=_claim(task), result=result, lifetimes=self.lifetimes
         )
-        items = [self._item(self._accept_nth(i, new)) for i, new in enumerate(follow_ups)]
+        items = self._follow_up_items(task, follow_ups)
         if items:
             self._succeed_with(task, change, items)
         else:
@@ -462,6 +464,16 @@ class Store:
             self.table.update(task.task_id, change)
         except ConditionFailed as refused:
             self._recognise(task, refused.item, becomes, refused)
+
+    def _follow_up_items(self, task: Task, follow_ups: Sequence[NewTask]) -> list[Item]:
+        """Put is idempotent: of several with one id the first counts, and ``task`` has its own.
+        (A transaction that names an item twice would be refused.)"""
+        items: dict[str, Item] = {}
+        for index, new in enumerate(follow_ups):
+            item = self._item(self._accept_nth(index, new))
+            items.setdefault(str(item[Attribute.TASK_ID]), item)
+        items.pop(task.task_id, None)
+        return list(items.values())
 
     def _succeed_with(self, task: Task, change: Change, items: list[Item]) -> None:
         while True:

@@ -88,7 +88,7 @@ class DynamoTruth:
         return [_plain(item) for item in found["Items"]]
 
     def damage(self, item: Image) -> None:
-        typed = {name: TypeSerializer().serialize(value) for name, value in item.items()}
+        typed = {name: _serialized(value) for name, value in item.items()}
         self.table._client.put_item(TableName=self.table.name, Item=typed)
 
     def remove(self, items: list[Image]) -> None:
@@ -96,6 +96,12 @@ class DynamoTruth:
         if keys:
             deletions = [{"DeleteRequest": {"Key": key}} for key in keys]
             self.table._client.batch_write_item(RequestItems={self.table.name: deletions})
+
+
+def _serialized(value: Any) -> Any:
+    if type(value) is int:  # boto3's serializer refuses numbers that DynamoDB takes
+        return {"N": str(value)}
+    return TypeSerializer().serialize(value)
 
 
 class World:
