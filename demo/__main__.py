@@ -160,9 +160,10 @@ class Demo:
         ended = math.ceil(time.time())
         # An export's moment is a whole second, and has to be past.
         time.sleep(max(0.0, ended - time.time()))
+        # The windows begin where the full export ends: nothing before them is unknown.
+        exporter.full(started)
         for window in windows(start=started, end=ended, deadline_seconds=queue.deadline_seconds):
             exporter.incremental(window)
-        exporter.full(ended)
         exporter.copy(OUT / "exports")
 
     def _judge(self, overload: Stretch, oldest_waiting: float) -> list[str]:
