@@ -51,6 +51,9 @@ FOREIGN_KEYS: Final = (
 )
 """Of messages with which DynamoDB refuses an item or key, as its table has other keys."""
 
+NO_ROOM: Final = ("38 digits", "38 significant", "number overflow")
+"""Of messages with which DynamoDB refuses to add to a number that it cannot hold."""
+
 DENIED: Final = frozenset(
     {"AccessDeniedException", "UnrecognizedClientException", "InvalidSignatureException"}
 )
@@ -275,7 +278,7 @@ class DynamoTable:
         lower = message.lower()
         if "size" in lower and "exceeded" in lower:
             return ItemTooLarge(message)
-        if ("operand" in lower and "type" in lower) or "38" in lower or "overflow" in lower:
+        if ("operand" in lower and "type" in lower) or any(text in lower for text in NO_ROOM):
             return UnfitAttribute(message)
         if "specified index" in lower or "doesn't have the index" in lower:
             return QueueMisconfigured(
@@ -376,10 +379,10 @@ def _plain_value(value: Mapping[str, Any]) -> Any:
     it, which no condition and no task accepts."""
     if "S" in value:
         return value["S"]
-    foreign = _FOREIGN(value)
-    if isinstance(foreign, Decimal) and foreign == foreign.to_integral_value():
-        return int(foreign)
-    return foreign
+    if "N" in value:
+        number = Decimal(value["N"])  # boto3's reader fails where there are more than 38 digits
+        return int(number) if number == number.to_integral_value() else number
+    return _FOREIGN(value)
 
 
 def _key(task_id: str) -> dict[str, Any]:

@@ -38,9 +38,10 @@ def putting(task_type: str, *names: str) -> Callable[[World], None]:
 
 def work(process: Process) -> None:
     try:
-        process.work()
+        report = process.work()
     except StoreUnavailable:
         return  # only where it claimed nothing; the next kick starts a run
+    assert report.leases_lost == process.world.overtaken, "it did not recognise its own write"
 
 
 def sweep(process: Process) -> None:
@@ -187,6 +188,12 @@ PATHS: Final = (
         arrange=putting("hanging", "a", "b"),
         act=work,
         ends={"a": End(attempts=2, effects=2), "b": End(attempts=2, effects=2)},
+    ),
+    Path(
+        name="stale holder",
+        arrange=putting("overtaken"),
+        act=work,
+        ends={"a": End(attempts=3, effects=2)},
     ),
     Path(
         name="promote and condemn",

@@ -23,7 +23,7 @@ DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "payload is no JSON": ({"payload": "{"}, "payload is not JSON"),
     "payload is NaN": ({"payload": "NaN"}, "payload is not JSON"),
     "payload is too deep": ({"payload": "[" * 100_000}, "payload is not JSON"),
-    "payload fills the item": ({"payload": '"' + "x" * (MAX_ITEM_BYTES - 220) + '"'}, "large"),
+    "payload fills the item": ({"payload": '"' + "x" * (MAX_ITEM_BYTES - 220) + '"'}, "too large"),
     "no type": ({"taskType": None}, "taskType is missing"),
     "type is a number": ({"taskType": 7}, "taskType is missing or not a string"),
     "type is a list": ({"taskType": ["ok"]}, "taskType is missing or not a string"),

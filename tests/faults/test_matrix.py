@@ -31,7 +31,7 @@ def tally(request: pytest.FixtureRequest) -> Iterator[Counter[str]]:
     yield ran
     capture: Any = request.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
-        print(f"\nfault matrix: {dict(ran)} cases ran")
+        print(f"\nfault matrix: {dict(ran)} cases ran")  # noqa: T201  (what a reader of the run wants to know)
 
 
 @pytest.fixture

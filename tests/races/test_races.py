@@ -91,6 +91,7 @@ def workers(dynamodb_local_endpoint: str, table: DynamoTable, tmp_path: Path) ->
     workers.end()
 
 
+@pytest.mark.timeout(PATIENCE + 100)
 def test_each_claim_has_one_holder_and_one_end_while_processes_race_stall_and_die(
     table: DynamoTable, workers: Workers, dynamodb_local_endpoint: str
 ):
