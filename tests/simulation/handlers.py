@@ -169,7 +169,8 @@ class TaskCode:
             for delay in (self._database.draw.choice((None, 3.0)) for _ in range(number))
         ]
         if self._database.draw.random() < 0.5:
-            follow_ups.append(NewTask(task_type="plain", payload={}, task_id="everybody's"))
+            ids = self._database.draw.choices(("everybody's", "job-1", context.task_id), k=2)
+            follow_ups += [NewTask(task_type="plain", payload={}, task_id=own) for own in ids]
         return Done(result={"claim": claim}, follow_ups=follow_ups)
 
 
