@@ -114,7 +114,9 @@ class Analysis:
             facts.transform(tasks.with_timestamps).write.parquet(
                 self._out("tasks.parquet"), "overwrite"
             )
-        own = self._counted(own, checked.sources, seen.get)
+        # Without a file nothing is observed, and ``get`` would wait for ever.
+        counted = seen.get if checked.sources else {"rows": 0, "bad_rows": 0}
+        own = self._counted(own, checked.sources, counted)
         if state is not None:
             state.complete(own)
         return Intake.together([*earlier, own]), as_of
@@ -165,7 +167,7 @@ class Analysis:
             shown.coalesce(1).write.parquet(self._out(f"{name}.parquet"), "overwrite")
         highest = peak.find(facts, in_total, size=size, as_of=as_of)
         width = series.width(as_of // size - start // size + 1)
-        points = series.over_time(in_total, size=size, width=width)
+        points = series.over_time(in_total, size=size, width=width, as_of=as_of)
 
         self._tell("computing percentiles")
         found = percentiles.find(facts, [*summary.measures(), series.waits_measure(size * width)])

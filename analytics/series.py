@@ -33,7 +33,7 @@ def width(number_of_buckets: int) -> int:
     return -(-number_of_buckets // MOST_POINTS)
 
 
-def over_time(buckets: DataFrame, *, size: int, width: int) -> Points:
+def over_time(buckets: DataFrame, *, size: int, width: int, as_of: int) -> Points:
     """Flows per second, and how many tasks were in the queue, at the end of each point's time."""
     rows = (
         buckets.groupBy(bucket_of(sf.col("bucket"), width).alias("point"))
@@ -51,7 +51,7 @@ def over_time(buckets: DataFrame, *, size: int, width: int) -> Points:
         points.append(
             {
                 "time": times.to_iso(row["point"] * size * width),
-                "until": times.to_iso((row["point"] + 1) * size * width),
+                "until": times.to_iso(min((row["point"] + 1) * size * width, as_of)),
                 **{name: row[name] / seconds for name in ("arrivals", "first_claims", "shed")},
                 "waiting": row["backlog"],
                 "claimed": present - row["backlog"],

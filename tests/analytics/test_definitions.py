@@ -47,10 +47,10 @@ INCREMENTAL = {
 
 
 @pytest.fixture(scope="module")
-def told(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The report on these tasks: the summary, and rows by table."""
-    folder = tmp_path_factory.mktemp("definitions")
-    exporter = Exporter(root=folder / "exports")
+def told(module_report: Any) -> tuple[dict[str, Any], Path]:
+    """The report on these tasks: the summary, and the folder with its tables."""
+    exports = module_report.out.parent / "exports"
+    exporter = Exporter(root=exports)
 
     def image(kind: str, shown: tuple[str, dict[str, float]] | None) -> Any:
         return None if shown is None else item(kind, shown[0], kind=kind, **shown[1])
@@ -83,11 +83,7 @@ def told(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     exporter.incremental(
         [incremental_line("overlap", at(611), old, done)], start=at(600), end=at(640)
     )
-    from analytics import analysis  # noqa: PLC0415 - Spark's modules are slow to import
-
-    request = analysis.Request(paths=[str(folder / "exports")], out=str(folder / "out"))
-    summary = analysis.Analysis(spark, request, tell=lambda _step: None).run()
-    return summary, folder / "out"
+    return module_report(exports), module_report.out
 
 
 @pytest.mark.parametrize(

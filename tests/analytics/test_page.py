@@ -27,8 +27,8 @@ FLAGS = (
 HOSTILE = '</script><script>alert("x")</script>'
 
 
-@pytest.fixture(params=["many", "one", "empty"])
-def reported(request: pytest.FixtureRequest, tmp_path: Path, report: Any) -> Any:
+@pytest.fixture(scope="module", params=["many", "one", "empty"])
+def reported(request: pytest.FixtureRequest, module_report: Any) -> tuple[dict[str, Any], Path]:
     """A report's summary and its page, on a queue with many tasks, one task or none."""
     done = {"firstTakenAt": 10, "takenAt": 10, "finishedAt": 12}
     many = [
@@ -40,8 +40,9 @@ def reported(request: pytest.FixtureRequest, tmp_path: Path, report: Any) -> Any
         item("c", "CANCELLED", finishedAt=33),
     ]
     items = {"many": many, "one": [item("t", "PENDING")], "empty": []}[request.param]
-    Exporter(root=tmp_path / "exports").full([full_line(one) for one in items], at=at(60))
-    return report(tmp_path / "exports", bucket_seconds=10), tmp_path / "out" / "report.html"
+    exports = module_report.out.parent / str(request.param)
+    Exporter(root=exports).full([full_line(one) for one in items], at=at(60))
+    return module_report(exports, bucket_seconds=10), module_report.out / "report.html"
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: the page was NOT tested")
