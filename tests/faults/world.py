@@ -114,6 +114,9 @@ class World:
         """How often a handler began, by the task's name."""
         self.unconfirmed: set[str] = set()
         """Names of tasks whose put was never confirmed to the producer."""
+        self.claimed_again = False
+        """Whether a task went back to PENDING and was claimed anew while its settle was unconfirmed:
+        then it counts as a lost lease, though the settle was applied."""
         self.overtaken = False
         """Whether a task was claimed by another while its first holder still worked."""
         self.damaged: set[str] = set()
@@ -232,6 +235,7 @@ def _registry(process: Process) -> Registry:  # noqa: C901  (a list, not branche
     @registry.task("impatient")
     def impatient(payload: Any, context: Context) -> Any:
         begin(payload)
+        world.claimed_again = context.attempt > 1
         if context.attempt == 1:
             raise Retry(after=0)
         return {"attempt": context.attempt}
