@@ -115,8 +115,8 @@ class World:
         self.unconfirmed: set[str] = set()
         """Names of tasks whose put was never confirmed to the producer."""
         self.claimed_again = False
-        """Whether a task went back to PENDING and was claimed anew while its settle was unconfirmed:
-        then it counts as a lost lease, though the settle was applied."""
+        """Whether a task was claimed anew while the settle that gave it back was unconfirmed: that
+        counts as a lost lease, though the settle was applied."""
         self.overtaken = False
         """Whether a task was claimed by another while its first holder still worked."""
         self.damaged: set[str] = set()
