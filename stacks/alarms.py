@@ -60,10 +60,8 @@ class AlarmBoard(Construct):
         alarm.add_ok_action(self._action)
         return alarm
 
-    def add_function_alarms(
-        self, functions: Sequence[lambda_.IFunction], *, dead_letters: sqs.IQueue
-    ) -> None:
-        """What every function of a stack can suffer from."""
+    def add_dead_letter_alarm(self, dead_letters: sqs.IQueue) -> None:
+        """What every stack that has a queue for them can suffer from."""
         self.add(
             "DeadLetters",
             meaning="An event could not be handled and was put aside.",
@@ -72,6 +70,9 @@ class AlarmBoard(Construct):
             ),
             threshold=0,
         )
+
+    def add_function_alarms(self, functions: Sequence[lambda_.IFunction]) -> None:
+        """What every function can suffer from."""
         self.add(
             "FunctionErrors",
             meaning="A function failed or timed out.",

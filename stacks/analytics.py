@@ -11,10 +11,12 @@ from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
+from stacks.alarms import AlarmBoard
 from stacks.asset import Asset
-from stacks.config import MINUTE, Analytics, StageConfig
+from stacks.config import Analytics, StageConfig
 from stacks.dead_letters import DeadLetters
 from stacks.export_machine import FULL, INCREMENTAL, ExportMachine
+from stacks.metrics import MINUTE, total
 from stacks.nag import acknowledge, import_of
 from stacks.queue_function import RETENTION
 from stacks.schedule import Invocation
@@ -27,6 +29,7 @@ LAG_MINUTES: Final = 10
 """After a window's end: DynamoDB can export it some five minutes later."""
 JOB_TIMEOUT_MINUTES: Final = 60
 MINUTES_PER_HOUR: Final = 60
+SECONDS_PER_MINUTE: Final = 60
 MINUTES_PER_DAY: Final = 24 * 60
 
 
@@ -62,8 +65,30 @@ class AnalyticsStack(cdk.Stack):
             expression=window_expression(analytics.window_minutes),
         )
         self._schedule("FullSchedule", kind=FULL, expression=f"cron({LAG_MINUTES} 0 * * ? *)")
+        self._watch()
         cdk.CfnOutput(self, "ExportMachineArn", value=self.machine.state_machine_arn)
         cdk.CfnOutput(self, "ReportJobName", value=self.job.ref)
+
+    def _watch(self) -> None:
+        board = AlarmBoard(self, "Alarms", topic=self._state.alarm_topic)
+        board.add_dead_letter_alarm(self.dead_letters)
+        # The machine tells of failures itself; this is for those that it cannot tell of.
+        board.add(
+            "ExportOrReportFailed",
+            meaning="An export, or the report on it, failed or did not end.",
+            metric=total(
+                "failed",
+                *(
+                    metric(period=MINUTE)
+                    for metric in (
+                        self.machine.metric_failed,
+                        self.machine.metric_timed_out,
+                        self.machine.metric_aborted,
+                    )
+                ),
+            ),
+            threshold=0,
+        )
 
     def _job(self, report: Asset) -> glue.CfnJob:
         script = s3_assets.Asset(self, "ReportScript", path=str(HERE / "report_job.py"))
@@ -255,7 +280,7 @@ class AnalyticsStack(cdk.Stack):
             event={"kind": kind, "scheduledAt": "<aws.scheduler.scheduled-time>"},
             dead_letters=self.dead_letters,
             key=self._key,
-            max_event_age_seconds=self._analytics.window_minutes * MINUTE,
+            max_event_age_seconds=self._analytics.window_minutes * SECONDS_PER_MINUTE,
         )
 
 

@@ -57,7 +57,8 @@ class GeneratorStack(cdk.Stack):
             state.table.table_arn,
         )
         board = AlarmBoard(self, "Alarms", topic=state.alarm_topic)
-        board.add_function_alarms([self.create_tasks], dead_letters=self.dead_letters)
+        board.add_dead_letter_alarm(self.dead_letters)
+        board.add_function_alarms([self.create_tasks])
         board.add_unlimited_function_alarms([self.create_tasks])
         for schedule in stage.schedules:
             self._recurring(schedule)

@@ -244,7 +244,8 @@ class QueueStack(cdk.Stack):
             "sweep": self.sweep,
         }
         board = AlarmBoard(self, "Alarms", topic=self._state.alarm_topic)
-        board.add_function_alarms(list(functions.values()), dead_letters=self.dead_letters)
+        board.add_dead_letter_alarm(self.dead_letters)
+        board.add_function_alarms(list(functions.values()))
         board.add_unlimited_function_alarms([self.trigger, self.sweep])
         add_queue_alarms(
             board,

@@ -25,6 +25,7 @@ from stacks.operate import DeployedStage
 from stacks.queries import QUERIES
 
 STAGE = "demo"
+FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks"]
 QUICK: dict[str, Any] = {
     "deadline_seconds": 60,
     "window_seconds": 2,
@@ -212,23 +213,30 @@ def test_pausing_stops_processing_and_nothing_else(worked: Stage, deployed: Depl
     worked.until("patient", "SUCCESS")
 
 
-@pytest.mark.parametrize("function", ["trigger", "process_tasks", "sweep", "create_tasks"])
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_call_is_allowed_by_the_functions_role(worked: Stage, function: str) -> None:
-    document = {"Version": "2012-10-17", "Statement": worked.policies(function)}
-    policy = IAMPolicy(json.dumps(document))
-
     calls = worked.calls(function)
 
     assert calls
-    refused = {
-        call
-        for call in calls
-        if policy.is_action_permitted(*call) is not PermissionResult.PERMITTED
-    }
-    assert refused == set()
+    assert refused(calls, worked.policies(function)) == set()
 
 
-@pytest.mark.parametrize("function", ["trigger", "process_tasks", "sweep", "create_tasks"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_permission_can_be_taken_away_unnoticed(worked: Stage, function: str) -> None:
+    statements = worked.policies(function)
+    calls = worked.calls(function)
+
+    for index, statement in enumerate(statements):
+        for action in set(_as_list(statement["Action"])) - LAMBDAS_OWN:
+            less = {
+                **statement,
+                "Action": [a for a in _as_list(statement["Action"]) if a != action],
+            }
+            mutilated = [*statements[:index], less, *statements[index + 1 :]]
+            assert refused(calls, mutilated), action
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_permission_is_used(worked: Stage, function: str) -> None:
     granted = {
         (action, resource)
@@ -239,6 +247,16 @@ def test_every_permission_is_used(worked: Stage, function: str) -> None:
     }
 
     assert granted - worked.calls(function) == set()
+
+
+def refused(calls: set[tuple[str, str]], statements: list[dict[str, Any]]) -> set[tuple[str, str]]:
+    """The calls that a role with these statements could not make."""
+    policy = IAMPolicy(json.dumps({"Version": "2012-10-17", "Statement": statements}))
+    return {
+        call
+        for call in calls
+        if policy.is_action_permitted(*call) is not PermissionResult.PERMITTED
+    }
 
 
 def test_alarms_and_dashboard_watch_metrics_that_are_emitted(

@@ -33,40 +33,55 @@ DEV = {f"lifoq-dev-{name}" for name in ("state", "queue", "generator", "analytic
 DEMO = {f"lifoq-demo-{name}" for name in ("state", "queue", "generator")}
 
 
-def test_a_deployment_lives_from_bootstrap_to_destroy(
-    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = dev()
-    cloud.deploy(first.assembly)
-    assert stacks(cloud) == DEV
-    cloud.cdk(first.assembly, "diff", "--fail", "--method=template")
-
+@pytest.fixture(scope="module")
+def side_by_side(cloud: LocalCloud) -> LocalCloud:
+    """Two stages in one account and region."""
+    cloud.deploy(dev().assembly)
     cloud.deploy(synthesize("demo").assembly)
-    assert stacks(cloud) == DEV | DEMO
-    tables = cloud.client("dynamodb").list_tables()["TableNames"]
-    assert len(tables) == 2
+    return cloud
 
-    table = cloud.outputs("lifoq-dev-state")["TableName"]
+
+def test_two_stages_live_side_by_side(side_by_side: LocalCloud) -> None:
+    assert stacks(side_by_side) == DEV | DEMO
+    assert len(side_by_side.client("dynamodb").list_tables()["TableNames"]) == 2
+
+
+def test_after_a_deployment_there_is_no_difference(side_by_side: LocalCloud) -> None:
+    side_by_side.cdk(dev().assembly, "diff", "--fail", "--method=template")
+
+
+def test_an_update_in_place_keeps_the_table_and_its_tasks(side_by_side: LocalCloud) -> None:
+    dynamodb = side_by_side.client("dynamodb")
+    table = side_by_side.outputs("lifoq-dev-state")["TableName"]
     item = {"taskId": {"S": "kept"}, "taskStatus": {"S": "SUCCESS"}}
-    cloud.client("dynamodb").put_item(TableName=table, Item=item)
+    dynamodb.put_item(TableName=table, Item=item)
     changed = dev(deadline_seconds=7200)
     with pytest.raises(DeploymentError, match="LIFOQ_DEADLINE_SECONDS"):
-        cloud.cdk(changed.assembly, "diff", "--fail", "--method=template")
-    cloud.deploy(changed.assembly)
-    assert cloud.outputs("lifoq-dev-state")["TableName"] == table
-    answer = cloud.client("dynamodb").get_item(TableName=table, Key={"taskId": {"S": "kept"}})
-    assert answer["Item"] == item
-    variables = cloud.client("lambda").get_function_configuration(
-        FunctionName=cloud.outputs("lifoq-dev-queue")["TriggerFunctionName"]
-    )["Environment"]["Variables"]
-    assert variables["LIFOQ_DEADLINE_SECONDS"] == "7200"
+        side_by_side.cdk(changed.assembly, "diff", "--fail", "--method=template")
 
-    bucket = cloud.outputs("lifoq-dev-state")["ExportBucketName"]
-    cloud.client("s3").put_object(Bucket=bucket, Key="exports/one", Body=b"1")
-    for name, value in cloud.environment().items():
+    side_by_side.deploy(changed.assembly)
+
+    assert side_by_side.outputs("lifoq-dev-state")["TableName"] == table
+    answer = dynamodb.get_item(TableName=table, Key={"taskId": {"S": "kept"}})
+    assert answer["Item"] == item
+    function = side_by_side.outputs("lifoq-dev-queue")["TriggerFunctionName"]
+    configuration = side_by_side.client("lambda").get_function_configuration(FunctionName=function)
+    assert configuration["Environment"]["Variables"]["LIFOQ_DEADLINE_SECONDS"] == "7200"
+
+
+def test_destroying_a_stage_leaves_nothing_of_it_and_all_of_its_neighbour(
+    side_by_side: LocalCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = side_by_side.outputs("lifoq-dev-state")
+    s3 = side_by_side.client("s3")
+    s3.put_object(Bucket=state["ExportBucketName"], Key="exports/one", Body=b"1")
+    for name, value in side_by_side.environment().items():
         monkeypatch.setenv(name, value)
+
     DeployedStage("dev").empty_export_bucket()
-    assert "Contents" not in cloud.client("s3").list_objects_v2(Bucket=bucket)
-    cloud.cdk(changed.assembly, "destroy", "--all", "--force")
-    assert stacks(cloud) == DEMO
-    assert table not in cloud.client("dynamodb").list_tables()["TableNames"]
+    side_by_side.cdk(dev().assembly, "destroy", "--all", "--force")
+
+    assert stacks(side_by_side) == DEMO
+    assert state["TableName"] not in side_by_side.client("dynamodb").list_tables()["TableNames"]
+    buckets = {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}
+    assert state["ExportBucketName"] not in buckets

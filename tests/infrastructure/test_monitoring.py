@@ -38,9 +38,10 @@ def alarms(deployment: Deployment, stack: str) -> dict[str, dict[str, Any]]:
 def test_there_is_an_alarm_for_each_thing_that_goes_wrong(prod: Deployment) -> None:
     assert set(alarms(prod, "queue")) == QUEUE_ALARMS
     assert set(alarms(prod, "generator")) == GENERATOR_ALARMS
+    assert set(alarms(prod, "analytics")) == {"DeadLetters", "ExportOrReportFailed"}
 
 
-@pytest.mark.parametrize("stack", ["queue", "generator"])
+@pytest.mark.parametrize("stack", ["queue", "generator", "analytics"])
 def test_an_alarm_tells_its_beginning_and_its_end(prod: Deployment, stack: str) -> None:
     for name, alarm in alarms(prod, stack).items():
         for moment in ("AlarmActions", "OKActions"):
@@ -48,7 +49,7 @@ def test_an_alarm_tells_its_beginning_and_its_end(prod: Deployment, stack: str) 
             assert "AlarmTopic" in action["Fn::ImportValue"], name
 
 
-@pytest.mark.parametrize("stack", ["queue", "generator"])
+@pytest.mark.parametrize("stack", ["queue", "generator", "analytics"])
 def test_an_alarm_leads_to_its_section_of_the_runbook(prod: Deployment, stack: str) -> None:
     headings = re.findall(r"^## (.+)$", (ROOT / "docs" / "runbook.md").read_text(), re.MULTILINE)
     anchors = {heading.lower().replace(" ", "-") for heading in headings}
