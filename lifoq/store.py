@@ -300,7 +300,8 @@ class Store:
         try:
             applied = self._applied(task.task_id, change)
         except ItemTooLarge as error:
-            raise DamagedTask(task.task_id, str(error)) from error
+            reason = f"it is too large to be brought back ({error})"
+            raise DamagedTask(task.task_id, reason) from error
         if not applied:
             return None
         return Status.FAILURE if last else Status.PENDING
