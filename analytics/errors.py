@@ -54,6 +54,17 @@ class OptionError(ReportError):
         super().__init__(f"{option} {value}: {remedy}")
 
 
+class StorageError(ReportError):
+    """Spark cannot get at a path at all."""
+
+    def __init__(self, path: str, complaint: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{path} cannot be reached ({complaint}). Where Spark has no access to S3, copy the "
+            "exports to a folder first: aws s3 cp --recursive."
+        )
+
+
 class JavaMissingError(ReportError):
     """Spark cannot start."""
 

@@ -16,20 +16,6 @@ _REQUIRED: Final = {
 }
 """The numbers depend on these, wherever the job runs."""
 
-_LOGGING: Final = Path(__file__).with_name("log4j2.properties")
-
-_LOCAL: Final = {
-    "spark.master": "local[*]",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "4g",
-    "spark.driver.extraJavaOptions": (
-        f"-Duser.timezone=UTC -Dlog4j2.configurationFile={_LOGGING.as_uri()}"
-    ),
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
-
 
 def start() -> SparkSession:
     """Start Spark, or join the session that ``spark-submit`` has set up.
@@ -40,11 +26,26 @@ def start() -> SparkSession:
     if not under_submit and not _java_is_present():
         raise JavaMissingError
     builder = SparkSession.builder.appName("lifoq-report")
-    for key, value in ({} if under_submit else _LOCAL).items():
-        builder = builder.config(key, value)
-    for key, value in _REQUIRED.items():
+    settings = _REQUIRED if under_submit else {**_REQUIRED, **_local()}
+    for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _local() -> dict[str, str]:
+    """What ``spark-submit`` would bring along. Nothing listens beyond the loopback device."""
+    logging = Path(__file__).absolute().with_name("log4j2.properties").as_uri()
+    return {
+        "spark.master": "local[*]",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "4g",
+        "spark.driver.extraJavaOptions": (
+            f"-Duser.timezone=UTC -Dlog4j2.configurationFile={logging}"
+        ),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
 
 
 def prepare(spark: SparkSession, *, input_bytes: int, skip_corrupt: bool) -> None:

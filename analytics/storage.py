@@ -5,7 +5,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j brings no types
 from pyspark.sql import SparkSession
+
+from analytics.errors import StorageError
 
 
 class Storage:
@@ -18,7 +21,12 @@ class Storage:
         self._configuration: Any = spark._jsc.hadoopConfiguration()  # noqa: SLF001
 
     def exists(self, path: str) -> bool:
-        return bool(self._system(path).exists(self._path(path)))
+        """Raises ``StorageError`` where the path's file system is unknown or refuses."""
+        try:
+            return bool(self._system(path).exists(self._path(path)))
+        except Py4JJavaError as error:
+            complaint = str(error.java_exception.toString()).splitlines()[0]
+            raise StorageError(path, complaint) from error
 
     def find(self, folders: Sequence[str], name: str) -> dict[str, bytes]:
         """The files whose names match in these folders and below, by path, with their content.

@@ -17,6 +17,7 @@ from analytics.errors import (
     ManifestError,
     OptionError,
     ReportError,
+    StorageError,
 )
 
 
@@ -174,6 +175,11 @@ def test_a_path_without_an_export_is_refused(tmp_path: Path, report: Any) -> Non
     for path in (tmp_path / "empty", tmp_path / "nowhere"):
         with pytest.raises(ExportNotFoundError, match=str(path)):
             report(tmp_path / "good", path)
+
+
+def test_a_path_that_spark_has_no_access_to_is_refused(report: Any) -> None:
+    with pytest.raises(StorageError, match="s3://bucket/exports cannot be reached"):
+        report("s3://bucket/exports")
 
 
 def test_exports_of_two_tables_are_not_mixed(tmp_path: Path, report: Any) -> None:
