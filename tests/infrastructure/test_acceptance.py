@@ -25,6 +25,7 @@ from stacks.operate import DeployedStage
 from stacks.queries import QUERIES
 
 STAGE = "demo"
+PAYLOAD = "what-nobody-should-read-in-a-log"
 FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks"]
 QUICK: dict[str, Any] = {
     "deadline_seconds": 60,
@@ -159,7 +160,7 @@ def deployed(stage: Stage) -> Iterator[DeployedStage]:
 @pytest.fixture(scope="module")
 def worked(stage: Stage, deployed: DeployedStage) -> Stage:
     """The stage after every kind of task went its way."""
-    stage.put("acceptance.succeeds", "first", {"n": 1})
+    stage.put("acceptance.succeeds", "first", {"secret": PAYLOAD})
     stage.put("acceptance.succeeds", "first", {"n": 2})
     stage.put("acceptance.follows", "leader")
     stage.put("acceptance.fails", "failure")
@@ -192,7 +193,9 @@ def paused(deployed: DeployedStage) -> Iterator[None]:
 
 
 def test_tasks_go_every_way_to_their_end(worked: Stage) -> None:
-    assert worked.item("first")["result"]["S"] == '{"n":1}'
+    assert worked.item("first")["result"]["S"] == json.dumps(
+        {"secret": PAYLOAD}, separators=(",", ":")
+    )
     assert worked.item("leader")["result"]["S"] == '"followed"'
     assert worked.item("second-try")["attempts"]["N"] == "2"
     assert int(worked.item("survivor")["attempts"]["N"]) >= 2
@@ -280,6 +283,13 @@ def own_metrics(deployment: Deployment) -> set[str]:
     text = json.dumps(deployment.templates["queue"]).replace("\\", "")
     in_alarms = re.findall(r'"MetricName": "(\w+)", "Namespace": "lifoq"', text)
     return {*in_alarms, *re.findall(r'"lifoq","(\w+)"', text)}
+
+
+def test_no_payload_is_in_the_logs(worked: Stage) -> None:
+    logs = [file.read_text() for file in worked.cloud.logs.iterdir()]
+
+    assert len(logs) == len(FUNCTIONS)
+    assert not any(PAYLOAD in log for log in logs)
 
 
 def test_saved_queries_ask_for_fields_that_the_logs_have(worked: Stage) -> None:
