@@ -78,7 +78,7 @@ demo: setup ## The main job, whole, on this machine: overload, shedding, report 
 
 .PHONY: local
 local: setup ## Start the local cloud and keep it running (PORT=4577)
-	@exec python -m localcloud serve --port $(PORT)
+	@exec python -m localcloud serve --port $(PORT) --directory out/local
 
 .PHONY: report
 report: setup ## Report on exports (EXPORTS=folder, OUT=out/report, BUCKET=60 seconds)
