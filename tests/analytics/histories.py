@@ -11,9 +11,8 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from exportfiles import Exporter, Item, full_line, incremental_line
-
 from lifoq.schema import Status
+from tests.analytics.exportfiles import Exporter, Item, full_line, incremental_line
 
 SECOND = 1_000_000
 START = 1_763_600_000 * SECOND

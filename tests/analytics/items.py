@@ -1,6 +1,6 @@
 """Task items and moments for examples. Times are given in seconds after ``BASE``."""
 
-from exportfiles import Item
+from tests.analytics.exportfiles import Item
 
 SECOND = 1_000_000
 BASE = 1_763_600_400 * SECOND

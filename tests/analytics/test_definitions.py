@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
-from exportfiles import Exporter, full_line, incremental_line
-from items import BASE, SECOND, at, item
 
 from analytics.times import from_iso, to_iso
+from tests.analytics.exportfiles import Exporter, full_line, incremental_line
+from tests.analytics.items import BASE, SECOND, at, item
 
 
 def _done(**times: float) -> dict[str, float]:

@@ -8,14 +8,13 @@ import random
 from pathlib import Path
 from typing import Any
 
-import histories
 import pyarrow.dataset as ds
 import pytest
-import truth
-from exportfiles import Exporter
-from histories import SECOND, START
 
 from analytics.times import from_iso, to_iso
+from tests.analytics import histories, truth
+from tests.analytics.exportfiles import Exporter
+from tests.analytics.histories import SECOND, START
 
 HISTORIES_PER_RUN = 50
 GROUPS = 5

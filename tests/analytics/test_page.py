@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exportfiles import Exporter, full_line
-from items import at, item
+
+from tests.analytics.exportfiles import Exporter, full_line
+from tests.analytics.items import at, item
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = (

@@ -8,8 +8,6 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
-from exportfiles import Exporter, full_line, incremental_line, write_data
-from items import at, item
 
 from analytics.errors import (
     DamagedExportError,
@@ -19,6 +17,8 @@ from analytics.errors import (
     ReportError,
     StorageError,
 )
+from tests.analytics.exportfiles import Exporter, full_line, incremental_line, write_data
+from tests.analytics.items import at, item
 
 
 def _tasks(*numbers: int) -> list[Any]:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from histories import SECOND, Life
-
 from lifoq.schema import Status
+from tests.analytics.histories import SECOND, Life
 
 FINISHED = {
     Status.SUCCESS: "succeeded",

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from deployments import EVERYTHING, Deployment, synthesize
+
+from tests.infrastructure.deployments import EVERYTHING, Deployment, synthesize
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deployments import ROOT, Deployment, assemble, packages
 from moto.iam.access_control import IAMPolicy, PermissionResult
 
 from lifoq import Queue
@@ -23,6 +22,7 @@ from localcloud import LocalCloud
 from stacks import asset
 from stacks.operate import DeployedStage
 from stacks.queries import QUERIES
+from tests.infrastructure.deployments import ROOT, Deployment, assemble, packages
 
 STAGE = "demo"
 PAYLOAD = "what-nobody-should-read-in-a-log"

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from deployments import Deployment, synthesize
 
 from localcloud import LocalCloud
 from localcloud.cloud import DeploymentError
 from stacks.operate import DeployedStage
+from tests.infrastructure.deployments import Deployment, synthesize
 
 ANALYTICS = {"analytics": {"window_minutes": 60}}
 

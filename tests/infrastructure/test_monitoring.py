@@ -5,9 +5,9 @@ import re
 from typing import Any
 
 import pytest
-from deployments import ROOT, Deployment, synthesize
 
 from stacks.queries import QUERIES
+from tests.infrastructure.deployments import ROOT, Deployment, synthesize
 
 QUEUE_ALARMS = {
     "OldestWaiting",

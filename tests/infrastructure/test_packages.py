@@ -9,9 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from deployments import ROOT, packages
 
 from stacks import asset, vendor
+from tests.infrastructure.deployments import ROOT, packages
 
 BUDGET_BYTES = 2_000_000
 """Of the whole package. A cold start loads it."""

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deployments import ROOT, Deployment, packages
 
 from stacks import report_job
 from tests.analytics.exportfiles import Exporter
+from tests.infrastructure.deployments import ROOT, Deployment, packages
 
 SECOND = 1_000_000
 NOON = 1_795_176_000 * SECOND

@@ -7,9 +7,9 @@ import sys
 from typing import Any
 
 import pytest
-from deployments import CONTEXT, ROOT
 
 from stacks.config import ConfigurationError, StageConfig, load_stage
+from tests.infrastructure.deployments import CONTEXT, ROOT
 
 
 def configured(**settings: Any) -> StageConfig:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from deployments import Deployment
+
+from tests.infrastructure.deployments import Deployment
 
 MISSING = object()
 

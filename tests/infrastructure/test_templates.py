@@ -10,12 +10,12 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_s3 as s3
-from deployments import CONTEXT, Deployment, packages
 
 from lifoq import schema
 from localcloud.event_pattern import matches
 from stacks import application, wake_ups
 from stacks.analytics import window_expression
+from tests.infrastructure.deployments import CONTEXT, Deployment, packages
 
 STATEFUL = {
     "state": {
