@@ -167,17 +167,20 @@ def add_queue_alarms(
     )
     board.add(
         "RunawayLoop",
-        meaning="Processor and trigger call each other far more often than work asks for.",
+        meaning="Processor and trigger call each other far more often than there is work.",
         metric=cloudwatch.MathExpression(
-            expression="MAX([FILL(runs, 0), FILL(tailcalls, 0)])",
+            # A run that claims something is worth its invocation; under a trickle of tasks that is
+            # one for each. A tail call comes once in a window.
+            expression="MAX([FILL(runs, 0) - FILL(claimed, 0), FILL(tailcalls, 0)])",
             using_metrics={
+                "claimed": queue.count("TasksClaimed"),
                 "runs": process_tasks.metric_invocations(period=MINUTE),
                 "tailcalls": trigger_topic.metric_number_of_messages_published(period=MINUTE),
             },
-            label="rounds per minute",
+            label="idle rounds per minute",
             period=MINUTE,
         ),
-        threshold=limits.loop_invocations_per_minute * stage.processor_concurrency,
+        threshold=limits.idle_rounds_per_minute * stage.processor_concurrency,
         minutes=3,
     )
     board.add(

@@ -118,7 +118,7 @@ class Alarms(Settings):
     oldest_waiting_percent_of_deadline: Annotated[float, Field(gt=0, lt=100)] = 80
     shed_per_minute: Annotated[float, Field(ge=0)] = 0
     failures_per_minute: Annotated[float, Field(ge=0)] = 0
-    loop_invocations_per_minute: Annotated[float, Field(gt=0)] = 120
+    idle_rounds_per_minute: Annotated[float, Field(gt=0)] = 300
     iterator_age_seconds: Seconds = 60
 
 

@@ -67,7 +67,7 @@ def test_an_alarm_leads_to_its_section_of_the_runbook(prod: Deployment, stack: s
         ("Shedding", 0, 3),
         ("TaskFailures", 0, 1),
         ("IteratorAge", 60_000, 3),
-        ("RunawayLoop", 120, 3),
+        ("RunawayLoop", 300, 3),
         ("DeadLetters", 0, 1),
         ("SweepMissing", 1, 1),
     ],
