@@ -17,7 +17,9 @@ from analytics import session
 def main(folder: Path) -> dict[str, object]:
     spark = session.start()
     begun = time.perf_counter()
-    lines = spark.read.json(f"{folder}/AWSDynamoDB/*/*.json.gz", recursiveFileLookup=True)
+    lines = spark.read.options(recursiveFileLookup=True, pathGlobFilter="*.json.gz").json(
+        str(folder)
+    )
     inferred = time.perf_counter()
     image = sf.coalesce("Item", "NewImage", "OldImage")
     kept = lines.select(image["taskId"]["S"].alias("id"), image.alias("image"))
