@@ -142,7 +142,7 @@ class StateStack(cdk.Stack):
         key.add_to_resource_policy(
             iam.PolicyStatement(
                 sid="Logs",
-                principals=[iam.ServicePrincipal("logs.amazonaws.com")],
+                principals=[iam.ServicePrincipal(f"logs.{self.region}.amazonaws.com")],
                 actions=["kms:Encrypt", "kms:Decrypt", "kms:GenerateDataKey*", "kms:DescribeKey"],
                 resources=["*"],
                 conditions={

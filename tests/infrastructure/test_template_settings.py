@@ -330,3 +330,19 @@ def test_a_key_of_ones_own_encrypts_everything_that_holds_data(everything: Deplo
     (key,) = everything.resources("state", "AWS::KMS::Key").values()
     assert key["Properties"]["EnableKeyRotation"] is True
     assert key["DeletionPolicy"] == "Retain"
+
+
+def test_the_services_that_use_the_key_may_use_it(everything: Deployment) -> None:
+    (key,) = everything.resources("state", "AWS::KMS::Key").values()
+    services = json.dumps(
+        [
+            statement["Principal"]["Service"]
+            for statement in key["Properties"]["KeyPolicy"]["Statement"]
+            if "Service" in statement["Principal"]
+        ]
+    )
+
+    # CloudWatch Logs is one principal in each region.
+    assert '["logs.", {"Ref": "AWS::Region"}, ".amazonaws.com"]' in services
+    assert "sns.amazonaws.com" in services
+    assert "cloudwatch.amazonaws.com" in services
