@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from lifoq.backoff import Backoff
 from lifoq.dynamo import DynamoTable
-from lifoq.processor import WorkerSettings
 from lifoq.store import Store
 from lifoq.transitions import Lifetimes
+from lifoq.worker import WorkerSettings
 
 
 class MissingSetting(KeyError):

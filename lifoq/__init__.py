@@ -20,7 +20,7 @@ from lifoq.errors import (
     WrongStatus,
 )
 from lifoq.outcome import Done
-from lifoq.processor import Processor, RunReport, WorkerSettings
+from lifoq.processor import Processor
 from lifoq.queue import Queue
 from lifoq.registry import REGISTRY, Registry, task
 from lifoq.schema import Status
@@ -30,6 +30,7 @@ from lifoq.sweep import Sweeper, SweepReport
 from lifoq.table import Count
 from lifoq.task import NewTask, Task, TaskError
 from lifoq.transitions import Lifetimes
+from lifoq.worker import RunReport, WorkerSettings
 
 __all__ = [
     "REGISTRY",

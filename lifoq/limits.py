@@ -1,6 +1,8 @@
 """What keeps the processor from overrunning the downstream."""
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from lifoq.host import MICROSECONDS, Host
 
@@ -37,6 +39,14 @@ class TokenBucket:
         passed = max(0, now - self._filled_at) / MICROSECONDS
         self._tokens = min(self._burst, self._tokens + passed * self._rate)
         self._filled_at = now
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """The buckets of a processor, which outlive its runs; None where there is no limit."""
+
+    of_all: TokenBucket | None
+    by_type: Mapping[str, TokenBucket | None]
 
 
 class Gate:

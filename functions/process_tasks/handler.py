@@ -10,8 +10,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 import functions.tasks  # noqa: F401  (registers the task types)
 from functions.kick import Kicker
 from functions.settings import Settings
-from lifoq.processor import Processor, RunReport
+from lifoq.processor import Processor
 from lifoq.registry import REGISTRY
+from lifoq.worker import RunReport
 
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})

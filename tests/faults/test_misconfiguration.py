@@ -9,13 +9,14 @@ import pytest
 
 from lifoq.dynamo import DynamoTable
 from lifoq.errors import QueueMisconfigured
-from lifoq.processor import Processor, WorkerSettings
+from lifoq.processor import Processor
 from lifoq.queue import Queue
 from lifoq.registry import Registry
 from lifoq.schema import DUE_INDEX, STATUS_CREATED_INDEX, table_definition
 from lifoq.store import Store
 from lifoq.sweep import Sweeper
 from lifoq.task import NewTask
+from lifoq.worker import WorkerSettings
 from tests import dynamodb_local
 from tests.faults.faults import answer
 

@@ -11,7 +11,7 @@ from lifoq.context import Context
 from lifoq.dynamo import DynamoTable
 from lifoq.host import MICROSECONDS
 from lifoq.memory import MemoryTable
-from lifoq.processor import Processor, WorkerSettings
+from lifoq.processor import Processor
 from lifoq.queue import Queue
 from lifoq.registry import Registry
 from lifoq.schema import Status
@@ -19,6 +19,7 @@ from lifoq.store import Store
 from lifoq.sweep import Sweeper
 from lifoq.table import Table
 from lifoq.task import NewTask
+from lifoq.worker import WorkerSettings
 from tests.faults.virtual import Clock, VirtualHost
 
 ATTEMPTS = 4

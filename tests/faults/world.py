@@ -15,7 +15,7 @@ from lifoq.errors import Fail, Retry, StoreUnavailable
 from lifoq.host import microseconds
 from lifoq.memory import MemoryTable
 from lifoq.outcome import Done
-from lifoq.processor import Processor, RunReport, WorkerSettings
+from lifoq.processor import Processor
 from lifoq.queue import Queue
 from lifoq.registry import Registry
 from lifoq.schema import TERMINAL, Attribute, Status
@@ -23,6 +23,7 @@ from lifoq.store import Store
 from lifoq.sweep import Sweeper, SweepReport
 from lifoq.table import Table
 from lifoq.task import NewTask
+from lifoq.worker import RunReport, WorkerSettings
 from tests.faults.history import Image, Write
 from tests.faults.virtual import Clock, VirtualHost
 

@@ -14,9 +14,10 @@ from typing import Any
 from lifoq.backoff import Backoff
 from lifoq.context import Context
 from lifoq.dynamo import DynamoTable
-from lifoq.processor import Processor, WorkerSettings
+from lifoq.processor import Processor
 from lifoq.registry import Registry
 from lifoq.store import Store
+from lifoq.worker import WorkerSettings
 from tests import dynamodb_local
 
 LEASE = 1.5

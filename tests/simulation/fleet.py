@@ -8,10 +8,11 @@ from typing import Final
 
 from lifoq.errors import StoreUnavailable
 from lifoq.host import MICROSECONDS, microseconds
-from lifoq.processor import Processor, RunReport
+from lifoq.processor import Processor
 from lifoq.schema import Attribute, Status
 from lifoq.store import Store
 from lifoq.sweep import Sweeper
+from lifoq.worker import RunReport
 from tests.simulation.database import Connection, Database
 from tests.simulation.handlers import FREE, RATES, UNREGISTERED, TaskCode
 from tests.simulation.history import Violation, Write

@@ -8,10 +8,10 @@ from lifoq.backoff import Backoff
 from lifoq.context import Context
 from lifoq.errors import Fail, Retry
 from lifoq.outcome import Done
-from lifoq.processor import WorkerSettings
 from lifoq.registry import Registry
 from lifoq.schema import Attribute
 from lifoq.task import NewTask
+from lifoq.worker import WorkerSettings
 from tests.simulation.database import Database
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine

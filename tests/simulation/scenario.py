@@ -4,8 +4,8 @@ import random
 from dataclasses import dataclass
 
 from lifoq.backoff import Backoff
-from lifoq.processor import WorkerSettings
 from lifoq.transitions import Lifetimes
+from lifoq.worker import WorkerSettings
 
 
 @dataclass(frozen=True, kw_only=True)

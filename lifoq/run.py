@@ -1,0 +1,399 @@
+"""A run of the processor: it decides what is claimed, and watches over it until it is settled."""
+
+import logging
+import random
+from collections.abc import Callable
+from enum import IntEnum
+from functools import partial
+from typing import Final
+
+from lifoq.attempt import Attempt, Crew, End, Message, Returned, Settled
+from lifoq.context import Context
+from lifoq.errors import (
+    DamagedTask,
+    LeaseLost,
+    LifoqError,
+    NotClaimed,
+    QueueMisconfigured,
+    StoreUnavailable,
+)
+from lifoq.host import MICROSECONDS, Host, Mailbox, microseconds
+from lifoq.limits import Gate, Rates
+from lifoq.registry import Registry, TaskType
+from lifoq.schema import Status
+from lifoq.store import Candidate, Store
+from lifoq.task import Task
+from lifoq.worker import RunReport, WorkerSettings
+
+log = logging.getLogger("lifoq.run")
+
+PROMOTE_EVERY: Final = 1.0
+"""Seconds between two looks at the due tasks."""
+PROMOTE_AT_MOST: Final = 25
+"""Due tasks that one look brings in, so that claims are not kept waiting."""
+SHORTEST_POLL: Final = 0.05
+LONGEST_POLL: Final = 0.5
+"""Seconds between two looks at a queue that was empty, doubling from one to the other."""
+TROUBLE_LIMIT: Final = 10.0
+"""Seconds of a database that does not answer, after which a run gives up; the sweep starts one."""
+LATER_PAGES: Final = 10
+"""How much larger the pages are behind one that held nothing to start."""
+
+
+class _Found(IntEnum):
+    """What a look at the queue found, the more telling the greater."""
+
+    NOTHING = 0
+    BLOCKED = 1
+    """Tasks that must not start now."""
+    CLAIMED = 2
+
+
+class Run:
+    """One run of the processor, in the thread that calls ``execute``."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        registry: Registry,
+        settings: WorkerSettings,
+        rates: Rates,
+        host: Host,
+        draw: random.Random,
+        time_limit: float | None,
+    ) -> None:
+        self._store = store
+        self._registry = registry
+        self._settings = settings
+        self._host = host
+        self._gate = Gate(in_flight=settings.in_flight, bucket=rates.of_all)
+        self._gates = {
+            kind.name: Gate(in_flight=kind.in_flight, bucket=rates.by_type.get(kind.name))
+            for kind in registry
+        }
+        self._report = RunReport()
+        self._in_flight: list[Attempt] = []
+        """The oldest first."""
+        self._running: set[Attempt] = set()
+        """Whose handler's thread has not come back; it may outlive the attempt, after a timeout."""
+        now = self._host.now()
+        self._claim_until = now + microseconds(self._settings.window)
+        self._ends_at = self._claim_until + microseconds(
+            self._settings.task_timeout + self._settings.settle_time
+        )
+        if time_limit is not None:
+            self._ends_at = min(self._ends_at, now + microseconds(time_limit))
+        self._mailbox: Mailbox[Message] = host.mailbox()
+        self._crew = Crew(
+            store=store,
+            host=host,
+            mailbox=self._mailbox,
+            backoff=settings.backoff,
+            draw=draw,
+            ends_at=self._ends_at,
+        )
+        self._promote_at = now
+        self._poll = SHORTEST_POLL
+        self._next_look = now
+        self._empty_since: int | None = None
+        self._trouble_since: int | None = None
+        self._trouble: LifoqError | None = None
+        self._hopeless = False
+        self._unexpected: Exception | None = None
+
+    def execute(self) -> RunReport:
+        while not self._over():
+            self._tend_attempts()
+            if self._may_claim():
+                self._guarded(self._promote_due)
+                self._guarded(self._look)
+            self._collect()
+        self._conclude()
+        return self._report
+
+    # When
+
+    def _over(self) -> bool:
+        now = self._host.now()
+        if now >= self._ends_at:
+            return True
+        if self._in_flight:
+            return False
+        return not self._claiming(now) or self._believed_empty(now)
+
+    def _claiming(self, now: int) -> bool:
+        return now < self._claim_until and not self._hopeless and self._unexpected is None
+
+    def _believed_empty(self, now: int) -> bool:
+        return self._empty_since is not None and now - self._empty_since >= microseconds(
+            self._settings.linger
+        )
+
+    def _may_claim(self) -> bool:
+        now = self._host.now()
+        return self._claiming(now) and now >= self._next_look and self._gate.wait() == 0
+
+    def _nap(self) -> float:
+        """Seconds until something is to be done, unless a message comes first."""
+        if self._over():
+            return 0.0
+        now = self._host.now()
+        moments = [self._ends_at]
+        moments += [min(a.renew_at, a.times_out_at) for a in self._in_flight]
+        if self._claiming(now):
+            wait = self._gate.wait()
+            if wait < self._settings.window:
+                moments.append(max(self._next_look, now + microseconds(wait)))
+            moments.append(self._claim_until)
+        return max(0.0, (min(moments) - now) / MICROSECONDS)
+
+    # Messages
+
+    def _collect(self) -> None:
+        """Take in what the handlers' threads report; sleep until there is something to do."""
+        message = self._mailbox.take(self._nap())
+        while message is not None:
+            self._take_in(message)
+            message = self._mailbox.take(0)
+
+    def _take_in(self, message: Message) -> None:
+        attempt = message.attempt
+        if isinstance(message, Returned):
+            self._running.discard(attempt)
+        else:
+            self._in_flight.remove(attempt)
+            self._count(message)
+        if attempt not in self._running and attempt not in self._in_flight:
+            # A handler that hangs keeps its slot: it may still be at the downstream.
+            self._gate.leave()
+            self._gates[attempt.kind.name].leave()
+            self._next_look = self._host.now()
+
+    def _count(self, settled: Settled) -> None:
+        report, task = self._report, settled.attempt.task
+        match settled.end:
+            case End.SUCCEEDED:
+                report.succeeded += 1
+                report.services.append(self._seconds_since(task.taken_at))
+            case End.FAILED:
+                report.failed += 1
+            case End.RETRIED:
+                report.retried += 1
+            case End.LEASE_LOST:
+                report.leases_lost += 1
+            case End.UNSETTLED:
+                report.unsettled += 1
+        self._unexpected = self._unexpected or settled.unexpected
+
+    def _seconds_since(self, moment: int | None) -> float:
+        return 0.0 if moment is None else (self._host.now() - moment) / MICROSECONDS
+
+    # Attempts
+
+    def _tend_attempts(self) -> None:
+        now = self._host.now()
+        for attempt in list(self._in_flight):
+            if now >= attempt.times_out_at:
+                attempt.times_out_at = self._ends_at  # dealt with; nothing to wake up for
+                self._report.timed_out += self._crew.time_out(attempt)
+            if now >= attempt.renew_at:
+                self._guarded(partial(self._renew, attempt))
+
+    def _renew(self, attempt: Attempt) -> None:
+        attempt.renew_at = self._host.now() + microseconds(self._settings.heartbeat)
+        if attempt.context.lease_lost:
+            return
+        try:
+            attempt.context.heartbeat()
+        except LeaseLost:
+            # Also where the attempt has just been settled, which its own message tells.
+            log.debug("the lease on task %s is gone", attempt.task.task_id)
+        except StoreUnavailable as error:
+            attempt.renew_at = self._host.now() + microseconds(1)
+            log.warning("heartbeat of task %s not confirmed: %s", attempt.task.task_id, error)
+
+    # Claiming
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """Take a step; its failure must not leave the tasks in flight alone."""
+        try:
+            step()
+        except (StoreUnavailable, QueueMisconfigured) as error:
+            self._troubled(error)
+        except Exception as error:
+            log.exception("the run ends early")
+            self._unexpected = error
+
+    def _promote_due(self) -> None:
+        now = self._host.now()
+        if now < self._promote_at:
+            return
+        self._promote_at = now + microseconds(PROMOTE_EVERY)
+        for task_id in self._store.due(limit=PROMOTE_AT_MOST):
+            self._promote(task_id)
+
+    def _promote(self, task_id: str) -> None:
+        try:
+            self._report.promoted += self._store.promote(task_id)
+        except DamagedTask as damage:
+            self._condemn(task_id, Status.DELAYED, damage.reason)
+
+    def _look(self) -> None:
+        """Go through the queue from the newest task on, and claim what can start."""
+        found = self._claim_newest()
+        self._trouble = self._trouble_since = None
+        now = self._host.now()
+        if found is _Found.CLAIMED:
+            self._poll = SHORTEST_POLL
+            self._next_look = now
+        else:
+            self._next_look = now + microseconds(self._poll)
+            self._poll = min(LONGEST_POLL, self._poll * 2)
+        if found is _Found.NOTHING:
+            self._empty_since = now if self._empty_since is None else self._empty_since
+        else:
+            self._empty_since = None
+
+    def _claim_newest(self) -> _Found:
+        """Claim from the first page that holds something to start; then the next look begins at
+        the newest task again. A page without is no barrier: the look goes on behind it."""
+        found, start, limit = _Found.NOTHING, None, self._settings.page
+        while True:
+            page = self._store.candidates(limit=limit, start=start)
+            for row in page.rows:
+                if row.expires_at <= self._host.now() // MICROSECONDS and row.damage is None:
+                    continue
+                found = max(found, self._try(row))
+                if self._gate.wait() > 0:
+                    return found
+            if found is _Found.CLAIMED or page.next is None:
+                return found
+            start, limit = page.next, self._settings.page * LATER_PAGES
+            self._tend_attempts()  # a long way must not cost the others their leases
+            if not self._claiming(self._host.now()):
+                return found
+
+    def _try(self, row: Candidate) -> _Found:
+        if row.damage is not None:
+            self._condemn(row.task_id, Status.PENDING, row.damage)
+            return _Found.NOTHING
+        kind = self._registry.get(row.task_type) or _unknown(row.task_type)
+        gate = self._gates.setdefault(kind.name, Gate(in_flight=None, bucket=None))
+        now = self._host.now()
+        latest = self._ends_at - microseconds(self._settings.settle_time + self._timeout(kind))
+        if now > latest or not self._claiming(now):
+            return _Found.BLOCKED  # it could not finish in this run, or the window is over
+        if not gate.enter():
+            return _Found.BLOCKED
+        if not self._gate.enter():
+            gate.turn_back()
+            return _Found.BLOCKED
+        task = None
+        try:
+            task = self._claim(row)
+        finally:
+            if task is None:
+                gate.turn_back()
+                self._gate.turn_back()
+        if task is None:
+            return _Found.NOTHING
+        self._start(task, kind)
+        return _Found.CLAIMED
+
+    def _claim(self, row: Candidate) -> Task | None:
+        claim_id = self._host.new_id()
+        try:
+            return self._confirmed_claim(row.task_id, claim_id)
+        except NotClaimed:
+            return None
+        except DamagedTask as damage:
+            for seen in (Status.PENDING, Status.TAKEN):  # the claim may have come before the look
+                self._condemn(row.task_id, seen, damage.reason)
+            return None
+
+    def _confirmed_claim(self, task_id: str, claim_id: str) -> Task:
+        """Claim; an unconfirmed claim is asked for once more, under the same id, and so
+        recognised. After that it is left to its lease."""
+        try:
+            return self._store.claim(task_id, claim_id=claim_id, lease=self._settings.lease)
+        except StoreUnavailable as error:
+            log.warning("claim of task %s not confirmed: %s", task_id, error)
+            return self._store.claim(task_id, claim_id=claim_id, lease=self._settings.lease)
+
+    def _condemn(self, task_id: str, seen: Status, reason: str) -> None:
+        if self._store.condemn(task_id, seen=seen, reason=reason):
+            self._report.condemned += 1
+            log.error("task %s is damaged and went to FAILURE: %s", task_id, reason)
+
+    def _troubled(self, error: LifoqError) -> None:
+        now = self._host.now()
+        self._trouble = error
+        self._trouble_since = now if self._trouble_since is None else self._trouble_since
+        # Decided at a failure: a call that took long, and then was answered, is none.
+        lasts = now - self._trouble_since >= microseconds(TROUBLE_LIMIT)
+        self._hopeless = lasts or isinstance(error, QueueMisconfigured)
+        self._next_look = now + microseconds(self._poll)
+        self._poll = min(LONGEST_POLL, self._poll * 2)
+        log.warning("%s", error)
+
+    # Running
+
+    def _timeout(self, kind: TaskType) -> float:
+        return self._settings.task_timeout if kind.timeout is None else kind.timeout
+
+    def _start(self, task: Task, kind: TaskType) -> None:
+        self._report.claimed += 1
+        if task.taken_at is not None and task.taken_at == task.first_taken_at:
+            self._report.waits.append((task.taken_at - task.enqueued_at) / MICROSECONDS)
+        now = self._host.now()
+        times_out_at = now + microseconds(self._timeout(kind))
+        context = Context(
+            task=task,
+            store=self._store,
+            host=self._host,
+            lease=self._settings.lease,
+            max_attempts=kind.max_attempts or self._settings.max_attempts,
+            ends_at=times_out_at,
+        )
+        attempt = Attempt(
+            task=task,
+            kind=kind,
+            context=context,
+            renew_at=now + microseconds(self._settings.heartbeat),
+            times_out_at=times_out_at,
+        )
+        self._in_flight.append(attempt)
+        self._running.add(attempt)
+        self._crew.start(attempt)
+
+    # The end
+
+    def _conclude(self) -> None:
+        self._report.unsettled += len(self._in_flight)
+        if self._unexpected is not None:
+            raise self._unexpected
+        if self._trouble is not None and self._report.claimed == 0:
+            raise self._trouble
+        if not self._believed_empty(self._host.now()):
+            self._report.remaining = self._tasks_wait()
+
+    def _tasks_wait(self) -> bool:
+        try:
+            return self._store.end_of_line(newest=True) is not None
+        except StoreUnavailable:
+            return True  # unknown; a run for nothing costs less than a task that waits
+
+
+def _unknown(name: str) -> TaskType:
+    def refuse(_payload: object, _context: Context) -> None:
+        raise UnknownTaskType(name)
+
+    return TaskType(name=name, handler=refuse, max_attempts=1)
+
+
+class UnknownTaskType(LifoqError):
+    """No handler is registered for the task's type; redrive it once one is deployed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no handler is registered for task type {name!r}; deploy one and redrive")

@@ -1,0 +1,69 @@
+"""How a processor works, and what one of its runs did."""
+
+from dataclasses import dataclass, field
+
+from lifoq.backoff import Backoff
+from lifoq.errors import InvalidInput
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings:
+    """Times in seconds."""
+
+    window: float = 60.0
+    """How long a run claims tasks."""
+    task_timeout: float = 25.0
+    """The longest an attempt may take; also the default of a task type."""
+    lease: float = 30.0
+    heartbeat: float = 10.0
+    in_flight: int = 10
+    page: int = 10
+    max_attempts: int = 5
+    backoff: Backoff = field(default_factory=Backoff)
+    rate_limit: float | None = None
+    """Starts per second, over all task types."""
+    linger: float = 1.0
+    """How long an empty queue is watched before it is believed: indexes are eventually
+    consistent."""
+    settle_time: float = 5.0
+    """Kept at the end of a run, after the last timeout, for writing outcomes."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.heartbeat < self.lease:
+            raise InvalidInput("heartbeat", self.heartbeat, f"must lie between 0 and {self.lease=}")
+        for name in ("in_flight", "page", "max_attempts"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(name, getattr(self, name), "must be 1 or more")
+        for name in ("window", "task_timeout"):
+            if not getattr(self, name) > 0:
+                raise InvalidInput(name, getattr(self, name), "must be above 0 seconds")
+        if self.rate_limit is not None and not self.rate_limit > 0:
+            raise InvalidInput("rate_limit", self.rate_limit, "must be above 0, or left out")
+
+
+@dataclass(kw_only=True)
+class RunReport:
+    """What a run did; durations in seconds."""
+
+    claimed: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    retried: int = 0
+    timed_out: int = 0
+    leases_lost: int = 0
+    unsettled: int = 0
+    """Whose outcome could not be written; their leases run out, and they run again."""
+    promoted: int = 0
+    condemned: int = 0
+    waits: list[float] = field(default_factory=list)
+    """Of first claims: first claim − enqueued."""
+    services: list[float] = field(default_factory=list)
+    """Of successes: settled − claimed."""
+    remaining: bool = False
+    """Whether tasks still wait that could be claimed."""
+
+    @property
+    def needs_another_run(self) -> bool:
+        """A tail call needs progress: without a claim, the next run would do no better, and a
+        broken dependency would spin the loop."""
+        return self.remaining and self.claimed > 0
