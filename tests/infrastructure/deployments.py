@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from stacks import application
 from stacks.asset import Asset, build, build_report
 
 ROOT = Path(__file__).resolve().parents[2]
+_ASSEMBLIES = tempfile.TemporaryDirectory(prefix="assemblies-")
 CONTEXT: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
 
 
@@ -51,6 +53,15 @@ class Deployment:
         ]
 
 
+def new_app(stage_name: str, overrides: str | None = None) -> cdk.App:
+    """An application whose assembly is gone when the tests are over."""
+    context = {**CONTEXT, "stage": stage_name, "overrides": overrides}
+    return cdk.App(
+        context={key: value for key, value in context.items() if value is not None},
+        outdir=tempfile.mkdtemp(dir=_ASSEMBLIES.name),
+    )
+
+
 @functools.cache
 def packages() -> tuple[Asset, Asset]:
     return build(), build_report()
@@ -65,8 +76,7 @@ def synthesize(stage_name: str, overrides: str | None = None) -> Deployment:
 def assemble(
     stage_name: str, overrides: str | None, *, functions: Asset, report: Asset
 ) -> Deployment:
-    context = {**CONTEXT, "stage": stage_name, "overrides": overrides}
-    app = cdk.App(context={key: value for key, value in context.items() if value is not None})
+    app = new_app(stage_name, overrides)
     application.build(app, stage=application.stage_of(app), asset=functions, report=report)
     assembly = app.synth()
     return Deployment(
