@@ -135,14 +135,14 @@ def _headlines(answers: Answers) -> list[Headline]:
             key="wait_seconds.p99",
             name="Long wait",
             value=_seconds(wait["p99"]),
-            meaning="99 % of the claimed tasks waited no longer; the longest waited "
-            f"{_seconds(wait['max'])}.",
+            meaning="99 % of the claimed tasks waited no longer."
+            + ("" if wait["max"] is None else f" The longest: {_seconds(wait['max'])}."),
         ),
     ]
 
 
 def _charts(answers: Answers, drawn: Series) -> list[Chart]:
-    over_time = drawn.over_time
+    over_time = drawn.over_time if answers["tasks"]["created"] else []
     no_tasks = "there is no task in these exports."
     return [
         Chart(

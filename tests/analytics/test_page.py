@@ -65,7 +65,7 @@ def test_the_page_draws_in_a_browser_and_shows_the_numbers_of_the_summary(
         timeout=120,
     )
     assert "CONSOLE" not in seen.stderr
-    drawn = 5 if summary["by_type"] else 2
+    drawn = 5 if summary["by_type"] else 0
     if summary["by_type"] and not summary["wait_seconds"]["max"]:
         drawn = 4  # no claim, hence no waits to draw
     assert f'data-charts="{drawn}"' in seen.stdout
