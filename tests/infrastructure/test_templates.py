@@ -365,7 +365,7 @@ def test_cfn_lint_finds_nothing(everything: Deployment) -> None:
 
 
 def test_a_finding_of_cdk_nag_stops_synthesis() -> None:
-    app = cdk.App(context={**CONTEXT, "stage": "dev"})
+    app = new_app("dev")
     functions, report = packages()
     stage = application.stage_of(app)
     application.build(app, stage=stage, asset=functions, report=report)
