@@ -15,7 +15,7 @@ from lifoq import schema
 from localcloud.event_pattern import matches
 from stacks import application, wake_ups
 from stacks.analytics import window_expression
-from tests.infrastructure.deployments import CONTEXT, Deployment, packages
+from tests.infrastructure.deployments import Deployment, new_app, packages
 
 STATEFUL = {
     "state": {
