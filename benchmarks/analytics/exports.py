@@ -54,7 +54,6 @@ PENDING = """'"taskStatus":{"S":"PENDING"},"attempts":{"N":"0"}'"""
 
 def main(size: int, folder: Path) -> None:
     database = duckdb.connect()
-    database.execute("set preserve_insertion_order = false")
     database.execute(TASKS.format(start=START, day=DAY, hour=HOUR, size=size))
     done, pending = IMAGE.format(state=DONE), IMAGE.format(state=PENDING)
     end = START + DAY
@@ -100,8 +99,9 @@ def _export(
     for number in range(max(1, -(-lines // LINES_PER_FILE))):
         path = data / f"{name}-{number:04}.json.gz"
         first = number * LINES_PER_FILE
+        last = first + LINES_PER_FILE - 1
         some = database.execute(
-            f"copy (select line from lines limit {LINES_PER_FILE} offset {first}) to '{path}' "  # noqa: S608
+            f"copy (select line from lines where rowid between {first} and {last}) to '{path}' "  # noqa: S608
             "(format csv, header false, quote '', escape '', delimiter '\t', compression gzip)"
         ).fetchone() or (0,)
         digest = hashlib.md5(path.read_bytes(), usedforsecurity=False).digest()

@@ -21,9 +21,11 @@ def main(folder: Path) -> dict[str, object]:
         str(folder)
     )
     inferred = time.perf_counter()
-    image = sf.coalesce("Item", "NewImage", "OldImage")
-    kept = lines.select(image["taskId"]["S"].alias("id"), image.alias("image"))
-    created = kept.groupBy("id").agg(sf.max("image.enqueuedAt.N")).count()
+    # The inferred structures differ, so that only their leaves can be put together.
+    images = ("Item", "NewImage", "OldImage")
+    task_id = sf.coalesce(*(sf.col(f"{image}.taskId.S") for image in images))
+    enqueued = sf.coalesce(*(sf.col(f"{image}.enqueuedAt.N") for image in images))
+    created = lines.groupBy(task_id).agg(sf.max(enqueued)).count()
     return {
         "steps": {
             "inferring": round(inferred - begun, 2),
