@@ -230,7 +230,8 @@ class Run:
         if now < self._promote_at:
             return
         self._promote_at = now + microseconds(PROMOTE_EVERY)
-        for task_id in self._store.due(limit=PROMOTE_AT_MOST):
+        due, _ = self._store.due(limit=PROMOTE_AT_MOST)
+        for task_id in due:
             self._promote(task_id)
 
     def _promote(self, task_id: str) -> None:

@@ -264,11 +264,11 @@ class Store:
 
     # The sweep, and workers that find something
 
-    def due(self, *, limit: int) -> list[str]:
-        """Ids of DELAYED tasks whose time has come, the longest overdue first."""
+    def due(self, *, limit: int, start: Cursor | None = None) -> tuple[list[str], Cursor | None]:
+        """Ids of DELAYED tasks whose time has come, the longest overdue first; where to go on."""
         span = Span(index=DUE_INDEX, status=Status.DELAYED, last=self._host.now())
-        page = self.table.query(span, newest_first=False, limit=limit)
-        return [str(row[Attribute.TASK_ID]) for row in page.rows]
+        page = self.table.query(span, newest_first=False, limit=limit, start=start)
+        return [str(row[Attribute.TASK_ID]) for row in page.rows], page.next
 
     def promote(self, task_id: str) -> bool:
         """DELAYED → PENDING; False where somebody else did it, or it is not due. DamagedTask."""

@@ -127,21 +127,21 @@ class Sweeper:
             log.warning("task %s lost its worker and is %s", task_id, became)
 
     def _promote_due(self, report: SweepReport, until: int) -> None:
-        """Each that is promoted leaves the index; one that stays has just been taken care of by
-        somebody else, so a page without progress is the end."""
-        progress = True
-        while progress and not self._out_of_time(report, until):
-            progress = False
-            for task_id in self._store.due(limit=PAGE):
-                progress |= self._promote(task_id, report)
+        """All that were due when it looked; the longest overdue first, so that the next sweep needs
+        no place to go on from."""
+        start: Cursor | None = None
+        while not self._out_of_time(report, until):
+            due, start = self._store.due(limit=PAGE, start=start)
+            for task_id in due:
+                self._promote(task_id, report)
+            if start is None:
+                return
 
-    def _promote(self, task_id: str, report: SweepReport) -> bool:
+    def _promote(self, task_id: str, report: SweepReport) -> None:
         try:
-            promoted = self._store.promote(task_id)
+            report.promoted += self._store.promote(task_id)
         except DamagedTask as damage:
-            return self._condemn(task_id, Status.DELAYED, damage.reason, report)
-        report.promoted += promoted
-        return promoted
+            self._condemn(task_id, Status.DELAYED, damage.reason, report)
 
     def _find_out_of_reach(self, report: SweepReport, until: int) -> None:
         """A few pages a run: behind them there can be a mountain of expired tasks."""
@@ -156,12 +156,11 @@ class Sweeper:
             if self._out_of_reach_at is None:
                 return
 
-    def _condemn(self, task_id: str, seen: Status, reason: str, report: SweepReport) -> bool:
+    def _condemn(self, task_id: str, seen: Status, reason: str, report: SweepReport) -> None:
         condemned = self._store.condemn(task_id, seen=seen, reason=reason)
         report.condemned += condemned
         if condemned:
             log.error("task %s is damaged and went to FAILURE: %s", task_id, reason)
-        return condemned
 
     def _out_of_time(self, report: SweepReport, until: int) -> bool:
         if self._host.now() >= until:

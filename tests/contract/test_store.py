@@ -86,11 +86,11 @@ def test_a_delayed_task_cannot_be_claimed_until_it_is_promoted(store: Store, hos
     assert task.due_at == task.enqueued_at == START + 60 * SECOND
     assert task.expires_at == START // SECOND + 60 + 3600
     assert pending(store) == []
-    assert store.due(limit=10) == []
+    assert store.due(limit=10)[0] == []
     with pytest.raises(NotClaimed):
         claim(store, "t")
     host.advance(60)
-    assert store.due(limit=10) == ["t"]
+    assert store.due(limit=10)[0] == ["t"]
     assert store.promote("t")
     task = store.get("t")
     assert (task.status, task.due_at) == (Status.PENDING, None)
@@ -329,6 +329,23 @@ def test_a_follow_up_that_is_there_already_is_not_put_twice(store: Store):
     assert len(pending(store)) == 2
 
 
+def test_of_follow_ups_that_share_an_id_the_first_counts(store: Store):
+    put(store, "parent")
+    task = claim(store, "parent")
+    store.succeed(
+        task,
+        "null",
+        [
+            NewTask(task_type="b", payload=1, task_id="x"),
+            NewTask(task_type="b", payload=2, task_id="x"),
+            NewTask(task_type="b", task_id="parent"),
+        ],
+    )
+    assert store.get("parent").status is Status.SUCCESS
+    assert store.get("x").payload == 1
+    assert pending(store) == ["x"]
+
+
 def test_a_bad_follow_up_is_refused_before_anything_is_written(store: Store):
     put(store, "parent")
     task = claim(store, "parent")
@@ -350,6 +367,19 @@ def test_a_transaction_refused_twice_still_ends(store: Store):
 
 
 # The sweep's part
+
+
+def test_due_tasks_are_seen_page_by_page(store: Store, host: ManualHost):
+    for n in range(5):
+        put(store, f"t{n}", delay=n + 1)
+    host.advance(5)
+    seen, start = [], None
+    while True:
+        ids, start = store.due(limit=2, start=start)
+        seen += ids
+        if start is None:
+            break
+    assert seen == [f"t{n}" for n in range(5)]
 
 
 def test_an_expired_lease_brings_the_task_back_where_it_was(store: Store, host: ManualHost):
@@ -425,7 +455,7 @@ def test_a_waiting_task_can_be_cancelled(store: Store, delay):
     assert task.status is Status.CANCELLED
     assert (task.task_created, task.due_at) == (None, None)
     assert pending(store) == []
-    assert store.due(limit=10) == []
+    assert store.due(limit=10)[0] == []
     assert store.cancel("t") == task  # once more changes nothing
 
 
@@ -534,7 +564,7 @@ def test_bad_input_is_refused_with_a_sentence_and_nothing_is_written(store: Stor
     with pytest.raises(InvalidInput, match=sentence):
         store.put(NewTask(**{"task_type": "a", **terms}))
     assert pending(store) == []
-    assert store.due(limit=1) == []
+    assert store.due(limit=1)[0] == []
 
 
 def test_a_payload_that_contains_itself_is_refused(store: Store):
