@@ -148,20 +148,13 @@ destroy: setup ## Delete a stage with its tasks and exports, after asking (STAGE
 
 # ── Keep ──────────────────────────────────────────────────────────────────────────────────────────
 
-COMPILE := uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header
-
 .PHONY: lock
 lock: setup ## Lock the newest versions that pyproject.toml allows (needs the network)
-	@$(COMPILE) --upgrade --output-file requirements.lock --group dev pyproject.toml
-	@$(COMPILE) --upgrade --output-file functions/requirements.lock --group functions
+	@tools/lock
 
 .PHONY: lock-check
 lock-check: setup ## Whether the lock files fit pyproject.toml (needs the network)
-	@cp requirements.lock .build/all.lock && cp functions/requirements.lock .build/functions.lock
-	@$(COMPILE) --output-file .build/all.lock --group dev pyproject.toml
-	@$(COMPILE) --output-file .build/functions.lock --group functions
-	@diff -q requirements.lock .build/all.lock && diff -q functions/requirements.lock .build/functions.lock \
-	    || { echo "A lock file does not fit pyproject.toml; run: make lock" >&2; exit 1; }
+	@tools/lock --check
 
 .PHONY: clean
 clean: ## Remove what was built and written (the installed tools stay)

@@ -33,7 +33,7 @@ SERVICE_SECONDS: Final = 0.4
 """4 slots of 0.4 s: the legacy system takes ten tasks a second."""
 
 BELOW: Final = Phase(name="below capacity", tasks_per_second=5, seconds=20)
-OVERLOAD: Final = Phase(name="overload", tasks_per_second=25, seconds=40)
+OVERLOAD: Final = Phase(name="overload", tasks_per_second=20, seconds=40)
 DRAIN: Final = Phase(name="drain", tasks_per_second=0, seconds=90)
 """Ends as soon as nothing waits and nothing is taken; a lost lease waits for the next sweep, which
 comes every minute."""

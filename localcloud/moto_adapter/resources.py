@@ -6,6 +6,7 @@ sees it afterwards, and changes it in the same way.
 """
 
 import json
+import logging
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -16,6 +17,8 @@ from moto.core.common_models import CloudFormationModel
 from moto.dynamodb.models.table import Table
 
 from localcloud.moto_adapter.patch import replace
+
+log = logging.getLogger(__name__)
 
 Properties = dict[str, Any]
 Client = Callable[[str], Any]
@@ -204,9 +207,15 @@ class EventInvokeConfig(_Deployed, CloudFormationModel):
         self.create()
 
     def remove(self) -> None:
-        client("lambda").delete_function_event_invoke_config(
-            FunctionName=self.properties["FunctionName"]
-        )
+        functions = client("lambda")
+        try:
+            functions.delete_function_event_invoke_config(
+                FunctionName=self.properties["FunctionName"]
+            )
+        except functions.exceptions.ResourceNotFoundException:
+            # moto deletes a stack's resources in no order: the function, and with it its
+            # configuration, may be gone first.
+            log.debug("%s was gone with its function", self.name)
 
 
 class Schedule(_Deployed, CloudFormationModel):
