@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -10,7 +11,6 @@ from moto.server import ThreadedMotoServer
 
 from lifoq.dynamo import DynamoTable
 from lifoq.memory import MemoryTable
-from lifoq.schema import Status
 from lifoq.store import Store
 from lifoq.table import Table
 from lifoq.testing import create_table
@@ -19,6 +19,28 @@ from tests import dynamodb_local
 from tests.hosts import ManualHost
 
 BACKENDS = ("memory", "moto", "dynamodb-local")
+CASES = "cases of the fault matrix"
+"""A property of a test: how many of them it ran."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run in several processes, those of one folder share one: its servers, its
+    deployments, its Spark session."""
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        item.add_marker(pytest.mark.xdist_group(folder))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    ran = [
+        number
+        for report in terminalreporter.stats.get("passed", ())
+        for name, number in report.user_properties
+        if name == CASES
+    ]
+    if ran:
+        terminalreporter.write_line(f"{sum(ran):,} {CASES} ran, none skipped")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -94,7 +116,3 @@ def host() -> ManualHost:
 @pytest.fixture
 def store(table: Table, host: ManualHost) -> Store:
     return Store(table, lifetimes=Lifetimes(), host=host)
-
-
-def statuses(store: Store, ids: list[str]) -> list[Status]:
-    return [task.status for task_id in ids if (task := store.get(task_id)) is not None]

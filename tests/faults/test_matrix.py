@@ -1,7 +1,6 @@
 """Every fault at every API call of every path; then the queue is left alone, comes to rest, and
 the invariants hold."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -12,6 +11,7 @@ import pytest
 from lifoq.dynamo import DynamoTable
 from lifoq.schema import Status
 from tests import dynamodb_local
+from tests.conftest import CASES
 from tests.faults import streams
 from tests.faults.faults import Fault, FaultyTable, Injection, Wire
 from tests.faults.history import Image, audit
@@ -21,17 +21,9 @@ from tests.faults.world import DynamoTruth, MemoryTruth, Process, World
 
 BOTO_RETRY_SECONDS = 0.5
 
+Record = Callable[[str, int], None]
+
 every_path = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
-
-
-@pytest.fixture(scope="module")
-def tally(request: pytest.FixtureRequest) -> Iterator[Counter[str]]:
-    """Counts the cases that ran, and says so in the end."""
-    ran: Counter[str] = Counter()
-    yield ran
-    capture: Any = request.config.pluginmanager.getplugin("capturemanager")
-    with capture.global_and_fixture_disabled():
-        print(f"\nfault matrix: {dict(ran)} cases ran")  # noqa: T201  (what a reader of the run wants to know)
 
 
 @pytest.fixture
@@ -46,7 +38,7 @@ def boto_sleeps_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[Cl
 
 
 @every_path
-def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path: Path, tally: Counter[str]):
+def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path: Path, record_property: Record):
     def run(fault: Fault | None, at: int | None) -> list[str]:
         truth = MemoryTruth()
         world = World(truth)
@@ -61,13 +53,13 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path: Path, tally: C
         for fault in Fault:
             with described(path, fault, at, call):
                 run(fault, at)
-            tally["memory"] += 1
+    record_property(CASES, len(calls) * len(Fault))
 
 
 @every_path
 def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
     path: Path,
-    tally: Counter[str],
+    record_property: Record,
     dynamodb_local_endpoint: str,
     new_dynamo_table: Callable[[str], DynamoTable],
     boto_sleeps_in_virtual_time: Callable[[Clock], None],
@@ -92,10 +84,9 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
         for fault in Fault:
             with described(path, fault, at, call):
                 run(fault, at)
-            tally["DynamoDB Local"] += 1
         with described(path, Fault.LOST, at, call):
             run(Fault.LOST, at, stubborn=True)
-        tally["DynamoDB Local"] += 1
+    record_property(CASES, len(calls) * (len(Fault) + 1))
     audit(streams.writes(dynamodb_local_endpoint, truth.table.name), damaged=damaged)
 
 

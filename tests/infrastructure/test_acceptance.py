@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from moto.iam.access_control import IAMPolicy, PermissionResult
 
-from lifoq import Queue
+from lifoq import Queue, Store
+from lifoq.dynamo import DynamoTable
 from lifoq.transitions import Lifetimes
 from localcloud import LocalCloud
 from stacks import asset
@@ -78,6 +79,12 @@ class Stage:
         assert "FunctionError" not in answer, answer["Payload"].read()
         result: dict[str, Any] = json.loads(answer["Payload"].read())
         return result
+
+    def client(self) -> Queue:
+        """A producer of the team's, outside the functions."""
+        dynamodb = self.cloud.client("dynamodb")
+        table = DynamoTable(name=self.state["TableName"], client=dynamodb, once=dynamodb)
+        return Queue(Store(table, lifetimes=Lifetimes(deadline=QUICK["deadline_seconds"])))
 
     def item(self, task_id: str) -> dict[str, Any]:
         answer = self.cloud.client("dynamodb").get_item(
@@ -172,8 +179,10 @@ def worked(stage: Stage, deployed: DeployedStage) -> Stage:
         stage.put("acceptance.waits", "busy", 1.5)
         stage.put("acceptance.retries", "second-try")
     stage.until("second-try", "SUCCESS")
-    # One run that is over before its work is.
+    # One run that is over before its work is; and a task that the sweep finds due.
     with paused(deployed):
+        stage.client().put("acceptance.succeeds", task_id="due", delay=0.1)
+        stage.until("due", "PENDING", sweeping=True)
         load = {"profile": "constant", "tasksPerSecond": 10, "seconds": 1}
         stage.put("acceptance.waits", "last", 0.1)
         stage.invoke("create_tasks", {"taskType": "acceptance.waits", "payload": 0.6, "load": load})
@@ -205,9 +214,7 @@ def test_tasks_go_every_way_to_their_end(worked: Stage) -> None:
 def test_pausing_stops_processing_and_nothing_else(worked: Stage, deployed: DeployedStage) -> None:
     with paused(deployed):
         assert deployed.is_paused
-        Queue.connect(worked.state["TableName"], lifetimes=Lifetimes(deadline=60)).put(
-            "acceptance.succeeds", task_id="patient", delay=0.5
-        )
+        worked.client().put("acceptance.succeeds", task_id="patient", delay=0.5)
         worked.until("patient", "PENDING", sweeping=True)
         time.sleep(1.5)
         assert worked.status("patient") == "PENDING"
