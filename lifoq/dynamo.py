@@ -59,7 +59,10 @@ DENIED: Final = frozenset(
 )
 
 PATIENT: Final = Config(
-    connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 4}
+    connect_timeout=2,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 4},
+    max_pool_connections=50,  # attempts settle in threads of their own
 )
 """For calls that may be repeated: about 25 s in the worst case, less than the default lease."""
 ONCE: Final = PATIENT.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
