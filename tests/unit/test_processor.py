@@ -455,6 +455,27 @@ def test_an_index_that_answers_again_is_used_again():
     assert bench.run().succeeded == 1
 
 
+class LosesTheFirstAnswer(MemoryTable):
+    """Applies the first update, and does not say so."""
+
+    lost = False
+
+    def update(self, *args):
+        answer = super().update(*args)
+        if not self.lost:
+            self.lost = True
+            raise StoreUnavailable("the answer was lost")
+        return answer
+
+
+def test_a_claim_whose_answer_was_lost_is_this_runs_own():
+    bench = Bench(LosesTheFirstAnswer())
+    bench.handle()(lambda _, __: None)
+    task_id = bench.put()
+    assert bench.run().succeeded == 1
+    assert bench.queue.get(task_id).attempts == 1
+
+
 def test_an_error_that_nobody_understands_ends_the_run_after_its_tasks_are_settled():
     table = MemoryTable()
     bench = Bench(table)
