@@ -89,7 +89,7 @@ report: setup ## Report on exports (EXPORTS=folder, OUT=out/report, BUCKET=60 se
 
 .PHONY: test
 test: setup ## Run the tests (under ten minutes)
-	@exec python -m pytest -n auto --maxprocesses=4 --dist loadgroup
+	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 .PHONY: chaos
 chaos: setup ## The queue under simulated faults, a schedule for each seed (SEEDS=1000, or SEED=n)

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -21,15 +20,6 @@ from tests.hosts import ManualHost
 BACKENDS = ("memory", "moto", "dynamodb-local")
 CASES = "cases of the fault matrix"
 """A property of a test: how many of them it ran."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run in several processes, those of one folder share one: its servers, its
-    deployments, its Spark session."""
-    for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
-        item.add_marker(pytest.mark.xdist_group(folder))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
