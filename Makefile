@@ -16,6 +16,8 @@ export PATH := $(CURDIR)/.build/node:$(CURDIR)/.venv/bin:$(CURDIR)/node_modules/
 OWN_JAVA_HOME := $(JAVA_HOME)
 export JAVA_HOME := $(CURDIR)/.build/java
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# As pip does: the certificates that this machine trusts, a company's own among them.
+export UV_SYSTEM_CERTS ?= true
 export JSII_NODE := $(CURDIR)/.build/node/node
 export CDK_DISABLE_CLI_TELEMETRY := true
 # Spark computes in the process's time zone.
