@@ -24,7 +24,7 @@ export CDK_DISABLE_CLI_TELEMETRY := true
 export TZ := UTC
 
 STAGE ?=
-STAGES = $(shell python -c 'import json; print(*json.load(open("cdk.json"))["context"]["stages"])')
+STAGES = $(shell .venv/bin/python -c 'import json; print(*json.load(open("cdk.json"))["context"]["stages"])')
 STAGE_NAMED = test -n "$(STAGE)" || { echo "STAGE=… is needed: a stage of cdk.json, such as dev" >&2; exit 2; }
 PORT ?= 4577
 OUT ?= out/report
@@ -116,7 +116,7 @@ types: setup ## Check the types
 
 .PHONY: synth
 synth: setup ## Synthesize the templates of every stage, or of STAGE=…
-	@set -e; for stage in $(or $(STAGE),$(STAGES)); do \
+	@set -e; for stage in $(or $(STAGE),$(STAGES),$(error cdk.json names no stage)); do \
 	    echo "Synthesizing stage $$stage …"; \
 	    cdk synth --quiet --no-notices -c stage=$$stage --output .build/synth/$$stage; \
 	done
