@@ -107,5 +107,11 @@ def test_make_help_lists_every_target():
         for line in (ROOT / "Makefile").read_text().splitlines()
         if line.startswith(".PHONY: ")
     }
-    told = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        ["make", "--no-print-directory", "help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert {line.split()[1] for line in told.stdout.splitlines()} == targets
