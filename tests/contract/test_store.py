@@ -471,6 +471,45 @@ def test_a_task_that_is_taken_or_over_cannot_be_cancelled(store: Store):
         store.cancel("nobody")
 
 
+def once_seen(store: Store, monkeypatch: pytest.MonkeyPatch, then) -> None:
+    """Let ``then`` happen right after the next look at a task."""
+    look = store.table.get
+
+    def look_and_lose(task_id):
+        item = look(task_id)
+        monkeypatch.undo()
+        then()
+        return item
+
+    monkeypatch.setattr(store.table, "get", look_and_lose)
+
+
+def test_a_task_that_is_claimed_between_look_and_cancel_stays_claimed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    put(store, "t")
+    once_seen(store, monkeypatch, lambda: claim(store, "t"))
+    with pytest.raises(WrongStatus, match="TAKEN"):
+        store.cancel("t")
+    assert store.get("t").status is Status.TAKEN
+
+
+def test_a_failure_that_another_operator_redrives_first_is_redriven_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+
+    def another():
+        store.redrive("t")
+        claim(store, "t", "theirs")
+
+    once_seen(store, monkeypatch, another)
+    with pytest.raises(WrongStatus, match="TAKEN"):
+        store.redrive("t")
+    assert store.get("t").claim_id == "theirs"
+
+
 def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(
     store: Store, host: ManualHost
 ):
