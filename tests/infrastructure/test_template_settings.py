@@ -233,6 +233,31 @@ def test_a_protected_stages_stacks_cannot_be_deleted_by_a_slip(
         assert not protection(demo, "demo")
 
 
+STATEFUL = {
+    "QueueTable4C3A1E0F": "AWS::DynamoDB::Table",
+    "ExportBucket4E99310E": "AWS::S3::Bucket",
+    "AlarmTopicD01E77F9": "AWS::SNS::Topic",
+}
+"""By logical id. Under another id, CloudFormation would make an empty new one beside the old, or in
+its place: tasks, exports and confirmed subscriptions would be gone from the stage."""
+
+
+@pytest.mark.parametrize("stage", ["prod", "demo"])
+def test_an_update_finds_what_holds_data_under_the_id_it_always_had(
+    request: pytest.FixtureRequest, stage: str
+) -> None:
+    deployment: Deployment = request.getfixturevalue(stage)
+
+    for logical_id, type_name in STATEFUL.items():
+        assert deployment.templates["state"]["Resources"][logical_id]["Type"] == type_name
+    held = {
+        logical_id
+        for logical_id, resource in deployment.all_resources()
+        if resource["Type"] in ("AWS::DynamoDB::Table", "AWS::S3::Bucket")
+    }
+    assert held <= set(STATEFUL), "pin the id of what holds data"
+
+
 def test_an_unprotected_stage_leaves_nothing_behind(demo: Deployment) -> None:
     for logical_id, resource in demo.all_resources():
         assert resource.get("DeletionPolicy", "Delete") == "Delete", logical_id
