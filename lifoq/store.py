@@ -40,6 +40,8 @@ from lifoq.table import MAX_BATCH, MAX_TRANSACTION, Count, Cursor, Span, Table
 from lifoq.task import Accepted, NewTask, Task, TaskError, accept
 from lifoq.transitions import Lifetimes
 
+BROWSE_PAGE = 100
+"""Rows read at a time by whoever looks through a status."""
 MAX_FOLLOW_UPS = MAX_TRANSACTION - 1
 """Follow-up tasks that one success can put, since all go into one transaction."""
 
@@ -332,22 +334,14 @@ class Store:
 
     # Looking
 
-    def browse(
-        self, status: Status, *, limit: int | None = None, page: int = 100
-    ) -> Iterator[tuple[str, Item]]:
+    def browse(self, status: Status) -> Iterator[tuple[str, Item]]:
         """Ids and index rows of a status, newest first (DELAYED: latest due first)."""
         index = DUE_INDEX if status is Status.DELAYED else STATUS_CREATED_INDEX
-        span, start, left = Span(index=index, status=status), None, limit
-        while left is None or left > 0:
-            found = self.table.query(
-                span,
-                newest_first=True,
-                limit=page if left is None else min(page, left),
-                start=start,
-            )
+        span, start = Span(index=index, status=status), None
+        while True:
+            found = self.table.query(span, newest_first=True, limit=BROWSE_PAGE, start=start)
             for row in found.rows:
                 yield str(row[Attribute.TASK_ID]), row
-            left = None if left is None else left - len(found.rows)
             start = found.next
             if start is None:
                 return

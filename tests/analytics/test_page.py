@@ -1,6 +1,7 @@
 """The page in a real browser: it draws without an error, and its numbers are the summary's."""
 
 import html
+import os
 import re
 import shutil
 import subprocess
@@ -63,6 +64,7 @@ def test_the_page_draws_in_a_browser_and_shows_the_numbers_of_the_summary(
         check=True,
         text=True,
         timeout=120,
+        env={**os.environ, "HOME": str(tmp_path)},  # it keeps settings and caches there
     )
     assert "CONSOLE" not in seen.stderr
     drawn = 5 if summary["by_type"] else 0
