@@ -55,7 +55,6 @@ class Settings:
         )
 
     def worker(self) -> WorkerSettings:
-        rate = self.environment.get("LIFOQ_RATE_LIMIT")
         return WorkerSettings(
             window=self._number("LIFOQ_WINDOW_SECONDS"),
             task_timeout=self._number("LIFOQ_TASK_TIMEOUT_SECONDS"),
@@ -65,7 +64,8 @@ class Settings:
             page=int(self._text("LIFOQ_PAGE")),
             max_attempts=self.max_attempts,
             backoff=self._backoff(),
-            rate_limit=None if rate is None else float(rate),
+            rate_limit=self._optional_number("LIFOQ_RATE_LIMIT"),
+            adaptive_threshold=self._optional_number("LIFOQ_ADAPTIVE_THRESHOLD_SECONDS"),
         )
 
     def _backoff(self) -> Backoff:
@@ -87,3 +87,6 @@ class Settings:
 
     def _number(self, name: str) -> float:
         return float(self._text(name))
+
+    def _optional_number(self, name: str) -> float | None:
+        return self._number(name) if name in self.environment else None

@@ -4,7 +4,7 @@ It passes the same contract suite as DynamoDB, conditions, indexes, limits and a
 """
 
 import threading
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -102,15 +102,10 @@ class MemoryTable:
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:
         with self._lock:
-            entries = self._slice(span)
-            if newest_first:
-                entries = entries[::-1]
-            if start is not None:
-                place = _place(span.index, start)
-                entries = [e for e in entries if (e < place if newest_first else e > place)]
-            read = entries[:limit]
-            rows = tuple(self._project(span.index, task_id) for _, task_id in read)
-            more = len(entries) > len(read)
+            entries = self._entries[span.index, str(span.status)]
+            places = _places(entries, span, newest_first=newest_first, start=start)
+            rows = tuple(self._project(span.index, entries[n][1]) for n in places[:limit])
+            more = len(places) > limit
             return Page(
                 rows=tuple(row for row in rows if all(c.holds(row) for c in span.where)),
                 next=_cursor(span.index, rows[-1]) if more else None,
@@ -169,29 +164,23 @@ class MemoryTable:
         task_id = str(plain[Attribute.TASK_ID])
         self._remove(task_id)
         self._items[task_id] = plain
-        for key, entry in self._places(plain):
+        for key, entry in self._entries_of(plain):
             insort(self._entries[key], entry)
 
     def _remove(self, task_id: str) -> None:
         item = self._items.pop(task_id, None)
         if item is not None:
-            for key, entry in self._places(item):
+            for key, entry in self._entries_of(item):
                 entries = self._entries[key]
                 del entries[bisect_left(entries, entry)]
 
     @staticmethod
-    def _places(item: Item) -> Iterable[tuple[tuple[str, str], Entry]]:
+    def _entries_of(item: Item) -> Iterable[tuple[tuple[str, str], Entry]]:
         status = item.get(Attribute.TASK_STATUS)
         for index, attribute in SORT_KEYS.items():
             sort_key = item.get(attribute)
             if isinstance(status, str) and isinstance(sort_key, int):
                 yield (index, str(status)), (sort_key, str(item[Attribute.TASK_ID]))
-
-    def _slice(self, span: Span) -> list[Entry]:
-        entries = self._entries[span.index, str(span.status)]
-        low = 0 if span.first is None else bisect_left(entries, (span.first, ""))
-        high = len(entries) if span.last is None else bisect_left(entries, (span.last + 1, ""))
-        return entries[low:high]
 
     def _project(self, index: str, task_id: str) -> Item:
         names = (
@@ -202,6 +191,19 @@ class MemoryTable:
         )
         item = self._items[task_id]
         return {str(name): item[name] for name in names if name in item}
+
+
+def _places(
+    entries: Sequence[Entry], span: Span, *, newest_first: bool, start: Cursor | None
+) -> range:
+    """Where in an index the rows of a span are that come after ``start``, in their order."""
+    low = 0 if span.first is None else bisect_left(entries, (span.first, ""))
+    high = len(entries) if span.last is None else bisect_left(entries, (span.last + 1, ""))
+    if start is not None and newest_first:
+        high = min(high, bisect_left(entries, _place(span.index, start)))
+    elif start is not None:
+        low = max(low, bisect_right(entries, _place(span.index, start)))
+    return range(high - 1, low - 1, -1) if newest_first else range(low, high)
 
 
 def _place(index: str, cursor: Cursor) -> Entry:

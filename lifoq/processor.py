@@ -10,6 +10,7 @@ import random
 from lifoq.errors import InvalidInput
 from lifoq.host import SYSTEM, Host
 from lifoq.limits import Rates, TokenBucket
+from lifoq.order import Order
 from lifoq.registry import Registry
 from lifoq.run import Run
 from lifoq.store import Store
@@ -17,7 +18,7 @@ from lifoq.worker import RunReport, WorkerSettings
 
 
 class Processor:
-    """Runs the registry's tasks. One at a time may run; state that outlives a run is the rate."""
+    """Runs the registry's tasks. One at a time may run; the rate and the order outlive a run."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Processor:
             of_all=_bucket(settings.rate_limit, host),
             by_type={kind.name: _bucket(kind.rate_limit, host) for kind in registry},
         )
+        self._order = Order(settings.adaptive_threshold, host)
         for kind in registry:
             if kind.timeout is not None and kind.timeout > settings.task_timeout:
                 raise InvalidInput(
@@ -59,6 +61,7 @@ class Processor:
             registry=self._registry,
             settings=self._settings,
             rates=self._rates,
+            order=self._order,
             host=self._host,
             draw=self._draw,
             time_limit=time_limit,

@@ -19,9 +19,10 @@ from lifoq.errors import (
 )
 from lifoq.host import MICROSECONDS, Host, Mailbox, microseconds
 from lifoq.limits import Gate, Rates
+from lifoq.order import Order
 from lifoq.registry import Registry, TaskType
 from lifoq.schema import Status
-from lifoq.store import Candidate, Store
+from lifoq.store import Candidate, Candidates, Store
 from lifoq.task import Task
 from lifoq.worker import RunReport, WorkerSettings
 
@@ -59,6 +60,7 @@ class Run:
         registry: Registry,
         settings: WorkerSettings,
         rates: Rates,
+        order: Order,
         host: Host,
         draw: random.Random,
         time_limit: float | None,
@@ -66,6 +68,7 @@ class Run:
         self._store = store
         self._registry = registry
         self._settings = settings
+        self._order = order
         self._host = host
         self._gate = Gate(in_flight=settings.in_flight, bucket=rates.of_all)
         self._gates = {
@@ -241,8 +244,8 @@ class Run:
             self._condemn(task_id, Status.DELAYED, damage.reason)
 
     def _look(self) -> None:
-        """Go through the queue from the newest task on, and claim what can start."""
-        found = self._claim_newest()
+        """Go through the queue, by default from the newest task on, and claim what can start."""
+        found = self._claim_next()
         self._trouble = self._trouble_since = None
         now = self._host.now()
         if found is _Found.CLAIMED:
@@ -256,12 +259,11 @@ class Run:
         else:
             self._empty_since = None
 
-    def _claim_newest(self) -> _Found:
+    def _claim_next(self) -> _Found:
         """Claim from the first page that holds something to start; then the next look begins at
-        the newest task again. A page without is no barrier: the look goes on behind it."""
-        found, start, limit = _Found.NOTHING, None, self._settings.page
+        the front again. A page without is no barrier: the look goes on behind it."""
+        found, page = _Found.NOTHING, self._first_page()
         while True:
-            page = self._store.candidates(limit=limit, start=start)
             for row in page.rows:
                 if row.expires_at <= self._host.now() // MICROSECONDS and row.damage is None:
                     continue
@@ -270,10 +272,22 @@ class Run:
                     return found
             if found is _Found.CLAIMED or page.next is None:
                 return found
-            start, limit = page.next, self._settings.page * LATER_PAGES
             self._tend_attempts()  # a long way must not cost the others their leases
             if not self._claiming(self._host.now()):
                 return found
+            page = self._store.candidates(
+                limit=self._settings.page * LATER_PAGES,
+                start=page.next,
+                newest_first=self._order.newest_first,
+            )
+
+    def _first_page(self) -> Candidates:
+        if self._order.asks_for_oldest():
+            oldest = self._store.candidates(limit=self._settings.page, newest_first=False)
+            self._order.decide(oldest)
+            if not self._order.newest_first:
+                return oldest
+        return self._store.candidates(limit=self._settings.page)
 
     def _try(self, row: Candidate) -> _Found:
         if row.damage is not None:

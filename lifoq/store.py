@@ -52,6 +52,8 @@ class Candidate:
 
     task_id: str
     task_type: str
+    created: int
+    """Its place in the queue, ``taskCreated``."""
     expires_at: int
     """Epoch seconds."""
     damage: str | None = None
@@ -158,11 +160,13 @@ class Store:
 
     # Workers
 
-    def candidates(self, *, limit: int, start: Cursor | None = None) -> Candidates:
-        """A page of PENDING tasks, newest first. It ends where none can be alive any more, so that
-        a mountain of expired ones behind costs nothing."""
+    def candidates(
+        self, *, limit: int, start: Cursor | None = None, newest_first: bool = True
+    ) -> Candidates:
+        """A page of PENDING tasks from either end. It leaves out those that are too old to be
+        alive, so that a mountain of expired ones costs nothing."""
         page = self.table.query(
-            self._alive(self._host.now()), newest_first=True, limit=limit, start=start
+            self._alive(self._host.now()), newest_first=newest_first, limit=limit, start=start
         )
         return Candidates(rows=tuple(_candidate(row) for row in page.rows), next=page.next)
 
@@ -510,6 +514,7 @@ def _candidate(row: Item) -> Candidate:
     return Candidate(
         task_id=str(row[Attribute.TASK_ID]),
         task_type=task_type if isinstance(task_type, str) else "",
+        created=int(row[Attribute.TASK_CREATED]),
         expires_at=expires_at if isinstance(expires_at, int) else 0,
         damage=damage,
     )

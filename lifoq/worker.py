@@ -22,6 +22,9 @@ class WorkerSettings:
     backoff: Backoff = field(default_factory=Backoff)
     rate_limit: float | None = None
     """Starts per second, over all task types."""
+    adaptive_threshold: float | None = None
+    """Serve the oldest task first, until the oldest that waits is older than this, and the newest
+    from then on; None: always the newest."""
     linger: float = 1.0
     """How long an empty queue is watched before it is believed: indexes are eventually
     consistent."""
@@ -37,8 +40,10 @@ class WorkerSettings:
         for name in ("window", "task_timeout"):
             if not getattr(self, name) > 0:
                 raise InvalidInput(name, getattr(self, name), "must be above 0 seconds")
-        if self.rate_limit is not None and not self.rate_limit > 0:
-            raise InvalidInput("rate_limit", self.rate_limit, "must be above 0, or left out")
+        for name in ("rate_limit", "adaptive_threshold"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InvalidInput(name, value, "must be above 0, or left out")
 
 
 @dataclass(kw_only=True)

@@ -145,6 +145,7 @@ class StageConfig(Settings):
     max_attempts: Annotated[int, Field(ge=1, le=1000)] = 5
     backoff: Backoff = Backoff()
     rate_limit_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    adaptive_threshold_seconds: Seconds | None = None
     retention_success_days: Annotated[float, Field(gt=0, le=3650)] = 7
     retention_failure_days: Annotated[float, Field(gt=0, le=3650)] = 14
     processor_concurrency: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -222,6 +223,13 @@ class StageConfig(Settings):
             problems.append(
                 f"backoff.min_seconds ({self.backoff.min_seconds:g}) is more than "
                 f"backoff.max_seconds ({self.backoff.max_seconds:g}): swap them"
+            )
+        threshold = self.adaptive_threshold_seconds
+        if threshold is not None and threshold >= self.deadline_seconds:
+            problems.append(
+                f"adaptive_threshold_seconds ({threshold:g}) reaches deadline_seconds "
+                f"({self.deadline_seconds:g}), so that the newest tasks would never come first: "
+                "lower it, or leave it out for newest first always"
             )
         if self.backoff.min_seconds >= self.deadline_seconds:
             problems.append(

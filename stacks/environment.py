@@ -29,15 +29,19 @@ def attempts(stage: StageConfig) -> dict[str, str]:
 
 def processor(stage: StageConfig) -> Mapping[str, str]:
     """For the processor alone: how it works, and what the team's task code asks for."""
-    rate = stage.rate_limit_per_second
     return {
         "LIFOQ_WINDOW_SECONDS": _number(stage.window_seconds),
         "LIFOQ_TASK_TIMEOUT_SECONDS": _number(stage.task_timeout_seconds),
         "LIFOQ_IN_FLIGHT": _number(stage.in_flight),
         "LIFOQ_PAGE": _number(stage.page),
-        **({} if rate is None else {"LIFOQ_RATE_LIMIT": _number(rate)}),
+        **_optional("LIFOQ_RATE_LIMIT", stage.rate_limit_per_second),
+        **_optional("LIFOQ_ADAPTIVE_THRESHOLD_SECONDS", stage.adaptive_threshold_seconds),
         **stage.task_environment,
     }
+
+
+def _optional(name: str, value: float | None) -> dict[str, str]:
+    return {} if value is None else {name: _number(value)}
 
 
 def _number(value: float) -> str:

@@ -181,6 +181,22 @@ def test_a_mountain_of_expired_tasks_is_not_even_looked_at(store: Store, host: M
     assert page.next is None
 
 
+def test_a_look_from_the_oldest_end_goes_through_the_same_tasks(store: Store, host: ManualHost):
+    for n in range(3):
+        put(store, f"old{n}")
+    host.advance(3602)
+    for n in range(5):
+        put(store, f"new{n}")
+    found, start = [], None
+    while True:
+        page = store.candidates(limit=2, start=start, newest_first=False)
+        found += [(row.task_id, row.created) for row in page.rows]
+        start = page.next
+        if start is None:
+            break
+    assert found == [(f"new{n}", store.get(f"new{n}").task_created) for n in range(5)]
+
+
 def test_every_live_task_is_within_the_bound(store: Store, host: ManualHost):
     host.time = START + 999_999  # the last microsecond of a second
     put(store, "t")

@@ -87,6 +87,27 @@ def test_tasks_that_remain_at_the_end_of_the_window_get_a_tail_call(
     assert metrics()["TailCalls"] == [1.0]
 
 
+@pytest.mark.parametrize(
+    ("environment", "order"),
+    [({}, [2, 1, 0]), ({"LIFOQ_ADAPTIVE_THRESHOLD_SECONDS": "600"}, [0, 1, 2])],
+)
+def test_the_stage_chooses_the_order(load, context, queue, order_type, environment, order):
+    task_type, seen = order_type
+    for n in range(3):
+        queue.put(task_type, n)
+    load("process_tasks", LIFOQ_IN_FLIGHT="1", **environment).handle({}, context)
+    assert seen == order
+
+
+@pytest.fixture
+def order_type():
+    """A task type of the test's own that shows in which order its tasks run."""
+    seen = []
+    REGISTRY.task("test.order")(lambda payload, _: seen.append(payload))
+    yield "test.order", seen
+    del REGISTRY._types["test.order"]
+
+
 def test_a_run_without_progress_makes_no_tail_call(load, context, queue, trigger_topic):
     queue.put("device.check")
     context.get_remaining_time_in_millis = lambda: 3_000  # no task could finish in this

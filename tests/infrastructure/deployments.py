@@ -91,6 +91,7 @@ def assemble(
 EVERYTHING: dict[str, Any] = {
     "customer_managed_key": True,
     "rate_limit_per_second": 12.5,
+    "adaptive_threshold_seconds": 90.5,
     "alarms": {"email": "operators@example.com"},
     "schedules": [
         {

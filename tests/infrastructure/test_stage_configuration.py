@@ -67,6 +67,7 @@ def test_no_stage_makes_load_by_itself() -> None:
         ({"name": "other"}, ["name ('other') is no setting", "remove it"]),
         ({"deadline_seconds": "600"}, ["deadline_seconds ('600')", "valid number"]),
         ({"deadline_seconds": 0}, ["deadline_seconds (0)", "greater than 0"]),
+        ({"adaptive_threshold_seconds": 0}, ["adaptive_threshold_seconds (0)", "greater than 0"]),
         ({"page": 2.5}, ["page (2.5)", "integer"]),
         ({"in_flight": True}, ["in_flight (True)", "integer"]),
         ({"max_attempts": 0}, ["max_attempts (0)", "greater than or equal to 1"]),
@@ -115,6 +116,10 @@ def load(**settings: Any) -> dict[str, Any]:
         (
             {"backoff": {"min_seconds": 20, "max_seconds": 10}},
             ["backoff.min_seconds (20)", "backoff.max_seconds (10)", "swap"],
+        ),
+        (
+            {"adaptive_threshold_seconds": 3600},
+            ["adaptive_threshold_seconds (3600)", "deadline_seconds (3600)", "lower it"],
         ),
         (
             {"deadline_seconds": 1},
