@@ -37,7 +37,7 @@ class Sandboxes:
         self._lock = threading.Lock()
         self._files: dict[str, BinaryIO] = {}
         self.logs.mkdir(parents=True, exist_ok=True)
-        _lay_out_runtime(self._runtime)
+        lay_out_runtime(self._runtime)
 
     def __call__(self, config: FunctionConfig) -> Sandbox:
         return Sandbox(
@@ -102,7 +102,7 @@ def _log_settings(config: FunctionConfig) -> dict[str, str]:
     return settings
 
 
-def _lay_out_runtime(folder: Path) -> None:
+def lay_out_runtime(folder: Path) -> None:
     """Links to the runtime's packages alone, so that an asset cannot lean on anything else."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in _with_requirements(RUNTIME_PACKAGES):

@@ -1,0 +1,100 @@
+"""How much memory each function takes at work: its real handler, in a process that sees what a
+Lambda function sees, on DynamoDB Local and a slow downstream."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+from moto.server import ThreadedMotoServer
+
+from benchmarks.coldstart.sandbox import ENVIRONMENT, Sandbox
+from demo import downstream
+from lifoq import NewTask, Queue
+from lifoq.dynamo import DynamoTable
+from lifoq.store import Store
+from lifoq.testing import create_table
+from tests.dynamodb_local import CREDENTIALS, running
+
+PAYLOAD: Final = {"text": "x" * 100_000}
+TASKS: Final = 250
+STREAM_RECORDS: Final = 1000
+STREAM_PAYLOAD_CHARACTERS: Final = 5_500
+"""Of each record, so that the event has the 6 MB that Lambda allows."""
+LIMIT_MB: Final[Mapping[str, int]] = {
+    "trigger": 256,
+    "process_tasks": 512,
+    "sweep": 256,
+    "create_tasks": 256,
+}
+"""What the stacks give a function."""
+
+
+def at_work(sandbox: Sandbox) -> list[dict[str, Any]]:
+    """The functions' memory after their start, and the most while they handled an event each."""
+    topics = ThreadedMotoServer(port=0, verbose=False)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(Path(folder) / "dynamodb.log") as dynamodb,
+        downstream.running(slots=50, service_seconds=0.005) as service,
+    ):
+        topics.start()
+        try:
+            _, port = topics.get_host_and_port()
+            sns = f"http://127.0.0.1:{port}"
+            prepare(dynamodb, sns)
+            environment = {
+                "AWS_ENDPOINT_URL_DYNAMODB": dynamodb,
+                "AWS_ENDPOINT_URL_SNS": sns,
+                "DOWNSTREAM_URL": service.url,
+            }
+            return [row(sandbox, name, event, environment) for name, event in events().items()]
+        finally:
+            topics.stop()
+
+
+def prepare(dynamodb: str, sns: str) -> None:
+    client = boto3.client("dynamodb", endpoint_url=dynamodb, **CREDENTIALS)
+    create_table(client, ENVIRONMENT["LIFOQ_TABLE"])
+    table = DynamoTable(name=ENVIRONMENT["LIFOQ_TABLE"], client=client, once=client)
+    queue = Queue(Store(table))
+    queue.put_many([NewTask(task_type="device.check", payload=PAYLOAD)] * TASKS)
+    for topic in ("trigger", "process"):
+        boto3.client("sns", endpoint_url=sns, **CREDENTIALS).create_topic(Name=topic)
+
+
+def events() -> dict[str, Any]:
+    """One event of a full size for each function, in this order: the processor comes last."""
+    record = {
+        "eventName": "INSERT",
+        "dynamodb": {
+            "NewImage": {
+                "taskStatus": {"S": "PENDING"},
+                "payload": {"S": "x" * STREAM_PAYLOAD_CHARACTERS},
+            }
+        },
+    }
+    load = {"profile": "constant", "tasksPerSecond": 100, "seconds": 2}
+    return {
+        "trigger": {"Records": [record] * STREAM_RECORDS},
+        "create_tasks": {"taskType": "device.check", "payload": PAYLOAD, "load": load},
+        "sweep": {},
+        "process_tasks": {},
+    }
+
+
+def row(
+    sandbox: Sandbox, function: str, event: Any, environment: Mapping[str, str]
+) -> dict[str, Any]:
+    found = sandbox.start(function, events=[event], **environment)
+    return {
+        "function": function,
+        "after_start_mb": megabytes(found["resident_bytes"]),
+        "peak_at_work_mb": megabytes(found["peak_bytes"]),
+        "limit_mb": LIMIT_MB[function],
+    }
+
+
+def megabytes(size: int) -> float:
+    return round(size / 2**20, 1)

@@ -1,0 +1,97 @@
+"""What a Lambda function sees, laid out in a folder, and processes that see nothing else."""
+
+import compileall
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from localcloud.sandboxes import lay_out_runtime
+from stacks import asset
+
+SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "trigger": ("sns",),
+    "process_tasks": ("dynamodb", "sns"),
+    "sweep": ("dynamodb", "sns"),
+    "create_tasks": ("dynamodb",),
+}
+"""Each function, and what it has a client for."""
+
+ENVIRONMENT: Final[Mapping[str, str]] = {
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+    "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
+    "AWS_LAMBDA_FUNCTION_NAME": "probe",
+    "TZ": "UTC",
+    "LIFOQ_TABLE": "tasks",
+    "LIFOQ_TRIGGER_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:trigger",
+    "LIFOQ_PROCESS_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:process",
+    "LIFOQ_DEADLINE_SECONDS": "3600",
+    "LIFOQ_RETENTION_SUCCESS_SECONDS": "604800",
+    "LIFOQ_RETENTION_FAILURE_SECONDS": "1209600",
+    "LIFOQ_LEASE_SECONDS": "30",
+    "LIFOQ_HEARTBEAT_SECONDS": "10",
+    "LIFOQ_MAX_ATTEMPTS": "5",
+    "LIFOQ_BACKOFF_MIN_SECONDS": "1",
+    "LIFOQ_BACKOFF_MAX_SECONDS": "900",
+    "LIFOQ_BACKOFF_GROWTH": "exponential",
+    "LIFOQ_WINDOW_SECONDS": "30",
+    "LIFOQ_TASK_TIMEOUT_SECONDS": "20",
+    "LIFOQ_IN_FLIGHT": "10",
+    "LIFOQ_PAGE": "10",
+    "POWERTOOLS_SERVICE_NAME": "lifoq-probe",
+    "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
+}
+
+_PROBE: Final = Path(__file__).with_name("probe.py")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sandbox:
+    task: Path
+    """The unpacked asset: source alone, as Lambda gets it, unless it was compiled."""
+    runtime: Path
+    """boto3 and what it needs, with bytecode, since Lambda's runtime does not change."""
+    package_bytes: int
+
+    def start(
+        self, what: str, *services: str, events: Iterable[Any] = (), **environment: str
+    ) -> dict[str, Any]:
+        """What the probe found in a process of its own; CalledProcessError where it failed."""
+        finished = subprocess.run(
+            # -B: as on Lambda, where the asset's folder is read-only, no bytecode is kept.
+            [
+                *(sys.executable, "-I", "-S", "-B", str(_PROBE)),
+                *(str(self.task), str(self.runtime), what, *services),
+            ],
+            env={**ENVIRONMENT, **environment},
+            input="".join(json.dumps(event) + "\n" for event in events),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        found: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
+        return found
+
+
+def lay_out(folder: Path, *, compiled: bool = False) -> Sandbox:
+    """``compiled``: with bytecode beside the asset's source, which no deployment has."""
+    package = asset.build()
+    task, runtime = folder / "task", folder / "runtime"
+    zipfile.ZipFile(package.path).extractall(task)
+    if compiled:
+        _compile(task)
+    lay_out_runtime(runtime)
+    for entry in runtime.iterdir():  # once for each installation: it lies where Python keeps it
+        _compile(entry.resolve())
+    return Sandbox(task=task, runtime=runtime, package_bytes=package.path.stat().st_size)
+
+
+def _compile(path: Path) -> None:
+    compile_it = compileall.compile_dir if path.is_dir() else compileall.compile_file
+    compile_it(path, quiet=1)

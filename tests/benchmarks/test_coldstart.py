@@ -1,0 +1,61 @@
+"""What a function loads before its first event has a ceiling, so that it does not grow unnoticed.
+
+Bytes of source and numbers of files, since they do not depend on the machine; and one time, against
+that of boto3 in the same run, with a wide margin.
+"""
+
+from typing import Any
+
+import pytest
+
+from benchmarks.coldstart.sandbox import SERVICES, Sandbox, lay_out
+
+SOURCE_BYTES = 680_000
+"""Lambda's asset folder is read-only: Python compiles what it imports from there at every start."""
+FILES = 92
+TIMES_BOTO3 = 2.5
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
+    return lay_out(tmp_path_factory.mktemp("lambda"))
+
+
+@pytest.mark.parametrize("function", SERVICES)
+def test_a_start_imports_no_more_of_the_asset_than_it_needs(
+    sandbox: Sandbox, function: str
+) -> None:
+    found = sandbox.start(function)
+
+    assert found["asset_source_bytes"] <= SOURCE_BYTES
+    assert len(found["asset_files"]) <= FILES
+    others = {name for name in SERVICES if name != function}
+    assert not [
+        file for file in found["asset_files"] if file.split("/")[1:2] in [[o] for o in others]
+    ]
+
+
+def test_a_start_leaves_no_bytecode_behind_that_would_flatter_the_next(sandbox: Sandbox) -> None:
+    sandbox.start("trigger")
+
+    assert list(sandbox.task.rglob("*.pyc")) == []
+
+
+def test_a_start_takes_a_small_multiple_of_what_boto3_and_its_clients_take(
+    sandbox: Sandbox,
+) -> None:
+    own, boto3 = [], []
+    for _ in range(3):
+        boto3.append(sandbox.start("boto3", *SERVICES["process_tasks"])["processor_ms"])
+        own.append(sandbox.start("process_tasks")["processor_ms"])
+
+    assert min(own) < TIMES_BOTO3 * min(boto3)
+
+
+def test_the_peak_counts_what_handling_an_event_took(sandbox: Sandbox) -> None:
+    kick: dict[str, Any] = {"Records": [{"padding": "x" * 30_000_000}]}
+
+    found = sandbox.start("trigger", events=[kick])
+
+    assert found["events"] == 1
+    assert found["peak_bytes"] > found["resident_bytes"] + 30_000_000
