@@ -31,6 +31,7 @@ OUT ?= out/report
 BUCKET ?= 60
 SEEDS ?= 1000
 SEED ?=
+NAMES ?=
 
 .PHONY: help
 help: ## List the targets
@@ -86,6 +87,10 @@ local: setup ## Start the local cloud and keep it running (PORT=4577)
 report: setup ## Report on exports (EXPORTS=folder, OUT=out/report, BUCKET=60 seconds)
 	@test -n "$(EXPORTS)" || { echo "EXPORTS=… is needed: a folder with exports, such as out/demo/exports" >&2; exit 2; }
 	@exec python -m analytics.report "$(EXPORTS)" --out "$(OUT)" --bucket $(BUCKET)
+
+.PHONY: bench
+bench: setup ## Run the benchmarks, write docs/performance.md (under fifteen minutes; NAMES=… for some)
+	@exec python -m benchmarks $(NAMES)
 
 # ── Check ─────────────────────────────────────────────────────────────────────────────────────────
 

@@ -17,6 +17,11 @@ import psutil
 
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = ("boto3", "moto", "pyspark")
+WRITTEN: Final = (
+    ":(exclude,top)benchmarks/*/results.json",
+    ":(exclude,top)docs/performance.md",
+    ":(exclude,top)docs/charts",
+)
 
 
 @dataclass(kw_only=True)
@@ -65,15 +70,17 @@ def path(name: str) -> Path:
 
 
 def _commit() -> str:
-    """The commit that was measured, marked where files differ from it."""
-    described = subprocess.run(
-        ["git", "describe", "--always", "--dirty=+changes", "--exclude=*"],
-        cwd=HERE,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return described.stdout.strip() or "unknown"
+    """The commit that was measured, marked where files differ from it; what benchmarks write does
+    not count, or the first of them would mark all others."""
+    if not (commit := _git("rev-parse", "--short", "HEAD").stdout.strip()):
+        return "unknown"
+    unchanged = _git("diff", "--quiet", "HEAD", "--", ":/", *WRITTEN).returncode == 0
+    return commit if unchanged else f"{commit}+changes"
+
+
+def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
 
 
 def _processor() -> str:

@@ -1,9 +1,9 @@
 """How many tasks a second one queue can take: index writes, counted key by key.
 
-All rows of an index with the same hash key share a partition as long as DynamoDB cannot split them,
-and a partition takes 1,000 write units a second. The hash key is the status, so the status that is
-written most is the queue's ceiling. The library's own operations run over the memory table here, and
-each index row that they make, move or remove is counted where it was written.
+All rows of an index with the same hash key share a partition as long as DynamoDB cannot split
+them, and a partition takes 1,000 write units a second. The hash key is the status, so the status
+that is written most is the queue's ceiling. The library's own operations run over the memory table
+here, and each index row that they make, move or remove is counted where it was written.
 """
 
 import math
@@ -64,9 +64,7 @@ class Course:
         self.writes += index_writes(before, self._row())
 
     def task(self) -> Task:
-        task = self.store.get(self.task_id)
-        assert task is not None
-        return task
+        return Task.from_item(self._row() or {})
 
     def put(self, delay: float | None = None) -> None:
         self.task_id = self.store.put(NewTask(task_type="t", delay=delay)).task_id

@@ -31,8 +31,7 @@ def at_random(tasks: int, cells: int, draw: random.Random) -> list[int]:
 
 def by_id(tasks: int, cells: int, draw: random.Random) -> list[int]:
     """A hash of an id of the task's own: what idempotent puts need."""
-    run = draw.getrandbits(64)
-    return [cell_of(f"{run:x}-{number}", cells) for number in range(tasks)]
+    return [cell_of(f"{draw.getrandbits(128):032x}", cells) for _ in range(tasks)]
 
 
 def by_customer(tasks: int, cells: int, draw: random.Random) -> list[int]:

@@ -1,8 +1,8 @@
 """Several LIFO queues side by side under one load: who starts when, and who should have.
 
 A small event simulation, not the queue's own code: a task starts in its cell as soon as a slot is
-free there and no newer task of that cell waits; one that waited to its deadline is shed. Claims take
-no time, and nothing fails.
+free there and no newer task of that cell waits; one that waited to its deadline is shed. Claims
+take no time, and nothing fails.
 """
 
 import heapq

@@ -1,0 +1,17 @@
+"""``python -m benchmarks.performance``: write ``docs/performance.md`` from the results on disk."""
+
+import click
+
+from benchmarks.performance import page
+from benchmarks.performance.catalogue import BENCHMARKS
+
+
+@click.command()
+def main() -> None:
+    """Write docs/performance.md and docs/charts from the results.json of every benchmark."""
+    page.write(BENCHMARKS)
+    click.echo(f"{page.DOCS / page.PAGE} is written.")
+
+
+if __name__ == "__main__":
+    main()

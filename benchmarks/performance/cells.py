@@ -1,0 +1,287 @@
+"""Cells: what one queue can take, and what several side by side do to order, loss and cost."""
+
+from typing import Any, Final
+
+import altair as alt
+
+from benchmarks.performance import charts
+from benchmarks.performance.section import Benchmark, Chart, Findings, Results, Table
+from benchmarks.performance.text import number, percent, seconds
+
+BUSY: Final = 2.0
+NEAR: Final = 0.95
+"""Loads at which the page compares: far above capacity, and just below it."""
+
+
+WORST_CASE: Final = "\\* While DynamoDB keeps all statuses of the index in one partition, as it may in a young table."
+
+
+def _findings(results: Results) -> Findings:
+    ceiling = results["ceiling_by_way"][0]
+    four = _row(results["inversions_by_load"], cells=4, load=BUSY)
+    near = _row(results["inversions_by_load"], cells=4, load=NEAR)
+    return Findings(
+        summary=(
+            f"One queue takes {number(ceiling['tasks_per_second'])} tasks/s that succeed at the "
+            f"first attempt: {_listed(ceiling['busiest'])} each take {ceiling['pending_writes']} "
+            "index writes per task, out of the 1,000 that a partition takes in a second. Several "
+            "queues (cells) lift that, and each is newest-first in itself. Across four of them at "
+            f"ρ = {number(BUSY)}, {percent(four['inversions_share'])} of the starts are "
+            "inversions: a newer task waits in another cell, newer by "
+            f"{seconds(four['newer_by_p50_seconds'])} in the median and by "
+            f"{seconds(four['newer_by_p95_seconds'])} at p95. Four cells at ρ = {number(NEAR)} "
+            f"serve {percent(near['served_share'])} of the tasks in time, where one queue as large "
+            f"as all of them would serve {percent(near['one_queue_served_share'])}."
+        ),
+        blocks=(
+            _ceilings(results),
+            WORST_CASE,
+            _under_load(results),
+            _cells_needed(results),
+            _assumptions(results),
+            _inversions(results),
+            _newer_by(results),
+            _routings(results),
+            _deadlines(results),
+            _sizes(results),
+            _outages(results),
+            _standing(results),
+            _fixed(results),
+        ),
+    )
+
+
+def _ceilings(results: Results) -> Table:
+    return Table(
+        title="Index writes of one task, and the tasks per second that fill the busiest key",
+        columns=("a task that", "PENDING", "TAKEN", "DELAYED", "FAILURE", "tasks/s", "worst case*"),
+        rows=[
+            (
+                row["way"],
+                row["pending_writes"],
+                row["taken_writes"],
+                row["delayed_writes"],
+                row["failure_writes"],
+                row["tasks_per_second"],
+                row["tasks_per_second_if_in_one_partition"],
+            )
+            for row in results["ceiling_by_way"]
+        ],
+    )
+
+
+def _under_load(results: Results) -> Table:
+    return Table(
+        title="The same in overload: a task that is shed is written into the index only once",
+        columns=("ρ", "arrivals/s that one queue takes", "of them served/s"),
+        rows=[
+            (row["load"], row["arrivals_per_second"], row["served_per_second"])
+            for row in results["ceiling_by_load"]
+        ],
+    )
+
+
+def _cells_needed(results: Results) -> Table:
+    return Table(
+        title=f"Cells for a load, each filled to {percent(results['headroom'])} of its ceiling",
+        columns=("tasks/s", "cells", "cells, a tenth of the tasks retried once"),
+        rows=[
+            (row["tasks_per_second"], row["cells"], row["cells_if_a_tenth_is_retried"])
+            for row in results["cells_needed"]
+        ],
+    )
+
+
+def _assumptions(results: Results) -> str:
+    simulated = results["simulated"]
+    return (
+        "The ceilings are arithmetic on counted writes and documented limits; nothing here ran on "
+        f"AWS. What follows is simulated: {number(simulated['service_seconds'])} s of work per "
+        f"task (exponential), a deadline of {number(simulated['deadline_seconds'])} s, Poisson "
+        "arrivals, ten tasks at a time per cell unless said otherwise."
+    )
+
+
+def _inversions(results: Results) -> Chart:
+    return Chart(
+        name="cells-inversions",
+        title="How often a task starts while a newer one waits in another cell",
+        description="Share of starts that are inversions, over load, for 2 to 16 cells.",
+        chart=_by_load(results).encode(
+            y=charts.share("inversions_share", "inversions, share of starts")
+        ),
+    )
+
+
+def _newer_by(results: Results) -> Chart:
+    return Chart(
+        name="cells-newer-by",
+        title="By how much that task is newer, p95",
+        description="How much newer the waiting task is at an inversion, 95th percentile, over "
+        "load, for 2 to 16 cells.",
+        chart=_by_load(results).encode(
+            y=alt.Y("newer_by_p95_seconds:Q", title="newer by, p95, seconds")
+        ),
+    )
+
+
+def _by_load(results: Results) -> alt.Chart:
+    rows = [{**row, "cells": f"{row['cells']} cells"} for row in results["inversions_by_load"]]
+    chart: alt.Chart = alt.Chart(charts.values(rows)).mark_line(point=True)
+    return chart.encode(
+        x=charts.x("load", "load ρ: arrivals / capacity", rows), color=charts.color("cells")
+    )
+
+
+def _routings(results: Results) -> Table:
+    rows = results["inversions_by_routing"]
+    near = [row for row in rows if row["load"] == NEAR]
+    busy = [row for row in rows if row["load"] == BUSY]
+    return Table(
+        title="How producers choose one of four cells",
+        columns=(
+            "routing",
+            "busiest cell's share",
+            f"served in time, ρ = {number(NEAR)}",
+            f"inversions, ρ = {number(NEAR)}",
+            f"inversions, ρ = {number(BUSY)}",
+            f"newer by, p95, ρ = {number(BUSY)}",
+        ),
+        rows=[
+            (
+                low["routing"],
+                percent(low["busiest_cell_share"]),
+                percent(low["served_share"]),
+                percent(low["inversions_share"]),
+                percent(high["inversions_share"]),
+                seconds(high["newer_by_p95_seconds"]),
+            )
+            for low, high in zip(near, busy, strict=True)
+        ],
+    )
+
+
+def _deadlines(results: Results) -> Chart:
+    rows = [
+        {
+            "deadline": row["deadline_seconds"],
+            "served": row[key],
+            "queues": name,
+        }
+        for row in results["served_by_deadline"]
+        if row["load"] == NEAR
+        for key, name in (
+            ("one_queue_served_share", "one queue as large"),
+            ("served_share", "four cells"),
+        )
+    ]
+    return Chart(
+        name="cells-deadlines",
+        title=f"Served in time at ρ = {number(NEAR)}, by the deadline",
+        description="Share of tasks that start before their deadline, over the length of the "
+        "deadline, for four cells and for one queue as large as all of them.",
+        chart=alt.Chart(charts.values(rows))
+        .mark_line(point=True)
+        .encode(
+            x=charts.x("deadline", "deadline, seconds", rows, log=True),
+            y=charts.share("served", "served in time", scale=alt.Scale(zero=False)),
+            color=charts.color("queues"),
+        ),
+    )
+
+
+def _sizes(results: Results) -> Table:
+    return Table(
+        title="The size of each of four cells",
+        columns=(
+            "tasks at a time per cell",
+            "ρ",
+            "inversions",
+            "newer by, p95",
+            "served in time",
+            "one queue as large",
+        ),
+        rows=[
+            (
+                row["slots_per_cell"],
+                row["load"],
+                percent(row["inversions_share"]),
+                seconds(row["newer_by_p95_seconds"]),
+                percent(row["served_share"]),
+                percent(row["one_queue_served_share"]),
+            )
+            for row in results["inversions_by_size"]
+        ],
+    )
+
+
+def _outages(results: Results) -> Table:
+    simulated = results["simulated"]
+    return Table(
+        title=(
+            f"One cell does nothing for {number(simulated['outage_seconds'])} s, "
+            f"at ρ = {number(simulated['outage_load'])}"
+        ),
+        columns=(
+            "cells",
+            "shed meanwhile",
+            "shed in the other cells",
+            "its tasks' wait afterwards, p95",
+            "everybody's wait before, p95",
+        ),
+        rows=[
+            (
+                row["cells"],
+                percent(row["shed_share"]),
+                percent(row["shed_share_in_other_cells"]) if row["cells"] > 1 else None,
+                seconds(row["wait_p95_seconds_after"]),
+                seconds(row["wait_p95_seconds_before"]),
+            )
+            for row in results["outages"]
+        ],
+    )
+
+
+def _standing(results: Results) -> Table:
+    return Table(
+        title="Processors that run on average; each stays up to a second beyond its last task",
+        columns=("tasks/s in all", "1 cell", "2 cells", "4 cells", "8 cells"),
+        rows=[
+            (
+                load,
+                *(
+                    row["processors_running"]
+                    for row in results["processors_by_cells"]
+                    if row["tasks_per_second"] == load
+                ),
+            )
+            for load in sorted({row["tasks_per_second"] for row in results["processors_by_cells"]})
+        ],
+    )
+
+
+def _fixed(results: Results) -> str:
+    fixed = results["fixed_per_cell"]
+    return (
+        f"Whatever the load, a cell has {fixed['metrics_of_alarms']} metrics in {fixed['alarms']} "
+        f"alarms (production's, with exports), {number(fixed['sweeps_per_month'])} sweeps a month "
+        f"and {number(fixed['sweep_read_units_per_month'])} read units that these take."
+    )
+
+
+def _row(rows: Any, **wanted: Any) -> Any:
+    (found,) = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(names)
+
+
+BENCHMARK: Final = Benchmark(
+    name="cells",
+    title="Cells: beyond one queue",
+    question="How much can one queue take, and what do several side by side do to order, to what "
+    "is served in time, to cost and to outages?",
+    findings=_findings,
+)

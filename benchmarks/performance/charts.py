@@ -1,0 +1,106 @@
+"""One look for all charts, readable on a white and on a dark page."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import altair as alt
+import vl_convert
+
+from benchmarks.performance.section import Chart
+
+WIDTH: Final = 560
+HEIGHT: Final = 260
+INK: Final = "#767b82"
+"""Some 4.2 : 1 in contrast to white, and to GitHub's dark page."""
+FAINT: Final = "#767b8240"
+COLORS: Final = ("#3b82c4", "#d1622b", "#2a9d74", "#c2497f", "#c98a04", "#8a8f98", "#7a5cc4")
+"""Distinct to the colour-blind in this order, on white and on near-black."""
+
+CONFIG: Final[dict[str, Any]] = {
+    "background": "transparent",
+    "padding": {"left": 5, "top": 5, "right": 24, "bottom": 5},
+    "font": "sans-serif",
+    "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "domainColor": INK,
+        "tickColor": INK,
+        "gridColor": FAINT,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+    },
+    "legend": {
+        "orient": "top",
+        "columnPadding": 18,
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 300,
+        "symbolStrokeWidth": 2.5,
+    },
+    "header": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12},
+    "title": {"color": INK, "fontSize": 13, "fontWeight": "normal", "anchor": "start"},
+    "range": {"category": list(COLORS)},
+    "line": {"strokeWidth": 2},
+    "point": {"filled": True, "size": 45},
+    "rule": {"color": INK, "strokeDash": [5, 4]},
+    "text": {"color": INK, "fontSize": 12},
+}
+
+
+def svg(chart: Chart) -> str:
+    specification = chart.chart.properties(description=chart.description).to_dict()
+    specification["config"] = CONFIG
+    drawn: str = vl_convert.vegalite_to_svg(specification, vl_version=version())
+    return drawn + "\n"
+
+
+def version() -> str:
+    """Of Vega-Lite, as Altair writes it."""
+    major, minor, *_ = alt.SCHEMA_VERSION.removeprefix("v").split(".")
+    return f"v{major}_{minor}"
+
+
+def values(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
+    return alt.InlineData(values=[dict(row) for row in rows])
+
+
+def color(field: str) -> alt.Color:
+    """A colour for each value, in the order of the rows."""
+    return alt.Color(f"{field}:N", title=None, sort=None)
+
+
+def x(field: str, title: str, rows: Iterable[Mapping[str, Any]], *, log: bool = False) -> alt.X:
+    """A horizontal axis from the least to the greatest value, with a tick at each."""
+    ticks = sorted({row[field] for row in rows})
+    return alt.X(
+        f"{field}:Q",
+        title=f"{title} (logarithmic)" if log else title,
+        scale=alt.Scale(
+            type="log" if log else "linear", domain=[ticks[0], ticks[-1]], nice=False, padding=10
+        ),
+        axis=alt.Axis(values=ticks, format="~g", labelOverlap="parity"),
+    )
+
+
+def share(field: str, title: str, **options: Any) -> alt.Y:
+    """A vertical axis in per cent of a share."""
+    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(format=".0%"), **options)
+
+
+def goal(at: float, label: str) -> alt.LayerChart:
+    """A dashed line across the chart, with what it means above its left end."""
+    rows = alt.InlineData(values=[{"at": at, "label": label}])
+    line = alt.Chart(rows).mark_rule().encode(y="at:Q")
+    text = (
+        alt.Chart(rows)
+        .mark_text(align="left", baseline="bottom", dx=4, dy=-3)
+        .encode(y="at:Q", x=alt.value(0), text="label:N")
+    )
+    both: alt.LayerChart = line + text
+    return both

@@ -1,0 +1,59 @@
+"""Numbers as the page shows them."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+DIGITS = 3
+"""Significant ones: more would say more than was measured."""
+
+
+SMALLEST_SHARE = 0.001
+"""That is told apart from nothing, and from all."""
+
+
+def shown(value: Any) -> str:
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return number(value)
+        case _:
+            return str(value)
+
+
+def number(value: float) -> str:
+    """Three significant digits, and every digit before the point."""
+    if value == 0:
+        return "0"
+    decimals = DIGITS - 1 - math.floor(math.log10(abs(value)))
+    rounded = f"{round(value, decimals):,.{max(0, decimals)}f}"
+    return rounded.rstrip("0").rstrip(".") if "." in rounded else rounded
+
+
+def percent(share: float) -> str:
+    """With one decimal; what is not quite nothing or all does not look like it."""
+    if 0 < share < SMALLEST_SHARE:
+        return f"< {number(100 * SMALLEST_SHARE)} %"
+    if 1 - SMALLEST_SHARE < share < 1:
+        return f"> {number(100 - 100 * SMALLEST_SHARE)} %"
+    return f"{round(100 * share, 1):,.10g} %"
+
+
+def seconds(value: float) -> str:
+    """In the unit that is read most easily."""
+    if value < 1e-3:  # noqa: PLR2004  (a thousandth)
+        return f"{number(value * 1e6)} µs"
+    if value < 1:
+        return f"{number(value * 1e3)} ms"
+    return f"{number(value)} s"
+
+
+def span(values: Sequence[float]) -> str:
+    """From the least to the greatest."""
+    least, greatest = number(min(values)), number(max(values))
+    return least if least == greatest else f"{least} to {greatest}"
