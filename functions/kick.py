@@ -1,9 +1,12 @@
 """Kicks: messages that wake a function. They carry no data, and any of them may be lost."""
 
+from datetime import datetime
 from typing import Any
 
 import boto3
 from botocore.config import Config
+
+from lifoq.host import microseconds
 
 
 class Kicker:
@@ -23,3 +26,13 @@ class Kicker:
     def kick(self, why: str) -> None:
         """``why`` is for people who read the message; nobody acts on it."""
         self._sns.publish(TopicArn=self._topic_arn, Message=why)
+
+
+def sent_at(event: Any) -> int | None:
+    """When the kick that Lambda hands over was published, in epoch microseconds; None for an event
+    that is no kick, such as a person's test."""
+    try:
+        text = event["Records"][0]["Sns"]["Timestamp"]
+        return microseconds(datetime.fromisoformat(text).timestamp())
+    except (LookupError, TypeError, ValueError):
+        return None

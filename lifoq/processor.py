@@ -49,10 +49,12 @@ class Processor:
                     "raise task_timeout_seconds of the stage, or shorten the task",
                 )
 
-    def run(self, *, time_limit: float | None = None) -> RunReport:
+    def run(self, *, time_limit: float | None = None, woken_at: int | None = None) -> RunReport:
         """Work until the queue is empty or the window is over, and every task is settled.
 
         ``time_limit``: seconds after which the caller is killed; the run is over before.
+        ``woken_at``: epoch microseconds of the kick that started it. Where that lies back further
+        than an empty queue is watched, one look at it is enough; without it, as if it were now.
         Raises StoreUnavailable or QueueMisconfigured where that kept it from claiming anything,
         once whatever was in flight is settled.
         """
@@ -65,6 +67,7 @@ class Processor:
             host=self._host,
             draw=self._draw,
             time_limit=time_limit,
+            woken_at=woken_at,
         ).execute()
 
 

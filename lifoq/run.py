@@ -64,6 +64,7 @@ class Run:
         host: Host,
         draw: random.Random,
         time_limit: float | None,
+        woken_at: int | None,
     ) -> None:
         self._store = store
         self._registry = registry
@@ -100,6 +101,7 @@ class Run:
         self._poll = SHORTEST_POLL
         self._next_look = now
         self._empty_since: int | None = None
+        self._woken_at = now if woken_at is None else min(now, woken_at)
         self._trouble_since: int | None = None
         self._trouble: LifoqError | None = None
         self._hopeless = False
@@ -149,6 +151,8 @@ class Run:
             if wait < self._settings.window:
                 moments.append(max(self._next_look, now + microseconds(wait)))
             moments.append(self._claim_until)
+            if self._empty_since is not None and not self._in_flight:
+                moments.append(self._empty_since + microseconds(self._settings.linger))
         return max(0.0, (min(moments) - now) / MICROSECONDS)
 
     # Messages
@@ -255,9 +259,18 @@ class Run:
             self._next_look = now + microseconds(self._poll)
             self._poll = min(LONGEST_POLL, self._poll * 2)
         if found is _Found.NOTHING:
-            self._empty_since = now if self._empty_since is None else self._empty_since
+            self._empty_since = self._quiet_since(now)
         else:
             self._empty_since = None
+
+    def _quiet_since(self, now: int) -> int:
+        """Since when a queue that was just found empty has held nothing new. Since the kick, if
+        the run has changed nothing yet: the index has had that long to show what the kick was sent
+        for, and a run that a late kick started ends after one look."""
+        if self._empty_since is not None:
+            return self._empty_since
+        unchanged = self._report.claimed == self._report.promoted == 0
+        return self._woken_at if unchanged else now
 
     def _claim_next(self) -> _Found:
         """Claim from the first page that holds something to start; then the next look begins at

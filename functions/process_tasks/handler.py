@@ -8,7 +8,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 import functions.tasks  # noqa: F401  (registers the task types)
-from functions.kick import Kicker
+from functions.kick import Kicker, sent_at
 from functions.settings import Settings
 from lifoq.processor import Processor
 from lifoq.registry import REGISTRY
@@ -24,9 +24,11 @@ tail_call = Kicker(settings.trigger_topic_arn)
 
 @logger.inject_lambda_context
 @metrics.log_metrics
-def handle(_event: Any, context: LambdaContext) -> dict[str, Any]:
+def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
     """The event is a kick; what there is to do, the table tells."""
-    report = processor.run(time_limit=context.get_remaining_time_in_millis() / 1000)
+    report = processor.run(
+        time_limit=context.get_remaining_time_in_millis() / 1000, woken_at=sent_at(event)
+    )
     record(report)
     if report.needs_another_run:
         tail_call.kick("tasks remain at the end of the window")

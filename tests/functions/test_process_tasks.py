@@ -3,6 +3,7 @@
 import http.server
 import json
 import threading
+import time
 
 import pytest
 
@@ -114,3 +115,11 @@ def test_a_run_without_progress_makes_no_tail_call(load, context, queue, trigger
     summary = load("process_tasks", LIFOQ_WINDOW_SECONDS="0.2").handle({}, context)
     assert (summary["claimed"], summary["remaining"]) == (0, True)
     assert trigger_topic.messages() == []
+
+
+def test_a_kick_that_comes_late_to_an_empty_queue_costs_one_look(load, context, queue):
+    function = load("process_tasks")
+    kick = {"Records": [{"Sns": {"Timestamp": "2026-01-01T00:00:00.000Z"}}]}
+    begun = time.monotonic()
+    assert function.handle(kick, context)["claimed"] == 0
+    assert time.monotonic() - begun < 0.9  # a fresh kick would have it watched for a second

@@ -23,8 +23,11 @@ from lifoq import (
     WorkerSettings,
     transitions,
 )
+from lifoq.host import microseconds
 from lifoq.memory import MemoryTable
+from lifoq.schema import STATUS_CREATED_INDEX
 from lifoq.store import Store
+from lifoq.table import Page
 from lifoq.transitions import Lifetimes
 
 QUICK = {
@@ -47,9 +50,11 @@ class Bench:
     def handle(self, name="a", **terms):
         return self.registry.task(name, **terms)
 
-    def run(self, time_limit=None, **settings):
+    def run(self, time_limit=None, woken_at=None, **settings):
         worker = WorkerSettings(**{**QUICK, **settings})
-        return Processor(self.queue.store, self.registry, worker).run(time_limit=time_limit)
+        return Processor(self.queue.store, self.registry, worker).run(
+            time_limit=time_limit, woken_at=woken_at
+        )
 
     def put(self, payload=None, task_type="a", **terms):
         return self.queue.put(task_type, payload, **terms).task_id
@@ -196,6 +201,56 @@ def test_a_due_retry_comes_back_within_the_run_and_fails_after_its_last_attempt(
     bench.run(linger=3)
     assert attempts == [(1, 3), (2, 3), (3, 3)]
     assert bench.queue.get(task_id).status is Status.FAILURE
+
+
+def seconds_ago(seconds):
+    return microseconds(time.time() - seconds)
+
+
+def test_a_run_that_a_late_kick_started_looks_once_at_an_empty_queue(bench):
+    bench.handle()(lambda *_: None)
+    begun = time.monotonic()
+    bench.run(linger=5, woken_at=seconds_ago(6))
+    assert time.monotonic() - begun < 1
+
+
+def test_a_run_watches_an_empty_queue_for_what_is_left_of_the_time_since_its_kick(bench):
+    bench.handle()(lambda *_: None)
+    begun = time.monotonic()
+    bench.run(linger=1, woken_at=seconds_ago(0.5))
+    assert 0.4 < time.monotonic() - begun < 0.9
+
+
+def test_a_run_that_a_late_kick_started_works_off_what_it_finds_and_then_watches(bench):
+    @bench.handle()
+    def run(payload, _):
+        if payload == "first":
+            threading.Timer(0.2, bench.put, ["second"]).start()
+
+    bench.put("first")
+    assert bench.run(linger=0.5, woken_at=seconds_ago(60)).succeeded == 2
+
+
+class LaggingTable(MemoryTable):
+    """Its index shows nothing to the first look."""
+
+    looks = 0
+
+    def query(self, span, **terms):
+        if span.index == STATUS_CREATED_INDEX:
+            self.looks += 1
+            if self.looks == 1:
+                return Page(rows=(), next=None)
+        return super().query(span, **terms)
+
+
+def test_a_run_that_a_late_kick_started_waits_for_the_index_to_show_what_it_brought_in():
+    bench = Bench(table=LaggingTable())
+    task_id = bench.put(delay=0.01)
+    bench.handle()(lambda *_: "done")
+    time.sleep(0.02)
+    bench.run(woken_at=seconds_ago(60))
+    assert bench.queue.get(task_id).status is Status.SUCCESS
 
 
 def test_an_immediate_retry_needs_no_promotion(bench):
