@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from benchmarks.cells import ceiling, order, outages, standing
+from benchmarks.cells import ceiling, lingering, order, outages, standing
 from benchmarks.record import recording
 
 RATES: Final = (100, 300, 500, 1_000, 2_000, 5_000, 10_000)
@@ -56,9 +56,9 @@ def main(tasks: int, repeats: int, processes: int) -> None:
             "outages": outages.outages(seeds=seeds),
             "fixed_per_cell": standing.fixed(),
             "processors_by_cells": [
-                standing.lingering(load, cells)
-                for load in standing.LOADS
-                for cells in standing.CELLS
+                lingering.processors(load, cells)
+                for load in lingering.LOADS
+                for cells in lingering.CELLS
             ],
         }
     click.echo(f"one queue: {found.results['ceiling_by_way'][0]['tasks_per_second']:.0f} tasks/s")

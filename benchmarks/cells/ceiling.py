@@ -187,4 +187,5 @@ def cells_for(tasks_per_second: float, *, retried: float) -> int:
         for way in ("succeeds at the first attempt", "fails once, backs off, succeeds")
     )
     mixed = {key: (1 - retried) * once[key] + retried * twice[key] for key in twice}
-    return math.ceil(tasks_per_second * max(mixed.values()) / (PARTITION_WRITES * HEADROOM))
+    cells = tasks_per_second * max(mixed.values()) / (PARTITION_WRITES * HEADROOM)
+    return math.ceil(round(cells, 6))  # not one more for the last bit of a float

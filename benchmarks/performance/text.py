@@ -30,8 +30,8 @@ def number(value: float) -> str:
     """Three significant digits, and every digit before the point."""
     if value == 0:
         return "0"
-    decimals = DIGITS - 1 - math.floor(math.log10(abs(value)))
-    rounded = f"{round(value, decimals):,.{max(0, decimals)}f}"
+    decimals = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
+    rounded = f"{value:,.{decimals}f}"
     return rounded.rstrip("0").rstrip(".") if "." in rounded else rounded
 
 
@@ -46,9 +46,9 @@ def percent(share: float) -> str:
 
 def seconds(value: float) -> str:
     """In the unit that is read most easily."""
-    if value < 1e-3:  # noqa: PLR2004  (a thousandth)
+    if 0 < value < 1e-3:  # noqa: PLR2004  (a thousandth)
         return f"{number(value * 1e6)} µs"
-    if value < 1:
+    if 0 < value < 1:
         return f"{number(value * 1e3)} ms"
     return f"{number(value)} s"
 
