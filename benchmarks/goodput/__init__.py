@@ -1,0 +1,1 @@
+"""Goodput under overload: which order serves most tasks in time."""

@@ -1,0 +1,112 @@
+"""``python -m benchmarks.goodput``: which order serves most tasks in time, beside theory."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, Final
+
+import click
+
+from benchmarks.goodput import experiments, storm
+from benchmarks.goodput.policies import ALMOST, PATIENCE
+from benchmarks.goodput.steady import STRETCHES, Outcome, Setting, simulate
+from benchmarks.goodput.storm import Storms
+from benchmarks.goodput.system import UNIT, WINDOW
+from benchmarks.goodput.transient import Horizon
+from benchmarks.record import recording
+from lifoq.host import MICROSECONDS
+from lifoq.order import BACK_AT
+
+PARTS: Final[dict[str, Callable[[float], list[Setting]]]] = {
+    "by_load": experiments.by_load,
+    "unknown_patience": experiments.of_unknown_patience,
+    "thresholds": experiments.of_thresholds,
+    "bursts": experiments.of_bursts,
+    "slots": experiments.of_slots,
+}
+
+
+@click.command()
+@click.option(
+    "--scale", default=1.0, show_default=True, help="How much longer to simulate each setting."
+)
+@click.option(
+    "--horizons", default=12, show_default=True, help="Queues without a deadline, by seed."
+)
+@click.option("--storms", default=8, show_default=True, help="Retry storms, by seed.")
+@click.option("--processes", default=2, show_default=True, help="Simulations side by side.")
+def main(scale: float, horizons: int, storms: int, processes: int) -> None:
+    """Simulate queues under load with the real processor and store in virtual time, and compare
+    how much of their capacity goes into tasks that start in time."""
+    with (
+        recording("goodput", "python -m benchmarks.goodput") as found,
+        ProcessPoolExecutor(processes) as pool,
+    ):
+        outcomes = _simulate(pool, scale)
+        over_horizons = list(pool.map(Horizon.row, experiments.horizons(horizons)))
+        over_time = list(pool.map(Storms.rows, experiments.storms(storms)))
+        found.results = {
+            "setting": [_setting(scale)],
+            "goodput_by_load": experiments.by_load_rows(outcomes["by_load"]),
+            "fifo_without_deadline_over_a_horizon": over_horizons,
+            "near_saturation_by_patience": experiments.Reference().rows(),
+            "adaptive_by_load": [
+                *experiments.choice_rows(outcomes["by_load"], experiments.KNOWN),
+                *experiments.choice_rows(outcomes["unknown_patience"], experiments.UNKNOWN),
+            ],
+            "adaptive_by_threshold": experiments.threshold_rows(outcomes["thresholds"]),
+            "bursts": experiments.burst_rows(outcomes["bursts"]),
+            "several_slots": experiments.slots_rows(outcomes["slots"]),
+            "storm_summary": [storm.summary(rows) for rows in over_time],
+            "storm_over_time": [row for rows in over_time for row in rows],
+        }
+        _say(found.results)
+
+
+def _simulate(pool: ProcessPoolExecutor, scale: float) -> dict[str, list[Outcome]]:
+    """Every part's settings, simulated side by side, the longest first."""
+    named = [(name, chosen) for name, part in PARTS.items() for chosen in part(scale)]
+    named.sort(key=lambda pair: -pair[1].length * pair[1].load * pair[1].slots)
+    outcomes: dict[str, list[Outcome]] = {name: [] for name in PARTS}
+    simulated = pool.map(simulate, [chosen for _, chosen in named])
+    with click.progressbar(simulated, length=len(named), label="Simulating") as progress:
+        for (name, _), outcome in zip(named, progress, strict=True):
+            outcomes[name].append(outcome)
+    for name, part in PARTS.items():
+        place = {chosen: n for n, chosen in enumerate(part(scale))}
+        outcomes[name].sort(key=lambda outcome: place[outcome.setting])
+    return outcomes
+
+
+def _setting(scale: float) -> dict[str, Any]:
+    return {
+        "patience_services": PATIENCE,
+        "service_seconds": UNIT / MICROSECONDS,
+        "window_services": WINDOW,
+        "adaptive_threshold_share_of_patience": ALMOST,
+        "adaptive_back_at_share_of_threshold": BACK_AT,
+        "long_deadline_services": experiments.LONG * PATIENCE,
+        "stretches": STRETCHES,
+        "scale": scale,
+        "storm_calm_load": storm.CALM,
+        "storm_burst_load": storm.BURST,
+        "storm_burst_begins_services": storm.BEFORE,
+        "storm_burst_ends_services": storm.BEFORE + storm.DURING,
+        "storm_repeats": storm.REPEATS,
+    }
+
+
+def _say(results: dict[str, Sequence[dict[str, Any]]]) -> None:
+    rows = [row for row in results["goodput_by_load"] if row["theory"] is not None]
+    close = sum(row["within_1_percent"] for row in rows)
+    print(f"{close} of {len(rows)} settings lie within 1 % of theory")
+    for deadline in (PATIENCE, experiments.LONG * PATIENCE):
+        worst = min(
+            row["adaptive_better_by_points"]
+            for row in results["adaptive_by_load"]
+            if row["deadline_services"] == deadline
+        )
+        print(f"deadline {deadline:g}: adaptive against the better of both, at worst {worst:+.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""A host whose time is virtual: it jumps from one event to the next, in one thread.
+
+What the library runs beside itself is a handler, and a handler is an event at the end of its
+service: then its code runs, and settles, in no time at all.
+"""
+
+import heapq
+import itertools
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from lifoq.host import MICROSECONDS, Stamps, microseconds
+
+START: Final = 1_800_000_000 * MICROSECONDS
+"""Epoch microseconds; a whole second, as deadlines are rounded up to."""
+
+
+class VirtualHost:
+    def __init__(self, service: Callable[[], int]) -> None:
+        """``service``: microseconds that the handler which is started now will take."""
+        self.time = START
+        self._service = service
+        self._agenda: list[tuple[int, int, Callable[[], None]]] = []
+        self._numbers = itertools.count()
+        self._stamps = Stamps()
+
+    def at(self, moment: int, action: Callable[[], None]) -> None:
+        """Have the action happen at epoch microseconds; of those at one moment, the first said."""
+        heapq.heappush(self._agenda, (moment, next(self._numbers), action))
+
+    def pass_time(self, until: int, enough: Callable[[], bool]) -> None:
+        """Let happen what is to happen until then, or until there is ``enough``."""
+        while not enough():
+            if not self._agenda or self._agenda[0][0] > until:
+                self.time = until
+                return
+            self.time, _, action = heapq.heappop(self._agenda)
+            action()
+
+    def now(self) -> int:
+        return self.time
+
+    def stamp(self) -> int:
+        return self._stamps.next(self.time)
+
+    def sleep(self, seconds: float) -> None:
+        raise AssertionError(f"every call is answered; nobody needs {seconds} s to repeat one")
+
+    def new_id(self) -> str:
+        return f"{next(self._numbers):x}"
+
+    def spawn(self, work: Callable[[], None], name: str) -> None:  # noqa: ARG002  (the protocol's)
+        self.at(self.time + self._service(), work)
+
+    def mailbox(self) -> "VirtualMailbox":
+        return VirtualMailbox(self)
+
+
+class VirtualMailbox:
+    def __init__(self, host: VirtualHost) -> None:
+        self._host = host
+        self._messages: deque[Any] = deque()
+
+    def put(self, message: Any) -> None:
+        self._messages.append(message)
+
+    def take(self, timeout: float) -> Any:
+        if not self._messages and timeout > 0:
+            until = self._host.time + microseconds(timeout)
+            self._host.pass_time(until, enough=lambda: bool(self._messages))
+        return self._messages.popleft() if self._messages else None
