@@ -1,0 +1,1 @@
+"""What a task costs: write units, reads, runs, kicks, counted on the real code."""
