@@ -16,10 +16,16 @@ START: Final = 1_800_000_000 * MICROSECONDS
 """Epoch microseconds; a whole second, as deadlines are rounded up to."""
 
 
+class Over(Exception):
+    """The end of time has come, whatever was going on."""
+
+
 class VirtualHost:
     def __init__(self, service: Callable[[], int]) -> None:
         """``service``: microseconds that the handler which is started now will take."""
         self.time = START
+        self.end = START
+        """Of time."""
         self._service = service
         self._agenda: list[tuple[int, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
@@ -30,9 +36,13 @@ class VirtualHost:
         heapq.heappush(self._agenda, (moment, next(self._numbers), action))
 
     def pass_time(self, until: int, enough: Callable[[], bool]) -> None:
-        """Let happen what is to happen until then, or until there is ``enough``."""
+        """Let happen what is to happen until then, or until there is ``enough``. Raises Over."""
         while not enough():
-            if not self._agenda or self._agenda[0][0] > until:
+            following = self._agenda[0][0] if self._agenda else until
+            if min(following, until) >= self.end:
+                self.time = self.end
+                raise Over
+            if following > until or not self._agenda:
                 self.time = until
                 return
             self.time, _, action = heapq.heappop(self._agenda)

@@ -1,12 +1,13 @@
 """A queue, its processor and its clients, from end to end in virtual time."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from benchmarks.goodput.load import Arrival
-from benchmarks.goodput.machine import START, VirtualHost
+from benchmarks.goodput.machine import START, Over, VirtualHost
 from benchmarks.goodput.policies import Policy
 from lifoq import NewTask, Processor, Registry, Status, WorkerSettings
 from lifoq.change import Change, Item
@@ -119,10 +120,10 @@ class System:
     def run(self, until: float) -> None:
         """As Lambda would, but at once: a put kicks the processor, and a run that leaves tasks
         behind is followed by another."""
-        end = START + round(until * UNIT)
-        while self._host.time < end:
-            self._host.pass_time(end, enough=lambda: self._kicked)
-            if self._kicked:
+        self._host.end = START + round(until * UNIT)
+        with suppress(Over):
+            while True:
+                self._host.pass_time(self._host.end, enough=lambda: self._kicked)
                 self._processor.run()
                 self._table.expire(self._host.time)
                 self._kicked = self._store.end_of_line(newest=True) is not None

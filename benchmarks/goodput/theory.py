@@ -19,7 +19,7 @@ class Service(StrEnum):
     CONSTANT = "constant"
 
 
-def integral(f: Callable[[float], float], low: float, high: float, panels: int = 2_000) -> float:
+def integral(f: Callable[[float], float], low: float, high: float, panels: int = 200) -> float:
     """Simpson's rule."""
     step = (high - low) / (2 * panels)
     ends = f(low) + f(high)
