@@ -1,6 +1,7 @@
 """The deployed queue on the local cloud: what its functions run, publish, send and ask for."""
 
 import json
+import math
 import os
 import re
 import sys
@@ -51,7 +52,7 @@ class Traffic:
     def gigabyte_seconds(self, memory: dict[str, int]) -> float:
         """Lambda bills whole milliseconds."""
         return sum(
-            memory[name] / 1024 * round(seconds + 0.0005, 3)
+            memory[name] / 1024 * math.ceil(seconds * 1000) / 1000
             for name, runs in self.durations.items()
             for seconds in runs
         )

@@ -20,8 +20,9 @@ SERVICE_SECONDS: Final = 0.1
 ALONE: Final = 5
 STEADY_RATE: Final = 20
 STEADY_SECONDS: Final = 20
-SATURATED_RATE: Final = 120
+SATURATED_RATE: Final = 200
 SATURATED_SECONDS: Final = 10
+"""Twice what the downstream takes."""
 TICK: Final = 0.1
 """Seconds between two batches of the producer."""
 

@@ -71,7 +71,7 @@ def _key(index: str, entry: Item) -> tuple[Any, Any]:
 
 def _value_bytes(value: Mapping[str, str]) -> int:
     if "N" in value:
-        digits = value["N"].lstrip("-").strip("0")
+        digits = value["N"].strip("0")
         return math.ceil(len(digits) / 2) + 1
     return len(value["S"].encode())
 
