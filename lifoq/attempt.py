@@ -1,4 +1,4 @@
-"""One attempt at a task: its handler, its outcome, in threads beside the run that started it."""
+"""One attempt at a task: its claim, its handler, its outcome, in a thread beside the run."""
 
 import logging
 import random
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from lifoq.backoff import Backoff
 from lifoq.context import Context
 from lifoq.errors import InvalidInput, ItemTooLarge, LeaseLost, StoreUnavailable
 from lifoq.host import Host, Mailbox, microseconds
@@ -16,6 +15,7 @@ from lifoq.outcome import GiveUp, Outcome, Succeed, TryAgain, raised, returned
 from lifoq.registry import TaskType
 from lifoq.store import Store
 from lifoq.task import Task, TaskError
+from lifoq.worker import WorkerSettings
 
 log = logging.getLogger("lifoq.attempt")
 
@@ -68,6 +68,29 @@ class Attempt:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NotStarted:
+    """A claim gave nothing to run. ``error`` says why: NotClaimed, DamagedTask, or trouble."""
+
+    task_id: str
+    kind: TaskType
+    error: Exception
+
+
+@dataclass(frozen=True)
+class Started:
+    """The task is claimed, and its handler runs."""
+
+    attempt: Attempt
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The handler is back, perhaps long after a timeout ended the attempt."""
+
+    attempt: Attempt
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settled:
     """The attempt has ended; with what nobody understood, if it came to that."""
 
@@ -76,18 +99,12 @@ class Settled:
     unexpected: Exception | None = None
 
 
-@dataclass(frozen=True)
-class Returned:
-    """The handler's thread is free again, perhaps long after a timeout ended the attempt."""
-
-    attempt: Attempt
-
-
-Message = Settled | Returned
+Message = NotStarted | Started | Returned | Settled
 
 
 class Crew:
-    """Runs attempts in threads of their own, and reports to the run's mailbox."""
+    """Makes attempts, each in a thread of its own, and reports to the run's mailbox: NotStarted; or
+    Started, then Returned and Settled, in either order."""
 
     def __init__(
         self,
@@ -95,48 +112,96 @@ class Crew:
         store: Store,
         host: Host,
         mailbox: Mailbox[Message],
-        backoff: Backoff,
+        settings: WorkerSettings,
         draw: random.Random,
         ends_at: int,
     ) -> None:
-        """``backoff`` of task types that set none; no outcome is written after ``ends_at``."""
+        """After ``ends_at`` no handler is started and no outcome written."""
         self._store = store
         self._host = host
         self._mailbox = mailbox
-        self._backoff = backoff
+        self._settings = settings
         self._draw = draw
         self._ends_at = ends_at
 
-    def start(self, attempt: Attempt) -> None:
-        self._spawn(lambda: self._work(attempt), attempt)
+    def start(self, task_id: str, kind: TaskType) -> None:
+        """Claim the task and run it."""
+        self._spawn(lambda: self._work(task_id, kind), task_id, kind)
+
+    def timeout(self, kind: TaskType) -> float:
+        """Seconds that an attempt may take."""
+        return self._settings.task_timeout if kind.timeout is None else kind.timeout
 
     def time_out(self, attempt: Attempt) -> bool:
         """End an attempt whose time is over; False where its handler was faster."""
         if not attempt.begin_settling():
             return False
         error = TimeoutError(f"attempt {attempt.task.attempts} took too long")
-        self._spawn(lambda: self._settle(attempt, self._after(error, attempt)), attempt)
+        self._spawn(
+            lambda: self._settle(attempt, self._after(error, attempt)),
+            attempt.task.task_id,
+            attempt.kind,
+        )
         return True
 
-    def _spawn(self, work: Callable[[], None], attempt: Attempt) -> None:
-        self._host.spawn(work, name=f"{attempt.kind.name} {attempt.task.task_id}")
+    def _spawn(self, work: Callable[[], None], task_id: str, kind: TaskType) -> None:
+        self._host.spawn(work, name=f"{kind.name} {task_id}")
 
-    def _work(self, attempt: Attempt) -> None:
+    def _work(self, task_id: str, kind: TaskType) -> None:
+        try:
+            task = self._claim(task_id)
+        except Exception as error:  # noqa: BLE001  (the run tells them apart)
+            self._mailbox.put(NotStarted(task_id=task_id, kind=kind, error=error))
+            return
+        if self._host.now() < self._ends_at:  # else it is left to its lease
+            self._attempt(self._begin(task, kind))
+
+    def _claim(self, task_id: str) -> Task:
+        """Claim; an unconfirmed claim is asked for once more, under the same id, and so
+        recognised. After that it is left to its lease."""
+        claim_id, lease = self._host.new_id(), self._settings.lease
+        try:
+            return self._store.claim(task_id, claim_id=claim_id, lease=lease)
+        except StoreUnavailable as error:
+            log.warning("claim of task %s not confirmed: %s", task_id, error)
+            return self._store.claim(task_id, claim_id=claim_id, lease=lease)
+
+    def _begin(self, task: Task, kind: TaskType) -> Attempt:
+        now, settings = self._host.now(), self._settings
+        times_out_at = now + microseconds(self.timeout(kind))
+        context = Context(
+            task=task,
+            store=self._store,
+            host=self._host,
+            lease=settings.lease,
+            max_attempts=kind.max_attempts or settings.max_attempts,
+            ends_at=times_out_at,
+        )
+        return Attempt(
+            task=task,
+            kind=kind,
+            context=context,
+            renew_at=now + microseconds(settings.heartbeat),
+            times_out_at=times_out_at,
+        )
+
+    def _attempt(self, attempt: Attempt) -> None:
+        self._mailbox.put(Started(attempt))
         try:
             value = attempt.kind.handler(attempt.task.payload, attempt.context)
             outcome = returned(value)
         except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
             outcome = self._after(error, attempt)
+        self._mailbox.put(Returned(attempt))
         if attempt.begin_settling():
             self._settle(attempt, outcome)
-        self._mailbox.put(Returned(attempt))
 
     def _after(self, error: BaseException, attempt: Attempt) -> Outcome:
         return raised(
             error,
             attempt=attempt.task.attempts,
             max_attempts=attempt.context.max_attempts,
-            backoff=attempt.kind.backoff or self._backoff,
+            backoff=attempt.kind.backoff or self._settings.backoff,
             draw=self._draw,
         )
 

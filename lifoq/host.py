@@ -72,6 +72,8 @@ class SystemHost:
 
     def __init__(self) -> None:
         self._stamps = Stamps()
+        self._idle: list[queue.SimpleQueue[Callable[[], None]]] = []
+        """What hands work to a thread that has none; to start another costs more."""
 
     def now(self) -> int:
         return time.time_ns() // 1_000
@@ -86,8 +88,23 @@ class SystemHost:
         return uuid.uuid4().hex
 
     def spawn(self, work: Callable[[], None], name: str) -> None:
-        # A daemon, so that task code that hangs cannot keep the process from ending.
-        threading.Thread(target=work, name=name, daemon=True).start()
+        def named() -> None:
+            threading.current_thread().name = name
+            work()
+
+        try:
+            self._idle.pop().put(named)
+        except IndexError:
+            # A daemon, so that task code that hangs cannot keep the process from ending.
+            threading.Thread(target=self._serve, args=(named,), daemon=True).start()
+
+    def _serve(self, work: Callable[[], None]) -> None:
+        """Do what is asked for, the latest thread to have come back first."""
+        inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        while True:
+            work()
+            self._idle.append(inbox)
+            work = inbox.get()
 
     def mailbox(self) -> "ThreadMailbox[Any]":
         return ThreadMailbox()

@@ -1,13 +1,14 @@
 """A run of the processor: it decides what is claimed, and watches over it until it is settled."""
 
 import logging
+import math
 import random
 from collections.abc import Callable
 from enum import IntEnum
 from functools import partial
 from typing import Final
 
-from lifoq.attempt import Attempt, Crew, End, Message, Returned, Settled
+from lifoq.attempt import Attempt, Crew, End, Message, NotStarted, Returned, Settled, Started
 from lifoq.context import Context
 from lifoq.errors import (
     DamagedTask,
@@ -23,7 +24,6 @@ from lifoq.order import Order
 from lifoq.registry import Registry, TaskType
 from lifoq.schema import Status
 from lifoq.store import Candidate, Candidates, Store
-from lifoq.task import Task
 from lifoq.worker import RunReport, WorkerSettings
 
 log = logging.getLogger("lifoq.run")
@@ -77,10 +77,11 @@ class Run:
             for kind in registry
         }
         self._report = RunReport()
-        self._in_flight: list[Attempt] = []
-        """The oldest first."""
-        self._running: set[Attempt] = set()
-        """Whose handler's thread has not come back; it may outlive the attempt, after a timeout."""
+        self._in_flight: dict[str, Attempt] = {}
+        """By the task's id: claimed, and not settled."""
+        self._asked = 0
+        """Claims that are not answered yet."""
+        self._not_started: list[NotStarted] = []
         now = self._host.now()
         self._claim_until = now + microseconds(self._settings.window)
         self._ends_at = self._claim_until + microseconds(
@@ -93,11 +94,12 @@ class Run:
             store=store,
             host=host,
             mailbox=self._mailbox,
-            backoff=settings.backoff,
+            settings=settings,
             draw=draw,
             ends_at=self._ends_at,
         )
         self._promote_at = now
+        self._tend_at = self._ends_at
         self._poll = SHORTEST_POLL
         self._next_look = now
         self._empty_since: int | None = None
@@ -123,7 +125,7 @@ class Run:
         now = self._host.now()
         if now >= self._ends_at:
             return True
-        if self._in_flight:
+        if self._in_flight or self._asked:
             return False
         return not self._claiming(now) or self._believed_empty(now)
 
@@ -137,17 +139,25 @@ class Run:
 
     def _may_claim(self) -> bool:
         now = self._host.now()
-        return self._claiming(now) and now >= self._next_look and self._gate.wait() == 0
+        return self._claiming(now) and now >= self._next_look and self._wait() == 0
+
+    def _wait(self) -> float:
+        """Seconds until another task could start, as far as the rate tells; inf while it is full.
+
+        A slot is free once its handler has returned, since it is the handlers that must not
+        overrun the downstream. Outcomes are written beside; not more of them than slots.
+        """
+        crowded = self._asked + len(self._in_flight) >= 2 * self._settings.in_flight
+        return math.inf if crowded else self._gate.wait()
 
     def _nap(self) -> float:
         """Seconds until something is to be done, unless a message comes first."""
         if self._over():
             return 0.0
         now = self._host.now()
-        moments = [self._ends_at]
-        moments += [min(a.renew_at, a.times_out_at) for a in self._in_flight]
-        if self._claiming(now):
-            wait = self._gate.wait()
+        moments = [self._tend_at]
+        if self._claiming(now) and not self._asked:
+            wait = self._wait()
             if wait < self._settings.window:
                 moments.append(max(self._next_look, now + microseconds(wait)))
             moments.append(self._claim_until)
@@ -160,22 +170,40 @@ class Run:
     def _collect(self) -> None:
         """Take in what the handlers' threads report; sleep until there is something to do."""
         message = self._mailbox.take(self._nap())
-        while message is not None:
+        if message is not None:
             self._take_in(message)
-            message = self._mailbox.take(0)
+            self._take_in_all()
+
+    def _take_in_all(self) -> None:
+        while (message := self._mailbox.take(0)) is not None:
+            self._take_in(message)
 
     def _take_in(self, message: Message) -> None:
-        attempt = message.attempt
-        if isinstance(message, Returned):
-            self._running.discard(attempt)
-        else:
-            self._in_flight.remove(attempt)
-            self._count(message)
-        if attempt not in self._running and attempt not in self._in_flight:
-            # A handler that hangs keeps its slot: it may still be at the downstream.
-            self._gate.leave()
-            self._gates[attempt.kind.name].leave()
-            self._next_look = self._host.now()
+        match message:
+            case NotStarted():
+                self._asked -= 1
+                self._gate.turn_back()
+                self._gates[message.kind.name].turn_back()
+                self._not_started.append(message)
+            case Started():
+                self._asked -= 1
+                self._started(message.attempt)
+            case Returned():
+                # Not before: a handler that hangs after its timeout may still be at the downstream.
+                self._gate.leave()
+                self._gates[message.attempt.kind.name].leave()
+                self._next_look = self._host.now()
+            case Settled():
+                del self._in_flight[message.attempt.task.task_id]
+                self._count(message)
+
+    def _started(self, attempt: Attempt) -> None:
+        self._in_flight[attempt.task.task_id] = attempt
+        self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
+        self._report.claimed += 1
+        task = attempt.task
+        if task.taken_at is not None and task.taken_at == task.first_taken_at:
+            self._report.waits.append((task.taken_at - task.enqueued_at) / MICROSECONDS)
 
     def _count(self, settled: Settled) -> None:
         report, task = self._report, settled.attempt.task
@@ -200,12 +228,18 @@ class Run:
 
     def _tend_attempts(self) -> None:
         now = self._host.now()
-        for attempt in list(self._in_flight):
+        if now < self._tend_at:
+            return
+        for attempt in self._in_flight.values():
             if now >= attempt.times_out_at:
                 attempt.times_out_at = self._ends_at  # dealt with; nothing to wake up for
                 self._report.timed_out += self._crew.time_out(attempt)
             if now >= attempt.renew_at:
                 self._guarded(partial(self._renew, attempt))
+        moments = [
+            min(attempt.renew_at, attempt.times_out_at) for attempt in self._in_flight.values()
+        ]
+        self._tend_at = min(moments, default=self._ends_at)
 
     def _renew(self, attempt: Attempt) -> None:
         attempt.renew_at = self._host.now() + microseconds(self._settings.heartbeat)
@@ -277,13 +311,8 @@ class Run:
         the front again. A page without is no barrier: the look goes on behind it."""
         found, page = _Found.NOTHING, self._first_page()
         while True:
-            for row in page.rows:
-                if row.expires_at <= self._host.now() // MICROSECONDS and row.damage is None:
-                    continue
-                found = max(found, self._try(row))
-                if self._gate.wait() > 0:
-                    return found
-            if found is _Found.CLAIMED or page.next is None:
+            found = max(found, self._claim_from(page))
+            if found is _Found.CLAIMED or page.next is None or self._wait() > 0:
                 return found
             self._tend_attempts()  # a long way must not cost the others their leases
             if not self._claiming(self._host.now()):
@@ -294,60 +323,67 @@ class Run:
                 newest_first=self._order.newest_first,
             )
 
+    def _claim_from(self, page: Candidates) -> _Found:
+        """Claim what can start: as many at a time as there is room for, the first rows of the
+        page; where every claim was refused, the rows behind them."""
+        found, claimed = _Found.NOTHING, self._report.claimed
+        self._take_in_all()  # slots may have become free while the page was on its way
+        rows = iter(page.rows)
+        while row := next(rows, None):
+            found = max(found, self._try(row))
+            if self._wait() > 0:
+                self._await_answers()
+                if self._report.claimed > claimed or self._wait() > 0:
+                    break
+        self._await_answers()
+        return _Found.CLAIMED if self._report.claimed > claimed else found
+
     def _first_page(self) -> Candidates:
         if self._order.asks_for_oldest():
-            oldest = self._store.candidates(limit=self._settings.page, newest_first=False)
+            oldest = self._store.candidates(limit=self._page(), newest_first=False)
             self._order.decide(oldest)
             if not self._order.newest_first:
                 return oldest
-        return self._store.candidates(limit=self._settings.page)
+        return self._store.candidates(limit=self._page())
+
+    def _page(self) -> int:
+        """Rows of a first page: enough to fill every slot."""
+        return max(self._settings.page, self._settings.in_flight)
 
     def _try(self, row: Candidate) -> _Found:
+        """Have a row claimed, if it can start; whether it is, an answer tells."""
         if row.damage is not None:
             self._condemn(row.task_id, Status.PENDING, row.damage)
             return _Found.NOTHING
+        now = self._host.now()
+        if row.expires_at <= now // MICROSECONDS:
+            return _Found.NOTHING
         kind = self._registry.get(row.task_type) or _unknown(row.task_type)
         gate = self._gates.setdefault(kind.name, Gate(in_flight=None, bucket=None))
-        now = self._host.now()
-        latest = self._ends_at - microseconds(self._settings.settle_time + self._timeout(kind))
-        if now > latest or not self._claiming(now):
-            return _Found.BLOCKED  # it could not finish in this run, or the window is over
-        if not gate.enter():
+        latest = self._ends_at - microseconds(self._settings.settle_time + self._crew.timeout(kind))
+        unfinishable = now > latest or not self._claiming(now)  # in this run, or its window is over
+        ours = row.task_id in self._in_flight  # the index lags, or its return is unconfirmed
+        if unfinishable or ours or not gate.enter():
             return _Found.BLOCKED
         if not self._gate.enter():
             gate.turn_back()
             return _Found.BLOCKED
-        task = None
-        try:
-            task = self._claim(row)
-        finally:
-            if task is None:
-                gate.turn_back()
-                self._gate.turn_back()
-        if task is None:
-            return _Found.NOTHING
-        self._start(task, kind)
-        return _Found.CLAIMED
+        self._asked += 1
+        self._crew.start(row.task_id, kind)
+        return _Found.NOTHING
 
-    def _claim(self, row: Candidate) -> Task | None:
-        claim_id = self._host.new_id()
-        try:
-            return self._confirmed_claim(row.task_id, claim_id)
-        except NotClaimed:
-            return None
-        except DamagedTask as damage:
-            for seen in (Status.PENDING, Status.TAKEN):  # the claim may have come before the look
-                self._condemn(row.task_id, seen, damage.reason)
-            return None
-
-    def _confirmed_claim(self, task_id: str, claim_id: str) -> Task:
-        """Claim; an unconfirmed claim is asked for once more, under the same id, and so
-        recognised. After that it is left to its lease."""
-        try:
-            return self._store.claim(task_id, claim_id=claim_id, lease=self._settings.lease)
-        except StoreUnavailable as error:
-            log.warning("claim of task %s not confirmed: %s", task_id, error)
-            return self._store.claim(task_id, claim_id=claim_id, lease=self._settings.lease)
+    def _await_answers(self) -> None:
+        """Until every claim is answered; looks after the attempts in flight meanwhile."""
+        while self._asked and self._host.now() < self._ends_at:
+            self._tend_attempts()
+            self._collect()
+        refused, self._not_started = self._not_started, []
+        for answer in refused:
+            if isinstance(answer.error, DamagedTask):
+                for seen in (Status.PENDING, Status.TAKEN):  # the claim may have come before
+                    self._condemn(answer.task_id, seen, answer.error.reason)
+            elif not isinstance(answer.error, NotClaimed):
+                raise answer.error
 
     def _condemn(self, task_id: str, seen: Status, reason: str) -> None:
         if self._store.condemn(task_id, seen=seen, reason=reason):
@@ -364,36 +400,6 @@ class Run:
         self._next_look = now + microseconds(self._poll)
         self._poll = min(LONGEST_POLL, self._poll * 2)
         log.warning("%s", error)
-
-    # Running
-
-    def _timeout(self, kind: TaskType) -> float:
-        return self._settings.task_timeout if kind.timeout is None else kind.timeout
-
-    def _start(self, task: Task, kind: TaskType) -> None:
-        self._report.claimed += 1
-        if task.taken_at is not None and task.taken_at == task.first_taken_at:
-            self._report.waits.append((task.taken_at - task.enqueued_at) / MICROSECONDS)
-        now = self._host.now()
-        times_out_at = now + microseconds(self._timeout(kind))
-        context = Context(
-            task=task,
-            store=self._store,
-            host=self._host,
-            lease=self._settings.lease,
-            max_attempts=kind.max_attempts or self._settings.max_attempts,
-            ends_at=times_out_at,
-        )
-        attempt = Attempt(
-            task=task,
-            kind=kind,
-            context=context,
-            renew_at=now + microseconds(self._settings.heartbeat),
-            times_out_at=times_out_at,
-        )
-        self._in_flight.append(attempt)
-        self._running.add(attempt)
-        self._crew.start(attempt)
 
     # The end
 

@@ -191,10 +191,10 @@ class Connection:
             after = self._call("update", task_id, apply)
         except ConditionFailed as refused:
             if self._looks is not None:
-                self._looks.refused_update(change, refused.item)
+                self._looks.refused_update(task_id, change, refused.item)
             raise
         if self._looks is not None:
-            self._looks.after_update(change, self._machine.now())
+            self._looks.after_update(task_id, change, self._machine.now())
         return after
 
     def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:

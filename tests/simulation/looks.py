@@ -22,6 +22,8 @@ class Look:
     """Of the machine, when it began."""
     rows: list[Item] = field(default_factory=list)
     tried: set[str] = field(default_factory=set)
+    held: set[str] = field(default_factory=set)
+    """Rows that the index still shows, of tasks that the processor has in flight."""
     claimed: bool = False
     complete: bool = False
     """Whether its last page was the index's last."""
@@ -33,9 +35,15 @@ class Look:
             if row[Attribute.TASK_ID] == until:
                 break
             live = row[Attribute.EXPIRES_AT] > clock // MICROSECONDS
-            if live and row[Attribute.TASK_ID] not in self.tried:
+            if live and row[Attribute.TASK_ID] not in self.tried | self.held:
                 found.append(row)
         return found
+
+    def last_tried(self) -> str | None:
+        tried = [
+            row[Attribute.TASK_ID] for row in self.rows if row[Attribute.TASK_ID] in self.tried
+        ]
+        return str(tried[-1]) if tried else None
 
 
 class Looks:
@@ -55,13 +63,17 @@ class Looks:
         self.recognisable: dict[str, str] = {}
         """Claims of which the worker was told, when it repeated one, that they are its own, and the
         types of their tasks."""
-        self._trying = ("", 0)
+        self._trying: dict[str, tuple[str, int]] = {}
+        """Claims that were sent: the type of their task, and when."""
+        self._held: set[str] = set()
+        """Tasks that were claimed, and whose outcome is not confirmed."""
         self.last_claim = 0
         """By the worker's clock, when it last got one."""
 
     def begin(self) -> None:
         """A run begins."""
         self.last = None
+        self._held.clear()
         self._machine.runs += 1
 
     def shown(self, span: Span, start: Cursor | None, page: Page) -> None:
@@ -69,11 +81,13 @@ class Looks:
             return
         if start is None:
             self._assert_no_barrier()
+            self._assert_order()
             self.last = Look(faults=self._machine.faults)
         assert self.last is not None
         if self.last.claimed:
             raise Violation("the look went on behind a page that gave a claim")
         self.last.rows.extend(page.rows)
+        self.last.held.update(self._held)
         self.last.complete = page.next is None
 
     def _assert_no_barrier(self) -> None:
@@ -89,31 +103,49 @@ class Looks:
         if not look.complete:
             raise Violation("a look that claimed nothing stopped half-way")
 
+    def _assert_order(self) -> None:
+        """The claims of a look go out together: they are its newest tasks that could start."""
+        look = self.last
+        last = None if look is None else look.last_tried()
+        if look is None or last is None:
+            return
+        for row in look.passed_over(self._machine.now(), until=last):
+            if row[Attribute.TASK_TYPE] in self._free_types:
+                passed_over = row[Attribute.TASK_ID]
+                raise Violation(f"was claimed, but {passed_over} is newer, and could", last)
+
     def before_update(self, task_id: str, change: Change, clock: int) -> None:
         if change.set.get(Attribute.TASK_STATUS) != Status.TAKEN:
+            return
+        claim = str(change.set[Attribute.CLAIM_ID])
+        if claim in self._trying:  # it repeats one whose answer was lost
+            self._trying[claim] = (self._trying[claim][0], clock)
             return
         look = self.last
         if look is None or all(row[Attribute.TASK_ID] != task_id for row in look.rows):
             raise Violation("was claimed, but no page showed it", task_id)
         look.tried.add(task_id)
-        self._trying = (str(_type(look, task_id)), clock)
-        for row in look.passed_over(clock, until=task_id):
-            if row[Attribute.TASK_TYPE] in self._free_types:
-                passed_over = row[Attribute.TASK_ID]
-                raise Violation(f"was claimed, but {passed_over} is newer, and could", task_id)
+        self._trying[claim] = (str(_type(look, task_id)), clock)
 
-    def refused_update(self, change: Change, item: Item | None) -> None:
+    def refused_update(self, task_id: str, change: Change, item: Item | None) -> None:
         """A write was refused, and the worker was shown the item."""
         claim, there = change.set.get(Attribute.CLAIM_ID), item or {}
         own = claim is not None and there.get(Attribute.CLAIM_ID) == claim
         if own and there[Attribute.TASK_STATUS] == Status.TAKEN:
-            self.recognisable[str(claim)] = self._trying[0]
+            self.recognisable[str(claim)] = self._trying[str(claim)][0]
+            self._held.add(task_id)
+        elif claim is None and Attribute.TASK_STATUS in change.set:
+            self._held.discard(task_id)
 
-    def after_update(self, change: Change, clock: int) -> None:
-        if change.set.get(Attribute.TASK_STATUS) == Status.TAKEN and self.last is not None:
+    def after_update(self, task_id: str, change: Change, clock: int) -> None:
+        status = change.set.get(Attribute.TASK_STATUS)
+        if status == Status.TAKEN and self.last is not None:
+            self._held.add(task_id)
             self.last.claimed = True
             self.last_claim = clock
-            self._assert_rate(*self._trying)
+            self._assert_rate(*self._trying[str(change.set[Attribute.CLAIM_ID])])
+        elif status is not None:
+            self._held.discard(task_id)
 
     def _assert_rate(self, task_type: str, clock: int) -> None:
         if task_type not in self._rates:
@@ -129,6 +161,7 @@ class Looks:
         """The run believes the queue empty: then its last look saw the whole of it."""
         if self.last is None or not self.last.complete:
             raise Violation("the run ended as if the queue were empty, but did not look to its end")
+        self._assert_order()
         left = self.last.passed_over(clock)
         if left:
             raise Violation(
