@@ -10,6 +10,8 @@ from itertools import count, takewhile
 from typing import Final
 
 SMALL: Final = 1e-16
+PANELS: Final = 20
+"""In a mean service time, where an integral goes over several."""
 
 
 class Service(StrEnum):
@@ -50,7 +52,8 @@ def served_when_busy(load: float, patience: float, service: Service) -> float:
     """P(W ≤ patience) of a task that finds the server busy: the rest of that service, and a busy
     period for everyone who arrives meanwhile and so comes first."""
     if service is Service.EXPONENTIAL:
-        return integral(lambda t: _busy_period(load, t), 0, patience)
+        panels = PANELS * math.ceil(patience)
+        return integral(lambda t: _busy_period(load, t), 0, patience, panels=panels)
     # The rest v of a constant service is uniform. Beginning with work v, the server comes to the
     # end of all newer tasks after v + n with probability v/(v+n) · Poisson(n; ρ(v+n)): the ballot
     # theorem.
