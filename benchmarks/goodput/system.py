@@ -68,10 +68,8 @@ class System:
     ) -> None:
         self._on_start = on_start
         self._room = policy.room
-        self._service = 0
-        """Microseconds, of the task that was claimed last: it is the one that is started next."""
         self._kicked = False
-        self._host = VirtualHost(service=lambda: self._service)
+        self._host = VirtualHost()
         self._table = _WatchedTable(self._claimed)
         self._store = Store(
             self._table,
@@ -79,7 +77,7 @@ class System:
             host=self._host,
         )
         registry = Registry()
-        registry.task(TYPE)(lambda _payload, _context: None)
+        registry.task(TYPE)(lambda service, _context: self._host.sleep(service / MICROSECONDS))
         settings = WorkerSettings(
             window=_seconds(window),
             task_timeout=FOREVER,
@@ -129,13 +127,12 @@ class System:
                 self._kicked = self._store.end_of_line(newest=True) is not None
 
     def _claimed(self, item: Item) -> None:
-        self._service = int(item[Attribute.PAYLOAD])
         self._on_start(
             Started(
                 task_id=str(item[Attribute.TASK_ID]),
                 arrived=_units(item[Attribute.ENQUEUED_AT]),
                 started=_units(self._host.time),
-                service=self._service / UNIT,
+                service=int(item[Attribute.PAYLOAD]) / UNIT,
             )
         )
 
