@@ -1,9 +1,9 @@
 """Your team's task code: one function per task type.
 
 A handler gets the payload and a context (``attempt``, ``remaining``, ``heartbeat``,
-``checkpoint``). What it returns is the task's result; ``Retry`` and ``Fail`` say what to do about
-an error, and any other exception is retried with backoff. A task may run more than once (after a
-crash, say), so make its effect idempotent.
+``checkpoint``). What it returns is the task's result; ``Retry``, ``Busy`` and ``Fail`` say what to
+do about an error, and any other exception is retried with backoff. A task may run more than once
+(after a crash, say), so make its effect idempotent.
 """
 
 import json
@@ -13,7 +13,7 @@ import urllib.request
 from http import HTTPStatus
 from typing import Any
 
-from lifoq import Context, Fail, Retry, task
+from lifoq import Busy, Context, Fail, task
 
 ANSWER_BYTES = 10_000
 
@@ -34,5 +34,5 @@ def check_device(payload: Any, context: Context) -> Any:
             return json.loads(response.read(ANSWER_BYTES))
     except urllib.error.HTTPError as error:
         if error.code == HTTPStatus.TOO_MANY_REQUESTS:
-            raise Retry("the device service is full", after=1) from error
+            raise Busy("the device service is full", after=1) from error
         raise

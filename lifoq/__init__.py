@@ -4,6 +4,7 @@ insurmountable, nothing lost silently."""
 from lifoq.backoff import Backoff
 from lifoq.context import Context
 from lifoq.errors import (
+    Busy,
     DamagedTask,
     Fail,
     InvalidInput,
@@ -35,6 +36,7 @@ from lifoq.worker import RunReport, WorkerSettings
 __all__ = [
     "REGISTRY",
     "Backoff",
+    "Busy",
     "Context",
     "Count",
     "DamagedTask",

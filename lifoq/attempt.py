@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import Final
 
 from lifoq.context import Context
-from lifoq.errors import InvalidInput, ItemTooLarge, LeaseLost, StoreUnavailable
+from lifoq.errors import Busy, InvalidInput, ItemTooLarge, LeaseLost, StoreUnavailable
 from lifoq.host import Host, Mailbox, microseconds
 from lifoq.outcome import GiveUp, Outcome, Succeed, TryAgain, raised, returned
 from lifoq.registry import TaskType
@@ -85,9 +85,11 @@ class Started:
 
 @dataclass(frozen=True)
 class Returned:
-    """The handler is back, perhaps long after a timeout ended the attempt."""
+    """The handler is back, perhaps long after a timeout ended the attempt; ``refused`` where the
+    downstream had no room for it."""
 
     attempt: Attempt
+    refused: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,12 +189,13 @@ class Crew:
 
     def _attempt(self, attempt: Attempt) -> None:
         self._mailbox.put(Started(attempt))
+        refused = False
         try:
             value = attempt.kind.handler(attempt.task.payload, attempt.context)
             outcome = returned(value)
         except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
-            outcome = self._after(error, attempt)
-        self._mailbox.put(Returned(attempt))
+            outcome, refused = self._after(error, attempt), isinstance(error, Busy)
+        self._mailbox.put(Returned(attempt, refused))
         if attempt.begin_settling():
             self._settle(attempt, outcome)
 

@@ -124,6 +124,11 @@ class Retry(LifoqError):
         super().__init__(reason)
 
 
+class Busy(Retry):
+    """Raised by task code: the downstream has no room at the moment. A Retry; and the processor
+    starts fewer tasks of this type at a time, as many as the downstream was seen to take."""
+
+
 class Fail(LifoqError):
     """Raised by task code: no retry can help; the task goes to FAILURE at once."""
 

@@ -9,7 +9,7 @@ import random
 
 from lifoq.errors import InvalidInput
 from lifoq.host import SYSTEM, Host
-from lifoq.limits import Rates, TokenBucket
+from lifoq.limits import Rates, Room, TokenBucket
 from lifoq.order import Order
 from lifoq.registry import Registry
 from lifoq.run import Run
@@ -38,6 +38,7 @@ class Processor:
         self._rates = Rates(
             of_all=_bucket(settings.rate_limit, host),
             by_type={kind.name: _bucket(kind.rate_limit, host) for kind in registry},
+            rooms={kind.name: Room(host) for kind in registry},
         )
         self._order = Order(settings.adaptive_threshold, host)
         for kind in registry:

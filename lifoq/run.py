@@ -73,7 +73,11 @@ class Run:
         self._host = host
         self._gate = Gate(in_flight=settings.in_flight, bucket=rates.of_all)
         self._gates = {
-            kind.name: Gate(in_flight=kind.in_flight, bucket=rates.by_type.get(kind.name))
+            kind.name: Gate(
+                in_flight=kind.in_flight,
+                bucket=rates.by_type.get(kind.name),
+                room=rates.rooms.get(kind.name),
+            )
             for kind in registry
         }
         self._report = RunReport()
@@ -142,13 +146,14 @@ class Run:
         return self._claiming(now) and now >= self._next_look and self._wait() == 0
 
     def _wait(self) -> float:
-        """Seconds until another task could start, as far as the rate tells; inf while it is full.
+        """Seconds until another task of some type could start; inf until one has ended.
 
         A slot is free once its handler has returned, since it is the handlers that must not
         overrun the downstream. Outcomes are written beside; not more of them than slots.
         """
         crowded = self._asked + len(self._in_flight) >= 2 * self._settings.in_flight
-        return math.inf if crowded else self._gate.wait()
+        of_types = min((gate.wait() for gate in self._gates.values()), default=0.0)
+        return math.inf if crowded else max(self._gate.wait(), of_types)
 
     def _nap(self) -> float:
         """Seconds until something is to be done, unless a message comes first."""
@@ -191,7 +196,7 @@ class Run:
             case Returned():
                 # Not before: a handler that hangs after its timeout may still be at the downstream.
                 self._gate.leave()
-                self._gates[message.attempt.kind.name].leave()
+                self._gates[message.attempt.kind.name].leave(refused=message.refused)
                 self._next_look = self._host.now()
             case Settled():
                 del self._in_flight[message.attempt.task.task_id]

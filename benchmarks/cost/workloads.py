@@ -9,7 +9,7 @@ from typing import Any, Final
 from benchmarks.cost.meter import Meter
 from benchmarks.cost.transitions import TYPE, payload
 from lifoq.context import Context
-from lifoq.errors import Retry
+from lifoq.errors import Busy
 from lifoq.processor import Processor
 from lifoq.registry import Registry
 from lifoq.schema import Status
@@ -37,7 +37,7 @@ class Downstream:
 
     def work(self, _payload: Any, _context: Context) -> Any:
         if not self._slots.acquire(blocking=False):
-            raise Retry("the downstream is full", after=1)
+            raise Busy("the downstream is full", after=1)
         try:
             time.sleep(self._seconds)
         finally:

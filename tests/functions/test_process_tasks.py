@@ -55,7 +55,7 @@ def test_a_full_downstream_makes_the_task_come_back_later(load, context, queue, 
     task_id = queue.put("device.check", {}).task_id
     assert function.handle({}, context)["retried"] == 1
     task = queue.get(task_id)
-    assert (task.status, task.error.type) == (Status.DELAYED, "Retry")
+    assert (task.status, task.error.type) == (Status.DELAYED, "Busy")
 
 
 def test_a_downstream_that_was_not_configured_is_told_at_once(load, context, queue, monkeypatch):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lifoq.limits import Gate, TokenBucket
+from lifoq.limits import PROBE_AFTER, Gate, Room, TokenBucket
 from tests.hosts import ManualHost
 
 
@@ -80,3 +80,48 @@ def test_turning_back_leaves_no_trace():
     assert gate.enter()
     gate.turn_back()
     assert gate.enter()
+
+
+def crowd(gate, number):
+    return sum(gate.enter() for _ in range(number))
+
+
+def test_a_gate_lets_in_as_many_as_stayed_when_the_downstream_refused_the_others():
+    gate = Gate(in_flight=10, bucket=None, room=Room(ManualHost()))
+    assert crowd(gate, 20) == 10
+    for _ in range(6):
+        gate.leave(refused=True)
+    assert crowd(gate, 20) == 0
+    gate.leave()
+    assert crowd(gate, 20) == 1
+
+
+def test_one_more_is_tried_after_many_that_were_not_refused():
+    gate = Gate(in_flight=10, bucket=None, room=Room(ManualHost()))
+    crowd(gate, 3)
+    gate.leave(refused=True)
+    for _ in range(PROBE_AFTER):
+        assert gate.inside == 2
+        gate.leave()
+        assert crowd(gate, 1) == 1
+    assert crowd(gate, 20) == 1
+
+
+def test_a_downstream_that_takes_nothing_is_tried_once_a_second():
+    host = ManualHost()
+    gate = Gate(in_flight=10, bucket=None, room=Room(host))
+    crowd(gate, 10)
+    for _ in range(10):
+        gate.leave(refused=True)
+    tried = 0
+    for _ in range(100):
+        if gate.wait() == 0 and gate.enter():
+            tried += 1
+            gate.leave(refused=True)
+        host.advance(0.1)
+    assert tried == 9
+
+
+def test_without_refusals_room_is_no_limit():
+    gate = Gate(in_flight=None, bucket=None, room=Room(ManualHost()))
+    assert crowd(gate, 1000) == 1000

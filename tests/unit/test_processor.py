@@ -8,6 +8,7 @@ import pytest
 
 from lifoq import (
     Backoff,
+    Busy,
     Done,
     Fail,
     InvalidInput,
@@ -251,6 +252,50 @@ def test_a_run_that_a_late_kick_started_waits_for_the_index_to_show_what_it_brou
     time.sleep(0.02)
     bench.run(woken_at=seconds_ago(60))
     assert bench.queue.get(task_id).status is Status.SUCCESS
+
+
+def test_a_downstream_with_fewer_slots_is_asked_for_little_more_than_it_takes(bench):
+    slots, refused = threading.BoundedSemaphore(3), []
+
+    @bench.handle(max_attempts=50)
+    def work(_payload, _context):
+        if not slots.acquire(blocking=False):
+            refused.append(1)
+            raise Busy(after=0.05)
+        time.sleep(0.01)
+        slots.release()
+
+    for _ in range(100):
+        bench.put()
+    report = bench.run(in_flight=10, linger=1.5)
+    assert report.succeeded == 100
+    assert len(refused) < 30
+
+
+def test_a_downstream_that_takes_nothing_does_not_burn_the_attempts_of_all_that_wait(bench):
+    @bench.handle()
+    def work(_payload, _context):
+        raise Busy(after=60)
+
+    for _ in range(50):
+        bench.put()
+    report = bench.run(in_flight=5, window=2.5)
+    assert 5 <= report.claimed <= 5 + 3
+    assert report.remaining
+
+
+def test_a_busy_type_does_not_keep_the_others_waiting(bench):
+    @bench.handle("busy")
+    def refuse(_payload, _context):
+        raise Busy(after=60)
+
+    done = []
+    bench.handle("free")(lambda payload, _: done.append(payload))
+    for n in range(30):
+        bench.put(n, "free")
+        bench.put(n, "busy")
+    bench.run(in_flight=4, window=3)
+    assert sorted(done) == list(range(30))
 
 
 def test_an_immediate_retry_needs_no_promotion(bench):
