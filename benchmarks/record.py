@@ -18,7 +18,7 @@ import psutil
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = ("boto3", "moto", "pyspark")
 WRITTEN: Final = (
-    ":(exclude,top)benchmarks/*/results.json",
+    ":(exclude,top)benchmarks/*/results*.json",
     ":(exclude,top)docs/performance.md",
     ":(exclude,top)docs/charts",
 )
@@ -32,10 +32,12 @@ class Recording:
 
 
 @contextmanager
-def recording(name: str, command: str) -> Iterator[Recording]:
+def recording(name: str, command: str, *, variant: str | None = None) -> Iterator[Recording]:
     """Time the block, and write ``benchmarks/<name>/results.json`` once it has gone through.
 
-    ``command`` repeats it. An exception leaves the results of the last run as they are.
+    ``command`` repeats it. ``variant`` names a run that takes too long for every day: its results
+    stand beside the others, in ``results-<variant>.json``. An exception leaves the results of the
+    last run as they are.
     """
     began, clock, load = datetime.now(UTC), time.perf_counter(), os.getloadavg()[0]
     found = Recording()
@@ -56,17 +58,17 @@ def recording(name: str, command: str) -> Iterator[Recording]:
         "seconds": round(time.perf_counter() - clock, 1),
         "results": found.results,
     }
-    path(name).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    path(name, variant).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
-def read(name: str) -> dict[str, Any]:
+def read(name: str, variant: str | None = None) -> dict[str, Any]:
     """The last recorded results of a benchmark, with everything beside them."""
-    document: dict[str, Any] = json.loads(path(name).read_text())
+    document: dict[str, Any] = json.loads(path(name, variant).read_text())
     return document
 
 
-def path(name: str) -> Path:
-    return HERE / name / "results.json"
+def path(name: str, variant: str | None = None) -> Path:
+    return HERE / name / ("results.json" if variant is None else f"results-{variant}.json")
 
 
 def _commit() -> str:

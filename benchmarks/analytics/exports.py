@@ -1,6 +1,6 @@
 """Makes exports of any size in DynamoDB's layout, fast enough to measure with: DuckDB writes them.
 
-    python benchmarks/analytics/exports.py 2000000 FOLDER
+    python -m benchmarks.analytics.exports 2000000 FOLDER
 
 The queue is a steady overload at ρ = 1.6: tasks of four types arrive evenly over a day, 62.5 % are
 claimed within seconds, most of the others are shed at their deadline of an hour. A full export at

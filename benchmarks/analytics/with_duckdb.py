@@ -1,6 +1,6 @@
 """The same answers from the same files by DuckDB: what a single machine can do.
 
-python benchmarks/analytics/with_duckdb.py FOLDER OUT
+python -m benchmarks.analytics.with_duckdb FOLDER OUT
 """
 
 import json

@@ -1,7 +1,7 @@
 """The naive Spark way to begin: let Spark infer the schema, then read. Only the reading, for
 comparison with the report's first steps.
 
-    python benchmarks/analytics/with_inference.py FOLDER OUT
+    python -m benchmarks.analytics.with_inference FOLDER OUT
 """
 
 import json

@@ -1,6 +1,6 @@
 """The report itself, timed by its steps.
 
-python benchmarks/analytics/with_spark.py FOLDER OUT
+python -m benchmarks.analytics.with_spark FOLDER OUT
 """
 
 import json

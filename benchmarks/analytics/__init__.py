@@ -1,0 +1,1 @@
+"""How fast is the report, and what does it need?"""

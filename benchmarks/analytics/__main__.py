@@ -1,0 +1,104 @@
+"""``python -m benchmarks.analytics``: the report beside DuckDB and beside Spark with an inferred
+schema, on the same files.
+
+Each runs in a process of its own; memory and processor time are those of the process with its
+children, sampled five times a second: the largest resident set, and all seconds used, which tell
+something even on a busy machine.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import psutil
+
+from benchmarks.record import recording
+
+ROOT: Final = Path(__file__).parents[2]
+WAYS: Final = ("with_spark", "with_duckdb", "with_inference")
+USUAL: Final = (2_000, 200_000, 2_000_000)
+"""The first of them measures the start: what the first use of each piece of generated code costs."""
+START: Final = "start"
+"""The step that is no processing."""
+
+
+@click.command()
+@click.argument("sizes", nargs=-1, type=click.IntRange(min=1), metavar="[TASKS]...")
+@click.option("--variant", help="Keep the results apart, in results-VARIANT.json.")
+def main(sizes: Sequence[int], variant: str | None) -> None:
+    """Measure with exports of TASKS... tasks each (2000, 200000 and 2000000, unless given)."""
+    options = [*map(str, sizes), *(["--variant", variant] if variant else [])]
+    command = " ".join(["python -m benchmarks.analytics", *options])
+    with recording("analytics", command, variant=variant) as found:
+        found.results = {"runs": [run for size in sizes or USUAL for run in compare(size)]}
+
+
+def compare(size: int) -> list[dict[str, Any]]:
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        exports = Path(folder) / "exports"
+        subprocess.run(_command("exports", size, exports), check=True, cwd=ROOT)
+        stored = sum(file.stat().st_size for file in exports.rglob("*.json.gz"))
+        for way in WAYS:
+            load = round(os.getloadavg()[0], 2)
+            measured = measure(way, exports, Path(folder) / way)
+            run = {"tasks": size, "stored_bytes": stored, "load_before": load, **measured}
+            click.echo(json.dumps(run))
+            runs.append(run)
+    return runs
+
+
+def measure(way: str, folder: Path, out: Path) -> dict[str, Any]:
+    begun = time.perf_counter()
+    process = subprocess.Popen(
+        _command(way, folder, out),
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TZ": "UTC"},
+        cwd=ROOT,
+        text=True,
+    )
+    most, used = 0, 0.0
+    while process.poll() is None:
+        resident, cpu = _usage(process.pid)
+        most, used = max(most, resident), max(used, cpu)
+        time.sleep(0.2)
+    if process.returncode:
+        raise SystemExit(f"{way} failed")
+    answers = json.loads(process.stdout.read() if process.stdout else "")
+    steps = answers.pop("steps")
+    processing = sum(seconds for step, seconds in steps.items() if step != START)
+    return {
+        "way": way,
+        "processing_seconds": round(processing, 2),
+        "wall_seconds": round(time.perf_counter() - begun, 2),
+        "cpu_seconds": round(used, 2),
+        "peak_mb": most // 1_000_000,
+        "steps": steps,
+        "answers": answers,
+    }
+
+
+def _command(module: str, *arguments: object) -> list[str]:
+    return [sys.executable, "-m", f"benchmarks.analytics.{module}", *map(str, arguments)]
+
+
+def _usage(pid: int) -> tuple[int, float]:
+    """Bytes of memory and seconds of processor time of a process with its children."""
+    try:
+        process = psutil.Process(pid)
+        everyone = [process, *process.children(recursive=True)]
+        resident = sum(each.memory_info().rss for each in everyone)
+        return resident, sum(sum(each.cpu_times()[:2]) for each in everyone)
+    except psutil.NoSuchProcess:  # it ended between two looks
+        return 0, 0.0
+
+
+if __name__ == "__main__":
+    main()
