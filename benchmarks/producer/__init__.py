@@ -1,0 +1,1 @@
+"""How fast producers put tasks, beside the bare writes that it takes."""
