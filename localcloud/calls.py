@@ -1,12 +1,14 @@
 """The record of every API call: who asked for which action on which resources.
 
-One JSON line per call in ``calls.jsonl``. A role's policy can be evaluated on it.
+One JSON line per call in ``calls.jsonl``, with the epoch microseconds at which it came in. A role's
+policy can be evaluated on it.
 """
 
 import io
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,9 +51,10 @@ class CallLog:
             self._callers[credentials.access_key(name)] = name
 
     def record(self, environ: dict[str, Any]) -> ApiCall:
+        at = time.time_ns() // 1_000
         call = self._read(environ)
         line = json.dumps(
-            {"caller": call.caller, "action": call.action, "resources": call.resources}
+            {"at": at, "caller": call.caller, "action": call.action, "resources": call.resources}
         )
         with self._lock:
             self._file.write(line + "\n")

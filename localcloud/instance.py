@@ -89,7 +89,7 @@ class Instance:
         """Run one event to its end: an answer, an error, a time-out or the process's death."""
         invocation = _Invocation(request_id=str(uuid.uuid4()), event=event)
         self._current = invocation
-        self._log(f"START RequestId: {invocation.request_id} Version: $LATEST\n".encode())
+        self._log(_platform_line(f"START RequestId: {invocation.request_id} Version: $LATEST"))
         begin = time.monotonic()
         self._inbox.put(invocation)
         if not self.alive:
