@@ -5,7 +5,7 @@ from typing import Final
 from lifoq.host import MICROSECONDS, Host, microseconds
 from lifoq.store import Candidates
 
-BACK_AT: Final = 0.9
+BACK_AT: Final = 0.95
 """The part of the threshold below which the oldest waiting task must be for the oldest to come
 first again. In between the order stays as it is, so that it does not flap."""
 ASK_EVERY: Final = 1.0

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import correlation, fmean, linear_regression, variance
+from statistics import fmean, linear_regression, variance
+from typing import Final
 
-QUANTILE = 2.1
-"""Of Student's t at 97.5 %, with the 18 degrees of freedom of a line through 20 stretches."""
+QUANTILE: Final = 2.1
+"""Of Student's t at 97.5 %, with the 17 to 19 degrees of freedom of 20 stretches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,25 +17,32 @@ class Estimate:
     """Of the interval that holds the true mean in 95 % of all cases."""
 
 
-def mean(values: Sequence[float]) -> Estimate:
-    return Estimate(
-        value=fmean(values), half_width=QUANTILE * math.sqrt(variance(values) / len(values))
-    )
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """What was seen beside each value, and the true mean of that, which is known."""
+
+    values: Sequence[float]
+    expected: float
 
 
-def controlled_mean(
-    values: Sequence[float], controls: Sequence[float], expected: float
-) -> Estimate:
-    """The mean, freed of as much of its noise as comes from a control whose true mean is known.
+def mean(values: Sequence[float], *, spent: int = 0) -> Estimate:
+    """``spent``: how many other means have been fitted to the values before."""
+    free = len(values) - 1
+    half_width = QUANTILE * math.sqrt(variance(values) / len(values) * free / (free - spent))
+    return Estimate(value=fmean(values), half_width=half_width)
+
+
+def controlled_mean(values: Sequence[float], controls: Sequence[Control]) -> Estimate:
+    """The mean, freed of as much of its noise as the controls explain.
 
     A stretch in which more work than expected happened to arrive has a goodput above its mean; how
-    far above, a line through all stretches tells. A control that says nothing is left out.
+    far above, a line through all stretches tells. A control that never varies is left out.
     """
-    if variance(controls) == 0 or variance(values) == 0:
-        return mean(values)
-    slope = linear_regression(controls, values).slope
-    left = 1 - correlation(controls, values) ** 2
-    return Estimate(
-        value=fmean(values) - slope * (fmean(controls) - expected),
-        half_width=QUANTILE * math.sqrt(max(0.0, left) * variance(values) / len(values)),
-    )
+    useful = [control for control in controls if variance(control.values) > 0]
+    for control in useful:
+        slope = linear_regression(control.values, values).slope
+        values = [
+            value - slope * (seen - control.expected)
+            for value, seen in zip(values, control.values, strict=True)
+        ]
+    return mean(values, spent=len(useful))

@@ -273,7 +273,7 @@ class Reference:
 
     load: float = 0.95
     service: Service = Service.CONSTANT
-    patiences: tuple[float, ...] = (8.0, 9.0, 10.0, 20.0, 33.0)
+    patiences: tuple[float, ...] = (5.0, 8.0, 9.0, 10.0, 15.0, 20.0)
 
     def rows(self) -> list[Row]:
         return [

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 
-from benchmarks.goodput.estimate import Estimate, controlled_mean
+from benchmarks.goodput.estimate import Control, Estimate, controlled_mean
 from benchmarks.goodput.load import Arrival, Phase, arrivals
 from benchmarks.goodput.policies import PATIENCE, Policy
 from benchmarks.goodput.system import WINDOW, Started, System
@@ -29,7 +29,6 @@ class Setting:
     slots: int = 1
     patience: float = PATIENCE
     window: float = WINDOW
-    seed: int = 1
 
     @property
     def load(self) -> float:
@@ -45,6 +44,7 @@ class Stretch:
     arrivals: int = 0
     offered_work: float = 0.0
     starts: int = 0
+    started_work: float = 0.0
     in_time: int = 0
     in_time_work: float = 0.0
     waits: list[float] = field(default_factory=list)
@@ -91,7 +91,14 @@ class Outcome:
 
     def _estimate(self, values: Sequence[float]) -> Estimate:
         offered = [stretch.offered_work / self._capacity for stretch in self.stretches]
-        return controlled_mean(values, offered, self.setting.load)
+        services = [stretch.started_work / max(1, stretch.starts) for stretch in self.stretches]
+        return controlled_mean(
+            values,
+            (
+                Control(values=offered, expected=self.setting.load),
+                Control(values=services, expected=1.0),
+            ),
+        )
 
     def _sum(self, of: Callable[[Stretch], float]) -> float:
         return sum(map(of, self.stretches))
@@ -108,6 +115,7 @@ def simulate(setting: Setting) -> Outcome:
     def started(start: Started) -> None:
         stretch = stretch_at(start.started)
         stretch.starts += 1
+        stretch.started_work += start.service
         if start.wait <= setting.patience:
             stretch.in_time += 1
             stretch.in_time_work += start.service
@@ -122,6 +130,7 @@ def simulate(setting: Setting) -> Outcome:
         system.offer(arrival.service)
 
     phases = chain.from_iterable(repeat(setting.phases))
-    system.feed(arrivals(phases, setting.service, random.Random(setting.seed)), arrive)
+    draw = random.Random(f"{setting.service} {setting.load:.3f}")  # the same for all policies
+    system.feed(arrivals(phases, setting.service, draw), arrive)
     system.run(begins + setting.length)
     return Outcome(setting=setting, stretches=stretches)

@@ -10,6 +10,8 @@ from itertools import count, takewhile
 from typing import Final
 
 SMALL: Final = 1e-16
+LARGE: Final = 30
+"""Terms of alternating sign, of up to e to this, are summed up with enough digits left."""
 PANELS: Final = 20
 """In a mean service time, where an integral goes over several."""
 
@@ -114,6 +116,8 @@ def renewal(load: float, x: float, service: Service) -> float:
     Erlang)."""
     if service is Service.EXPONENTIAL:
         return 1 + x if load == 1 else (1 - load * math.exp(-(1 - load) * x)) / (1 - load)
+    if load * x > LARGE:
+        raise ValueError(f"{load=} times {x=} is above {LARGE}: the terms would cancel each other")
     return math.fsum(
         (load * (k - x)) ** k / math.factorial(k) * math.exp(-load * (k - x))
         for k in range(math.floor(x) + 1)

@@ -100,6 +100,11 @@ def test_one_server_among_several_is_one_server():
         assert theory.lifo_with_servers(load, 10.0, 1) == pytest.approx(one)
 
 
+def test_what_floating_point_numbers_cannot_tell_is_refused():
+    with pytest.raises(ValueError, match="cancel each other"):
+        theory.fifo(0.95, 33.0, CONSTANT)
+
+
 # Estimates
 
 
@@ -107,14 +112,25 @@ def test_a_control_takes_the_noise_that_it_explains():
     draw = random.Random(1)
     controls = [draw.gauss(5, 1) for _ in range(20)]
     values = [2 * c + draw.gauss(0, 0.01) for c in controls]
-    found = estimate.controlled_mean(values, controls, expected=5)
+    found = estimate.controlled_mean(values, [estimate.Control(values=controls, expected=5)])
     assert found.value == pytest.approx(10, abs=0.02)
     assert found.half_width < 0.02 < estimate.mean(values).half_width
 
 
 def test_a_control_that_never_varies_is_left_out():
     values = [1.0, 2.0, 3.0]
-    assert estimate.controlled_mean(values, [1, 1, 1], expected=1) == estimate.mean(values)
+    flat = estimate.Control(values=[1, 1, 1], expected=1)
+    assert estimate.controlled_mean(values, [flat]) == estimate.mean(values)
+
+
+def test_two_controls_explain_more_than_one():
+    draw = random.Random(4)
+    first, second = ([draw.gauss(0, 1) for _ in range(20)] for _ in range(2))
+    values = [7 + a - 3 * b + draw.gauss(0, 0.1) for a, b in zip(first, second, strict=True)]
+    controls = [estimate.Control(values=seen, expected=0) for seen in (first, second)]
+    both, one = (estimate.controlled_mean(values, controls[:count]) for count in (2, 1))
+    assert both.value == pytest.approx(7, abs=2 * both.half_width)
+    assert both.half_width < one.half_width
 
 
 def test_the_interval_holds_the_mean_about_as_often_as_it_says():

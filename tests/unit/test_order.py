@@ -111,7 +111,7 @@ def test_the_newest_comes_first_from_the_moment_the_oldest_is_older_than_the_thr
     assert bench.order == [*range(8), *range(19, 7, -1)]
 
 
-def test_between_nine_tenths_of_the_threshold_and_the_threshold_the_order_stays_as_it_is():
+def test_just_below_the_threshold_the_order_stays_as_it_is():
     host = ManualHost()
     order = Order(THRESHOLD, host)
 
@@ -124,7 +124,7 @@ def test_between_nine_tenths_of_the_threshold_and_the_threshold_the_order_stays_
         order.decide(Candidates(rows=(row,), next=None))
         return order.newest_first
 
-    ages = [0, 55, 60, 61, 100, 61, 59, 55, 54, 53, 55, 59, 60, 61]
+    ages = [0, 55, 60, 61, 100, 61, 59, 58, 57, 56, 58, 59, 60, 61]
     said = [newest_first(age) for age in ages]
     assert said == [False] * 3 + [True] * 5 + [False] * 5 + [True]
 
