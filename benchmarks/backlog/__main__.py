@@ -1,7 +1,6 @@
 """``python -m benchmarks.backlog``"""
 
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median, quantiles
@@ -20,6 +19,8 @@ SPARE: Final = 900.0
 """Seconds that the run may take: nothing of what is alive at first expires in it."""
 SHORT_LIVED: Final = 5_000
 HEAP_MEGABYTES: Final = 2_048
+WARM_UP: Final = 20
+"""Looks until connections stand and Java has compiled what it runs."""
 
 
 @click.command()
@@ -41,7 +42,6 @@ def main(deepest: int, expired: int, looks: int) -> None:
         running(Path(folder) / "dynamodb.log", heap_megabytes=HEAP_MEGABYTES) as endpoint,
     ):
         queues = {depth: Backlog(endpoint, f"waiting-{depth}") for depth in depths}
-        began = time.perf_counter()
         for depth, queue in queues.items():
             fill(endpoint, queue.table_name, [waiting(depth)])
         rows = measure(queues, looks, expired=0)
@@ -51,7 +51,6 @@ def main(deepest: int, expired: int, looks: int) -> None:
         found.results = {
             "depth": with_ratios(rows),
             "expired_at_the_newest_end": [short_lived(endpoint, queues[depths[0]])],
-            "filled": [{"seconds_with_looks": round(time.perf_counter() - began, 1)}],
         }
     for rows in found.results.values():
         for row in rows:
@@ -75,15 +74,15 @@ def mountain(count: int) -> Layer:
 
 
 def measure(queues: Mapping[int, Backlog], looks: int, *, expired: int) -> list[dict[str, Any]]:
-    """Interleaved: one look at each queue, then the next."""
+    """Interleaved: one look at each queue, then the next. The first looks do not count."""
     costs: dict[tuple[int, str], list[Cost]] = {
         (depth, end): [] for end in ("newest", "oldest") for depth in queues
     }
-    for _ in range(looks):
+    for _ in range(WARM_UP + looks):
         for (depth, end), found in costs.items():
             found.append(queues[depth].look_and_claim(newest_first=end == "newest"))
     return [
-        {"end": end, "waiting": depth, "expired": expired, **summary(found)}
+        {"end": end, "waiting": depth, "expired": expired, **summary(found[WARM_UP:])}
         for (depth, end), found in costs.items()
     ]
 

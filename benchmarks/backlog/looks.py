@@ -36,9 +36,8 @@ class Backlog:
         self.endpoint, self.table_name = endpoint, table_name
         # Without a stream, which slows DynamoDB Local's writes down the more, the more it holds;
         # and without TTL, which would delete what has expired.
-        definition = table_definition(table_name)
-        del definition["StreamSpecification"]
-        client.create_table(**definition)
+        no_stream = {"StreamEnabled": False}
+        client.create_table(**{**table_definition(table_name), "StreamSpecification": no_stream})
         self._store = Store(DynamoTable(name=table_name, client=client, once=client))
         self._units = Units(client)
 

@@ -15,7 +15,7 @@ from benchmarks.record import recording
 from lifoq import Processor
 from tests.dynamodb_local import running
 
-LOADS: Final = ((1, 0.1), (4, 0.2), (10, 0.2))
+LOADS: Final = ((1, 0.1), (4, 0.2), (10, 0.5))
 """Tasks in flight, seconds of service."""
 WORKERS: Final[Mapping[str, MakeWorker]] = {
     "on free capacity (lifoq)": Processor,
@@ -24,9 +24,9 @@ WORKERS: Final[Mapping[str, MakeWorker]] = {
 
 
 @click.command()
-@click.option("--seconds", default=11.0, show_default=True, help="Of each load.")
-def main(seconds: float) -> None:
-    """Put new tasks on top of a deep backlog, and see when they start."""
+@click.option("--new-tasks", default=30, show_default=True, help="Put under each load.")
+def main(new_tasks: int) -> None:
+    """Put new tasks on top of a deep backlog, and see when they start. About 45 s."""
     with (
         recording("freshness", "python -m benchmarks.freshness") as found,
         tempfile.TemporaryDirectory() as folder,
@@ -34,7 +34,7 @@ def main(seconds: float) -> None:
     ):
         found.results = {"waits": [], "calls": []}
         for in_flight, service in LOADS:
-            load = Load(in_flight=in_flight, service=service, seconds=seconds)
+            load = Load(in_flight=in_flight, service=service, new_tasks=new_tasks)
             for way, trial in run(endpoint, load).items():
                 found.results["waits"].append(waits(way, load, trial))
                 found.results["calls"].append(calls(way, load, trial))

@@ -12,13 +12,15 @@ import boto3
 from benchmarks.freshness.timed import TimedStore
 from lifoq import Context, NewTask, Queue, Registry, WorkerSettings
 from lifoq.dynamo import DynamoTable
+from lifoq.schema import table_definition
 from lifoq.store import Store
-from lifoq.testing import create_table
 from tests.dynamodb_local import CREDENTIALS
 
 SPACING = 0.06
 """Seconds, beyond a task's service, between two new tasks: the one before has started by then, so
 that each is the newest while it waits."""
+
+NO_STREAM = {"StreamEnabled": False}
 
 
 class Worker(Protocol):
@@ -30,11 +32,15 @@ MakeWorker = Callable[[Store, Registry, WorkerSettings], Worker]
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """``in_flight`` tasks at a time, each of ``service`` seconds, for ``seconds``."""
+    """``in_flight`` tasks at a time, each of ``service`` seconds, and some ``new_tasks``."""
 
     in_flight: int
     service: float
-    seconds: float
+    new_tasks: int
+
+    @property
+    def seconds(self) -> float:
+        return self.new_tasks * (1.5 * self.service + SPACING) + 3 * self.service
 
     @property
     def backlog(self) -> int:
@@ -49,8 +55,9 @@ class Trial:
     def __init__(self, endpoint: str, name: str, load: Load, make_worker: MakeWorker) -> None:
         self._load = load
         client: Any = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
-        create_table(client, name)
-        self._store = TimedStore(DynamoTable(name=name, client=client, once=client))
+        # Without a stream, which slows DynamoDB Local's writes down the more, the more it holds.
+        client.create_table(**{**table_definition(name), "StreamSpecification": NO_STREAM})
+        self._store = TimedStore(DynamoTable.connect(name, endpoint_url=endpoint, **CREDENTIALS))
         self._queue = Queue(self._store)
         self._put: dict[int, float] = {}
         self._started: dict[int, float] = {}

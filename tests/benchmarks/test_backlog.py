@@ -1,0 +1,54 @@
+"""The queues that the backlog benchmark fills are what it says they are."""
+
+import time
+
+from benchmarks.backlog.__main__ import base, mountain, ratios, waiting
+from benchmarks.backlog.fill import Layer
+from lifoq.memory import MemoryTable
+from lifoq.store import Store
+from lifoq.task import Task
+
+
+def filled(*layers: Layer) -> Store:
+    table, now = MemoryTable(), time.time_ns() // 1_000
+    for layer in layers:
+        for number in range(layer.count):
+            table.put(layer.item(number, now))
+    return Store(table)
+
+
+def test_what_waits_can_all_be_claimed() -> None:
+    store = filled(waiting(40))
+
+    found = store.candidates(limit=100)
+
+    assert len(found.rows) == 40
+    assert all(row.damage is None and row.expires_at > time.time() for row in found.rows)
+    assert store.claim("live-0", claim_id="mine", lease=1).task_id == "live-0"
+
+
+def test_what_waits_are_whole_tasks_the_youngest_first() -> None:
+    now = time.time_ns() // 1_000
+    tasks = [Task.from_item(waiting(3).item(number, now)) for number in range(3)]
+
+    created = [task.task_created or 0 for task in tasks]
+    assert created == sorted(created, reverse=True)
+
+
+def test_the_mountain_is_all_expired_and_out_of_the_querys_range() -> None:
+    store = filled(mountain(40), waiting(3))
+
+    for newest_first in (True, False):
+        page = store.candidates(limit=100, newest_first=newest_first)
+        assert {row.task_id for row in page.rows} == {"live-0", "live-1", "live-2"}
+
+
+def test_ratios_are_to_the_shallowest_queue_of_the_same_end_and_phase() -> None:
+    rows = [
+        {"end": "newest", "expired": 0, "waiting": 10, "look_ms": 2.0, "claim_ms": 4.0},
+        {"end": "newest", "expired": 0, "waiting": 99, "look_ms": 3.0, "claim_ms": 4.0},
+        {"end": "newest", "expired": 5, "waiting": 10, "look_ms": 9.0, "claim_ms": 9.0},
+    ]
+
+    assert base(rows[1], rows) is rows[0]
+    assert ratios(rows[1], rows[0]) == {"look_ratio": 1.5, "claim_ratio": 1.0, "ratio": 1.17}
