@@ -7,11 +7,13 @@ from typing import Any, Final
 
 import click
 
-from benchmarks.cells import ceiling, lingering, order, outages, standing
+from benchmarks.cells import ceiling, lingering, order, outages, with_queue
 from benchmarks.record import recording
 
 RATES: Final = (100, 300, 500, 1_000, 2_000, 5_000, 10_000)
 """Tasks a second."""
+COMPARED: Final = 6_000
+"""Tasks that the queue's own code runs, to hold the simulation to."""
 
 
 @click.command()
@@ -20,7 +22,7 @@ RATES: Final = (100, 300, 500, 1_000, 2_000, 5_000, 10_000)
 @click.option("--processes", default=2, show_default=True, help="Simulations side by side.")
 def main(tasks: int, repeats: int, processes: int) -> None:
     """Count index writes for the ceiling of one queue; simulate order, loss and outages in several
-    queues; compute what each of them costs without work."""
+    queues; compute what each costs beside its tasks, from what the benchmark of cost found last."""
     with recording("cells", "python -m benchmarks.cells") as found:
         seeds = range(1, repeats + 1)
         simulated = {
@@ -53,13 +55,13 @@ def main(tasks: int, repeats: int, processes: int) -> None:
                 name: _simulate(settings, tasks=tasks, seeds=seeds, processes=processes)
                 for name, settings in simulated.items()
             },
-            "outages": outages.outages(seeds=seeds),
-            "fixed_per_cell": standing.fixed(),
-            "processors_by_cells": [
-                lingering.processors(load, cells)
-                for load in lingering.LOADS
-                for cells in lingering.CELLS
+            "beside_the_queue": [
+                with_queue.compare(setting, tasks=COMPARED, seed=1)
+                for setting in with_queue.SETTINGS
             ],
+            "outages": outages.outages(seeds=seeds),
+            "month_of_nothing_usd": lingering.month_of_nothing(),
+            "costs_by_cells": lingering.costs(),
         }
     click.echo(f"one queue: {found.results['ceiling_by_way'][0]['tasks_per_second']:.0f} tasks/s")
 

@@ -1,20 +1,31 @@
-"""Processors that run because a task came a moment ago: the price of many cells at little load."""
+"""What cells cost beside their tasks: what stands there, and processors that wait for more."""
 
 import math
-from typing import Final
+from typing import Any, Final
 
+from benchmarks import record
 from benchmarks.cells.order import SERVICE
+from benchmarks.cost import bill
 from lifoq.worker import WorkerSettings
 from stacks.config import StageConfig
 
-MONTH: Final = 30 * 86_400
-"""Seconds."""
 LOADS: Final = (0.0, 0.1, 1.0, 10.0, 100.0, 1_000.0)
 """Tasks a second, over all cells."""
 CELLS: Final = (1, 2, 4, 8)
 
 
-def processors(tasks_per_second: float, cells: int) -> dict[str, float]:
+def costs() -> list[dict[str, float]]:
+    idle = month_of_nothing()
+    return [processors(load, cells, idle_usd=idle) for load in LOADS for cells in CELLS]
+
+
+def month_of_nothing() -> float:
+    """Dollars, as the benchmark of cost has last found them: sweeps, alarms, metrics."""
+    lines: list[dict[str, Any]] = record.read("cost")["results"]["month_of_nothing"]
+    return sum(float(line["usd"]) for line in lines)
+
+
+def processors(tasks_per_second: float, cells: int, *, idle_usd: float) -> dict[str, float]:
     """One runs from a task's arrival until none has come for ``linger`` seconds, and none is in
     work: with Poisson arrivals the busy time of M/G/∞. The seconds of start-up are not in it."""
     settings = WorkerSettings()
@@ -23,10 +34,11 @@ def processors(tasks_per_second: float, cells: int) -> dict[str, float]:
     running = 1 - math.exp(-rate * stay)
     starts = rate * math.exp(-rate * stay) + running / settings.window
     memory_gb = StageConfig(name="cell").processor_memory_mb / 1024
+    gb_seconds = cells * running * memory_gb * bill.MONTH_SECONDS
     return {
         "tasks_per_second": tasks_per_second,
         "cells": cells,
         "processors_running": cells * running,
-        "processor_gb_seconds_per_month": cells * running * memory_gb * MONTH,
         "processor_starts_per_task": cells * starts / tasks_per_second if tasks_per_second else 0.0,
+        "usd_per_month": cells * idle_usd + bill.usd("function time", gb_seconds),
     }

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
+from benchmarks.cells.inversions import newer_by
 from benchmarks.cells.routing import AT_RANDOM, ROUTINGS, Routing
-from benchmarks.cells.simulation import Fates, Work, simulate
+from benchmarks.cells.simulation import Waits, Work, simulate
 
 SERVICE: Final = 0.4
 """Seconds, on average."""
@@ -44,6 +45,15 @@ class Setting:
         needed = self.per_second * self.deadline * (WARM_UP + COUNTED)
         return max(at_least, round(needed))
 
+    def work(self, tasks: int, draw: random.Random) -> Work:
+        return Work.draw(
+            draw,
+            tasks=tasks,
+            per_second=self.per_second,
+            service=SERVICE,
+            deadline=self.deadline,
+        )
+
     def slots_by_cell(self) -> list[int]:
         if self.routing.shares is None:
             return [self.slots] * self.cells
@@ -69,19 +79,13 @@ def compare(setting: Setting, *, tasks: int, seeds: Sequence[int]) -> dict[str, 
 
 
 def _compare_once(setting: Setting, tasks: int, draw: random.Random) -> dict[str, float]:
-    work = Work.draw(
-        draw,
-        tasks=tasks,
-        per_second=setting.per_second,
-        service=SERVICE,
-        deadline=setting.deadline,
-    )
+    work = setting.work(tasks, draw)
     chosen = setting.routing.route(tasks, setting.cells, draw)
     divided = simulate(work, cells=chosen, slots=setting.slots_by_cell())
     whole = simulate(work, cells=[0] * tasks, slots=[setting.cells * setting.slots])
     counted = _counted(work)
     return {
-        **_inversions(divided, counted),
+        **_inversions(work, divided, counted),
         **_served(divided, counted),
         **{f"one_queue_{name}": value for name, value in _served(whole, counted).items()},
         "busiest_cell_share": _busiest(chosen, counted),
@@ -95,23 +99,24 @@ def _counted(work: Work) -> range:
     return range(first, bisect(work.arrivals, work.arrivals[-1] - work.deadline))
 
 
-def _inversions(fates: Fates, counted: range) -> dict[str, float]:
-    started = sum(fates.waits[task] is not None for task in counted)
-    newer_by = sorted(fates.newer_by[task] for task in counted if task in fates.newer_by)
+def _inversions(work: Work, waits: Waits, counted: range) -> dict[str, float]:
+    started = sum(waits[task] is not None for task in counted)
+    found = newer_by(work, waits)
+    differences = sorted(found[task] for task in counted if task in found)
     return {
-        "inversions_share": len(newer_by) / started,
-        "newer_by_p50_seconds": percentile(newer_by, 0.5),
-        "newer_by_p95_seconds": percentile(newer_by, 0.95),
-        "newer_by_p99_seconds": percentile(newer_by, 0.99),
+        "inversions_share": len(differences) / started,
+        "newer_by_p50_seconds": percentile(differences, 0.5),
+        "newer_by_p95_seconds": percentile(differences, 0.95),
+        "newer_by_p99_seconds": percentile(differences, 0.99),
     }
 
 
-def _served(fates: Fates, counted: range) -> dict[str, float]:
-    waits = sorted(wait for task in counted if (wait := fates.waits[task]) is not None)
+def _served(waits: Waits, counted: range) -> dict[str, float]:
+    served = sorted(wait for task in counted if (wait := waits[task]) is not None)
     return {
-        "served_share": len(waits) / len(counted),
-        "wait_p50_seconds": percentile(waits, 0.5),
-        "wait_p95_seconds": percentile(waits, 0.95),
+        "served_share": len(served) / len(counted),
+        "wait_p50_seconds": percentile(served, 0.5),
+        "wait_p95_seconds": percentile(served, 0.95),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from benchmarks.cells.order import DEADLINE, SERVICE, SLOTS, percentile
 from benchmarks.cells.routing import AT_RANDOM
-from benchmarks.cells.simulation import Fates, Outage, Work, simulate
+from benchmarks.cells.simulation import Outage, Waits, Work, simulate
 
 CELLS: Final = (1, 2, 4, 8, 16)
 LOAD: Final = 0.8
@@ -34,7 +34,7 @@ def _run(cells: int, draw: random.Random) -> dict[str, float]:
         deadline=DEADLINE,
     )
     chosen = AT_RANDOM.route(len(work.arrivals), cells, draw)
-    fates = simulate(work, cells=chosen, slots=[SLOTS] * cells, outage=OUTAGE)
+    waits = simulate(work, cells=chosen, slots=[SLOTS] * cells, outage=OUTAGE)
 
     def arrived(begin: float, end: float) -> list[int]:
         return [n for n, time in enumerate(work.arrivals) if begin <= time < end]
@@ -43,19 +43,19 @@ def _run(cells: int, draw: random.Random) -> dict[str, float]:
     doomed = arrived(OUTAGE.begins, OUTAGE.ends - DEADLINE)
     after = arrived(OUTAGE.ends, OUTAGE.ends + DEADLINE)
     return {
-        "shed_share": _shed(fates, doomed),
-        "shed_share_in_other_cells": _shed(fates, (n for n in doomed if chosen[n] != 0)),
-        "wait_p95_seconds_after": _p95(fates, (n for n in after if chosen[n] == 0)),
-        "wait_p95_seconds_before": _p95(fates, arrived(OUTAGE.begins - DEADLINE, OUTAGE.begins)),
+        "shed_share": _shed(waits, doomed),
+        "shed_share_in_other_cells": _shed(waits, (n for n in doomed if chosen[n] != 0)),
+        "wait_p95_seconds_after": _p95(waits, (n for n in after if chosen[n] == 0)),
+        "wait_p95_seconds_before": _p95(waits, arrived(OUTAGE.begins - DEADLINE, OUTAGE.begins)),
     }
 
 
-def _shed(fates: Fates, tasks: Iterable[int]) -> float:
+def _shed(waits: Waits, tasks: Iterable[int]) -> float:
     """The share that was; 0 of nothing."""
-    lost = [fates.waits[task] is None for task in tasks]
+    lost = [waits[task] is None for task in tasks]
     return sum(lost) / len(lost) if lost else 0.0
 
 
-def _p95(fates: Fates, tasks: Iterable[int]) -> float:
-    waits = sorted(wait for task in tasks if (wait := fates.waits[task]) is not None)
-    return percentile(waits, 0.95)
+def _p95(waits: Waits, tasks: Iterable[int]) -> float:
+    served = sorted(wait for task in tasks if (wait := waits[task]) is not None)
+    return percentile(served, 0.95)

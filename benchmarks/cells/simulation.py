@@ -1,4 +1,4 @@
-"""Several LIFO queues side by side under one load: who starts when, and who should have.
+"""Several LIFO queues side by side under one load: who starts when.
 
 A small event simulation, not the queue's own code: a task starts in its cell as soon as a slot is
 free there and no newer task of that cell waits; one that waited to its deadline is shed. Claims
@@ -8,7 +8,7 @@ take no time, and nothing fails.
 import heapq
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 NEVER: Final = float("inf")
@@ -44,19 +44,13 @@ class Outage:
     ends: float
 
 
-@dataclass(kw_only=True)
-class Fates:
-    """Of each task: its wait, None where it was shed; and of each inversion, how much newer the
-    newest task was that waited in another cell. Seconds."""
-
-    waits: list[float | None]
-    newer_by: dict[int, float] = field(default_factory=dict)
-    """By the number of the task that started too early."""
+Waits = list[float | None]
+"""Of each task, seconds; None where it was shed."""
 
 
 def simulate(
     work: Work, *, cells: Sequence[int], slots: Sequence[int], outage: Outage | None = None
-) -> Fates:
+) -> Waits:
     """``cells``: the cell of each task; ``slots``: of each cell."""
     return _Simulation(work, cells, slots, outage).run()
 
@@ -70,16 +64,14 @@ class _Simulation:
         self._free = list(slots)
         self._waiting: list[list[int]] = [[] for _ in slots]
         """By cell; tasks are numbered as they arrive, so the last is the newest."""
-        self._everywhere: list[int] = []
-        """All that had to wait; those at the end that have started are taken off."""
         self._events: list[tuple[float, int, int]] = []
         """When which cell has how many slots more."""
         self._outage = outage
         if outage is not None:
             self._events.append((outage.ends, outage.cell, 0))
-        self._fates = Fates(waits=[None] * len(work.arrivals))
+        self._waits: Waits = [None] * len(work.arrivals)
 
-    def run(self) -> Fates:
+    def run(self) -> Waits:
         for task, now in enumerate(self._work.arrivals):
             self._go_on_until(now)
             cell = self._cells[task]
@@ -87,9 +79,8 @@ class _Simulation:
                 self._start(task, now)
             else:
                 self._waiting[cell].append(task)
-                self._everywhere.append(task)
         self._go_on_until(NEVER)
-        return self._fates
+        return self._waits
 
     def _go_on_until(self, now: float) -> None:
         while self._events and self._events[0][0] <= now:
@@ -105,23 +96,13 @@ class _Simulation:
             if now - self._work.arrivals[task] >= self._work.deadline:
                 waiting.clear()  # all the others are older
                 return
-            self._note_inversion(task)
             self._start(task, now)
 
     def _start(self, task: int, now: float) -> None:
         cell = self._cells[task]
         self._free[cell] -= 1
-        self._fates.waits[task] = now - self._work.arrivals[task]
+        self._waits[task] = now - self._work.arrivals[task]
         heapq.heappush(self._events, (now + self._work.services[task], cell, 1))
-
-    def _note_inversion(self, task: int) -> None:
-        """Whether a newer task waits: in another cell then, since in its own this is the newest."""
-        everywhere = self._everywhere
-        while everywhere and self._fates.waits[everywhere[-1]] is not None:
-            everywhere.pop()
-        if everywhere and everywhere[-1] > task:
-            arrivals = self._work.arrivals
-            self._fates.newer_by[task] = arrivals[everywhere[-1]] - arrivals[task]
 
     def _is_down(self, cell: int, now: float) -> bool:
         down = self._outage

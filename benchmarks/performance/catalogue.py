@@ -2,7 +2,11 @@
 
 from typing import Final
 
-from benchmarks.performance import cells
+from benchmarks.performance import cells, coldstart, cost
 from benchmarks.performance.section import Benchmark
 
-BENCHMARKS: Final[tuple[Benchmark, ...]] = (cells.BENCHMARK,)
+BENCHMARKS: Final[tuple[Benchmark, ...]] = (
+    cost.BENCHMARK,
+    coldstart.BENCHMARK,
+    cells.BENCHMARK,
+)

@@ -48,8 +48,9 @@ def _findings(results: Results) -> Findings:
             _deadlines(results),
             _sizes(results),
             _outages(results),
-            _standing(results),
-            _fixed(results),
+            _beside_the_queue(results),
+            _processors(results),
+            _dollars(results),
         ),
     )
 
@@ -253,30 +254,59 @@ def _outages(results: Results) -> Table:
     )
 
 
-def _standing(results: Results) -> Table:
+def _beside_the_queue(results: Results) -> Table:
     return Table(
-        title="Processors that run on average; each stays up to a second beyond its last task",
-        columns=("tasks/s in all", "1 cell", "2 cells", "4 cells", "8 cells"),
+        title="The simulation beside the queue's own code in virtual time, on the same work",
+        columns=(
+            "tasks at a time per cell",
+            "ρ",
+            "tasks that start at the same moment",
+            "served: simulated",
+            "served: queue",
+            "inversions: simulated",
+            "inversions: queue",
+        ),
         rows=[
             (
-                load,
-                *(
-                    row["processors_running"]
-                    for row in results["processors_by_cells"]
-                    if row["tasks_per_second"] == load
-                ),
+                row["slots_per_cell"],
+                row["load"],
+                percent(row["same_share"]),
+                percent(row["simulated_served_share"]),
+                percent(row["queue_served_share"]),
+                percent(row["simulated_inversions_share"]),
+                percent(row["queue_inversions_share"]),
             )
-            for load in sorted({row["tasks_per_second"] for row in results["processors_by_cells"]})
+            for row in results["beside_the_queue"]
         ],
     )
 
 
-def _fixed(results: Results) -> str:
-    fixed = results["fixed_per_cell"]
-    return (
-        f"Whatever the load, a cell has {fixed['metrics_of_alarms']} metrics in {fixed['alarms']} "
-        f"alarms (production's, with exports), {number(fixed['sweeps_per_month'])} sweeps a month "
-        f"and {number(fixed['sweep_read_units_per_month'])} read units that these take."
+def _processors(results: Results) -> Table:
+    return _by_cells(
+        results,
+        "processors_running",
+        "Processors that run on average; each stays up to a second beyond its last task",
+    )
+
+
+def _dollars(results: Results) -> Table:
+    return _by_cells(
+        results,
+        "usd_per_month",
+        "Dollars a month for these processors and for what stands there without a task",
+    )
+
+
+def _by_cells(results: Results, key: str, title: str) -> Table:
+    rows = results["costs_by_cells"]
+    cells = list(dict.fromkeys(row["cells"] for row in rows))
+    return Table(
+        title=title,
+        columns=("tasks/s in all", *(f"{n} cell{'s' * (n > 1)}" for n in cells)),
+        rows=[
+            (load, *(row[key] for row in rows if row["tasks_per_second"] == load))
+            for load in dict.fromkeys(row["tasks_per_second"] for row in rows)
+        ],
     )
 
 

@@ -1,6 +1,6 @@
 """One look for all charts, readable on a white and on a dark page."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -18,11 +18,13 @@ COLORS: Final = ("#3b82c4", "#d1622b", "#2a9d74", "#c2497f", "#c98a04", "#8a8f98
 
 CONFIG: Final[dict[str, Any]] = {
     "background": "transparent",
-    "padding": {"left": 5, "top": 5, "right": 24, "bottom": 5},
-    "font": "sans-serif",
+    # A reader's font may be wider than the one that the layout was made with.
+    "padding": {"left": 24, "top": 5, "right": 24, "bottom": 5},
+    "font": "Helvetica, Arial, Liberation Sans, sans-serif",
     "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
     "axis": {
         "labelColor": INK,
+        "labelLimit": 260,
         "titleColor": INK,
         "domainColor": INK,
         "tickColor": INK,
@@ -32,6 +34,7 @@ CONFIG: Final[dict[str, Any]] = {
         "titleFontWeight": "normal",
         "titlePadding": 8,
     },
+    "axisQuantitative": {"tickCount": 6},
     "legend": {
         "orient": "top",
         "columnPadding": 18,
@@ -93,10 +96,28 @@ def share(field: str, title: str, **options: Any) -> alt.Y:
     return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(format=".0%"), **options)
 
 
+def bars(
+    rows: Sequence[Mapping[str, Any]], *, bar: str, value: str, part: str, title: str
+) -> alt.Chart:
+    """A horizontal bar for each ``bar``, stacked of its ``part``s in the order of the rows."""
+    parts = list(dict.fromkeys(row[part] for row in rows))
+    chart: alt.Chart = alt.Chart(values({**row, "_place": parts.index(row[part])} for row in rows))
+    return (
+        chart.mark_bar()
+        .encode(
+            y=alt.Y(f"{bar}:N", title=None, sort=None),
+            x=alt.X(f"{value}:Q", title=title),
+            color=color(part),
+            order="_place:Q",
+        )
+        .properties(height=alt.Step(34))
+    )
+
+
 def goal(at: float, label: str) -> alt.LayerChart:
     """A dashed line across the chart, with what it means above its left end."""
-    rows = alt.InlineData(values=[{"at": at, "label": label}])
-    line = alt.Chart(rows).mark_rule().encode(y="at:Q")
+    rows = values([{"at": at, "label": label}])
+    line: alt.Chart = alt.Chart(rows).mark_rule().encode(y="at:Q")
     text = (
         alt.Chart(rows)
         .mark_text(align="left", baseline="bottom", dx=4, dy=-3)

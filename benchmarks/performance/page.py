@@ -21,13 +21,14 @@ CHARTS: Final = "charts"
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One run: the command that repeats it, and when and on what it was made."""
+    """One run: its file, the command that repeats it, and when and on what it was made."""
 
+    file: str
     command: str
     made: str
 
     @classmethod
-    def of(cls, document: dict[str, Any]) -> "Record":
+    def of(cls, file: Path, document: dict[str, Any]) -> "Record":
         machine = document["machine"]
         versions = [
             f"{name} {version}" for name, version in machine.items() if name not in _HARDWARE
@@ -41,7 +42,7 @@ class Record:
             f"load {shown(machine['load_before'])} before",
             f"took {number(document['seconds'])} s",
         )
-        return cls(command=document["command"], made=" · ".join(parts))
+        return cls(file=file.name, command=document["command"], made=" · ".join(parts))
 
 
 _HARDWARE: Final = frozenset({"cores", "memory_gib", "processor", "load_before"})
@@ -49,22 +50,30 @@ _HARDWARE: Final = frozenset({"cores", "memory_gib", "processor", "load_before"}
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A benchmark with what its last run found; ``record`` and ``findings`` are None where it has
-    not been run."""
+    """A benchmark with what its last run found; ``findings`` is None where it has not been run."""
 
     benchmark: Benchmark
-    record: Record | None
-    findings: Findings | None
+    records: Sequence[Record] = ()
+    findings: Findings | None = None
 
     @classmethod
     def of(cls, benchmark: Benchmark) -> "Section":
         if not record.path(benchmark.name).exists():
-            return cls(benchmark=benchmark, record=None, findings=None)
-        document = record.read(benchmark.name)
+            return cls(benchmark=benchmark)
+        variants = (None, benchmark.variant) if benchmark.variant else (None,)
+        files = {variant: record.path(benchmark.name, variant) for variant in variants}
+        documents = {
+            variant: record.read(benchmark.name, variant)
+            for variant, file in files.items()
+            if file.exists()
+        }
+        results = dict(documents[None]["results"])
+        if benchmark.variant:
+            results[benchmark.variant] = documents.get(benchmark.variant, {}).get("results")
         return cls(
             benchmark=benchmark,
-            record=Record.of(document),
-            findings=benchmark.findings(document["results"]),
+            records=[Record.of(files[v], document) for v, document in documents.items()],
+            findings=benchmark.findings(results),
         )
 
     @property
@@ -112,7 +121,8 @@ def text(shown_sections: Sequence[Section]) -> str:
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701  (Markdown, of our own results)
-        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     goals = [
         (section, goal)
@@ -121,7 +131,8 @@ def text(shown_sections: Sequence[Section]) -> str:
         for goal in section.findings.goals
     ]
     template = environment.get_template("page.md.j2")
-    return template.render(sections=shown_sections, goals=goals).rstrip() + "\n"
+    page = template.render(sections=shown_sections, goals=goals)
+    return re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n"
 
 
 def write(benchmarks: Sequence[Benchmark], docs: Path = DOCS) -> None:

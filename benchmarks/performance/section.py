@@ -1,5 +1,6 @@
 """What the page shows of a benchmark."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,10 +34,15 @@ class Table:
     def markdown(self) -> str:
         body = [[shown(value) for value in row] for row in self.rows]
         rules = [
-            "---" if n == 0 and any(isinstance(row[0], str) for row in self.rows) else "---:"
+            "---" if any(_is_text(row[n]) for row in self.rows) else "---:"
             for n in range(len(self.columns))
         ]
         return "\n".join(f"| {' | '.join(row)} |" for row in (self.columns, rules, *body))
+
+
+def _is_text(value: Any) -> bool:
+    """Rather than a number with its unit, or nothing."""
+    return isinstance(value, str) and not re.match(r"[<>−-]? ?\d|$", value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +66,11 @@ class Findings:
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """``name`` is its folder's."""
+    """``name`` is its folder's. ``variant``: of a run that takes too long for every day; its
+    results are found under that name, among the others, as None where it has not been run."""
 
     name: str
     title: str
     question: str
     findings: Callable[[Results], Findings]
+    variant: str | None = None

@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from benchmarks.cells import ceiling, lingering, order, outages
+from benchmarks.cells import ceiling, lingering, order, outages, with_queue
+from benchmarks.cells.inversions import newer_by
 from benchmarks.cells.routing import ROUTINGS, cell_of
 from benchmarks.cells.simulation import Outage, Work, simulate
 
@@ -50,28 +51,28 @@ def test_retries_need_more_cells():
 def test_one_server_serves_as_many_in_time_as_the_closed_form_says():
     """LIFO M/M/1 at ρ = 2 with a deadline of ten service times: goodput/μ = 0.993."""
     work = Work.draw(random.Random(1), tasks=40_000, per_second=2.0, service=1.0, deadline=10.0)
-    fates = simulate(work, cells=[0] * 40_000, slots=[1])
-    served = sum(wait is not None for wait in fates.waits)
+    waits = simulate(work, cells=[0] * 40_000, slots=[1])
+    served = sum(wait is not None for wait in waits)
     assert served / work.arrivals[-1] == pytest.approx(0.993, abs=0.015)
 
 
 def test_one_queue_has_no_inversions():
     work = Work.draw(random.Random(1), tasks=2_000, per_second=50.0, service=0.4, deadline=10.0)
-    assert simulate(work, cells=[0] * 2_000, slots=[10]).newer_by == {}
+    assert newer_by(work, simulate(work, cells=[0] * 2_000, slots=[10])) == {}
 
 
 def test_an_inversion_is_a_start_while_a_newer_task_waits_in_another_cell():
     work = Work(arrivals=(0, 0, 1, 2, 3), services=(5, 9, 1, 1, 1), deadline=100)
-    fates = simulate(work, cells=(0, 1, 0, 1, 1), slots=(1, 1))
+    waits = simulate(work, cells=(0, 1, 0, 1, 1), slots=(1, 1))
+    assert waits == [0, 0, 4, 8, 6]
     # At 5 cell 0 is free, and starts task 2; task 4, two seconds newer, waits in cell 1.
-    assert fates.newer_by == {2: 2}
-    assert fates.waits == [0, 0, 4, 8, 6]
+    assert newer_by(work, waits) == {2: 2}
 
 
 def test_nothing_starts_at_its_deadline_or_later():
     work = Work(arrivals=(0, 1, 2), services=(5, 1, 1), deadline=4)
-    assert simulate(work, cells=(0, 0, 0), slots=(1,)).waits == [0, None, 3]
-    assert simulate(work, cells=(0, 0, 0), slots=(2,)).waits == [0, 0, 0]
+    assert simulate(work, cells=(0, 0, 0), slots=(1,)) == [0, None, 3]
+    assert simulate(work, cells=(0, 0, 0), slots=(2,)) == [0, 0, 0]
 
 
 def test_in_overload_a_start_is_newest_of_all_in_one_cell_only():
@@ -83,8 +84,8 @@ def test_in_overload_a_start_is_newest_of_all_in_one_cell_only():
 def test_a_cell_that_is_down_starts_nothing_and_then_its_newest_first():
     work = Work(arrivals=(0, 1, 2, 3), services=(1, 1, 1, 1), deadline=100)
     outage = Outage(cell=0, begins=0.5, ends=10)
-    fates = simulate(work, cells=(0, 0, 1, 0), slots=(1, 1), outage=outage)
-    assert fates.waits == [0, 10, 0, 7]
+    waits = simulate(work, cells=(0, 0, 1, 0), slots=(1, 1), outage=outage)
+    assert waits == [0, 10, 0, 7]
 
 
 def test_an_outage_hits_its_own_cells_share_and_nobody_else(monkeypatch):
@@ -111,7 +112,26 @@ def test_processors_linger_as_long_as_arrivals_make_them():
         busy += min(1.0, time - last)
         starts += time - last > 1.0
         last, time = time, time + draw.expovariate(0.5)
-    row = lingering.processors(1.0, 2)
+    row = lingering.processors(1.0, 2, idle_usd=5.0)
     assert row["processors_running"] == pytest.approx(2 * busy / end, rel=0.02)
     windows = row["processors_running"] / 60
     assert row["processor_starts_per_task"] - windows == pytest.approx(2 * starts / end, rel=0.02)
+
+
+def test_an_idle_cell_costs_what_stands_there_and_no_more():
+    assert lingering.processors(0.0, 3, idle_usd=5.0)["usd_per_month"] == 15.0
+
+
+def test_one_task_at_a_time_starts_in_the_simulation_when_it_does_in_the_queue():
+    setting = order.Setting(slots=1, load=0.95)
+    row = with_queue.compare(setting, tasks=1_000, seed=1)
+    assert row["same_share"] == 1
+
+
+def test_several_at_a_time_are_as_often_inverted_in_the_simulation_as_in_the_queue():
+    """Not task by task: one that differs by a moment makes all after it differ."""
+    setting = order.Setting(slots=10, load=2.0)
+    row = with_queue.compare(setting, tasks=2_000, seed=1)
+    assert row["simulated_inversions_share"] == pytest.approx(
+        row["queue_inversions_share"], abs=0.03
+    )
