@@ -117,6 +117,7 @@ class Analysis:
         # Without a file nothing is observed, and ``get`` would wait for ever.
         counted = seen.get if checked.sources else {"rows": 0, "bad_rows": 0}
         own = self._counted(own, checked.sources, counted)
+        self._set_aside(own, earlier, checked.sources, state)
         if state is not None:
             state.complete(own)
         return Intake.together([*earlier, own]), as_of
@@ -136,16 +137,28 @@ class Analysis:
         short = images.short_files(self._spark, files) if seen["rows"] < promised else []
         if short and not self._request.allow_missing:
             raise DamagedExportError(short)
-        quarantine = self._out("quarantine.parquet")
-        self._storage.delete(quarantine)
-        if seen["bad_rows"]:
-            images.quarantine(self._spark, files).write.parquet(quarantine)
         return replace(
             intake,
             rows=seen["rows"],
             bad_rows=seen["bad_rows"],
             missing=(*intake.missing, *short),
         )
+
+    def _set_aside(
+        self, own: Intake, earlier: Sequence[Intake], files: Sequence[Source], state: State | None
+    ) -> None:
+        """Write ``quarantine.parquet``, if any line of these runs is bad."""
+        path = self._out("quarantine.parquet")
+        self._storage.delete(path)
+        if own.bad_rows:
+            bad = images.quarantine(self._spark, files)
+            if state is None:
+                bad.write.parquet(path)
+            else:
+                state.write_quarantine(own, bad)
+        spoilt = [intake for intake in (*earlier, own) if intake.bad_rows]
+        if state is not None and spoilt:
+            state.read_quarantine(spoilt).write.parquet(path)
 
     def _answer(self, intake: Intake, as_of: int) -> dict[str, Any]:
         facts = self._spark.read.parquet(self._out("tasks.parquet")).transform(tasks.with_micros)
@@ -167,7 +180,7 @@ class Analysis:
             shown.coalesce(1).write.parquet(self._out(f"{name}.parquet"), "overwrite")
         highest = peak.find(facts, in_total, size=size, as_of=as_of)
         width = series.width(as_of // size - start // size + 1)
-        points = series.over_time(in_total, size=size, width=width, as_of=as_of)
+        points = series.over_time(in_total, size=size, width=width, start=start, as_of=as_of)
 
         self._tell("computing percentiles")
         found = percentiles.find(facts, [*summary.measures(), series.waits_measure(size * width)])

@@ -30,7 +30,8 @@ def forecast(points: Points, *, backlog: int) -> dict[str, Any]:
 
     The rates are those of the last points that lie wholly before the report's moment.
     """
-    recent = points[-_RECENT - 1 : -1] or points
+    known = [point for point in points if point["arrivals"] is not None]
+    recent = [point for point in known if point is not points[-1]][-_RECENT:] or known
     arriving, served = _mean(recent, "arrivals"), _mean(recent, "first_claims")
     # Without a backlog every arrival is claimed; what differs is chance.
     surplus = arriving - served if backlog else 0.0

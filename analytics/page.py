@@ -9,7 +9,7 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from analytics import charts, times
+from analytics import charts, series, times
 from analytics.series import Points
 from analytics.tasks import Outcome
 
@@ -169,7 +169,7 @@ def _charts(answers: Answers, drawn: Series) -> list[Chart]:
             rows=[
                 (
                     _moment(point["time"]),
-                    *(f"{point[name]:.4g}" for name in ("arrivals", "first_claims", "shed")),
+                    *(_rate(point[name]) for name in series.RATES),
                 )
                 for point in over_time
             ],
@@ -364,6 +364,10 @@ def _count(number: int) -> str:
 
 def _share(share: float | None) -> str:
     return "–" if share is None else f"{share:.1%}"
+
+
+def _rate(rate: float | None) -> str:
+    return "–" if rate is None else f"{rate:.4g}"
 
 
 def _seconds(seconds: float | None) -> str:

@@ -17,6 +17,8 @@ from analytics.times import MICROS
 
 MOST_POINTS: Final = 300
 
+RATES: Final = ("arrivals", "first_claims", "shed")
+
 Points = list[dict[str, Any]]
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -33,8 +35,12 @@ def width(number_of_buckets: int) -> int:
     return -(-number_of_buckets // MOST_POINTS)
 
 
-def over_time(buckets: DataFrame, *, size: int, width: int, as_of: int) -> Points:
-    """Flows per second, and how many tasks were in the queue, at the end of each point's time."""
+def over_time(buckets: DataFrame, *, size: int, width: int, start: int, as_of: int) -> Points:
+    """Flows per second, and how many tasks were in the queue, at the end of each point's time.
+
+    A point at either end that the report covers less than half of has no rates, which would be of
+    a moment: they are None.
+    """
     rows = (
         buckets.groupBy(bucket_of(sf.col("bucket"), width).alias("point"))
         .agg(*(sf.sum(name).alias(name) for name in FLOWS), sf.max_by("backlog", "bucket"))
@@ -42,17 +48,22 @@ def over_time(buckets: DataFrame, *, size: int, width: int, as_of: int) -> Point
         .orderBy("point")
         .collect()
     )
-    seconds = size * width / MICROS
+    span = size * width
     points = []
     present = 0
     for row in rows:
         gone = row["succeeded"] + row["failed"] + row["cancelled"] + row["shed"]
         present += row["arrivals"] - gone
+        begin, until = row["point"] * span, min((row["point"] + 1) * span, as_of)
+        covered = until - max(begin, start) if len(rows) > 1 else span
         points.append(
             {
-                "time": times.to_iso(row["point"] * size * width),
-                "until": times.to_iso(min((row["point"] + 1) * size * width, as_of)),
-                **{name: row[name] / seconds for name in ("arrivals", "first_claims", "shed")},
+                "time": times.to_iso(begin),
+                "until": times.to_iso(until),
+                **{
+                    name: row[name] * MICROS / covered if covered * 2 >= span else None
+                    for name in RATES
+                },
                 "waiting": row["backlog"],
                 "claimed": present - row["backlog"],
             }

@@ -17,8 +17,8 @@ from analytics.storage import Storage
 
 
 class State:
-    """``<folder>/observations/window=<name>/`` and, once that is complete,
-    ``<folder>/intakes/<name>.json``."""
+    """``<folder>/observations/window=<name>/``, ``<folder>/quarantine/window=<name>/`` where lines
+    were bad, and, once these are complete, ``<folder>/intakes/<name>.json``."""
 
     def __init__(self, spark: SparkSession, storage: Storage, folder: str) -> None:
         self._spark = spark
@@ -36,16 +36,26 @@ class State:
     def write(self, intake: Intake, observations: DataFrame) -> None:
         """Begin to keep a window; it does not count before ``complete``."""
         self._storage.delete(self._mark(intake))
-        observations.write.parquet(self._partition(intake), "overwrite")
+        observations.write.parquet(self._partition("observations", intake), "overwrite")
+
+    def write_quarantine(self, intake: Intake, lines: DataFrame) -> None:
+        lines.write.parquet(self._partition("quarantine", intake), "overwrite")
 
     def complete(self, intake: Intake) -> None:
         self._storage.write(self._mark(intake), json.dumps(intake.to_json()) + "\n")
 
     def read(self, intakes: Iterable[Intake]) -> DataFrame:
-        return self._spark.read.parquet(*(self._partition(intake) for intake in intakes))
+        return self._read("observations", intakes)
 
-    def _partition(self, intake: Intake) -> str:
-        return posixpath.join(self._folder, "observations", f"window={intake.name}")
+    def read_quarantine(self, intakes: Iterable[Intake]) -> DataFrame:
+        """Of intakes that have bad rows."""
+        return self._read("quarantine", intakes)
+
+    def _read(self, table: str, intakes: Iterable[Intake]) -> DataFrame:
+        return self._spark.read.parquet(*(self._partition(table, intake) for intake in intakes))
+
+    def _partition(self, table: str, intake: Intake) -> str:
+        return posixpath.join(self._folder, table, f"window={intake.name}")
 
     def _mark(self, intake: Intake) -> str:
         return posixpath.join(self._folder, "intakes", f"{intake.name}.json")

@@ -24,7 +24,7 @@ from benchmarks.record import recording
 ROOT: Final = Path(__file__).parents[2]
 WAYS: Final = ("with_spark", "with_duckdb", "with_inference")
 USUAL: Final = (2_000, 200_000, 2_000_000)
-"""The first of them measures the start: what the first use of each piece of generated code costs."""
+"""The first measures the start: what the first use of each piece of generated code costs."""
 START: Final = "start"
 """The step that is no processing."""
 

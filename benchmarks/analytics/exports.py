@@ -58,7 +58,8 @@ def main(size: int, folder: Path) -> None:
     done, pending = IMAGE.format(state=DONE), IMAGE.format(state=PENDING)
     end = START + DAY
     full = f"""
-        select '{{"Item":' || case when served then {done} else {pending} end || '}}'
+        select '{{"Item":' || case when served and finished <= {end} then {done} else {pending} end
+            || '}}'
         from tasks where served or deleted >= {end}
     """  # noqa: S608 - of constants
     _export(database, folder, "01-full", {"exportType": "FULL_EXPORT", "exportTime": end}, full)

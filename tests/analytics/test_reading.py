@@ -218,6 +218,7 @@ def test_earlier_runs_need_not_be_repeated(tmp_path: Path, report: Any) -> None:
     late = [
         incremental_line("t1", at(640), done, None),
         incremental_line("t2", at(650), item("t2", "PENDING"), None),
+        "more junk",
     ]
     exporter.incremental(late, start=at(360), end=at(660))
     only_today = max(path.parent for path in second.rglob("manifest-summary.json"))
@@ -230,10 +231,42 @@ def test_earlier_runs_need_not_be_repeated(tmp_path: Path, report: Any) -> None:
     assert _everything(tmp_path / "out") == rows
     # The same window once more overwrites what it left.
     assert report(only_today, state=state) == whole
+    assert _everything(tmp_path / "out") == rows
 
 
 def _everything(out: Path) -> dict[str, Any]:
-    return {
-        name: sorted(ds.dataset(out / f"{name}.parquet").to_table().to_pylist(), key=str)
-        for name in ("tasks", "buckets", "buckets_by_type")
+    tables = {
+        name: ds.dataset(out / f"{name}.parquet").to_table().to_pylist()
+        for name in ("tasks", "buckets", "buckets_by_type", "quarantine")
     }
+    for row in tables["quarantine"]:
+        row["file"] = Path(row["file"]).name
+    return {name: sorted(rows, key=str) for name, rows in tables.items()}
+
+
+def test_a_report_can_look_back_from_its_exports(tmp_path: Path, report: Any) -> None:
+    """As of an earlier moment: what happened since has not happened yet."""
+    exporter = Exporter(root=tmp_path / "exports")
+    lines = [
+        full_line(item("running", "SUCCESS", firstTakenAt=20, takenAt=20, finishedAt=50)),
+        full_line(item("waiting", "SUCCESS", firstTakenAt=40, takenAt=40, finishedAt=50)),
+        full_line(item("done", "SUCCESS", firstTakenAt=5, takenAt=5, finishedAt=10)),
+        full_line(item("later", "PENDING", enqueuedAt=31)),
+        full_line(item("shed", "PENDING", expiresAt=25)),
+        full_line(item("alive", "PENDING", expiresAt=35)),
+    ]
+    exporter.full(lines, at=at(60))
+
+    summary = report(tmp_path / "exports", as_of=at(30))
+
+    rows = ds.dataset(tmp_path / "out" / "tasks.parquet").to_table().to_pylist()
+    assert {row["task_id"]: row["outcome"] for row in rows} == {
+        "running": "taken",
+        "waiting": "waiting",
+        "done": "succeeded",
+        "shed": "shed",
+        "alive": "waiting",
+    }
+    assert summary["backlog"]["end"] == 2
+    assert summary["tasks"]["created"] == 5
+    assert summary["oldest_waiting_seconds"] == 30
