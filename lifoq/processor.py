@@ -1,8 +1,9 @@
 """The processor: claims the newest tasks, runs them, and settles each on its own.
 
-One thread (the caller's) decides everything: it claims on free capacity, sends heartbeats, ends
-what takes too long, and brings in due tasks (see ``run``). Handlers run in threads of their own,
-which settle their task and report back through a mailbox (see ``attempt``).
+One thread (the caller's) decides everything: it looks for tasks on free capacity, has them claimed,
+sends heartbeats, ends what takes too long, and brings in due tasks (see ``run``). Each task that it
+chose is claimed, run and settled in a thread beside it, which reports back through a mailbox (see
+``attempt``).
 """
 
 import random

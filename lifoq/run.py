@@ -37,6 +37,9 @@ LONGEST_POLL: Final = 0.5
 """Seconds between two looks at a queue that was empty, doubling from one to the other."""
 TROUBLE_LIMIT: Final = 10.0
 """Seconds of a database that does not answer, after which a run gives up; the sweep starts one."""
+CROWD: Final = 1.5
+"""Tasks claimed and not settled, at the most, for each slot. More would take the processor and the
+connections from one another."""
 LATER_PAGES: Final = 10
 """How much larger the pages are behind one that held nothing to start."""
 
@@ -149,9 +152,9 @@ class Run:
         """Seconds until another task of some type could start; inf until one has ended.
 
         A slot is free once its handler has returned, since it is the handlers that must not
-        overrun the downstream. Outcomes are written beside; not more of them than slots.
+        overrun the downstream. Outcomes are written beside, but not ever more of them.
         """
-        crowded = self._asked + len(self._in_flight) >= 2 * self._settings.in_flight
+        crowded = self._asked + len(self._in_flight) >= CROWD * self._settings.in_flight
         of_types = min((gate.wait() for gate in self._gates.values()), default=0.0)
         return math.inf if crowded else max(self._gate.wait(), of_types)
 
