@@ -1,5 +1,6 @@
 """The clock's stamps, which are the LIFO order."""
 
+import queue
 import threading
 
 from lifoq.host import Stamps, SystemHost
@@ -32,3 +33,24 @@ def test_a_mailbox_gives_up_in_time_and_keeps_order():
     mailbox.put(1)
     mailbox.put(2)
     assert [mailbox.take(0), mailbox.take(1)] == [1, 2]
+
+
+def test_a_thread_that_has_come_back_is_given_the_next_work():
+    host, done = SystemHost(), queue.SimpleQueue()
+
+    def run(name):
+        host.spawn(lambda: done.put((threading.get_ident(), threading.current_thread().name)), name)
+        return done.get(timeout=5)
+
+    first, _ = run("first")
+    ran = [run(f"task {n}") for n in range(20)]
+    assert [name for _, name in ran] == [f"task {n}" for n in range(20)]
+    assert len({thread for thread, _ in ran} | {first}) <= 2  # one may not be quite back yet
+
+
+def test_work_that_hangs_keeps_no_other_waiting():
+    host, release, done = SystemHost(), threading.Event(), threading.Event()
+    host.spawn(lambda: release.wait(5), "hangs")
+    host.spawn(done.set, "goes on")
+    assert done.wait(5)
+    release.set()

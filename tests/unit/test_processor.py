@@ -26,7 +26,7 @@ from lifoq import (
 )
 from lifoq.host import microseconds
 from lifoq.memory import MemoryTable
-from lifoq.schema import STATUS_CREATED_INDEX
+from lifoq.schema import STATUS_CREATED_INDEX, Attribute
 from lifoq.store import Store
 from lifoq.table import Page
 from lifoq.transitions import Lifetimes
@@ -142,7 +142,64 @@ def test_a_mountain_of_tasks_that_must_not_start_is_no_barrier(bench):
     for n in range(300):  # newer than the free ones, over many pages
         bench.put(n, "capped")
     bench.run(in_flight=5, window=2)
-    assert done == [2, 1, 0]
+    assert sorted(done) == [0, 1, 2]  # they begin together
+
+
+def test_a_slot_is_free_while_the_outcome_before_is_written():
+    table, order = SlowToSettle(), []
+    bench = Bench(table)
+
+    @bench.handle()
+    def run(payload, _context):
+        order.append(payload)
+        if payload == 0:
+            table.go_on.set()
+
+    for n in range(2):
+        bench.put(n)
+    report = bench.run(in_flight=1)
+    assert (order, report.succeeded) == ([1, 0], 2)
+
+
+def test_outcomes_that_are_not_written_keep_a_run_from_claiming_ever_more():
+    table, begun = SlowToSettle(), []
+    bench = Bench(table)
+    bench.handle()(lambda payload, _: begun.append(payload))
+    for n in range(20):
+        bench.put(n)
+    threading.Timer(0.3, lambda: (begun.append("settled"), table.go_on.set())).start()
+    report = bench.run(in_flight=4)
+    assert begun.index("settled") == 6
+    assert report.succeeded == 20
+
+
+class SlowToSettle(MemoryTable):
+    """Writes no outcome before it may go on."""
+
+    def __init__(self):
+        super().__init__()
+        self.go_on = threading.Event()
+
+    def update(self, task_id, change):
+        if change.set.get(Attribute.TASK_STATUS) == Status.SUCCESS:
+            assert self.go_on.wait(5)
+        return super().update(task_id, change)
+
+
+def test_a_look_claims_as_many_at_a_time_as_there_are_slots():
+    claims = threading.Barrier(5)
+
+    class ClaimsTogether(MemoryTable):
+        def update(self, task_id, change):
+            if change.set.get(Attribute.TASK_STATUS) == Status.TAKEN:
+                claims.wait(5)  # each waits for all the others
+            return super().update(task_id, change)
+
+    bench = Bench(ClaimsTogether())
+    bench.handle()(lambda _, __: None)
+    for n in range(5):
+        bench.put(n)
+    assert bench.run(in_flight=5).succeeded == 5
 
 
 def test_what_cannot_start_is_not_claimed(bench):
