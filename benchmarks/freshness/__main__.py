@@ -4,7 +4,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import mean, median, quantiles
 from typing import Any, Final
 
 import click
@@ -24,7 +24,7 @@ WORKERS: Final[Mapping[str, MakeWorker]] = {
 
 
 @click.command()
-@click.option("--new-tasks", default=30, show_default=True, help="Put under each load.")
+@click.option("--new-tasks", default=25, show_default=True, help="Put under each load.")
 def main(new_tasks: int) -> None:
     """Put new tasks on top of a deep backlog, and see when they start. About 45 s."""
     with (
@@ -70,6 +70,8 @@ def waits(way: str, load: Load, trial: Trial) -> dict[str, Any]:
         "max_ms": millis(max(trial.waits)),
         "bound_ms": millis(bound),
         "within_bound": sum(wait <= bound for wait in trial.waits),
+        "older_started_before_mean": round(mean(trial.started_before), 2),
+        "older_started_before_max": max(trial.started_before),
         "new_tasks": len(trial.waits),
         "not_started": trial.not_started,
         "backlog_at_first": load.backlog,
