@@ -62,7 +62,7 @@ PATIENT: Final = Config(
     connect_timeout=2,
     read_timeout=5,
     retries={"mode": "standard", "total_max_attempts": 4},
-    max_pool_connections=50,  # attempts claim and settle in threads of their own
+    max_pool_connections=320,  # attempts claim and settle in threads of their own
     parameter_validation=False,  # DynamoDB validates; here it would take a sixth of a call's time
 )
 """For calls that may be repeated: about 25 s in the worst case, less than the default lease."""
