@@ -72,7 +72,7 @@ def measure(way: str, folder: Path, out: Path) -> dict[str, Any]:
     if process.returncode:
         raise SystemExit(f"{way} failed")
     answers = json.loads(process.stdout.read() if process.stdout else "")
-    steps = answers.pop("steps")
+    steps, traffic = answers.pop("steps"), answers.pop("traffic", None)
     processing = sum(seconds for step, seconds in steps.items() if step != START)
     return {
         "way": way,
@@ -81,6 +81,7 @@ def measure(way: str, folder: Path, out: Path) -> dict[str, Any]:
         "cpu_seconds": round(used, 2),
         "peak_mb": most // 1_000_000,
         "steps": steps,
+        **({"traffic": traffic} if traffic else {}),
         "answers": answers,
     }
 

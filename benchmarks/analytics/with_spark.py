@@ -1,4 +1,4 @@
-"""The report itself, timed by its steps.
+"""The report itself, timed by its steps, with what went through its shuffles.
 
 python -m benchmarks.analytics.with_spark FOLDER OUT
 """
@@ -8,6 +8,9 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from analytics import analysis, session
 
@@ -16,7 +19,9 @@ def main(folder: Path, out: Path) -> dict[str, object]:
     moments: list[tuple[str, float]] = [("start", time.perf_counter())]
 
     def tell(step: str) -> None:
-        moments.append((step, time.perf_counter()))
+        # The steps' names count exports and files, which differ from size to size.
+        name = " ".join(word for word in step.split() if not word.isdigit())
+        moments.append((name, time.perf_counter()))
 
     spark = session.start()
     request = analysis.Request(paths=[str(folder)], out=str(out))
@@ -27,10 +32,26 @@ def main(folder: Path, out: Path) -> dict[str, object]:
         "steps": {
             step: round(after - before, 2) for (step, before), (_, after) in pairwise(moments)
         },
+        "traffic": _traffic(spark),
         "created": answers["tasks"]["created"],
         "shed": answers["tasks"]["shed"],
         "backlog": answers["backlog"]["max"],
         "wait": [wait["p50"], wait["p95"], wait["p99"]],
+    }
+
+
+def _traffic(spark: SparkSession) -> dict[str, int]:
+    """Bytes over all stages of the run, as Spark counts them."""
+    context: Any = spark.sparkContext
+    no_quantiles = context._gateway.new_array(context._jvm.double, 0)  # noqa: SLF001 - no public way
+    store = context._jsc.sc().statusStore()  # noqa: SLF001
+    stages = store.stageList(None, False, False, no_quantiles, None)  # noqa: FBT003 - Java's
+    all_stages = [stages.apply(number) for number in range(stages.size())]
+    return {
+        "largest_shuffle_bytes": max(stage.shuffleWriteBytes() for stage in all_stages),
+        "shuffled_bytes": sum(stage.shuffleWriteBytes() for stage in all_stages),
+        "spilled_bytes": sum(stage.diskBytesSpilled() for stage in all_stages),
+        "written_bytes": sum(stage.outputBytes() for stage in all_stages),
     }
 
 
