@@ -2,11 +2,27 @@
 
 from typing import Final
 
-from benchmarks.performance import cells, coldstart, cost
+from benchmarks.performance import (
+    backlog,
+    cells,
+    coldstart,
+    cost,
+    freshness,
+    goodput,
+    latency,
+    processor,
+    producer,
+)
 from benchmarks.performance.section import Benchmark
 
 BENCHMARKS: Final[tuple[Benchmark, ...]] = (
-    cost.BENCHMARK,
+    goodput.BENCHMARK,
+    freshness.BENCHMARK,
+    latency.BENCHMARK,
+    processor.BENCHMARK,
+    producer.BENCHMARK,
+    backlog.BENCHMARK,
     coldstart.BENCHMARK,
+    cost.BENCHMARK,
     cells.BENCHMARK,
 )

@@ -13,7 +13,16 @@ HEIGHT: Final = 260
 INK: Final = "#767b82"
 """Some 4.2 : 1 in contrast to white, and to GitHub's dark page."""
 FAINT: Final = "#767b8240"
-COLORS: Final = ("#3b82c4", "#d1622b", "#2a9d74", "#c2497f", "#c98a04", "#8a8f98", "#7a5cc4")
+COLORS: Final = (
+    "#3b82c4",
+    "#d1622b",
+    "#2a9d74",
+    "#c2497f",
+    "#c98a04",
+    "#8a8f98",
+    "#7a5cc4",
+    "#5aa9b8",
+)
 """Distinct to the colour-blind in this order, on white and on near-black."""
 
 CONFIG: Final[dict[str, Any]] = {
@@ -37,7 +46,7 @@ CONFIG: Final[dict[str, Any]] = {
     "axisQuantitative": {"tickCount": 6},
     "legend": {
         "orient": "top",
-        "columnPadding": 18,
+        "columnPadding": 30,
         "labelColor": INK,
         "titleColor": INK,
         "labelFontSize": 12,
@@ -73,9 +82,10 @@ def values(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
-def color(field: str) -> alt.Color:
-    """A colour for each value, in the order of the rows."""
-    return alt.Color(f"{field}:N", title=None, sort=None)
+def color(field: str, *, columns: int | None = None) -> alt.Color:
+    """A colour for each value, in the order of the rows; ``columns`` of the legend."""
+    legend = alt.Legend(columns=columns) if columns else alt.Undefined
+    return alt.Color(f"{field}:N", title=None, sort=None, legend=legend)
 
 
 def x(field: str, title: str, rows: Iterable[Mapping[str, Any]], *, log: bool = False) -> alt.X:
@@ -87,7 +97,7 @@ def x(field: str, title: str, rows: Iterable[Mapping[str, Any]], *, log: bool = 
         scale=alt.Scale(
             type="log" if log else "linear", domain=[ticks[0], ticks[-1]], nice=False, padding=10
         ),
-        axis=alt.Axis(values=ticks, format="~g", labelOverlap="parity"),
+        axis=alt.Axis(values=ticks, format=",~r", labelOverlap="parity"),
     )
 
 
@@ -102,26 +112,10 @@ def bars(
     """A horizontal bar for each ``bar``, stacked of its ``part``s in the order of the rows."""
     parts = list(dict.fromkeys(row[part] for row in rows))
     chart: alt.Chart = alt.Chart(values({**row, "_place": parts.index(row[part])} for row in rows))
-    return (
-        chart.mark_bar()
-        .encode(
-            y=alt.Y(f"{bar}:N", title=None, sort=None),
-            x=alt.X(f"{value}:Q", title=title),
-            color=color(part),
-            order="_place:Q",
-        )
-        .properties(height=alt.Step(34))
+    stacked: alt.Chart = chart.mark_bar().encode(
+        y=alt.Y(f"{bar}:N", title=None, sort=None),
+        x=alt.X(f"{value}:Q", title=title),
+        color=color(part),
+        order="_place:Q",
     )
-
-
-def goal(at: float, label: str) -> alt.LayerChart:
-    """A dashed line across the chart, with what it means above its left end."""
-    rows = values([{"at": at, "label": label}])
-    line: alt.Chart = alt.Chart(rows).mark_rule().encode(y="at:Q")
-    text = (
-        alt.Chart(rows)
-        .mark_text(align="left", baseline="bottom", dx=4, dy=-3)
-        .encode(y="at:Q", x=alt.value(0), text="label:N")
-    )
-    both: alt.LayerChart = line + text
-    return both
+    return stacked.properties(height=alt.Step(34))

@@ -1,0 +1,162 @@
+"""The report: how fast it is, beside DuckDB on the same files, and what it needs."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import altair as alt
+
+from benchmarks.performance import charts
+from benchmarks.performance.section import Benchmark, Chart, Findings, Goal, Results, Table
+from benchmarks.performance.text import number
+
+LARGE: Final = "large"
+REPORT: Final = "with_spark"
+DUCKDB: Final = "with_duckdb"
+WAYS: Final = {
+    REPORT: "the report",
+    DUCKDB: "DuckDB",
+    "with_inference": "Spark, inferred schema: a count alone",
+}
+RATIO: Final = 1.5
+LARGE_TASKS: Final = 20_000_000
+MEMORY_MB: Final = 8_000
+
+Runs = Sequence[dict[str, Any]]
+
+
+def _findings(results: Results) -> Findings:
+    large = results[LARGE]
+    runs: Runs = [*results["runs"], *(large["runs"] if large else ())]
+    most = max(run["tasks"] for run in results["runs"])
+    report, duckdb = _run(runs, REPORT, most), _run(runs, DUCKDB, most)
+    return Findings(
+        summary=(
+            f"The report on {most:,} tasks takes {number(report['processing_seconds'])} s beside "
+            f"DuckDB's {number(duckdb['processing_seconds'])} s, "
+            f"{number(_speed(report))} tasks/s, in {number(report['peak_mb'] / 1000)} GB. "
+            f"{_beyond_the_start(runs, most)}"
+        ),
+        goals=(
+            Goal(
+                text=f"at most {number(RATIO)} times DuckDB's time",
+                measured=f"{number(_ratio(report, duckdb))} times, at {most:,} tasks",
+                met=_ratio(report, duckdb) <= RATIO,
+            ),
+            *_memory_goal(runs),
+        ),
+        blocks=(
+            _chart(runs),
+            _table(runs),
+            _steps(runs),
+            *(() if large else (f"{LARGE_TASKS:,} tasks: not run.",)),
+        ),
+    )
+
+
+def _run(runs: Runs, way: str, tasks: int) -> dict[str, Any]:
+    (found,) = [run for run in runs if (run["way"], run["tasks"]) == (way, tasks)]
+    return found
+
+
+def _ratio(run: dict[str, Any], other: dict[str, Any]) -> float:
+    return float(run["processing_seconds"] / other["processing_seconds"])
+
+
+def _speed(run: dict[str, Any]) -> float:
+    return float(run["tasks"] / run["processing_seconds"])
+
+
+def _beyond_the_start(runs: Runs, tasks: int) -> str:
+    """What remains without the time that the fewest tasks take, which is that of the start."""
+    fewest = min(run["tasks"] for run in runs)
+    report, duckdb = (
+        _run(runs, way, tasks)["processing_seconds"] - _run(runs, way, fewest)["processing_seconds"]
+        for way in (REPORT, DUCKDB)
+    )
+    return (
+        f"Without what {fewest:,} tasks take, which is the start, it is {number(report)} s beside "
+        f"{number(duckdb)} s: {number(report / duckdb)} times."
+    )
+
+
+def _memory_goal(runs: Runs) -> tuple[Goal, ...]:
+    measured = [run for run in runs if (run["way"], run["tasks"]) == (REPORT, LARGE_TASKS)]
+    return tuple(
+        Goal(
+            text=f"{LARGE_TASKS:,} tasks within {number(MEMORY_MB / 1000)} GB",
+            measured=f"{number(run['peak_mb'] / 1000)} GB",
+            met=run["peak_mb"] <= MEMORY_MB,
+        )
+        for run in measured
+    )
+
+
+def _chart(runs: Runs) -> Chart:
+    rows = [
+        {"tasks": run["tasks"], "seconds": run["processing_seconds"], "way": name}
+        for way, name in WAYS.items()
+        for run in runs
+        if run["way"] == way
+    ]
+    lines: alt.Chart = alt.Chart(charts.values(rows)).mark_line(point=True)
+    return Chart(
+        name="analytics-time",
+        title="Processing time, the start of process and session aside",
+        description="Seconds of processing over the number of tasks, for the report, DuckDB, and "
+        "Spark with an inferred schema.",
+        chart=lines.encode(
+            x=charts.x("tasks", "tasks", rows, log=True),
+            y=alt.Y(
+                "seconds:Q",
+                title="seconds (logarithmic)",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(format="~g"),
+            ),
+            color=charts.color("way"),
+        ),
+    )
+
+
+def _table(runs: Runs) -> Table:
+    return Table(
+        title="By the number of tasks",
+        columns=("tasks", "way", "processing, s", "CPU, s", "most memory, GB", "tasks/s"),
+        rows=[
+            (
+                run["tasks"],
+                WAYS[run["way"]],
+                run["processing_seconds"],
+                run["cpu_seconds"],
+                run["peak_mb"] / 1000,
+                round(_speed(run)),
+            )
+            for run in runs
+        ],
+    )
+
+
+def _steps(runs: Runs) -> Table:
+    """A step that names a number of files is one step at every size."""
+    reports = [run for run in runs if run["way"] == REPORT]
+    by_step: dict[str, dict[int, float]] = {}
+    for run in reports:
+        for step, taken in run["steps"].items():
+            name = " ".join(word for word in step.split() if not word.isdigit())
+            by_step.setdefault(name, {})[run["tasks"]] = taken
+    return Table(
+        title="The report's steps, seconds",
+        columns=("step", *(f"{run['tasks']:,}" for run in reports)),
+        rows=[
+            (step, *(taken.get(run["tasks"]) for run in reports)) for step, taken in by_step.items()
+        ],
+    )
+
+
+BENCHMARK: Final = Benchmark(
+    name="analytics",
+    title="The report",
+    question="How fast is the Spark report on exports, is its memory bounded, and does its time "
+    "grow with the tasks?",
+    findings=_findings,
+    variant=LARGE,
+)

@@ -1,0 +1,139 @@
+"""Processor speed: tasks a second beside the bare writes that they cannot do without."""
+
+from typing import Any, Final
+
+import altair as alt
+
+from benchmarks.performance import charts
+from benchmarks.performance.section import (
+    AnyChart,
+    Benchmark,
+    Chart,
+    Findings,
+    Goal,
+    Results,
+    Table,
+)
+from benchmarks.performance.text import number, span
+
+
+def _findings(results: Results) -> Findings:
+    ratios = results["ratios"]
+    best = max(ratios, key=lambda row: row["tasks_per_second"])
+    return Findings(
+        summary=(
+            f"With an empty handler the processor does {number(best['tasks_per_second'])} tasks/s "
+            f"({best['in_flight']} in flight); a bare loop of the same two writes, of known ids "
+            f"and with as many threads, does {number(best['bare_tasks_per_second'])}. The ratio of "
+            f"the two is {span([row['ratio'] for row in ratios])} from one task in flight to "
+            f"{ratios[-1]['in_flight']}."
+        ),
+        goals=[
+            Goal(
+                text=(
+                    f"at least {number(results['goal_ratio'])} of the bare loop, "
+                    f"{row['in_flight']} in flight"
+                ),
+                measured=number(row["ratio"]),
+                met=row["goal_met"],
+            )
+            for row in ratios
+        ],
+        blocks=(_speed(results), _ratios(results), _parts(results), _calls(results)),
+    )
+
+
+def _speed(results: Results) -> Chart:
+    medians = [
+        {"in_flight": row["in_flight"], "contender": contender, "rate": row[key]}
+        for contender, key in (
+            ("processor", "tasks_per_second"),
+            ("bare loop", "bare_tasks_per_second"),
+        )
+        for row in results["ratios"]
+    ]
+    return Chart(
+        name="processor-speed",
+        title="Tasks per second with an empty handler: medians as bars, each run as a dot",
+        description="Tasks per second of the processor beside a bare loop, by tasks in flight.",
+        chart=beside(medians, results["runs"], group="in_flight", title="tasks in flight"),
+    )
+
+
+def beside(medians: Any, runs: Any, *, group: str, title: str | None) -> AnyChart:
+    """Bars of ``rate`` by ``contender``, group by group, and ``tasks_per_second`` of each run."""
+    names = list(dict.fromkeys(row["contender"] for row in medians))
+    x = alt.X(f"{group}:N", title=title, sort=None, axis=alt.Axis(labelAngle=0))
+    offset = alt.XOffset("contender:N", sort=names)
+    bars: alt.Chart = alt.Chart(charts.values(medians)).mark_bar()
+    dots: alt.Chart = alt.Chart(charts.values(runs)).mark_point(color=charts.INK, size=25)
+    both: AnyChart = alt.layer(
+        bars.encode(
+            x=x,
+            xOffset=offset,
+            y=alt.Y("rate:Q", title="tasks per second"),
+            color=charts.color("contender"),
+        ),
+        dots.encode(x=x, xOffset=offset, y="tasks_per_second:Q"),
+    )
+    return both.properties(width=charts.WIDTH)
+
+
+def _ratios(results: Results) -> Table:
+    return Table(
+        title="The same in figures: medians, and processor time of this process",
+        columns=(
+            "in flight",
+            "processor, tasks/s",
+            "bare loop, tasks/s",
+            "ratio",
+            "least to most",
+            "CPU ms per task",
+            "bare loop's",
+        ),
+        rows=[
+            (
+                row["in_flight"],
+                row["tasks_per_second"],
+                row["bare_tasks_per_second"],
+                row["ratio"],
+                span([row["ratio_min"], row["ratio_max"]]),
+                row["client_cpu_ms_per_task"],
+                row["bare_client_cpu_ms_per_task"],
+            )
+            for row in results["ratios"]
+        ],
+    )
+
+
+def _parts(results: Results) -> Chart:
+    rows = [{**row, "in_flight": f"{row['in_flight']} in flight"} for row in results["parts"]]
+    return Chart(
+        name="processor-parts",
+        title="Where a task's time goes: milliseconds, summed up over the threads",
+        description="Milliseconds per task by part, from the query to the settlement, by tasks in "
+        "flight.",
+        chart=charts.bars(
+            rows, bar="in_flight", value="ms_per_task", part="part", title="ms per task"
+        ),
+    )
+
+
+def _calls(results: Results) -> Table:
+    return Table(
+        title="One call in one thread",
+        columns=("call", "through", "CPU ms", "ms"),
+        rows=[
+            (row["call"], row["through"], row["client_cpu_ms"], row["ms"])
+            for row in results["calls"]
+        ],
+    )
+
+
+BENCHMARK: Final = Benchmark(
+    name="processor",
+    title="Processor speed",
+    question="How many tasks a second does a processor do when the handler does nothing, and how "
+    "much of that is the database's?",
+    findings=_findings,
+)
