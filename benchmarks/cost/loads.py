@@ -19,7 +19,7 @@ SERVICE_SECONDS: Final = 0.1
 """Of the downstream: as many slots as tasks are in flight, 100 tasks a second."""
 ALONE: Final = 5
 STEADY_RATE: Final = 20
-STEADY_SECONDS: Final = 20
+STEADY_SECONDS: Final = 12
 SATURATED_RATE: Final = 200
 SATURATED_SECONDS: Final = 10
 """Twice what the downstream takes."""

@@ -104,7 +104,7 @@ def one_at_a_time(bench: Bench) -> Outcome:
     """Idle: each task wakes a processor for itself, which lingers, and ends."""
     outcome = Outcome()
     processor = bench.processor(Downstream())
-    for _ in range(3):
+    for _ in range(2):
         bench.store.put(bench.new)
         outcome.put += 1
         bench.drain(processor, outcome)
