@@ -11,6 +11,12 @@ from benchmarks.performance.text import number, span
 FLAT: Final = 1.5
 """Times the smallest depth's, below which noise is the likelier reason."""
 
+MILLION: Final = 1_000_000
+NOT_SO_DEEP: Final = (
+    "A million waiting tasks take too long to be put for every run, and were not in this one: "
+    "`python -m benchmarks.backlog --deepest 1000000 --expired 100000`."
+)
+
 
 def _findings(results: Results) -> Findings:
     rows = results["depth"]
@@ -38,7 +44,12 @@ def _findings(results: Results) -> Findings:
                 met=max(row["ratio"] for row in rows) <= FLAT,
             ),
         ),
-        blocks=(_chart(results), _table(results), _exception(results)),
+        blocks=(
+            _chart(results),
+            _table(results),
+            _exception(results),
+            *((NOT_SO_DEEP,) if deepest < MILLION else ()),
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from benchmarks.performance import (
+    analytics,
     backlog,
     cells,
     coldstart,
@@ -25,4 +26,5 @@ BENCHMARKS: Final[tuple[Benchmark, ...]] = (
     coldstart.BENCHMARK,
     cost.BENCHMARK,
     cells.BENCHMARK,
+    analytics.BENCHMARK,
 )
