@@ -281,7 +281,8 @@ class Run:
         self._promote_at = now + microseconds(PROMOTE_EVERY)
         due, _ = self._store.due(limit=PROMOTE_AT_MOST)
         for task_id in due:
-            self._promote(task_id)
+            if task_id not in self._in_flight:  # else whoever delayed it could not recognise that
+                self._promote(task_id)
 
     def _promote(self, task_id: str) -> None:
         try:
