@@ -15,13 +15,13 @@ from benchmarks.goodput.transient import Horizon
 Row = dict[str, Any]
 
 LENGTHS: Final[dict[float, float]] = {
-    0.5: 10_000,
-    0.8: 20_000,
-    0.95: 40_000,
-    1.1: 30_000,
-    1.5: 15_000,
-    2.0: 12_000,
-    3.0: 10_000,
+    0.5: 8_000,
+    0.8: 15_000,
+    0.95: 30_000,
+    1.1: 20_000,
+    1.5: 10_000,
+    2.0: 8_000,
+    3.0: 7_000,
 }
 """How long each load is simulated: near saturation, what happens depends on what happened long
 before, and a mean takes long to settle."""
@@ -158,7 +158,7 @@ def of_thresholds(scale: float) -> list[Setting]:
             replace(policies.ADAPTIVE, threshold=part * PATIENCE, deadline=deadline * PATIENCE),
             Service.CONSTANT,
             load,
-            scale=scale / 2,
+            scale=scale / 3,
         )
         for deadline in (1.0, LONG)
         for load in THRESHOLD_LOADS
@@ -184,7 +184,7 @@ def threshold_rows(outcomes: Iterable[Outcome]) -> list[Row]:
 
 BURSTS: Final = (Phase(length=50, rate=2.0), Phase(length=200, rate=0.5))
 """Load 0.8 on average."""
-BURSTS_LENGTH: Final = 20_000.0
+BURSTS_LENGTH: Final = 15_000.0
 
 
 def of_bursts(scale: float) -> list[Setting]:
