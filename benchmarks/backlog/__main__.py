@@ -15,7 +15,7 @@ from lifoq.transitions import Lifetimes
 from tests.dynamodb_local import running
 
 DEADLINE: Final = Lifetimes().deadline
-SPARE: Final = 900.0
+SPARE: Final = 1_800.0
 """Seconds that the run may take: nothing of what is alive at first expires in it."""
 SHORT_LIVED: Final = 5_000
 HEAP_MEGABYTES: Final = 2_048
