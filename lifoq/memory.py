@@ -197,6 +197,8 @@ def _places(
     entries: Sequence[Entry], span: Span, *, newest_first: bool, start: Cursor | None
 ) -> range:
     """Where in an index the rows of a span are that come after ``start``, in their order."""
+    if start is not None and not _within(span, int(start[SORT_KEYS[span.index]])):
+        raise ValueError("the cursor lies outside of the span, which DynamoDB refuses")
     low = 0 if span.first is None else bisect_left(entries, (span.first, ""))
     high = len(entries) if span.last is None else bisect_left(entries, (span.last + 1, ""))
     if start is not None and newest_first:
@@ -204,6 +206,11 @@ def _places(
     elif start is not None:
         low = max(low, bisect_right(entries, _place(span.index, start)))
     return range(high - 1, low - 1, -1) if newest_first else range(low, high)
+
+
+def _within(span: Span, sort_key: int) -> bool:
+    not_below = span.first is None or span.first <= sort_key
+    return not_below and (span.last is None or sort_key <= span.last)
 
 
 def _place(index: str, cursor: Cursor) -> Entry:

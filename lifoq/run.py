@@ -32,9 +32,11 @@ PROMOTE_EVERY: Final = 1.0
 """Seconds between two looks at the due tasks."""
 PROMOTE_AT_MOST: Final = 25
 """Due tasks that one look brings in, so that claims are not kept waiting."""
+EMPTY_POLL: Final = 0.1
+"""Seconds between two looks at a queue that was empty: a task that comes waits half of it."""
 SHORTEST_POLL: Final = 0.05
 LONGEST_POLL: Final = 0.5
-"""Seconds between two looks at a queue that was empty, doubling from one to the other."""
+"""Seconds between two looks that could start nothing, or failed, doubling from one to the other."""
 TROUBLE_LIMIT: Final = 10.0
 """Seconds of a database that does not answer, after which a run gives up; the sweep starts one."""
 CROWD: Final = 1.5
@@ -298,9 +300,11 @@ class Run:
         if found is _Found.CLAIMED:
             self._poll = SHORTEST_POLL
             self._next_look = now
+        elif found is _Found.NOTHING:
+            self._poll = SHORTEST_POLL
+            self._next_look = now + microseconds(EMPTY_POLL)
         else:
-            self._next_look = now + microseconds(self._poll)
-            self._poll = min(LONGEST_POLL, self._poll * 2)
+            self._back_off(now)
         if found is _Found.NOTHING:
             self._empty_since = self._quiet_since(now)
         else:
@@ -406,9 +410,12 @@ class Run:
         # Decided at a failure: a call that took long, and then was answered, is none.
         lasts = now - self._trouble_since >= microseconds(TROUBLE_LIMIT)
         self._hopeless = lasts or isinstance(error, QueueMisconfigured)
+        self._back_off(now)
+        log.warning("%s", error)
+
+    def _back_off(self, now: int) -> None:
         self._next_look = now + microseconds(self._poll)
         self._poll = min(LONGEST_POLL, self._poll * 2)
-        log.warning("%s", error)
 
     # The end
 

@@ -166,7 +166,10 @@ class Store:
         """A page of PENDING tasks from either end. It leaves out those that are too old to be
         alive, so that a mountain of expired ones costs nothing."""
         page = self.table.query(
-            self._alive(self._host.now()), newest_first=newest_first, limit=limit, start=start
+            self._alive(self._host.now(), start=start),
+            newest_first=newest_first,
+            limit=limit,
+            start=start,
         )
         return Candidates(rows=tuple(_candidate(row) for row in page.rows), next=page.next)
 
@@ -442,12 +445,18 @@ class Store:
             raise TaskNotFound(task_id)
         return task
 
-    def _alive(self, now: int, *, unexpired_only: bool = False) -> Span:
+    def _alive(
+        self, now: int, *, start: Cursor | None = None, unexpired_only: bool = False
+    ) -> Span:
+        first = self.lifetimes.oldest_alive(now)
+        if start is not None:
+            # The bound moves up during a walk, and DynamoDB refuses a cursor from below it.
+            first = min(first, int(start[Attribute.TASK_CREATED]))
         unexpired = (GreaterThan(Attribute.EXPIRES_AT, now // 1_000_000),)
         return Span(
             index=STATUS_CREATED_INDEX,
             status=Status.PENDING,
-            first=self.lifetimes.oldest_alive(now),
+            first=first,
             where=unexpired if unexpired_only else (),
         )
 

@@ -197,6 +197,25 @@ def test_a_look_from_the_oldest_end_goes_through_the_same_tasks(store: Store, ho
     assert found == [(f"new{n}", store.get(f"new{n}").task_created) for n in range(5)]
 
 
+@pytest.mark.parametrize(
+    ("newest_first", "first", "rest"),
+    [(True, ["t3", "t2", "t1"], []), (False, ["t0"], ["t1", "t2", "t3"])],
+)
+def test_a_look_goes_on_though_the_oldest_die_meanwhile(
+    store: Store, host: ManualHost, *, newest_first: bool, first: list[str], rest: list[str]
+):
+    """What can be alive may begin behind the page's last row by the time of the next page."""
+    for n in range(4):
+        put(store, f"t{n}")
+        host.advance(1)
+    host.advance(3596)
+    page = store.candidates(limit=len(first), newest_first=newest_first)
+    assert [row.task_id for row in page.rows] == first
+    host.advance(3)
+    later = store.candidates(limit=10, start=page.next, newest_first=newest_first)
+    assert [row.task_id for row in later.rows] == rest
+
+
 def test_every_live_task_is_within_the_bound(store: Store, host: ManualHost):
     host.time = START + 999_999  # the last microsecond of a second
     put(store, "t")

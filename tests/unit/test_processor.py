@@ -307,7 +307,7 @@ def test_a_run_that_a_late_kick_started_waits_for_the_index_to_show_what_it_brou
     task_id = bench.put(delay=0.01)
     bench.handle()(lambda *_: "done")
     time.sleep(0.02)
-    bench.run(woken_at=seconds_ago(60))
+    bench.run(linger=0.5, woken_at=seconds_ago(60))
     assert bench.queue.get(task_id).status is Status.SUCCESS
 
 
