@@ -206,6 +206,9 @@ class Run:
             case Settled():
                 del self._in_flight[message.attempt.task.task_id]
                 self._count(message)
+                if self._empty_since is not None:  # its follow-ups are in the queue by now
+                    self._empty_since = None
+                    self._next_look = self._host.now()
 
     def _started(self, attempt: Attempt) -> None:
         self._in_flight[attempt.task.task_id] = attempt

@@ -543,6 +543,20 @@ def test_follow_ups_run_after_their_parent(bench):
     assert bench.queue.wait(task_id, timeout=1) == "split"
 
 
+def test_follow_ups_of_the_last_task_run_though_the_queue_was_empty_for_long(bench):
+    seen = []
+
+    @bench.handle("parent")
+    def parent(_payload, _context):
+        time.sleep(0.4)
+        return Done(follow_ups=[NewTask(task_type="child")])
+
+    bench.handle("child")(lambda *_: seen.append(1))
+    bench.put(None, "parent")
+    bench.run(linger=0.2)
+    assert seen == [1]
+
+
 @pytest.mark.parametrize(
     ("value", "error"),
     [
