@@ -89,7 +89,7 @@ report: setup ## Report on exports (EXPORTS=folder, OUT=out/report, BUCKET=60 se
 	@exec python -m analytics.report "$(EXPORTS)" --out "$(OUT)" --bucket $(BUCKET)
 
 .PHONY: bench
-bench: setup ## Run the benchmarks, write docs/performance.md (under fifteen minutes; NAMES=… for some)
+bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; NAMES=… for some)
 	@exec python -m benchmarks $(NAMES)
 
 # ── Check ─────────────────────────────────────────────────────────────────────────────────────────

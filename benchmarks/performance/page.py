@@ -58,7 +58,7 @@ class Section:
 
     @classmethod
     def of(cls, benchmark: Benchmark) -> "Section":
-        if not record.path(benchmark.name).exists() or "results" not in record.read(benchmark.name):
+        if not record.path(benchmark.name).exists():
             return cls(benchmark=benchmark)
         variants = (None, benchmark.variant) if benchmark.variant else (None,)
         files = {variant: record.path(benchmark.name, variant) for variant in variants}

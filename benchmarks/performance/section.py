@@ -66,11 +66,13 @@ class Findings:
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """``name`` is its folder's. ``variant``: of a run that takes too long for every day; its
-    results are found under that name, among the others, as None where it has not been run."""
+    """``name`` is its folder's. ``every_time``: whether it runs where none is named. ``variant``:
+    of a run that takes too long for every day; its results are found under that name, among the
+    others, as None where it has not been run."""
 
     name: str
     title: str
     question: str
     findings: Callable[[Results], Findings]
     variant: str | None = None
+    every_time: bool = True
