@@ -25,6 +25,8 @@ ROOT: Final = Path(__file__).parents[2]
 WAYS: Final = ("with_spark", "with_duckdb", "with_inference")
 USUAL: Final = (2_000, 200_000, 2_000_000)
 """The first measures the start: what the first use of each piece of generated code costs."""
+ASIDE: Final = ("traffic", "parsing_alone_seconds")
+"""What the report's run tells of itself, beside its answers."""
 START: Final = "start"
 """The step that is no processing."""
 
@@ -72,7 +74,8 @@ def measure(way: str, folder: Path, out: Path) -> dict[str, Any]:
     if process.returncode:
         raise SystemExit(f"{way} failed")
     answers = json.loads(process.stdout.read() if process.stdout else "")
-    steps, traffic = answers.pop("steps"), answers.pop("traffic", None)
+    steps = answers.pop("steps")
+    aside = {key: answers.pop(key) for key in ASIDE if key in answers}
     processing = sum(seconds for step, seconds in steps.items() if step != START)
     return {
         "way": way,
@@ -81,7 +84,7 @@ def measure(way: str, folder: Path, out: Path) -> dict[str, Any]:
         "cpu_seconds": round(used, 2),
         "peak_mb": most // 1_000_000,
         "steps": steps,
-        **({"traffic": traffic} if traffic else {}),
+        **aside,
         "answers": answers,
     }
 

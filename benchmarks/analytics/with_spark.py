@@ -1,4 +1,5 @@
-"""The report itself, timed by its steps, with what went through its shuffles.
+"""The report itself, timed by its steps, with what went through its shuffles; and then, with all
+code compiled, its first part alone: lines of JSON to observations.
 
 python -m benchmarks.analytics.with_spark FOLDER OUT
 """
@@ -12,7 +13,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from analytics import analysis, session
+from analytics import analysis, exports, images, session, sources
+from analytics.storage import Storage
 
 
 def main(folder: Path, out: Path) -> dict[str, object]:
@@ -33,11 +35,20 @@ def main(folder: Path, out: Path) -> dict[str, object]:
             step: round(after - before, 2) for (step, before), (_, after) in pairwise(moments)
         },
         "traffic": _traffic(spark),
+        "parsing_alone_seconds": _parsing(spark, folder),
         "created": answers["tasks"]["created"],
         "shed": answers["tasks"]["shed"],
         "backlog": answers["backlog"]["max"],
         "wait": [wait["p50"], wait["p95"], wait["p99"]],
     }
+
+
+def _parsing(spark: SparkSession, folder: Path) -> float:
+    storage = Storage(spark)
+    checked = sources.check(spark, storage, exports.find(storage, [str(folder)]))
+    begun = time.perf_counter()
+    images.read(spark, checked.sources).write.format("noop").mode("overwrite").save()
+    return round(time.perf_counter() - begun, 2)
 
 
 def _traffic(spark: SparkSession) -> dict[str, int]:
