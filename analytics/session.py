@@ -16,6 +16,8 @@ _REQUIRED: Final = {
 }
 """The numbers depend on these, wherever the job runs."""
 
+PARTITION_BYTES: Final = 8 * 1024 * 1024
+
 
 def start() -> SparkSession:
     """Start Spark, or join the session that ``spark-submit`` has set up.
@@ -53,12 +55,12 @@ def _local() -> dict[str, str]:
 def prepare(spark: SparkSession, *, input_bytes: int, skip_corrupt: bool) -> None:
     """Fit the session to the input.
 
-    Partitions follow the data: about 8 MB of gzipped export each, so that a partition's sort fits
-    into memory at any size, and no fewer than there are cores to work on them. ``skip_corrupt``:
-    go on behind the readable part of a file.
+    Partitions follow the data: ``PARTITION_BYTES`` of gzipped export each, so that a partition's
+    sort fits into memory at any size, and no fewer than there are cores to work on them.
+    ``skip_corrupt``: go on behind the readable part of a file.
     """
     cores = spark.sparkContext.defaultParallelism
-    partitions = max(cores, -(-input_bytes // (8 * 1024 * 1024)))
+    partitions = max(cores, -(-input_bytes // PARTITION_BYTES))
     spark.conf.set("spark.sql.shuffle.partitions", partitions)
     spark.conf.set("spark.sql.files.ignoreCorruptFiles", skip_corrupt)
 
