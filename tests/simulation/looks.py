@@ -3,8 +3,11 @@
 A look goes through the LIFO index from its newest row on, page by page.
 """
 
+from bisect import bisect
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 from lifoq.change import Change, Item
@@ -46,6 +49,17 @@ class Look:
         return str(tried[-1]) if tried else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One that was sent."""
+
+    task_type: str
+    sent: int
+    """By the worker's clock; of one that was repeated, the last time."""
+    faults: int
+    """Of the machine, when it was sent first."""
+
+
 class Looks:
     """Watches one processor."""
 
@@ -55,16 +69,15 @@ class Looks:
         """``free_types``: those that may start whenever the processor has a slot.
         ``rates``: starts per second, of those types that are limited to less than one."""
         self._rates = rates
-        self._starts: dict[str, tuple[int, int]] = {}
-        """Of each such type, when the last was claimed, and the machine's faults then."""
+        self._starts: dict[str, list[Claim]] = {}
+        """Of each such type, the claims that were granted, in the order in which they were sent."""
         self._free_types = free_types
         self._machine = machine
         self.last: Look | None = None
         self.recognisable: dict[str, str] = {}
         """Claims of which the worker was told, when it repeated one, that they are its own, and the
         types of their tasks."""
-        self._trying: dict[str, tuple[str, int]] = {}
-        """Claims that were sent: the type of their task, and when."""
+        self._trying: dict[str, Claim] = {}
         self._held: set[str] = set()
         """Tasks that were claimed, and whose outcome is not confirmed."""
         self.last_claim = 0
@@ -119,20 +132,22 @@ class Looks:
             return
         claim = str(change.set[Attribute.CLAIM_ID])
         if claim in self._trying:  # it repeats one whose answer was lost
-            self._trying[claim] = (self._trying[claim][0], clock)
+            self._trying[claim] = replace(self._trying[claim], sent=clock)
             return
         look = self.last
         if look is None or all(row[Attribute.TASK_ID] != task_id for row in look.rows):
             raise Violation("was claimed, but no page showed it", task_id)
         look.tried.add(task_id)
-        self._trying[claim] = (str(_type(look, task_id)), clock)
+        self._trying[claim] = Claim(
+            task_type=str(_type(look, task_id)), sent=clock, faults=self._machine.faults
+        )
 
     def refused_update(self, task_id: str, change: Change, item: Item | None) -> None:
         """A write was refused, and the worker was shown the item."""
         claim, there = change.set.get(Attribute.CLAIM_ID), item or {}
         own = claim is not None and there.get(Attribute.CLAIM_ID) == claim
         if own and there[Attribute.TASK_STATUS] == Status.TAKEN:
-            self.recognisable[str(claim)] = self._trying[str(claim)][0]
+            self.recognisable[str(claim)] = self._trying[str(claim)].task_type
             self._held.add(task_id)
         elif claim is None and Attribute.TASK_STATUS in change.set:
             self._held.discard(task_id)
@@ -143,19 +158,24 @@ class Looks:
             self._held.add(task_id)
             self.last.claimed = True
             self.last_claim = clock
-            self._assert_rate(*self._trying[str(change.set[Attribute.CLAIM_ID])])
+            self._assert_rate(self._trying[str(change.set[Attribute.CLAIM_ID])])
         elif status is not None:
             self._held.discard(task_id)
 
-    def _assert_rate(self, task_type: str, clock: int) -> None:
-        if task_type not in self._rates:
+    def _assert_rate(self, claim: Claim) -> None:
+        """Claims are answered in any order, so each is compared with those sent before and after
+        it; but for a fault between, which may have lost the answer of one."""
+        rate = self._rates.get(claim.task_type)
+        if rate is None:
             return
-        faults = self._machine.faults
-        before, faults_before = self._starts.get(task_type, (0, faults))
-        self._starts[task_type] = (clock, faults)
-        apart = (clock - before) / MICROSECONDS
-        if faults == faults_before and apart * self._rates[task_type] < 0.999:
-            raise Violation(f"two tasks of type {task_type} began only {apart:.2f} s apart")
+        starts = self._starts.setdefault(claim.task_type, [])
+        place = bisect(starts, claim.sent, key=attrgetter("sent"))
+        starts.insert(place, claim)
+        for first, second in pairwise(starts[max(0, place - 1) : place + 2]):
+            apart = (second.sent - first.sent) / MICROSECONDS
+            if first.faults == second.faults and apart * rate < 0.999:
+                kind = claim.task_type
+                raise Violation(f"two tasks of type {kind} began only {apart:.2f} s apart")
 
     def assert_empty(self, clock: int) -> None:
         """The run believes the queue empty: then its last look saw the whole of it."""
