@@ -41,13 +41,16 @@ _TIMES: Final = alt.Axis(
 """Twenty-four hours a day; a date at midnight."""
 
 
+FEW: Final = 3
+
+
 def backlog(points: Points) -> dict[str, Any]:
     names = {"waiting": "waiting", "claimed": "claimed, not finished"}
     return _over_time(
         _long(points, names, at="until"),
         names=list(names.values()),
         title="tasks",
-        mark=alt.MarkDef(type="area", interpolate="linear"),
+        mark=alt.MarkDef(type="area", interpolate="linear", point=_few(points)),
         description="Tasks in the queue over time: waiting, and claimed but not finished.",
     )
 
@@ -58,7 +61,9 @@ def flows(points: Points) -> dict[str, Any]:
         _long(points, names),
         names=list(names.values()),
         title="tasks per second",
-        mark=_line(),
+        mark=alt.MarkDef(
+            type="line", interpolate="step-after", strokeWidth=1.8, point=_few(points)
+        ),
         description="Arrivals, first claims and shed tasks per second over time.",
     )
 
@@ -153,8 +158,9 @@ def _color(field: str, names: Sequence[str]) -> alt.Color:
     return alt.Color(f"{field}:N", title=None, scale=scale, legend=alt.Legend(orient="top"))
 
 
-def _line() -> alt.MarkDef:
-    return alt.MarkDef(type="line", interpolate="step-after", strokeWidth=1.8)
+def _few(points: Points) -> bool:
+    """Too few to be seen as a line."""
+    return len(points) <= FEW
 
 
 def _values(rows: Points) -> alt.InlineData:
@@ -162,7 +168,7 @@ def _values(rows: Points) -> alt.InlineData:
 
 
 def _whole_numbers() -> alt.Axis:
-    return alt.Axis(format=",d", tickMinStep=1)
+    return alt.Axis(format=",d", labelExpr="datum.value % 1 ? '' : datum.label")
 
 
 def _finished(chart: alt.Chart, description: str, *, height: int = 240) -> dict[str, Any]:
