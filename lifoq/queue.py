@@ -156,8 +156,8 @@ class Queue:
         return done
 
     def peek(self, limit: int = 10, *, status: Status = Status.PENDING) -> list[Task]:
-        """The newest tasks of a status, at most ``limit``, without claiming them; PENDING in the
-        order in which they would be claimed, without those that have expired."""
+        """The newest tasks of a status, at most ``limit``, without claiming them; of those that are
+        PENDING only what has not expired, the next to be claimed first (newest first, that is)."""
         if limit < 1:
             raise InvalidInput("limit", limit, "must be 1 or more")
         if status in (Status.SUCCESS, Status.CANCELLED):
