@@ -50,7 +50,8 @@ def test_a_run_does_the_tasks_and_says_so(load, context, queue, downstream, metr
 
 
 def test_a_full_downstream_makes_the_task_come_back_later(load, context, queue, downstream):
-    function = load("process_tasks", DOWNSTREAM_URL=downstream.url)
+    # Over before the second is, after which the task is tried again.
+    function = load("process_tasks", DOWNSTREAM_URL=downstream.url, LIFOQ_WINDOW_SECONDS="0.5")
     downstream.answers.append(429)
     task_id = queue.put("device.check", {}).task_id
     assert function.handle({}, context)["retried"] == 1
