@@ -31,13 +31,16 @@ WARM_UP: Final = 20
     "--expired", default=40_000, show_default=True, help="Expired tasks at the oldest end."
 )
 @click.option("--looks", default=200, show_default=True, help="Looks at each queue and end.")
-def main(deepest: int, expired: int, looks: int) -> None:
+@click.option("--variant", help="Keep the results apart, in results-VARIANT.json.")
+def main(deepest: int, expired: int, looks: int, variant: str | None) -> None:
     """Look at queues of 1,000 tasks, 100,000, and so on, and claim. About two minutes; with a
     million, ten."""
     depths = [depth for depth in (1_000, 100_000, 1_000_000) if depth < deepest] + [deepest]
     command = f"python -m benchmarks.backlog --deepest {deepest} --expired {expired}"
+    if variant:
+        command += f" --variant {variant}"
     with (
-        recording("backlog", command) as found,
+        recording("backlog", command, variant=variant) as found,
         tempfile.TemporaryDirectory() as folder,
         running(Path(folder) / "dynamodb.log", heap_megabytes=HEAP_MEGABYTES) as endpoint,
     ):

@@ -1,5 +1,6 @@
 """Backlog depth: what a claim costs with more and more tasks waiting behind it."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -11,24 +12,18 @@ from benchmarks.performance.text import number, span
 FLAT: Final = 1.5
 """Times the smallest depth's, below which noise is the likelier reason."""
 
-MILLION: Final = 1_000_000
-NOT_SO_DEEP: Final = (
-    "A million waiting tasks take too long to be put for every run, and were not in this one: "
-    "`python -m benchmarks.backlog --deepest 1000000 --expired 100000`."
-)
+DEEP: Final = "deep"
+DEEPEST: Final = 1_000_000
+
+Rows = Sequence[dict[str, Any]]
 
 
 def _findings(results: Results) -> Findings:
-    rows = results["depth"]
-    deepest = max(row["waiting"] for row in rows)
-    at_deepest = [row["ratio"] for row in rows if row["waiting"] == deepest]
+    runs: list[Rows] = [run["depth"] for run in (results, results[DEEP]) if run]
+    rows = [row for run in runs for row in run]
     units = {(row["read_units"], row["write_units"]) for row in rows}
     return Findings(
-        summary=(
-            f"A look at the queue and a claim take {span(at_deepest)} times as long with "
-            f"{deepest:,} tasks waiting as with {min(row['waiting'] for row in rows):,}, with and "
-            f"without a mountain of {max(row['expired'] for row in rows):,} expired ones."
-        ),
+        summary=_summary(runs[-1]),
         goals=(
             Goal(
                 text="the same units at every depth",
@@ -45,12 +40,26 @@ def _findings(results: Results) -> Findings:
             ),
         ),
         blocks=(
-            _chart(results),
-            _table(results),
+            _chart(runs[-1]),
+            *(_table(run) for run in runs),
             _exception(results),
-            *((NOT_SO_DEEP,) if deepest < MILLION else ()),
+            *(() if results[DEEP] else (f"{DEEPEST:,} tasks waiting: not run.",)),
         ),
     )
+
+
+def _summary(rows: Rows) -> str:
+    deepest = _most(rows, "waiting")
+    at_deepest = [row["ratio"] for row in rows if row["waiting"] == deepest]
+    return (
+        f"A look at the queue and a claim take {span(at_deepest)} times as long with {deepest:,} "
+        f"tasks waiting as with {min(row['waiting'] for row in rows):,}, with and without a "
+        f"mountain of {_most(rows, 'expired'):,} expired ones."
+    )
+
+
+def _most(rows: Rows, column: str) -> int:
+    return max(int(row[column]) for row in rows)
 
 
 def _kind(row: dict[str, Any]) -> str:
@@ -61,8 +70,8 @@ def _kind(row: dict[str, Any]) -> str:
     )
 
 
-def _chart(results: Results) -> Chart:
-    rows = [{**row, "kind": _kind(row)} for row in results["depth"]]
+def _chart(measured: Rows) -> Chart:
+    rows = [{**row, "kind": _kind(row)} for row in measured]
     lines: alt.Chart = alt.Chart(charts.values(rows)).mark_line(point=True)
     return Chart(
         name="backlog-depth",
@@ -77,9 +86,9 @@ def _chart(results: Results) -> Chart:
     )
 
 
-def _table(results: Results) -> Table:
+def _table(rows: Rows) -> Table:
     return Table(
-        title="Medians and 99th percentiles, ms",
+        title=f"Up to {_most(rows, 'waiting'):,} waiting: medians and 99th percentiles, ms",
         columns=(
             "order",
             "waiting",
@@ -103,7 +112,7 @@ def _table(results: Results) -> Table:
                 row["write_units"],
                 row["ratio"],
             )
-            for row in results["depth"]
+            for row in rows
         ],
     )
 
@@ -134,4 +143,5 @@ BENCHMARK: Final = Benchmark(
     question="Does a claim cost more when more tasks wait, or when a mountain of expired ones lies "
     "behind them?",
     findings=_findings,
+    variant=DEEP,
 )
