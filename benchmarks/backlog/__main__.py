@@ -34,7 +34,7 @@ WARM_UP: Final = 20
 @click.option("--variant", help="Keep the results apart, in results-VARIANT.json.")
 def main(deepest: int, expired: int, looks: int, variant: str | None) -> None:
     """Look at queues of 1,000 tasks, 100,000, and so on, and claim. About two minutes; with a
-    million, ten."""
+    million, seven."""
     depths = [depth for depth in (1_000, 100_000, 1_000_000) if depth < deepest] + [deepest]
     command = f"python -m benchmarks.backlog --deepest {deepest} --expired {expired}"
     if variant:
