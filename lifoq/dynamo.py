@@ -126,7 +126,11 @@ class DynamoTable:
         left = answer.get("UnprocessedItems", {}).get(self.name, [])
         return [_plain(request["PutRequest"]["Item"]) for request in left]
 
-    def update(self, task_id: str, change: Change) -> Item:
+    def update(self, task_id: str, change: Change) -> None:
+        with self._translated("UpdateItem"):
+            self._client.update_item(**self._update(task_id, change))
+
+    def update_and_get(self, task_id: str, change: Change) -> Item:
         with self._translated("UpdateItem"):
             answer = self._client.update_item(
                 **self._update(task_id, change), ReturnValues="ALL_NEW"
@@ -143,15 +147,6 @@ class DynamoTable:
                 self._client.transact_write_items(TransactItems=actions)
             except self._client.exceptions.TransactionCanceledException as error:
                 raise _refusal(error, items) from error
-
-    def delete(self, task_id: str, when: tuple[Condition, ...]) -> None:
-        with self._translated("DeleteItem"):
-            self._client.delete_item(
-                TableName=self.name,
-                Key=_key(task_id),
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **_Expression().condition("ConditionExpression", (Exists(HASH_KEY), *when)),
-            )
 
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from lifoq import jsontext
 from lifoq.change import (
     Change,
-    Condition,
     ConditionFailed,
     Item,
     TransactionRefused,
@@ -66,7 +65,10 @@ class MemoryTable:
                 self._store(item)
         return []
 
-    def update(self, task_id: str, change: Change) -> Item:
+    def update(self, task_id: str, change: Change) -> None:
+        self.update_and_get(task_id, change)
+
+    def update_and_get(self, task_id: str, change: Change) -> Item:
         with self._lock:
             after = self._after(task_id, change)
             self._store(after)
@@ -90,13 +92,6 @@ class MemoryTable:
                 )
             for item in (after, *items):
                 self._store(item)
-
-    def delete(self, task_id: str, when: tuple[Condition, ...]) -> None:
-        with self._lock:
-            item = self._items.get(task_id)
-            if item is None or not all(condition.holds(item) for condition in when):
-                raise ConditionFailed(self.get(task_id))
-            self._remove(task_id)
 
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None

@@ -137,7 +137,7 @@ class Store:
                 seen=task.status, now=self._host.now(), lifetimes=self.lifetimes
             )
             try:
-                return Task.from_item(self.table.update(task_id, change))
+                return Task.from_item(self.table.update_and_get(task_id, change))
             except ConditionFailed:
                 continue  # it moved in between: look again, which ends, as statuses do
 
@@ -149,7 +149,7 @@ class Store:
         stamp = self._host.stamp()
         change = transitions.redrive(stamp=stamp, lifetimes=self.lifetimes)
         try:
-            return Task.from_item(self.table.update(task_id, change))
+            return Task.from_item(self.table.update_and_get(task_id, change))
         except ConditionFailed as refused:
             now = Task.from_item(refused.item) if refused.item else None
             if now is None:
@@ -182,7 +182,7 @@ class Store:
             now=self._host.now(), claim_id=claim_id, lease=microseconds(lease)
         )
         try:
-            return Task.from_item(self.table.update(task_id, change))
+            return Task.from_item(self.table.update_and_get(task_id, change))
         except UnfitAttribute as unfit:
             raise DamagedTask(task_id, f"attempts cannot be raised ({unfit})") from unfit
         except ItemTooLarge as error:

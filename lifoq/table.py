@@ -57,17 +57,17 @@ class Table(Protocol):
         is already running."""
         ...
 
-    def update(self, task_id: str, change: Change) -> Item:
-        """Apply the change and return the item after it; ConditionFailed or UnfitAttribute where
-        it cannot be, ItemTooLarge where the item would outgrow DynamoDB's limit."""
+    def update(self, task_id: str, change: Change) -> None:
+        """Apply the change; ConditionFailed or UnfitAttribute where it cannot be, ItemTooLarge
+        where the item would outgrow DynamoDB's limit."""
+        ...
+
+    def update_and_get(self, task_id: str, change: Change) -> Item:
+        """The same, and return the item as the change left it, payload and all."""
         ...
 
     def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
         """Apply the change and write new items, all or nothing; TransactionRefused if not."""
-        ...
-
-    def delete(self, task_id: str, when: tuple[Condition, ...]) -> None:
-        """Remove the item; ConditionFailed where a condition does not hold."""
         ...
 
     def query(

@@ -48,8 +48,8 @@ class _WatchedTable(MemoryTable):
         super().__init__()
         self._on_claim = on_claim
 
-    def update(self, task_id: str, change: Change) -> Item:
-        item = super().update(task_id, change)
+    def update_and_get(self, task_id: str, change: Change) -> Item:
+        item = super().update_and_get(task_id, change)
         if change.set.get(Attribute.TASK_STATUS) == Status.TAKEN:
             self._on_claim(item)
         return item

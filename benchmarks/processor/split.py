@@ -5,19 +5,16 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from benchmarks.processor.contenders import Request, Writes, nothing, settings, work_off
 from benchmarks.processor.ground import Ground
-from lifoq import Processor, Registry, Status
+from lifoq import Processor, Registry
 from lifoq.change import Change, Item
 from lifoq.dynamo import DynamoTable
-from lifoq.schema import Attribute
 from lifoq.store import Store
 
 Row = dict[str, Any]
-
-CALLS: Final = {Status.TAKEN: "claim", Status.SUCCESS: "settle"}
 
 
 class Watch:
@@ -56,14 +53,14 @@ class WatchedTable(DynamoTable):
         look = partial(super().query, *arguments, **named)
         return self._watch.time("query", look)
 
-    def update(self, task_id: str, change: Change) -> Item:
-        status = Status(str(change.set[Attribute.TASK_STATUS]))
-        found: Item = self._watch.time(
-            CALLS[status],
-            partial(super().update, task_id, change),
-            since="handler back → settle sent" if status is Status.SUCCESS else None,
-        )
+    def update_and_get(self, task_id: str, change: Change) -> Item:
+        claim = partial(super().update_and_get, task_id, change)
+        found: Item = self._watch.time("claim", claim)
         return found
+
+    def update(self, task_id: str, change: Change) -> None:
+        settle = partial(super().update, task_id, change)
+        self._watch.time("settle", settle, since="handler back → settle sent")
 
 
 def time_split(ground: Ground, *, tasks: int, in_flight: int) -> list[Row]:

@@ -33,9 +33,9 @@ class Journal(MemoryTable):
         super().put(item)
         self.units += rules.write_units(None, typed(item))
 
-    def update(self, task_id, change):
+    def update_and_get(self, task_id, change):
         before = dict(self.get(task_id))
-        after = super().update(task_id, change)
+        after = super().update_and_get(task_id, change)
         self.units += rules.write_units(typed(before), typed(after))
         return after
 

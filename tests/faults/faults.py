@@ -10,7 +10,7 @@ from typing import Any
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
-from lifoq.change import Change, Condition, Item
+from lifoq.change import Change, Item
 from lifoq.dynamo import DynamoTable
 from lifoq.errors import StoreUnavailable
 from lifoq.host import microseconds
@@ -98,14 +98,14 @@ class FaultyTable:
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
         return self._call("put_batch", items)
 
-    def update(self, task_id: str, change: Change) -> Item:
-        return self._call("update", task_id, change)
+    def update(self, task_id: str, change: Change) -> None:
+        self._call("update", task_id, change)
+
+    def update_and_get(self, task_id: str, change: Change) -> Item:
+        return self._call("update_and_get", task_id, change)
 
     def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
         self._call("update_and_put", task_id, change, items)
-
-    def delete(self, task_id: str, when: tuple[Condition, ...]) -> None:
-        self._call("delete", task_id, when)
 
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from lifoq.change import Change, Condition, ConditionFailed, Item, TransactionRefused
+from lifoq.change import Change, ConditionFailed, Item, TransactionRefused
 from lifoq.errors import ItemTooLarge, StoreUnavailable
 from lifoq.host import microseconds
 from lifoq.memory import MemoryTable
@@ -178,10 +178,13 @@ class Connection:
 
         return self._call(f"put_batch of {len(items)}", "", apply)
 
-    def update(self, task_id: str, change: Change) -> Item:
+    def update(self, task_id: str, change: Change) -> None:
+        self.update_and_get(task_id, change)
+
+    def update_and_get(self, task_id: str, change: Change) -> Item:
         def apply(clock: int) -> Item:
             before = self._database.table.get(task_id)
-            after = self._database.table.update(task_id, change)
+            after = self._database.table.update_and_get(task_id, change)
             self._record(clock, self._database.next_call(), [(before, after)])
             return after
 
@@ -209,9 +212,6 @@ class Connection:
             self._record(clock, self._database.next_call(), changes)
 
         self._call(f"update_and_put of {len(items)}", task_id, apply)
-
-    def delete(self, task_id: str, when: tuple[Condition, ...]) -> None:
-        raise AssertionError(f"nobody but TTL deletes, yet {task_id} is to be deleted")
 
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None

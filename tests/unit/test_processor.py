@@ -180,20 +180,20 @@ class SlowToSettle(MemoryTable):
         super().__init__()
         self.go_on = threading.Event()
 
-    def update(self, task_id, change):
+    def update_and_get(self, task_id, change):
         if change.set.get(Attribute.TASK_STATUS) == Status.SUCCESS:
             assert self.go_on.wait(5)
-        return super().update(task_id, change)
+        return super().update_and_get(task_id, change)
 
 
 def test_a_look_claims_as_many_at_a_time_as_there_are_slots():
     claims = threading.Barrier(5)
 
     class ClaimsTogether(MemoryTable):
-        def update(self, task_id, change):
+        def update_and_get(self, task_id, change):
             if change.set.get(Attribute.TASK_STATUS) == Status.TAKEN:
                 claims.wait(5)  # each waits for all the others
-            return super().update(task_id, change)
+            return super().update_and_get(task_id, change)
 
     bench = Bench(ClaimsTogether())
     bench.handle()(lambda _, __: None)
@@ -631,8 +631,8 @@ class LosesTheFirstAnswer(MemoryTable):
 
     lost = False
 
-    def update(self, *args):
-        answer = super().update(*args)
+    def update_and_get(self, *args):
+        answer = super().update_and_get(*args)
         if not self.lost:
             self.lost = True
             raise StoreUnavailable("the answer was lost")
