@@ -125,15 +125,17 @@ def trouble(queue: Queue, workers: Workers) -> None:
     workers.start()
     for _ in range(STALLS):
         with workers.one_stalled():
-            sweep_for(LEASE + 0.5, sweeper)
+            sweep_until(time.monotonic() + LEASE + 0.5, sweeper)
     while unfinished(sweeper.run()):
         assert time.monotonic() < until, "not at rest"
         time.sleep(0.2)
 
 
-def sweep_for(seconds: float, sweeper: Sweeper) -> None:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+def sweep_until(moment: float, sweeper: Sweeper) -> None:
+    """Sweep again and again; the last sweep begins after that moment, however long one takes."""
+    began = 0.0
+    while began < moment:
+        began = time.monotonic()
         sweeper.run()
         time.sleep(0.2)
 

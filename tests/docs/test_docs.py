@@ -1,0 +1,59 @@
+"""The documents name what is there: files, headings, functions, make targets."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*/*.md")]
+)
+INVARIANTS = ROOT / "docs" / "invariants.md"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_within_the_repository_leads_somewhere(document: Path) -> None:
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", _prose(document)):
+        path, _, heading = link.partition("#")
+        target = (document.parent / path) if path else document
+        assert target.exists(), link
+        if heading:
+            assert heading in set(_anchors(target)), link
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_make_target_that_is_named_exists(document: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"(?:`|^ *)make ([a-z][a-z-]*)", document.read_text(), re.MULTILINE))
+    assert named <= targets
+
+
+def test_what_keeps_a_promise_is_where_the_page_of_promises_says() -> None:
+    rows = [line.split("|") for line in INVARIANTS.read_text().splitlines() if "`: `" in line]
+    assert rows
+    for _, promise, code, *_ in rows:
+        for file, names in re.findall(r"`(\w+\.py)`: ((?:`[\w.]+`(?:, )?)+)", code):
+            source = (ROOT / "lifoq" / file).read_text()
+            for name in re.findall(r"`([\w.]+)`", names):
+                assert re.search(rf"\b(def|class) {name.rpartition('.')[2]}\b", source), (
+                    f"{promise.strip()}: {file} has no {name}"
+                )
+
+
+def test_tests_that_the_page_of_promises_names_exist() -> None:
+    named = set(re.findall(r"`(\w+/test_\w+\.py)`", INVARIANTS.read_text()))
+    assert named
+    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+
+
+def _prose(document: Path) -> str:
+    """Without code, where brackets are no links."""
+    return re.sub(r"```.*?```|`[^`]*`", "", document.read_text(), flags=re.DOTALL)
+
+
+def _anchors(document: Path) -> Iterator[str]:
+    """As GitHub makes them of the headings."""
+    for heading in re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
