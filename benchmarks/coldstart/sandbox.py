@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from localcloud.sandboxes import lay_out_runtime
-from stacks import asset
+from stacks import asset, environment
+from stacks.config import StageConfig
 
 SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
     "trigger": ("sns",),
@@ -21,6 +22,7 @@ SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Each function, and what it has a client for."""
 
+_STAGE: Final = StageConfig(name="probe", window_seconds=30, task_timeout_seconds=20)
 ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_ACCESS_KEY_ID": "local",
@@ -28,22 +30,11 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
     "AWS_LAMBDA_FUNCTION_NAME": "probe",
     "TZ": "UTC",
-    "LIFOQ_TABLE": "tasks",
     "LIFOQ_TRIGGER_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:trigger",
     "LIFOQ_PROCESS_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:process",
-    "LIFOQ_DEADLINE_SECONDS": "3600",
-    "LIFOQ_RETENTION_SUCCESS_SECONDS": "604800",
-    "LIFOQ_RETENTION_FAILURE_SECONDS": "1209600",
-    "LIFOQ_LEASE_SECONDS": "30",
-    "LIFOQ_HEARTBEAT_SECONDS": "10",
-    "LIFOQ_MAX_ATTEMPTS": "5",
-    "LIFOQ_BACKOFF_MIN_SECONDS": "1",
-    "LIFOQ_BACKOFF_MAX_SECONDS": "900",
-    "LIFOQ_BACKOFF_GROWTH": "exponential",
-    "LIFOQ_WINDOW_SECONDS": "30",
-    "LIFOQ_TASK_TIMEOUT_SECONDS": "20",
-    "LIFOQ_IN_FLIGHT": "10",
-    "LIFOQ_PAGE": "10",
+    **environment.producer(_STAGE, "tasks"),
+    **environment.attempts(_STAGE),
+    **environment.processor(_STAGE),
     "POWERTOOLS_SERVICE_NAME": "lifoq-probe",
     "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
 }
@@ -60,7 +51,7 @@ class Sandbox:
     package_bytes: int
 
     def start(
-        self, what: str, *services: str, events: Iterable[Any] = (), **environment: str
+        self, what: str, *services: str, events: Iterable[Any] = (), **variables: str
     ) -> dict[str, Any]:
         """What the probe found in a process of its own; CalledProcessError where it failed."""
         finished = subprocess.run(
@@ -69,7 +60,7 @@ class Sandbox:
                 *(sys.executable, "-I", "-S", "-B", str(_PROBE)),
                 *(str(self.task), str(self.runtime), what, *services),
             ],
-            env={**ENVIRONMENT, **environment},
+            env={**ENVIRONMENT, **variables},
             input="".join(json.dumps(event) + "\n" for event in events),
             stdout=subprocess.PIPE,
             text=True,

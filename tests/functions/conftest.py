@@ -12,25 +12,17 @@ import pytest
 
 from lifoq.dynamo import DynamoTable
 from lifoq.queue import Queue
+from stacks import environment
+from stacks.config import Backoff, StageConfig
 from tests import dynamodb_local
 
-ENVIRONMENT = {
-    "LIFOQ_DEADLINE_SECONDS": "3600",
-    "LIFOQ_RETENTION_SUCCESS_SECONDS": "604800",
-    "LIFOQ_RETENTION_FAILURE_SECONDS": "1209600",
-    "LIFOQ_LEASE_SECONDS": "30",
-    "LIFOQ_HEARTBEAT_SECONDS": "10",
-    "LIFOQ_MAX_ATTEMPTS": "5",
-    "LIFOQ_BACKOFF_MIN_SECONDS": "60",
-    "LIFOQ_BACKOFF_MAX_SECONDS": "900",
-    "LIFOQ_BACKOFF_GROWTH": "exponential",
-    "LIFOQ_WINDOW_SECONDS": "10",
-    "LIFOQ_TASK_TIMEOUT_SECONDS": "5",
-    "LIFOQ_IN_FLIGHT": "4",
-    "LIFOQ_PAGE": "10",
-    "POWERTOOLS_SERVICE_NAME": "lifoq-test",
-    "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
-}
+STAGE = StageConfig(
+    name="test",
+    window_seconds=10,
+    task_timeout_seconds=5,
+    in_flight=4,
+    backoff=Backoff(min_seconds=60),
+)
 
 
 class Topic:
@@ -82,15 +74,19 @@ def load(
     trigger_topic: Topic,
 ) -> Iterator[Callable[..., ModuleType]]:
     """Loads a function's handler afresh, as a cold start does."""
-    for name, value in ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("LIFOQ_TABLE", table.name)
-    monkeypatch.setenv("LIFOQ_PROCESS_TOPIC_ARN", processor_topic.arn)
-    monkeypatch.setenv("LIFOQ_TRIGGER_TOPIC_ARN", trigger_topic.arn)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", moto_endpoint)
+    variables = {
+        **environment.producer(STAGE, table.name),
+        **environment.attempts(STAGE),
+        **environment.processor(STAGE),
+        "LIFOQ_PROCESS_TOPIC_ARN": processor_topic.arn,
+        "LIFOQ_TRIGGER_TOPIC_ARN": trigger_topic.arn,
+        "POWERTOOLS_SERVICE_NAME": "lifoq-test",
+        "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
+        "AWS_ENDPOINT_URL": moto_endpoint,
+    }
 
-    def load_function(name: str, **environment: str) -> ModuleType:
-        for variable, value in environment.items():
+    def load_function(name: str, **more: str) -> ModuleType:
+        for variable, value in {**variables, **more}.items():
             monkeypatch.setenv(variable, value)
         sys.modules.pop(f"functions.{name}.handler", None)
         return importlib.import_module(f"functions.{name}.handler")

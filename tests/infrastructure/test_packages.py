@@ -10,35 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.coldstart.sandbox import ENVIRONMENT
 from stacks import asset, vendor
 from tests.infrastructure.deployments import ROOT, packages
 
 BUDGET_BYTES = 2_000_000
 """Of the whole package. A cold start loads it."""
 HANDLERS = ["create_tasks", "trigger", "process_tasks", "sweep"]
-ENVIRONMENT = {
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_ACCESS_KEY_ID": "local",
-    "AWS_SECRET_ACCESS_KEY": "local",
-    "LIFOQ_TABLE": "tasks",
-    "LIFOQ_TRIGGER_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:trigger",
-    "LIFOQ_PROCESS_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:process",
-    "LIFOQ_DEADLINE_SECONDS": "3600",
-    "LIFOQ_RETENTION_SUCCESS_SECONDS": "604800",
-    "LIFOQ_RETENTION_FAILURE_SECONDS": "1209600",
-    "LIFOQ_LEASE_SECONDS": "30",
-    "LIFOQ_HEARTBEAT_SECONDS": "10",
-    "LIFOQ_MAX_ATTEMPTS": "5",
-    "LIFOQ_BACKOFF_MIN_SECONDS": "1",
-    "LIFOQ_BACKOFF_MAX_SECONDS": "900",
-    "LIFOQ_BACKOFF_GROWTH": "exponential",
-    "LIFOQ_WINDOW_SECONDS": "60",
-    "LIFOQ_TASK_TIMEOUT_SECONDS": "60",
-    "LIFOQ_IN_FLIGHT": "10",
-    "LIFOQ_PAGE": "10",
-    "POWERTOOLS_SERVICE_NAME": "lifoq-test",
-    "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
-}
 RUNTIME = ("boto3", "botocore", "s3transfer", "dateutil", "six", "urllib3")
 """What Lambda's Python runtime brings along."""
 
