@@ -67,7 +67,7 @@ class Desk:
             self.claim(task)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Transition:
     name: str
     way: str
@@ -78,102 +78,71 @@ class Transition:
 
 
 TRANSITIONS: Final = (
+    Transition("put", "– → PENDING", Desk.none, lambda at, _: at.store.put(at.new)),
     Transition(
-        name="put", way="– → PENDING", begin=Desk.none, act=lambda at, _: at.store.put(at.new)
-    ),
-    Transition(
-        name="put, in a batch",
-        way="– → PENDING",
-        begin=Desk.none,
-        act=lambda at, _: at.store.put_many([at.new] * BATCH),
+        "put, in a batch",
+        "– → PENDING",
+        Desk.none,
+        lambda at, _: at.store.put_many([at.new] * BATCH),
         tasks=BATCH,
     ),
     Transition(
-        name="put again under a known id",
-        way="refused",
-        begin=Desk.already_put,
-        act=lambda at, _: at.store.put(at.known),
+        "put again under a known id",
+        "refused",
+        Desk.already_put,
+        lambda at, _: at.store.put(at.known),
+    ),
+    Transition("claim", "PENDING → TAKEN", Desk.waiting, lambda at, t: at.claim(t)),
+    Transition(
+        "claim that comes too late", "refused", Desk.taken, lambda at, t: at.claim_too_late(t)
+    ),
+    Transition("heartbeat", "TAKEN", Desk.taken, lambda at, t: at.store.extend(t, lease=LEASE)),
+    Transition(
+        "checkpoint",
+        "TAKEN",
+        Desk.taken,
+        lambda at, t: at.store.checkpoint(t, {"step": 1}, lease=LEASE),
+    ),
+    Transition("success", "TAKEN → SUCCESS", Desk.taken, lambda at, t: at.store.succeed(t, RESULT)),
+    Transition(
+        "success with a follow-up of the same size",
+        "TAKEN → SUCCESS, – → PENDING",
+        Desk.taken,
+        lambda at, t: at.store.succeed(t, RESULT, [at.new]),
+    ),
+    Transition("failure", "TAKEN → FAILURE", Desk.taken, lambda at, t: at.store.fail(t, ERROR)),
+    Transition(
+        "retry later",
+        "TAKEN → DELAYED",
+        Desk.taken,
+        lambda at, t: at.store.retry(t, ERROR, delay=60),
     ),
     Transition(
-        name="claim", way="PENDING → TAKEN", begin=Desk.waiting, act=lambda at, t: at.claim(t)
+        "fall due", "DELAYED → PENDING", Desk.due, lambda at, t: at.store.promote(t.task_id)
     ),
     Transition(
-        name="claim that comes too late",
-        way="refused",
-        begin=Desk.taken,
-        act=lambda at, t: at.claim_too_late(t),
+        "retry at once",
+        "TAKEN → PENDING",
+        Desk.taken,
+        lambda at, t: at.store.retry(t, ERROR, delay=0),
     ),
     Transition(
-        name="heartbeat",
-        way="TAKEN",
-        begin=Desk.taken,
-        act=lambda at, t: at.store.extend(t, lease=LEASE),
+        "lease over",
+        "TAKEN → PENDING",
+        Desk.lost,
+        lambda at, t: at.store.reclaim(t, max_attempts=2),
     ),
     Transition(
-        name="checkpoint",
-        way="TAKEN",
-        begin=Desk.taken,
-        act=lambda at, t: at.store.checkpoint(t, {"step": 1}, lease=LEASE),
+        "lease over, last attempt",
+        "TAKEN → FAILURE",
+        Desk.lost,
+        lambda at, t: at.store.reclaim(t, max_attempts=1),
     ),
     Transition(
-        name="success",
-        way="TAKEN → SUCCESS",
-        begin=Desk.taken,
-        act=lambda at, t: at.store.succeed(t, RESULT),
+        "redrive", "FAILURE → PENDING", Desk.failed, lambda at, t: at.store.redrive(t.task_id)
     ),
     Transition(
-        name="success with a follow-up of the same size",
-        way="TAKEN → SUCCESS, – → PENDING",
-        begin=Desk.taken,
-        act=lambda at, t: at.store.succeed(t, RESULT, [at.new]),
-    ),
-    Transition(
-        name="failure",
-        way="TAKEN → FAILURE",
-        begin=Desk.taken,
-        act=lambda at, t: at.store.fail(t, ERROR),
-    ),
-    Transition(
-        name="retry later",
-        way="TAKEN → DELAYED",
-        begin=Desk.taken,
-        act=lambda at, t: at.store.retry(t, ERROR, delay=60),
-    ),
-    Transition(
-        name="fall due",
-        way="DELAYED → PENDING",
-        begin=Desk.due,
-        act=lambda at, t: at.store.promote(t.task_id),
-    ),
-    Transition(
-        name="retry at once",
-        way="TAKEN → PENDING",
-        begin=Desk.taken,
-        act=lambda at, t: at.store.retry(t, ERROR, delay=0),
-    ),
-    Transition(
-        name="lease over",
-        way="TAKEN → PENDING",
-        begin=Desk.lost,
-        act=lambda at, t: at.store.reclaim(t, max_attempts=2),
-    ),
-    Transition(
-        name="lease over, last attempt",
-        way="TAKEN → FAILURE",
-        begin=Desk.lost,
-        act=lambda at, t: at.store.reclaim(t, max_attempts=1),
-    ),
-    Transition(
-        name="redrive",
-        way="FAILURE → PENDING",
-        begin=Desk.failed,
-        act=lambda at, t: at.store.redrive(t.task_id),
-    ),
-    Transition(
-        name="cancel",
-        way="PENDING → CANCELLED",
-        begin=Desk.waiting,
-        act=lambda at, t: at.store.cancel(t.task_id),
+        "cancel", "PENDING → CANCELLED", Desk.waiting, lambda at, t: at.store.cancel(t.task_id)
     ),
 )
 
