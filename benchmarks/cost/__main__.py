@@ -73,6 +73,11 @@ def _goals(table: Sequence[Row], cloud: Sequence[Row]) -> list[Row]:
         ("write units, slow downstream", MAX_UNITS_SATURATED, units("overload")),
         ("write units, downstream that refuses", MAX_UNITS_SATURATED, units("refusals")),
         ("invocations, steady load", MAX_INVOCATIONS, invocations("steady, below capacity")),
+        (
+            "invocations, steady load in batches",
+            MAX_INVOCATIONS,
+            invocations("steady, in batches of 5 s"),
+        ),
         ("invocations, saturated", MAX_INVOCATIONS, invocations("saturated, then drained")),
     )
     return [

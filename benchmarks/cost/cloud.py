@@ -105,6 +105,14 @@ class Deployment:
     def invoke(self, name: str) -> None:
         self._cloud.client("lambda").invoke(FunctionName=self._names[name], Payload=b"{}")
 
+    def batch_for(self, seconds: int) -> None:
+        """As a stage's ``stream.batching_window_seconds`` does."""
+        client = self._cloud.client("lambda")
+        (mapping,) = client.list_event_source_mappings()["EventSourceMappings"]
+        client.update_event_source_mapping(
+            UUID=mapping["UUID"], MaximumBatchingWindowInSeconds=seconds
+        )
+
     def put(self, size: int, number: int = 1) -> None:
         self.store.put_many([NewTask(task_type=TYPE, payload=payload(size))] * number)
 
