@@ -1,5 +1,6 @@
 """Which end of the queue a worker serves: always the newest, or the oldest while all is well."""
 
+import math
 from typing import Final
 
 from lifoq.host import MICROSECONDS, Host, microseconds
@@ -17,21 +18,17 @@ class Order:
 
     def __init__(self, threshold: float | None, host: Host) -> None:
         """``threshold`` in seconds; None: newest first, whatever waits."""
-        self._threshold = threshold
         self._host = host
-        self._ask_at = 0
+        self._threshold = math.inf if threshold is None else threshold
+        self._ask_at = math.inf if threshold is None else 0
         self.newest_first = threshold is None
 
     def asks_for_oldest(self) -> bool:
         """Whether the next look at the queue is to begin with a page from its oldest end."""
-        if self._threshold is None:
-            return False
         return not self.newest_first or self._host.now() >= self._ask_at
 
     def decide(self, oldest: Candidates) -> None:
         """Choose the order, shown the first page from the oldest end."""
-        if self._threshold is None:
-            return
         now = self._host.now()
         self._ask_at = now + microseconds(ASK_EVERY)
         limit = self._threshold * BACK_AT if self.newest_first else self._threshold
