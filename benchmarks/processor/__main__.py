@@ -1,6 +1,5 @@
 """``python -m benchmarks.processor``: see README.md."""
 
-from statistics import median
 from typing import Any, Final
 
 import click
@@ -8,6 +7,7 @@ import click
 from benchmarks.processor.contenders import Writes, bare_loop, captured, work_off
 from benchmarks.processor.ground import Ground, ground
 from benchmarks.processor.split import call_costs, time_split
+from benchmarks.ratios import ratio
 from benchmarks.record import recording
 
 Row = dict[str, Any]
@@ -62,28 +62,8 @@ def _measure(here: Ground, writes: Writes, contender: str, *, tasks: int, in_fli
 
 
 def _ratio(runs: list[Row], in_flight: int) -> Row:
-    """Of the two speeds in the same repeat."""
-
-    def of(contender: str, key: str) -> list[float]:
-        return [
-            run[key]
-            for run in runs
-            if (run["contender"], run["in_flight"]) == (contender, in_flight)
-        ]
-
-    speeds = zip(of(PROCESSOR, "tasks_per_second"), of(BARE, "tasks_per_second"), strict=True)
-    ratios = [round(ours / bare, 3) for ours, bare in speeds]
-    return {
-        "in_flight": in_flight,
-        "tasks_per_second": median(of(PROCESSOR, "tasks_per_second")),
-        "bare_tasks_per_second": median(of(BARE, "tasks_per_second")),
-        "ratio": median(ratios),
-        "ratio_min": min(ratios),
-        "ratio_max": max(ratios),
-        "client_cpu_ms_per_task": median(of(PROCESSOR, "client_cpu_ms_per_task")),
-        "bare_client_cpu_ms_per_task": median(of(BARE, "client_cpu_ms_per_task")),
-        "goal_met": median(ratios) >= GOAL,
-    }
+    these = [run for run in runs if run["in_flight"] == in_flight]
+    return {"in_flight": in_flight, **ratio(these, ours=PROCESSOR, bare=BARE, goal=GOAL)}
 
 
 if __name__ == "__main__":

@@ -4,13 +4,12 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from benchmarks.processor.ground import Ground
 from lifoq import Context, Processor, Registry, RunReport, WorkerSettings
 
 Request = Mapping[str, Any]
-UPDATE: Final = "provide-client-params.dynamodb.UpdateItem"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,23 +39,26 @@ def nothing(_payload: object, _context: Context) -> None:
 def captured(ground: Ground) -> Writes:
     """Have one task worked off, and keep the requests."""
     ground.fill(1)
-    with listening(ground.client) as seen:
+    with listening("UpdateItem", ground.client) as seen:
         work_off(ground, in_flight=1)
     claim, settle = seen
     return Writes(claim=claim, settle=settle)
 
 
 @contextmanager
-def listening(client: Any) -> Iterator[list[Request]]:
-    """The UpdateItem requests that the client is asked to send during the block."""
+def listening(operation: str, *clients: Any) -> Iterator[list[Request]]:
+    """The requests of this kind that the clients are asked to send during the block."""
     seen: list[Request] = []
+    event = f"provide-client-params.dynamodb.{operation}"
 
     def see(params: Request, **_: Any) -> None:
         seen.append(dict(params))
 
-    client.meta.events.register(UPDATE, see)
+    for client in clients:
+        client.meta.events.register(event, see)
     yield seen
-    client.meta.events.unregister(UPDATE, see)
+    for client in clients:
+        client.meta.events.unregister(event, see)
 
 
 def bare_loop(ground: Ground, writes: Writes, task_ids: Sequence[str], *, threads: int) -> None:

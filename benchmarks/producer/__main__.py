@@ -1,17 +1,17 @@
 """``python -m benchmarks.producer``: see README.md."""
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
 from typing import Any, Final
 
 import click
 
+from benchmarks.processor.contenders import listening
 from benchmarks.processor.ground import NAME, Ground, ground, new_tasks
+from benchmarks.ratios import ratio
 from benchmarks.record import recording
 from lifoq.table import MAX_BATCH
 
 Row = dict[str, Any]
-Request = Mapping[str, Any]
 Way = Callable[[int], None]
 
 GOAL: Final = 0.9
@@ -71,7 +71,9 @@ def _all_created(outcomes: Sequence[Any]) -> None:
 
 def _bare_puts(here: Ground) -> Way:
     """The request of one put, with another key."""
-    (sent,) = _captured(here, "PutItem", lambda: here.queue.put("empty", {"number": 0}))
+    with listening("PutItem", here.client, here.once) as seen:
+        here.queue.put("empty", {"number": 0})
+    (sent,) = seen
     keys = _Keys(sent["Item"])
 
     def put(number: int) -> None:
@@ -83,7 +85,9 @@ def _bare_puts(here: Ground) -> Way:
 
 def _bare_batches(here: Ground) -> Way:
     """The requests of one batch, with other keys."""
-    (sent,) = _captured(here, "BatchWriteItem", lambda: here.queue.put_many(new_tasks(MAX_BATCH)))
+    with listening("BatchWriteItem", here.client, here.once) as seen:
+        here.queue.put_many(new_tasks(MAX_BATCH))
+    (sent,) = seen
     item = sent["RequestItems"][NAME][0]["PutRequest"]["Item"]
     keys = _Keys(item)
 
@@ -111,40 +115,9 @@ class _Keys:
         }
 
 
-def _captured(here: Ground, operation: str, call: Callable[[], object]) -> list[Request]:
-    """The requests that the clients are asked to send during the call."""
-    seen: list[Request] = []
-
-    def see(params: Request, **_: Any) -> None:
-        seen.append(dict(params))
-
-    for client in (here.client, here.once):
-        client.meta.events.register(f"provide-client-params.dynamodb.{operation}", see)
-    call()
-    for client in (here.client, here.once):
-        client.meta.events.unregister(f"provide-client-params.dynamodb.{operation}", see)
-    return seen
-
-
 def _ratio(runs: list[Row], call: str) -> Row:
-    """Of the two speeds in the same repeat."""
-
-    def of(contender: str, key: str) -> list[float]:
-        return [run[key] for run in runs if (run["call"], run["contender"]) == (call, contender)]
-
-    speeds = zip(of(LIFOQ, "tasks_per_second"), of(BARE, "tasks_per_second"), strict=True)
-    ratios = [round(ours / bare, 3) for ours, bare in speeds]
-    return {
-        "call": call,
-        "tasks_per_second": median(of(LIFOQ, "tasks_per_second")),
-        "bare_tasks_per_second": median(of(BARE, "tasks_per_second")),
-        "ratio": median(ratios),
-        "ratio_min": min(ratios),
-        "ratio_max": max(ratios),
-        "client_cpu_ms_per_task": median(of(LIFOQ, "client_cpu_ms_per_task")),
-        "bare_client_cpu_ms_per_task": median(of(BARE, "client_cpu_ms_per_task")),
-        "goal_met": median(ratios) >= GOAL,
-    }
+    these = [run for run in runs if run["call"] == call]
+    return {"call": call, **ratio(these, ours=LIFOQ, bare=BARE, goal=GOAL)}
 
 
 if __name__ == "__main__":
