@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 import boto3
+import botocore
 from boto3.dynamodb.types import TypeDeserializer
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
@@ -64,6 +65,8 @@ PATIENT: Final = Config(
     retries={"mode": "standard", "total_max_attempts": 4},
     max_pool_connections=320,  # attempts claim and settle in threads of their own
     parameter_validation=False,  # DynamoDB validates; here it would take a sixth of a call's time
+    # Without one, botocore puts its own together for each request: a tenth of the processor time.
+    user_agent=f"lifoq boto3/{boto3.__version__} botocore/{botocore.__version__}",
 )
 """For calls that may be repeated: about 25 s in the worst case, less than the default lease."""
 ONCE: Final = PATIENT.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
