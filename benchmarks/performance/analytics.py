@@ -1,13 +1,13 @@
 """The report: how fast it is, beside DuckDB on the same files, and what it needs."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import altair as alt
 
 from analytics.session import PARTITION_BYTES
 from benchmarks.performance import charts
+from benchmarks.performance.rows import Row, Rows, one
 from benchmarks.performance.section import Benchmark, Chart, Findings, Goal, Results, Table
 from benchmarks.performance.text import number
 
@@ -27,12 +27,10 @@ GB: Final = 1e9
 HOUR: Final = 3_600
 MEMORY_MB: Final = 8_000
 
-Runs = Sequence[dict[str, Any]]
-
 
 def _findings(results: Results) -> Findings:
     large = results[LARGE]
-    runs: Runs = [*results["runs"], *(large["runs"] if large else ())]
+    runs: Rows = [*results["runs"], *(large["runs"] if large else ())]
     most = max(run["tasks"] for run in results["runs"])
     report, duckdb = _run(runs, REPORT, most), _run(runs, DUCKDB, most)
     return Findings(
@@ -60,20 +58,19 @@ def _findings(results: Results) -> Findings:
     )
 
 
-def _run(runs: Runs, way: str, tasks: int) -> dict[str, Any]:
-    (found,) = [run for run in runs if (run["way"], run["tasks"]) == (way, tasks)]
-    return found
+def _run(runs: Rows, way: str, tasks: int) -> Row:
+    return one(runs, way=way, tasks=tasks)
 
 
-def _ratio(run: dict[str, Any], other: dict[str, Any]) -> float:
+def _ratio(run: Row, other: Row) -> float:
     return float(run["processing_seconds"] / other["processing_seconds"])
 
 
-def _speed(run: dict[str, Any]) -> float:
+def _speed(run: Row) -> float:
     return float(run["tasks"] / run["processing_seconds"])
 
 
-def _beyond_the_start(runs: Runs, tasks: int) -> str:
+def _beyond_the_start(runs: Rows, tasks: int) -> str:
     """What remains without the time that the fewest tasks take, which is that of the start."""
     fewest = min(run["tasks"] for run in runs)
     report, duckdb = (
@@ -86,7 +83,7 @@ def _beyond_the_start(runs: Runs, tasks: int) -> str:
     )
 
 
-def _reason(report: dict[str, Any], duckdb: dict[str, Any]) -> tuple[str, ...]:
+def _reason(report: Row, duckdb: Row) -> tuple[str, ...]:
     """Why it takes longer than DuckDB, as far as it was measured."""
     parsing = report.get("parsing_alone_seconds")
     if parsing is None:
@@ -99,7 +96,7 @@ def _reason(report: dict[str, Any], duckdb: dict[str, Any]) -> tuple[str, ...]:
     return (sentence,)
 
 
-def _memory_goal(runs: Runs) -> tuple[Goal, ...]:
+def _memory_goal(runs: Rows) -> tuple[Goal, ...]:
     measured = [run for run in runs if (run["way"], run["tasks"]) == (REPORT, LARGE_TASKS)]
     return tuple(
         Goal(
@@ -111,20 +108,20 @@ def _memory_goal(runs: Runs) -> tuple[Goal, ...]:
     )
 
 
-def _chart(runs: Runs) -> Chart:
+def _chart(runs: Rows) -> Chart:
     rows = [
         {"tasks": run["tasks"], "seconds": run["processing_seconds"], "way": name}
         for way, name in WAYS.items()
         for run in runs
         if run["way"] == way
     ]
-    lines: alt.Chart = alt.Chart(charts.values(rows)).mark_line(point=True)
     return Chart(
         name="analytics-time",
         title="Processing time, the start of process and session aside",
         description="Seconds of processing over the number of tasks, for the report, DuckDB, and "
         "Spark with an inferred schema.",
-        chart=lines.encode(
+        chart=charts.lines(
+            rows,
             x=charts.x("tasks", "tasks", rows, log=True),
             y=alt.Y(
                 "seconds:Q",
@@ -137,25 +134,22 @@ def _chart(runs: Runs) -> Chart:
     )
 
 
-def _table(runs: Runs) -> Table:
-    return Table(
+def _table(runs: Rows) -> Table:
+    return Table.of(
+        runs,
         title="By the number of tasks",
-        columns=("tasks", "way", "processing, s", "CPU, s", "most memory, GB", "tasks/s"),
-        rows=[
-            (
-                run["tasks"],
-                WAYS[run["way"]],
-                run["processing_seconds"],
-                run["cpu_seconds"],
-                run["peak_mb"] / 1000,
-                round(_speed(run)),
-            )
-            for run in runs
-        ],
+        columns={
+            "tasks": "tasks",
+            "way": lambda run: WAYS[run["way"]],
+            "processing, s": "processing_seconds",
+            "CPU, s": "cpu_seconds",
+            "most memory, GB": lambda run: run["peak_mb"] / 1000,
+            "tasks/s": lambda run: round(_speed(run)),
+        },
     )
 
 
-def _steps(runs: Runs) -> Table:
+def _steps(runs: Rows) -> Table:
     """A step that names a number of files is one step at every size."""
     reports = [run for run in runs if run["way"] == REPORT]
     by_step: dict[str, dict[int, float]] = {}
@@ -172,7 +166,7 @@ def _steps(runs: Runs) -> Table:
     )
 
 
-def _cluster(runs: Runs) -> tuple[Table | str, ...]:
+def _cluster(runs: Rows) -> tuple[Table | str, ...]:
     """The largest run, carried over; what it takes to start is left out."""
     measured = _run(runs, REPORT, LARGE_TASKS)
     start = _run(runs, REPORT, min(run["tasks"] for run in runs))

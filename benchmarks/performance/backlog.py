@@ -1,11 +1,11 @@
 """Backlog depth: what a claim costs with more and more tasks waiting behind it."""
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import altair as alt
 
 from benchmarks.performance import charts
+from benchmarks.performance.rows import Row, Rows
 from benchmarks.performance.section import Benchmark, Chart, Findings, Goal, Results, Table
 from benchmarks.performance.text import number, span
 
@@ -14,8 +14,6 @@ FLAT: Final = 1.5
 
 DEEP: Final = "deep"
 DEEPEST: Final = 1_000_000
-
-Rows = Sequence[dict[str, Any]]
 
 
 def _findings(results: Results) -> Findings:
@@ -62,7 +60,7 @@ def _most(rows: Rows, column: str) -> int:
     return max(int(row[column]) for row in rows)
 
 
-def _kind(row: dict[str, Any]) -> str:
+def _kind(row: Row) -> str:
     return (
         f"{row['end']} first, {row['expired']:,} expired"
         if row["expired"]
@@ -72,13 +70,13 @@ def _kind(row: dict[str, Any]) -> str:
 
 def _chart(measured: Rows) -> Chart:
     rows = [{**row, "kind": _kind(row)} for row in measured]
-    lines: alt.Chart = alt.Chart(charts.values(rows)).mark_line(point=True)
     return Chart(
         name="backlog-depth",
         title="Look and claim, as a multiple of the time at the smallest depth",
         description="Time of a look and a claim over the number of waiting tasks, relative to the "
         "smallest number.",
-        chart=lines.encode(
+        chart=charts.lines(
+            rows,
             x=charts.x("waiting", "tasks waiting", rows, log=True),
             y=alt.Y("ratio:Q", title="times as long", scale=alt.Scale(zero=True)),
             color=charts.color("kind"),
@@ -87,53 +85,37 @@ def _chart(measured: Rows) -> Chart:
 
 
 def _table(rows: Rows) -> Table:
-    return Table(
+    return Table.of(
+        rows,
         title=f"Up to {_most(rows, 'waiting'):,} waiting: medians and 99th percentiles, ms",
-        columns=(
-            "order",
-            "waiting",
-            "look",
-            "look p99",
-            "claim",
-            "claim p99",
-            "read units",
-            "write units",
-            "times as long",
-        ),
-        rows=[
-            (
-                _kind(row),
-                row["waiting"],
-                row["look_ms"],
-                row["look_p99_ms"],
-                row["claim_ms"],
-                row["claim_p99_ms"],
-                row["read_units"],
-                row["write_units"],
-                row["ratio"],
-            )
-            for row in rows
-        ],
+        columns={
+            "order": _kind,
+            "waiting": "waiting",
+            "look": "look_ms",
+            "look p99": "look_p99_ms",
+            "claim": "claim_ms",
+            "claim p99": "claim_p99_ms",
+            "read units": "read_units",
+            "write units": "write_units",
+            "times as long": "ratio",
+        },
     )
 
 
 def _exception(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["expired_at_the_newest_end"],
         title=(
             "The exception: expired tasks at the newest end, whose own deadlines were shorter than "
             "the queue's, so that no bound excludes them"
         ),
-        columns=("expired at the newest end", "look, ms", "claim, ms", "read units", "write units"),
-        rows=[
-            (
-                row["expired"],
-                row["look_ms"],
-                row["claim_ms"],
-                row["read_units"],
-                row["write_units"],
-            )
-            for row in results["expired_at_the_newest_end"]
-        ],
+        columns={
+            "expired at the newest end": "expired",
+            "look, ms": "look_ms",
+            "claim, ms": "claim_ms",
+            "read units": "read_units",
+            "write units": "write_units",
+        },
     )
 
 

@@ -1,10 +1,11 @@
 """Cells: what one queue can take, and what several side by side do to order, loss and cost."""
 
-from typing import Any, Final
+from typing import Final
 
 import altair as alt
 
 from benchmarks.performance import charts
+from benchmarks.performance.rows import field, one
 from benchmarks.performance.section import Benchmark, Chart, Findings, Results, Table
 from benchmarks.performance.text import number, percent, seconds
 
@@ -21,8 +22,8 @@ ONE_PARTITION: Final = (
 
 def _findings(results: Results) -> Findings:
     ceiling = results["ceiling_by_way"][0]
-    four = _row(results["inversions_by_load"], cells=4, load=BUSY)
-    near = _row(results["inversions_by_load"], cells=4, load=NEAR)
+    four = one(results["inversions_by_load"], cells=4, load=BUSY)
+    near = one(results["inversions_by_load"], cells=4, load=NEAR)
     return Findings(
         summary=(
             f"One queue takes {number(ceiling['tasks_per_second'])} tasks/s that succeed at the "
@@ -56,51 +57,42 @@ def _findings(results: Results) -> Findings:
 
 
 def _ceilings(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["ceiling_by_way"],
         title="Index writes of one task, and the tasks per second that fill the busiest key",
-        columns=(
-            "a task that",
-            "PENDING",
-            "TAKEN",
-            "DELAYED",
-            "FAILURE",
-            "tasks/s",
-            "in one partition",
-        ),
-        rows=[
-            (
-                row["way"],
-                row["pending_writes"],
-                row["taken_writes"],
-                row["delayed_writes"],
-                row["failure_writes"],
-                row["tasks_per_second"],
-                row["tasks_per_second_if_in_one_partition"],
-            )
-            for row in results["ceiling_by_way"]
-        ],
+        columns={
+            "a task that": "way",
+            "PENDING": "pending_writes",
+            "TAKEN": "taken_writes",
+            "DELAYED": "delayed_writes",
+            "FAILURE": "failure_writes",
+            "tasks/s": "tasks_per_second",
+            "in one partition": "tasks_per_second_if_in_one_partition",
+        },
     )
 
 
 def _under_load(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["ceiling_by_load"],
         title="The same in overload: a task that is shed is written into the index only once",
-        columns=("ρ", "arrivals/s that one queue takes", "of them served/s"),
-        rows=[
-            (row["load"], row["arrivals_per_second"], row["served_per_second"])
-            for row in results["ceiling_by_load"]
-        ],
+        columns={
+            "ρ": "load",
+            "arrivals/s that one queue takes": "arrivals_per_second",
+            "of them served/s": "served_per_second",
+        },
     )
 
 
 def _cells_needed(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["cells_needed"],
         title=f"Cells for a load, each filled to {percent(results['headroom'])} of its ceiling",
-        columns=("tasks/s", "cells", "cells, a tenth of the tasks retried once"),
-        rows=[
-            (row["tasks_per_second"], row["cells"], row["cells_if_a_tenth_is_retried"])
-            for row in results["cells_needed"]
-        ],
+        columns={
+            "tasks/s": "tasks_per_second",
+            "cells": "cells",
+            "cells, a tenth of the tasks retried once": "cells_if_a_tenth_is_retried",
+        },
     )
 
 
@@ -139,9 +131,10 @@ def _newer_by(results: Results) -> Chart:
 
 def _by_load(results: Results) -> alt.Chart:
     rows = [{**row, "cells": f"{row['cells']} cells"} for row in results["inversions_by_load"]]
-    chart: alt.Chart = alt.Chart(charts.values(rows)).mark_line(point=True)
-    return chart.encode(
-        x=charts.x("load", "load ρ: arrivals / capacity", rows), color=charts.color("cells")
+    return charts.lines(
+        rows,
+        x=charts.x("load", "load ρ: arrivals / capacity", rows),
+        color=charts.color("cells"),
     )
 
 
@@ -192,9 +185,8 @@ def _deadlines(results: Results) -> Chart:
         title=f"Served in time at ρ = {number(NEAR)}, by the deadline",
         description="Share of tasks that start before their deadline, over the length of the "
         "deadline, for four cells and for one queue as large as all of them.",
-        chart=alt.Chart(charts.values(rows))
-        .mark_line(point=True)
-        .encode(
+        chart=charts.lines(
+            rows,
             x=charts.x("deadline", "deadline, seconds", rows, log=True),
             y=charts.share("served", "served in time", scale=alt.Scale(zero=False)),
             color=charts.color("queues"),
@@ -203,81 +195,53 @@ def _deadlines(results: Results) -> Chart:
 
 
 def _sizes(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["inversions_by_size"],
         title="The size of each of four cells",
-        columns=(
-            "tasks at a time per cell",
-            "ρ",
-            "inversions",
-            "newer by, p95",
-            "served in time",
-            "one queue as large",
-        ),
-        rows=[
-            (
-                row["slots_per_cell"],
-                row["load"],
-                percent(row["inversions_share"]),
-                seconds(row["newer_by_p95_seconds"]),
-                percent(row["served_share"]),
-                percent(row["one_queue_served_share"]),
-            )
-            for row in results["inversions_by_size"]
-        ],
+        columns={
+            "tasks at a time per cell": "slots_per_cell",
+            "ρ": "load",
+            "inversions": field("inversions_share", percent),
+            "newer by, p95": field("newer_by_p95_seconds", seconds),
+            "served in time": field("served_share", percent),
+            "one queue as large": field("one_queue_served_share", percent),
+        },
     )
 
 
 def _outages(results: Results) -> Table:
     simulated = results["simulated"]
-    return Table(
+    return Table.of(
+        results["outages"],
         title=(
             f"One cell does nothing for {number(simulated['outage_seconds'])} s, "
             f"at ρ = {number(simulated['outage_load'])}"
         ),
-        columns=(
-            "cells",
-            "shed meanwhile",
-            "shed in the other cells",
-            "its tasks' wait afterwards, p95",
-            "everybody's wait before, p95",
-        ),
-        rows=[
-            (
-                row["cells"],
-                percent(row["shed_share"]),
-                percent(row["shed_share_in_other_cells"]) if row["cells"] > 1 else None,
-                seconds(row["wait_p95_seconds_after"]),
-                seconds(row["wait_p95_seconds_before"]),
-            )
-            for row in results["outages"]
-        ],
+        columns={
+            "cells": "cells",
+            "shed meanwhile": field("shed_share", percent),
+            "shed in the other cells": lambda row: (
+                percent(row["shed_share_in_other_cells"]) if row["cells"] > 1 else None
+            ),
+            "its tasks' wait afterwards, p95": field("wait_p95_seconds_after", seconds),
+            "everybody's wait before, p95": field("wait_p95_seconds_before", seconds),
+        },
     )
 
 
 def _beside_the_queue(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["beside_the_queue"],
         title="The simulation beside the queue's own code in virtual time, on the same work",
-        columns=(
-            "tasks at a time per cell",
-            "ρ",
-            "tasks that start at the same moment",
-            "served: simulated",
-            "served: queue",
-            "inversions: simulated",
-            "inversions: queue",
-        ),
-        rows=[
-            (
-                row["slots_per_cell"],
-                row["load"],
-                percent(row["same_share"]),
-                percent(row["simulated_served_share"]),
-                percent(row["queue_served_share"]),
-                percent(row["simulated_inversions_share"]),
-                percent(row["queue_inversions_share"]),
-            )
-            for row in results["beside_the_queue"]
-        ],
+        columns={
+            "tasks at a time per cell": "slots_per_cell",
+            "ρ": "load",
+            "tasks that start at the same moment": field("same_share", percent),
+            "served: simulated": field("simulated_served_share", percent),
+            "served: queue": field("queue_served_share", percent),
+            "inversions: simulated": field("simulated_inversions_share", percent),
+            "inversions: queue": field("queue_inversions_share", percent),
+        },
     )
 
 
@@ -308,11 +272,6 @@ def _by_cells(results: Results, key: str, title: str) -> Table:
             for load in dict.fromkeys(row["tasks_per_second"] for row in rows)
         ],
     )
-
-
-def _row(rows: Any, **wanted: Any) -> Any:
-    (found,) = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
-    return found
 
 
 def _listed(names: list[str]) -> str:

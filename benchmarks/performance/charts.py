@@ -106,6 +106,12 @@ def share(field: str, title: str, **options: Any) -> alt.Y:
     return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(format=".0%"), **options)
 
 
+def lines(rows: Iterable[Mapping[str, Any]], **channels: Any) -> alt.Chart:
+    """A line of each colour, with its points."""
+    chart: alt.Chart = alt.Chart(values(rows)).mark_line(point=True).encode(**channels)
+    return chart
+
+
 def bars(
     rows: Sequence[Mapping[str, Any]], *, bar: str, value: str, part: str, title: str
 ) -> alt.Chart:

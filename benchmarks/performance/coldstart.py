@@ -38,50 +38,40 @@ def _starts(results: Results) -> Chart:
 
 
 def _start_table(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["start"],
         title="The same in figures",
-        columns=(
-            "function",
-            "ready after, ms",
-            "least to most, ms",
-            "boto3, ms",
-            "own, ms",
-            "with bytecode, ms",
-            "modules",
-            "source read, KB",
-        ),
-        rows=[
-            (
-                row["function"],
-                row["start_ms"],
-                span([row["start_ms_least"], row["start_ms_most"]]),
-                row["boto3_ms"],
-                row["own_ms"],
-                row["with_bytecode_ms"],
-                row["modules"],
-                row["asset_source_kb"],
-            )
-            for row in results["start"]
-        ],
+        columns={
+            "function": "function",
+            "ready after, ms": "start_ms",
+            "least to most, ms": lambda row: span([row["start_ms_least"], row["start_ms_most"]]),
+            "boto3, ms": "boto3_ms",
+            "own, ms": "own_ms",
+            "with bytecode, ms": "with_bytecode_ms",
+            "modules": "modules",
+            "source read, KB": "asset_source_kb",
+        },
     )
 
 
 def _memory(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["memory"],
         title="Memory",
-        columns=("function", "after the start, MB", "most at work, MB", "configured, MB"),
-        rows=[
-            (row["function"], row["after_start_mb"], row["peak_at_work_mb"], row["limit_mb"])
-            for row in results["memory"]
-        ],
+        columns={
+            "function": "function",
+            "after the start, MB": "after_start_mb",
+            "most at work, MB": "peak_at_work_mb",
+            "configured, MB": "limit_mb",
+        },
     )
 
 
 def _package(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["package"],
         title="What the package holds",
-        columns=("part", "unpacked, KB"),
-        rows=[(row["part"], row["unpacked_kb"]) for row in results["package"]],
+        columns={"part": "part", "unpacked, KB": "unpacked_kb"},
     )
 
 

@@ -92,32 +92,19 @@ def _bill(results: Results, size: int) -> Chart:
 
 
 def _workloads(results: Results, size: int) -> Table:
-    return Table(
+    return Table.of(
+        [row for row in results["table"] if row["payload_bytes"] == size],
         title=f"Counted on DynamoDB Local, payloads of {size} bytes, per task",
-        columns=(
-            "load",
-            "tasks",
-            "write units",
-            "per success",
-            "read units",
-            "queries",
-            "refused writes",
-            "retries",
-        ),
-        rows=[
-            (
-                row["workload"],
-                row["tasks"],
-                row["write_units_per_task"],
-                row["write_units_per_success"],
-                row["read_units_per_task"],
-                row["queries_per_task"],
-                row["refused_writes_per_task"],
-                row["retries_per_task"],
-            )
-            for row in results["table"]
-            if row["payload_bytes"] == size
-        ],
+        columns={
+            "load": "workload",
+            "tasks": "tasks",
+            "write units": "write_units_per_task",
+            "per success": "write_units_per_success",
+            "read units": "read_units_per_task",
+            "queries": "queries_per_task",
+            "refused writes": "refused_writes_per_task",
+            "retries": "retries_per_task",
+        },
     )
 
 
@@ -127,9 +114,8 @@ def _by_size(results: Results) -> Chart:
         name="cost-by-size",
         title="Write units by the size of the payload",
         description="Write units per task over the size of the payload in bytes.",
-        chart=alt.Chart(charts.values(rows))
-        .mark_line(point=True)
-        .encode(
+        chart=charts.lines(
+            rows,
             x=charts.x("payload_bytes", "payload, bytes", rows, log=True),
             y=alt.Y("write_units_per_task:Q", title="write units per task"),
             color=charts.color("workload"),
@@ -151,51 +137,37 @@ def _transitions(results: Results) -> Table:
 
 
 def _cloud(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["cloud"],
         title="Counted on the local cloud, per task",
-        columns=(
-            "load",
-            "tasks",
-            "trigger runs",
-            "processor runs",
-            "runs per task",
-            "GB-seconds",
-            "kicks",
-            "of them spare",
-        ),
-        rows=[
-            (
-                row["load"],
-                row["tasks"],
-                row["trigger_runs"],
-                row["processor_runs"],
-                row["invocations_per_task"],
-                row["gigabyte_seconds_per_task"],
-                row["kicks_per_task"],
-                row["spare_kicks_per_task"],
-            )
-            for row in results["cloud"]
-        ],
+        columns={
+            "load": "load",
+            "tasks": "tasks",
+            "trigger runs": "trigger_runs",
+            "processor runs": "processor_runs",
+            "runs per task": "invocations_per_task",
+            "GB-seconds": "gigabyte_seconds_per_task",
+            "kicks": "kicks_per_task",
+            "of them spare": "spare_kicks_per_task",
+        },
     )
 
 
 def _month(results: Results) -> Table:
     rows = results["month_of_nothing"]
-    return Table(
+    together = {"what": "together", "quantity": None, "unit": ""}
+    return Table.of(
+        [*rows, {**together, "usd": sum(row["usd"] for row in rows)}],
         title="A month in which nothing happens",
-        columns=("what", "quantity", "unit", "dollars"),
-        rows=[
-            *((row["what"], row["quantity"], row["unit"], row["usd"]) for row in rows),
-            ("together", None, "", sum(row["usd"] for row in rows)),
-        ],
+        columns={"what": "what", "quantity": "quantity", "unit": "unit", "dollars": "usd"},
     )
 
 
 def _alternatives(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["alternatives"],
         title="Beside others: computed from what is documented of them, not measured",
-        columns=("who", "load", "dollars per million tasks"),
-        rows=[(row["who"], row["load"], row["usd_per_million"]) for row in results["alternatives"]],
+        columns={"who": "who", "load": "load", "dollars per million tasks": "usd_per_million"},
     )
 
 

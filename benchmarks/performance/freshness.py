@@ -1,10 +1,12 @@
 """Freshness: how long a new task waits on top of a deep backlog."""
 
-from typing import Any, Final
+from itertools import product
+from typing import Final
 
 import altair as alt
 
 from benchmarks.performance import charts
+from benchmarks.performance.rows import Row, Rows
 from benchmarks.performance.section import (
     AnyChart,
     Benchmark,
@@ -35,7 +37,7 @@ def _findings(results: Results) -> Findings:
         goals=[
             Goal(
                 text=f"within one service, a settlement, a query and a claim, at {_load(row)}",
-                measured=f"{row['within_bound']} of {row['new_tasks']} tasks",
+                measured=f"{_within_bound(row)} tasks",
                 met=row["within_bound"] == row["new_tasks"],
             )
             for row in ours
@@ -44,13 +46,17 @@ def _findings(results: Results) -> Findings:
     )
 
 
-def _worst(rows: list[dict[str, Any]]) -> str:
+def _worst(rows: Rows) -> str:
     others = [f"{number(row['max_ms'])} ms" for row in rows if row["way"] != OURS]
     return ", ".join(others)
 
 
-def _load(row: dict[str, Any]) -> str:
+def _load(row: Row) -> str:
     return f"{row['in_flight']} × {row['service_ms']} ms"
+
+
+def _within_bound(row: Row) -> str:
+    return f"{row['within_bound']} of {row['new_tasks']}"
 
 
 def _chart(results: Results) -> Chart:
@@ -80,38 +86,28 @@ def _chart(results: Results) -> Chart:
 
 
 def _table(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["waits"],
         title="The same in figures, ms",
-        columns=("way", "load", "p50", "p99", "longest", "bound", "within it", "backlog"),
-        rows=[
-            (
-                row["way"],
-                _load(row),
-                row["p50_ms"],
-                row["p99_ms"],
-                row["max_ms"],
-                row["bound_ms"],
-                f"{row['within_bound']} of {row['new_tasks']}",
-                row["backlog_at_first"],
-            )
-            for row in results["waits"]
-        ],
+        columns={
+            "way": "way",
+            "load": _load,
+            "p50": "p50_ms",
+            "p99": "p99_ms",
+            "longest": "max_ms",
+            "bound": "bound_ms",
+            "within it": _within_bound,
+            "backlog": "backlog_at_first",
+        },
     )
 
 
 def _calls(results: Results) -> Table:
-    calls = ("query", "claim", "settle")
-    return Table(
+    calls = product(("query", "claim", "settle"), ("p50", "p99"))
+    return Table.of(
+        results["calls"],
         title="The calls meanwhile, ms",
-        columns=("way", "load", *(f"{call} {p}" for call in calls for p in ("p50", "p99"))),
-        rows=[
-            (
-                row["way"],
-                _load(row),
-                *(row[f"{call}_{p}_ms"] for call in calls for p in ("p50", "p99")),
-            )
-            for row in results["calls"]
-        ],
+        columns={"way": "way", "load": _load, **{f"{c} {p}": f"{c}_{p}_ms" for c, p in calls}},
     )
 
 

@@ -1,12 +1,12 @@
 """Goodput under overload: newest first, oldest first, and in between, beside theory."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import altair as alt
 
 from benchmarks.performance import charts
+from benchmarks.performance.rows import Row, field, one
 from benchmarks.performance.section import (
     AnyChart,
     Benchmark,
@@ -30,16 +30,14 @@ NAMES: Final = {
 WITHIN_POINTS: Final = 1.0
 SATURATED: Final = 2.0
 
-Rows = Sequence[dict[str, Any]]
-
 
 def _findings(results: Results) -> Findings:
     rows = results["goodput_by_load"]
     beside_theory = [row for row in rows if row["theory"] is not None]
     within = sum(row["within_1_percent"] for row in beside_theory)
     explained = sum(row["within_1_percent"] or row["within_ci95"] for row in beside_theory)
-    lifo = _one(rows, service="exponential", load=SATURATED, policy=DEFAULT)
-    fifo = _one(
+    lifo = one(rows, service="exponential", load=SATURATED, policy=DEFAULT)
+    fifo = one(
         results["fifo_without_deadline_over_a_horizon"], service="exponential", load=SATURATED
     )
     behind = min(row["adaptive_better_by_points"] for row in results["adaptive_by_load"])
@@ -84,11 +82,6 @@ def _findings(results: Results) -> Findings:
     )
 
 
-def _one(rows: Rows, **wanted: Any) -> dict[str, Any]:
-    (found,) = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
-    return found
-
-
 def _by_load(results: Results) -> Chart:
     simulated = [
         {**row, "goodput": row["goodput_share_of_capacity"], "policy": NAMES[row["policy"]]}
@@ -102,8 +95,8 @@ def _by_load(results: Results) -> Chart:
     ]
     order = [name for name in NAMES.values() if any(row["policy"] == name for row in simulated)]
     simulated.sort(key=lambda row: order.index(row["policy"]))
-    base: alt.Chart = alt.Chart(charts.values(simulated))
-    lines = base.mark_line(point=True).encode(
+    lines = charts.lines(
+        simulated,
         x=charts.x("load", "load ρ", simulated),
         y=charts.share("goodput", "goodput, share of capacity"),
         color=charts.color("policy", columns=3),
@@ -120,54 +113,42 @@ def _by_load(results: Results) -> Chart:
 
 
 def _beside_theory(results: Results) -> Table:
-    return Table(
-        title="Newest first (the default) beside theory, exponential service times",
-        columns=(
-            "ρ",
-            "goodput",
-            "theory",
-            "difference, %",
-            "shed",
-            "least that must be shed",
-            "wait p50, services",
-            "wait p95, services",
-        ),
-        rows=[
-            (
-                row["load"],
-                percent(row["goodput_share_of_capacity"]),
-                percent(row["theory"]),
-                row["difference_percent"],
-                percent(row["shed_share_of_arrivals"]),
-                percent(row["shed_share_limit"]),
-                row["wait_p50_services"],
-                row["wait_p95_services"],
-            )
+    return Table.of(
+        [
+            row
             for row in results["goodput_by_load"]
             if row["policy"] == DEFAULT and row["service"] == "exponential"
         ],
+        title="Newest first (the default) beside theory, exponential service times",
+        columns={
+            "ρ": "load",
+            "goodput": field("goodput_share_of_capacity", percent),
+            "theory": field("theory", percent),
+            "difference, %": "difference_percent",
+            "shed": field("shed_share_of_arrivals", percent),
+            "least that must be shed": field("shed_share_limit", percent),
+            "wait p50, services": "wait_p50_services",
+            "wait p95, services": "wait_p95_services",
+        },
     )
 
 
 def _horizon(results: Results) -> Table:
     horizon = results["fifo_without_deadline_over_a_horizon"][0]["horizon_services"]
-    return Table(
+    return Table.of(
+        results["fifo_without_deadline_over_a_horizon"],
         title=(
             "Oldest first without a deadline: tasks in time, over the first "
             f"{number(horizon)} service times of an overload"
         ),
-        columns=("service", "ρ", "in time", "± (95 %)", "theory", "as an even flow"),
-        rows=[
-            (
-                row["service"],
-                row["load"],
-                percent(row["in_time_share_of_arrivals"]),
-                percent(row["ci95"]),
-                percent(row["theory"]),
-                percent(row["theory_even_flow"]),
-            )
-            for row in results["fifo_without_deadline_over_a_horizon"]
-        ],
+        columns={
+            "service": "service",
+            "ρ": "load",
+            "in time": field("in_time_share_of_arrivals", percent),
+            "± (95 %)": field("ci95", percent),
+            "theory": field("theory", percent),
+            "as an even flow": field("theory_even_flow", percent),
+        },
     )
 
 
@@ -183,13 +164,13 @@ def _adaptive(results: Results) -> Chart:
         for row in results["adaptive_by_load"]
         if row["service"] == "constant"
     ]
-    lines: alt.Chart = alt.Chart(charts.values(rows)).mark_line(point=True)
     return Chart(
         name="goodput-adaptive",
         title="Adaptive order beside the other two, constant service times",
         description="Share of tasks that start in time over load, for newest first, oldest first "
         "and adaptive order, with a queue that knows its clients' patience and one that does not.",
-        chart=lines.encode(
+        chart=charts.lines(
+            rows,
             x=charts.x("load", "load ρ", rows),
             y=charts.share("share", "in time, share of arrivals"),
             color=charts.color("order"),
@@ -207,31 +188,19 @@ def _deadline(results: Results, services: float) -> str:
 
 
 def _adaptive_table(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["adaptive_by_load"],
         title="Tasks in time, and how far adaptive order is from the better of the other two",
-        columns=(
-            "service",
-            "queue's deadline",
-            "ρ",
-            "newest first",
-            "oldest first",
-            "adaptive",
-            "adaptive better by",
-            "± (95 %)",
-        ),
-        rows=[
-            (
-                row["service"],
-                _deadline(results, row["deadline_services"]),
-                row["load"],
-                percent(row["lifo_in_time_share_of_arrivals"]),
-                percent(row["fifo_in_time_share_of_arrivals"]),
-                percent(row["adaptive_in_time_share_of_arrivals"]),
-                _points(row["adaptive_better_by_points"]),
-                _points(row["ci95_points"]),
-            )
-            for row in results["adaptive_by_load"]
-        ],
+        columns={
+            "service": "service",
+            "queue's deadline": lambda row: _deadline(results, row["deadline_services"]),
+            "ρ": "load",
+            "newest first": field("lifo_in_time_share_of_arrivals", percent),
+            "oldest first": field("fifo_in_time_share_of_arrivals", percent),
+            "adaptive": field("adaptive_in_time_share_of_arrivals", percent),
+            "adaptive better by": field("adaptive_better_by_points", _points),
+            "± (95 %)": field("ci95_points", _points),
+        },
     )
 
 
@@ -273,7 +242,7 @@ def _storm(results: Results) -> Chart:
     )
 
 
-def _policy(row: dict[str, Any]) -> str:
+def _policy(row: Row) -> str:
     deadline = row["deadline_services"]
     name = NAMES[row["policy"]].removesuffix(" (default)")
     if deadline is None or math.isinf(deadline):
@@ -282,117 +251,86 @@ def _policy(row: dict[str, Any]) -> str:
 
 
 def _storm_table(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["storm_summary"],
         title="The same in figures",
-        columns=(
-            "policy",
-            "goodput before",
-            "goodput in the burst",
-            "goodput in the last half",
-            "requests answered in the last half",
-            "recovered after, services",
-        ),
-        rows=[
-            (
-                _policy(row),
-                percent(row["goodput_before"]),
-                percent(row["goodput_during"]),
-                percent(row["goodput_in_last_half"]),
-                percent(row["served_share_of_requests_in_last_half"]),
+        columns={
+            "policy": _policy,
+            "goodput before": field("goodput_before", percent),
+            "goodput in the burst": field("goodput_during", percent),
+            "goodput in the last half": field("goodput_in_last_half", percent),
+            "requests answered in the last half": field(
+                "served_share_of_requests_in_last_half", percent
+            ),
+            "recovered after, services": lambda row: (
                 "never"
                 if row["recovered_after_services"] is None
-                else row["recovered_after_services"],
-            )
-            for row in results["storm_summary"]
-        ],
+                else row["recovered_after_services"]
+            ),
+        },
     )
 
 
 def _bursts(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["bursts"],
         title="Bursts: tasks in time at a load that is bearable on average",
-        columns=("service", "ρ on average", "policy", "in time", "± (95 %)", "wait p50, services"),
-        rows=[
-            (
-                row["service"],
-                row["load"],
-                _policy(row),
-                percent(row["in_time_share_of_arrivals"]),
-                percent(row["ci95"]),
-                row["wait_p50_services"],
-            )
-            for row in results["bursts"]
-        ],
+        columns={
+            "service": "service",
+            "ρ on average": "load",
+            "policy": _policy,
+            "in time": field("in_time_share_of_arrivals", percent),
+            "± (95 %)": field("ci95", percent),
+            "wait p50, services": "wait_p50_services",
+        },
     )
 
 
 def _thresholds(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["adaptive_by_threshold"],
         title="The adaptive order's threshold, constant service times",
-        columns=(
-            "threshold, share of the patience",
-            "queue's deadline",
-            "ρ",
-            "in time",
-            "± (95 %)",
-            "wait p50, services",
-        ),
-        rows=[
-            (
-                row["threshold_share_of_patience"],
-                _deadline(results, row["deadline_services"]),
-                row["load"],
-                percent(row["in_time_share_of_arrivals"]),
-                percent(row["ci95"]),
-                row["wait_p50_services"],
-            )
-            for row in results["adaptive_by_threshold"]
-        ],
+        columns={
+            "threshold, share of the patience": "threshold_share_of_patience",
+            "queue's deadline": lambda row: _deadline(results, row["deadline_services"]),
+            "ρ": "load",
+            "in time": field("in_time_share_of_arrivals", percent),
+            "± (95 %)": field("ci95", percent),
+            "wait p50, services": "wait_p50_services",
+        },
     )
 
 
 def _slots(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["several_slots"],
         title="Several tasks at a time: newest first without a deadline, exponential service times",
-        columns=("tasks at a time", "ρ", "goodput", "± (95 %)", "theory", "difference, %"),
-        rows=[
-            (
-                row["slots"],
-                row["load"],
-                percent(row["goodput_share_of_capacity"]),
-                percent(row["ci95"]),
-                percent(row["theory"]),
-                row["difference_percent"],
-            )
-            for row in results["several_slots"]
-        ],
+        columns={
+            "tasks at a time": "slots",
+            "ρ": "load",
+            "goodput": field("goodput_share_of_capacity", percent),
+            "± (95 %)": field("ci95", percent),
+            "theory": field("theory", percent),
+            "difference, %": "difference_percent",
+        },
     )
 
 
 def _patience(results: Results) -> Table:
     rows = results["near_saturation_by_patience"]
-    return Table(
+    return Table.of(
+        rows,
         title=(
             f"Theory near saturation (ρ = {number(rows[0]['load'])}, {rows[0]['service']} service "
             "times): tasks in time, by the clients' patience"
         ),
-        columns=(
-            "patience, services",
-            "newest first",
-            "newest first, deadline",
-            "oldest first",
-            "oldest first, deadline",
-        ),
-        rows=[
-            (
-                row["patience_services"],
-                percent(row["lifo_in_time_share"]),
-                percent(row["lifo_deadline_in_time_share"]),
-                percent(row["fifo_in_time_share"]),
-                percent(row["fifo_deadline_in_time_share"]),
-            )
-            for row in rows
-        ],
+        columns={
+            "patience, services": "patience_services",
+            "newest first": field("lifo_in_time_share", percent),
+            "newest first, deadline": field("lifo_deadline_in_time_share", percent),
+            "oldest first": field("fifo_in_time_share", percent),
+            "oldest first, deadline": field("fifo_deadline_in_time_share", percent),
+        },
     )
 
 

@@ -106,29 +106,18 @@ def beside(medians: Any, runs: Any, *, group: str, title: str | None) -> AnyChar
 
 
 def _ratios(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["ratios"],
         title="The same in figures: medians, and processor time of this process",
-        columns=(
-            "in flight",
-            "processor, tasks/s",
-            "bare loop, tasks/s",
-            "ratio",
-            "least to most",
-            "CPU ms per task",
-            "bare loop's",
-        ),
-        rows=[
-            (
-                row["in_flight"],
-                row["tasks_per_second"],
-                row["bare_tasks_per_second"],
-                row["ratio"],
-                span([row["ratio_min"], row["ratio_max"]]),
-                row["client_cpu_ms_per_task"],
-                row["bare_client_cpu_ms_per_task"],
-            )
-            for row in results["ratios"]
-        ],
+        columns={
+            "in flight": "in_flight",
+            "processor, tasks/s": "tasks_per_second",
+            "bare loop, tasks/s": "bare_tasks_per_second",
+            "ratio": "ratio",
+            "least to most": lambda row: span([row["ratio_min"], row["ratio_max"]]),
+            "CPU ms per task": "client_cpu_ms_per_task",
+            "bare loop's": "bare_client_cpu_ms_per_task",
+        },
     )
 
 
@@ -146,13 +135,15 @@ def _parts(results: Results) -> Chart:
 
 
 def _calls(results: Results) -> Table:
-    return Table(
+    return Table.of(
+        results["calls"],
         title="One call in one thread",
-        columns=("call", "through", "CPU ms", "ms"),
-        rows=[
-            (row["call"], row["through"], row["client_cpu_ms"], row["ms"])
-            for row in results["calls"]
-        ],
+        columns={
+            "call": "call",
+            "through": "through",
+            "CPU ms": "client_cpu_ms",
+            "ms": "ms",
+        },
     )
 
 

@@ -1,12 +1,13 @@
 """What the page shows of a benchmark."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
+from benchmarks.performance.rows import Column, Row, value
 from benchmarks.performance.text import shown
 
 Results = Mapping[str, Any]
@@ -31,8 +32,17 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
+    @classmethod
+    def of(cls, rows: Iterable[Row], *, title: str, columns: Mapping[str, Column]) -> "Table":
+        """A line for each row; ``columns``: by their headings."""
+        return cls(
+            title=title,
+            columns=tuple(columns),
+            rows=[[value(row, column) for column in columns.values()] for row in rows],
+        )
+
     def markdown(self) -> str:
-        body = [[shown(value) for value in row] for row in self.rows]
+        body = [[shown(cell) for cell in row] for row in self.rows]
         rules = [
             "---" if any(_is_text(row[n]) for row in self.rows) else "---:"
             for n in range(len(self.columns))
@@ -40,9 +50,9 @@ class Table:
         return "\n".join(f"| {' | '.join(row)} |" for row in (self.columns, rules, *body))
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(cell: Any) -> bool:
     """Rather than a number with its unit, or nothing."""
-    return isinstance(value, str) and not re.match(r"[<>−-]? ?\d|$", value)
+    return isinstance(cell, str) and not re.match(r"[<>−-]? ?\d|$", cell)
 
 
 @dataclass(frozen=True, kw_only=True)
