@@ -1,20 +1,13 @@
 """Processor speed: tasks a second beside the bare writes that they cannot do without."""
 
-from typing import Any, Final
-
-import altair as alt
+from typing import Final
 
 from benchmarks.performance import charts
-from benchmarks.performance.section import (
-    AnyChart,
-    Benchmark,
-    Chart,
-    Findings,
-    Goal,
-    Results,
-    Table,
-)
+from benchmarks.performance.beside import Beside
+from benchmarks.performance.section import Benchmark, Chart, Findings, Goal, Results, Table
 from benchmarks.performance.text import number, span
+
+BESIDE: Final = Beside(ours="processor", bare="bare loop", group="in_flight")
 
 
 def _findings(results: Results) -> Findings:
@@ -41,7 +34,7 @@ def _findings(results: Results) -> Findings:
         ],
         blocks=(
             _speed(results),
-            _ratios(results),
+            BESIDE.figures(results),
             _difference(results),
             _parts(results),
             _calls(results),
@@ -70,54 +63,11 @@ def _difference(results: Results) -> str:
 
 
 def _speed(results: Results) -> Chart:
-    medians = [
-        {"in_flight": row["in_flight"], "contender": contender, "rate": row[key]}
-        for contender, key in (
-            ("processor", "tasks_per_second"),
-            ("bare loop", "bare_tasks_per_second"),
-        )
-        for row in results["ratios"]
-    ]
     return Chart(
         name="processor-speed",
         title="Tasks per second with an empty handler: medians as bars, each run as a dot",
         description="Tasks per second of the processor beside a bare loop, by tasks in flight.",
-        chart=beside(medians, results["runs"], group="in_flight", title="tasks in flight"),
-    )
-
-
-def beside(medians: Any, runs: Any, *, group: str, title: str | None) -> AnyChart:
-    """Bars of ``rate`` by ``contender``, group by group, and ``tasks_per_second`` of each run."""
-    names = list(dict.fromkeys(row["contender"] for row in medians))
-    x = alt.X(f"{group}:N", title=title, sort=None, axis=alt.Axis(labelAngle=0))
-    offset = alt.XOffset("contender:N", sort=names)
-    bars: alt.Chart = alt.Chart(charts.values(medians)).mark_bar()
-    dots: alt.Chart = alt.Chart(charts.values(runs)).mark_point(color=charts.INK, size=25)
-    both: AnyChart = alt.layer(
-        bars.encode(
-            x=x,
-            xOffset=offset,
-            y=alt.Y("rate:Q", title="tasks per second"),
-            color=charts.color("contender"),
-        ),
-        dots.encode(x=x, xOffset=offset, y="tasks_per_second:Q"),
-    )
-    return both.properties(width=charts.WIDTH)
-
-
-def _ratios(results: Results) -> Table:
-    return Table.of(
-        results["ratios"],
-        title="The same in figures: medians, and processor time of this process",
-        columns={
-            "in flight": "in_flight",
-            "processor, tasks/s": "tasks_per_second",
-            "bare loop, tasks/s": "bare_tasks_per_second",
-            "ratio": "ratio",
-            "least to most": lambda row: span([row["ratio_min"], row["ratio_max"]]),
-            "CPU ms per task": "client_cpu_ms_per_task",
-            "bare loop's": "bare_client_cpu_ms_per_task",
-        },
+        chart=BESIDE.speeds(results, title="tasks in flight"),
     )
 
 
