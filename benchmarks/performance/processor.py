@@ -57,8 +57,8 @@ def _difference(results: Results) -> str:
         f"processor time more than in the bare loop, {number(look * looks)} ms of it for its share "
         "of the looks at the queue, the rest for what the store renders and reads and for handing "
         "tasks from thread to thread under Python's one interpreter lock. With one in flight each "
-        "task has a look of its own, so that three calls stand beside two: two thirds is the most "
-        "that it could reach."
+        "task has a look of its own: a third call, though the settlement of the task before goes "
+        "on beside it."
     )
 
 
