@@ -113,6 +113,7 @@ def _quantities(units: Row, runs: Row) -> dict[str, float]:
     per_task = {
         "write units": units["write_units_per_task"],
         "read units": units["read_units_per_task"],
+        "stream reads": runs["stream_reads_per_task_computed"],
         "storage": gigabyte_months,
         "point-in-time recovery": gigabyte_months,
         "function runs": runs["invocations_per_task"],
@@ -134,6 +135,7 @@ def _month_of_nothing(
     read_units = 0.5 * sweep.count("dynamodb:Query")
     quantities: dict[str, Any] = {
         "read units": read_units * minutes,
+        "stream reads": bill.stream_reads(bill.MONTH_SECONDS),
         "function runs": minutes,
         "function time": sweep.gigabyte_seconds(memory) * minutes,
         "schedule": minutes,

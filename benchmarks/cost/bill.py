@@ -38,6 +38,12 @@ def lines(quantities: Mapping[str, float]) -> list[Row]:
     ]
 
 
+def stream_reads(seconds: float) -> float:
+    """Lambda's, of a stream with one shard: four a second, whether there is something or not
+    (https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html)."""
+    return 4 * seconds
+
+
 def traces(runs: float, seconds: float) -> float:
     """That X-Ray records of so many runs, evenly spread, under its default rule: the first of each
     second, and 5 % of the others

@@ -98,6 +98,7 @@ def _row(queue: Deployment, load: str, tasks: int, traffic: Traffic) -> Row:
         "queries_per_task": traffic.count("dynamodb:Query") / tasks,
         "updates_per_task": traffic.count("dynamodb:UpdateItem") / tasks,
         "log_bytes_per_task": sum(traffic.log_bytes.values()) / tasks,
+        "stream_reads_per_task_computed": bill.stream_reads(traffic.seconds) / tasks,
         "traces_per_task_computed": bill.traces(trigger, traffic.seconds) / tasks,
     }
 
