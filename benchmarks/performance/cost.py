@@ -15,6 +15,7 @@ SHOWN_WORKLOADS: Final = ("one at a time", "backlog", "shed")
 GROUPS: Final = {
     "write units": "writes",
     "read units": "reads",
+    "stream reads": "reads",
     "storage": "storage",
     "point-in-time recovery": "storage",
     "function runs": "functions",
