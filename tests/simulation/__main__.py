@@ -20,15 +20,15 @@ def main(seeds: int, seed: int | None, first: int, processes: int) -> None:
     """Run the queue's own code under a virtual clock and a seeded scheduler, with faults, and check
     its rules at every write. The first seed that breaks one is told with its schedule."""
     chosen = range(first, first + seeds) if seed is None else range(seed, seed + 1)
-    transitions: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     steps = 0
     for result in run_seeds(chosen, processes=processes):
         if result.failure is not None:
             click.echo(story(result))
             sys.exit(1)
-        transitions += result.transitions
+        seen += result.transitions + result.events
         steps += result.steps
-    for name, number in transitions.most_common():
+    for name, number in seen.most_common():
         click.echo(f"{number:>12,}  {name}")
     click.echo(f"{len(chosen):,} seeds, {steps:,} steps, no rule broken.")
 

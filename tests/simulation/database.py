@@ -196,6 +196,10 @@ class Connection:
             if self._looks is not None:
                 self._looks.refused_update(task_id, change, refused.item)
             raise
+        except StoreUnavailable:
+            if self._looks is not None:
+                self._looks.lost_update(change)
+            raise
         if self._looks is not None:
             self._looks.after_update(task_id, change, self._machine.now())
         return after
@@ -219,12 +223,13 @@ class Connection:
         def read(clock: int) -> Page:
             index = self._database.index()
             page = index.query(span, newest_first=newest_first, limit=limit, start=start)
-            assert_reach(span, start, page, index, clock)
+            assert_reach(span, start, page, index, clock, newest_first=newest_first)
             return page
 
+        sent = self._machine.now()
         page = self._call(f"query {span.index} {span.status}", "", read)
         if self._looks is not None:
-            self._looks.shown(span, start, page)
+            self._looks.shown(span, start, page, newest_first=newest_first, sent=sent)
         return page
 
     def count(self, span: Span, *, cap: int) -> Count:

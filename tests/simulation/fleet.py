@@ -1,6 +1,7 @@
 """What Lambda and SNS do: kicks that arrive late or never, processors at a fixed concurrency, and
 the sweep's schedule."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
@@ -14,10 +15,12 @@ from lifoq.store import Store
 from lifoq.sweep import Sweeper
 from lifoq.worker import RunReport
 from tests.simulation.database import Connection, Database
-from tests.simulation.handlers import FREE, RATES, UNREGISTERED, TaskCode
+from tests.simulation.handlers import CAPS, FREE, RATES, TYPES, UNREGISTERED, TaskCode
 from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role, SimMailbox
+from tests.simulation.order import OrderRule
+from tests.simulation.rooms import Rooms
 from tests.simulation.scenario import Scenario
 
 SWEEP_EVERY: Final = 60.0
@@ -114,15 +117,33 @@ class Fleet:
         draw = self._database.draw
         skew = draw.uniform(-1, 1) * self.scenario.worker_skew
         machine = Machine(f"worker-{self._made}", Role.WORKER, self._scheduler, skew=skew)
-        looks = Looks(FREE, RATES, machine)
+        rooms = self._rooms(machine)
+        looks = Looks(
+            machine,
+            free_types=FREE,
+            unregistered=UNREGISTERED,
+            rates=RATES,
+            rooms=rooms,
+            order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
+        )
         processor = Processor(
             self._store(machine, looks),
-            self._code.registry(machine),
+            self._code.registry(machine, rooms),
             self.scenario.worker,
             host=machine,
             draw=draw,
         )
         return Worker(machine=machine, processor=processor, looks=looks)
+
+    def _rooms(self, machine: Machine) -> Rooms:
+        return Rooms(
+            machine,
+            in_flight=self.scenario.worker.in_flight,
+            caps={name: CAPS.get(name, math.inf) for name in TYPES if name != UNREGISTERED},
+            rated=RATES,
+            probe_after=self.scenario.probe_after,
+            tell=self._database.trace.add,
+        )
 
     def _store(self, machine: Machine, looks: Looks | None = None) -> Store:
         connection = Connection(self._database, machine, looks)
@@ -163,6 +184,8 @@ class Fleet:
         if machine.faults == faults:
             self._check_times(worker, report, took)
             self._check_remaining(report, took)
+            until = min(machine.now(), began + microseconds(settings.window))
+            worker.looks.assert_watchful(until)
         if report.needs_another_run:
             if not any(w.becomes is Status.TAKEN and w.was is Status.PENDING for w in writes):
                 raise Violation("a run that claimed nothing asks for another")

@@ -1,12 +1,13 @@
 """Task code of the simulation: does well, or one of the things that task code does."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
 from lifoq.backoff import Backoff
 from lifoq.context import Context
-from lifoq.errors import Fail, Retry
+from lifoq.errors import Busy, Fail, Retry
 from lifoq.outcome import Done
 from lifoq.registry import Registry
 from lifoq.schema import Attribute
@@ -15,11 +16,11 @@ from lifoq.worker import WorkerSettings
 from tests.simulation.database import Database
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine
+from tests.simulation.rooms import Rooms
+from tests.simulation.scenario import Scenario
 
 UNREGISTERED: Final = "stranger"
 """No task code runs tasks of this type."""
-FREE: Final = ("plain", "stubborn", UNREGISTERED)
-"""May start whenever a processor has a slot."""
 TYPES: Final = (
     "plain",
     "plain",
@@ -35,6 +36,8 @@ RATES: Final = {"slow-start": 0.5}
 """Starts per second on one machine."""
 CAPS: Final = {"single": 1}
 """Tasks at a time on one machine."""
+FREE: Final = {name for name in TYPES if name not in RATES}
+"""May start whenever a processor has a slot, and room for the type."""
 DEEPEST: Final = 2
 """Generations of follow-ups."""
 
@@ -46,9 +49,10 @@ def max_attempts(settings: WorkerSettings) -> dict[str, int]:
 
 
 class TaskCode:
-    def __init__(self, database: Database, settings: WorkerSettings) -> None:
+    def __init__(self, database: Database, scenario: Scenario) -> None:
         self._database = database
-        self._settings = settings
+        self._settings = scenario.worker
+        self._downstream = math.inf if scenario.downstream is None else scenario.downstream
         self.started: set[str] = set()
         """Claims under which task code began."""
         self.finished: set[str] = set()
@@ -58,21 +62,29 @@ class TaskCode:
         self.promised: dict[str, int] = {}
         """Follow-ups that the task code under a claim asked for."""
 
-    def registry(self, machine: Machine) -> Registry:
-        """The task types, as this machine runs them."""
+    def registry(self, machine: Machine, rooms: Rooms | None = None) -> Registry:
+        """The task types, as this machine runs them; the rooms are told when an attempt is over."""
         registry = Registry()
 
         def run(payload: Any, context: Context) -> Any:
             places = [(machine.name, machine.runs, name) for name in ("", context.task_type)]
             self._inside.update(places)
+            refused = False
             try:
                 self._assert_room(places, context)
+                self._begin(machine, context)
+                self._visit(machine, context, self._inside[places[1]])
                 return self._attempt(machine, payload, context)
+            except Busy:
+                refused = True
+                raise
             except Violation as violation:  # the processor takes whatever comes for an outcome
                 machine.scheduler.failure = violation
                 raise
             finally:
                 self._inside.subtract(places)
+                if rooms is not None:
+                    rooms.end(_claim(context), started=True, refused=refused)
 
         registry.task("plain")(run)
         registry.task("stubborn", max_attempts=6, backoff=Backoff(min_seconds=0.2, immediate=2))(
@@ -90,10 +102,17 @@ class TaskCode:
             if self._inside[place] > cap:
                 raise Violation(f"began as one too many of at most {cap}", context.task_id)
 
+    def _visit(self, machine: Machine, context: Context, inside: int) -> None:
+        """Busy where the downstream has no room for the last of so many of its type; perhaps too
+        late for its timeout."""
+        draw = self._database.draw
+        if inside > self._downstream or draw.random() < self._database.faults.busy:
+            longest = draw.choice((0.1, 0.5, 0.5, 1.2 * self._settings.task_timeout))
+            machine.sleep(draw.uniform(0.001, longest))
+            raise Busy(_signed(context), after=draw.choice((None, 0.0, 0.5)))
+
     def _attempt(self, machine: Machine, payload: Any, context: Context) -> Any:
-        claim = str(context._task.claim_id)
-        machine.scheduler.current.claim = claim
-        self._begin(claim, context)
+        claim = _claim(context)
         draw = self._database.draw
         machine.sleep(draw.uniform(0.01, 0.5))
         value: Any = {"claim": claim}
@@ -105,7 +124,8 @@ class TaskCode:
         self.finished.add(claim)
         return value
 
-    def _begin(self, claim: str, context: Context) -> None:
+    def _begin(self, machine: Machine, context: Context) -> None:
+        machine.scheduler.current.claim = claim = _claim(context)
         if claim in self.started:
             raise Violation(f"ran twice under claim {claim}", context.task_id)
         self.started.add(claim)
@@ -159,7 +179,7 @@ class TaskCode:
         return {"claim": claim}
 
     def chains(self, _machine: Machine, payload: Any, context: Context) -> Any:
-        claim = str(context._task.claim_id)
+        claim = _claim(context)
         depth = payload.get("depth", 0)
         number = self._database.draw.randint(1, 4) if depth < DEEPEST else 0
         self.promised[claim] = number
@@ -192,5 +212,9 @@ _ACTS: Final[tuple[Act, ...]] = (
 )
 
 
+def _claim(context: Context) -> str:
+    return str(context._task.claim_id)
+
+
 def _signed(context: Context) -> str:
-    return f"claim={context._task.claim_id};"
+    return f"claim={_claim(context)};"

@@ -28,6 +28,8 @@ class Machine:
         """Calls of this machine that went wrong so far, and calls that took very long."""
         self.runs = 0
         """Runs of a processor that began on it."""
+        self.on_mailbox_read: Callable[[], None] = lambda: None
+        """Told whenever somebody on it finds no more messages."""
         self._skew = microseconds(skew)
         self._power = scheduler.power()
         self._stamps = Stamps()
@@ -93,4 +95,7 @@ class SimMailbox:
                 self._machine.sleep(timeout)
             finally:
                 self._waiting = None
-        return self._messages.popleft() if self._messages else None
+        if self._messages:
+            return self._messages.popleft()
+        self._machine.on_mailbox_read()
+        return None

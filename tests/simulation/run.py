@@ -6,9 +6,15 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
+from typing import Final
 
 from tests.simulation.history import Violation
+from tests.simulation.order import TURNS
+from tests.simulation.rooms import FINDINGS
 from tests.simulation.world import World
+
+NOTABLE: Final = TURNS | FINDINGS
+"""What must occur, beside the transitions, for the rules to have been put to the test."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +24,8 @@ class Result:
     """Of the whole trace: the same seed gives the same."""
     steps: int
     transitions: Counter[str]
+    events: Counter[str]
+    """Of those that are notable."""
     failure: str | None
     schedule: list[str]
     """Of a failure."""
@@ -36,6 +44,7 @@ def run_seed(seed: int) -> Result:
         fingerprint=hashlib.sha256(repr(world.trace.events).encode()).hexdigest(),
         steps=world.scheduler.steps,
         transitions=Counter(f"{w.was} → {w.becomes}" for w in world.database.history.writes),
+        events=Counter(text for _, _, _, text in world.trace.events if text in NOTABLE),
         failure=None if failure is None else f"{type(failure).__name__}: {failure}",
         schedule=[] if failure is None else world.trace.schedule(task_id),
     )

@@ -29,6 +29,8 @@ class Faults:
     """The longest that an index may be behind the table."""
     trouble: float
     """Of an attempt: the task code does something else than to succeed at once."""
+    busy: float
+    """Of an attempt: others have filled the downstream."""
     pause: float
     """Seconds between two pauses of a whole running worker, on average; 0: never."""
     outages: int
@@ -45,6 +47,7 @@ CALM = Faults(
     lost_kick=0,
     index_lag=0.3,
     trouble=0,
+    busy=0,
     pause=0,
     outages=0,
 )
@@ -55,6 +58,10 @@ class Scenario:
     seed: int
     lifetimes: Lifetimes
     worker: WorkerSettings
+    downstream: int | None
+    """Attempts of a type that the downstream takes from one worker at a time; None: any number."""
+    probe_after: int
+    """Tasks that pass before a worker tries one more at a time."""
     processors: int
     """How many may run at a time. The queue is deployed with one, but must bear more."""
     client_skews: tuple[float, ...]
@@ -101,7 +108,10 @@ class Scenario:
                     (Backoff(min_seconds=0.3, max_seconds=8.0), Backoff.fixed(1.0)),
                 ),
                 rate_limit=draw.choice((None, None, 3.0)),
+                adaptive_threshold=draw.choice((None, None, 0.7, 3.0, 15.0)),
             ),
+            downstream=draw.choice((None, None, None, 1, 3)),
+            probe_after=draw.choice((2, 5, 100)),
             processors=draw.choice((1, 1, 2)),
             client_skews=tuple(draw.choice((0.0, 0.4, 20.0, -20.0)) for _ in range(clients)),
             worker_skew=draw.choice((0.0, 0.05, 1.0)),
@@ -128,6 +138,7 @@ def _faults(draw: random.Random) -> Faults:
         lost_kick=draw.choice((0, 0.3, 0.9)),
         index_lag=draw.choice((0.3, 0.3, 1.0, 5.0)),
         trouble=draw.choice((0.2, 0.6, 0.9)),
+        busy=draw.choice((0, 0, 0, 0.3)),
         pause=draw.choice((0, 5, 30)),
         outages=draw.choice((0, 0, 1)),
     )

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Final
 from unittest import mock
 
-from lifoq import sweep
+from lifoq import limits, sweep
 from lifoq.change import Item
 from lifoq.host import MICROSECONDS, microseconds
 from lifoq.queue import Queue
@@ -48,7 +48,7 @@ class World:
         )
         self.draw = random.Random(f"faults {seed}")
         self.database = Database(scenario, self.scheduler, rules, self.trace, self.draw)
-        self.code = TaskCode(self.database, scenario.worker)
+        self.code = TaskCode(self.database, scenario)
         self.fleet = Fleet(scenario, self.database, self.code)
         self._nature = Machine("nature", Role.TTL, self.scheduler)
         self._clients = 0
@@ -59,7 +59,10 @@ class World:
         """Violation where the queue breaks its word."""
         logging.disable(logging.CRITICAL)  # the library warns of every fault
         try:
-            with mock.patch.object(sweep, "PAGE", self.scenario.sweep_page):
+            with (
+                mock.patch.object(sweep, "PAGE", self.scenario.sweep_page),
+                mock.patch.object(limits, "PROBE_AFTER", self.scenario.probe_after),
+            ):
                 self._chaos()
                 self._calm()
             self._assert_at_rest()
