@@ -102,8 +102,10 @@ class Meter:
         with self._lock:
             found.calls = self._calls[start:]
 
-    def _ask(self, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+    def _ask(self, params: dict[str, Any], model: Any, context: dict[str, Any], **_: Any) -> None:
         params["ReturnConsumedCapacity"] = "INDEXES"
+        if model.name == "UpdateItem":
+            params["ReturnValues"] = "ALL_NEW"  # for the rules; it takes no units
         context["lifoq_request"] = dict(params)
 
     def _note(self, parsed: Any, model: Any, context: dict[str, Any], **_: Any) -> None:
