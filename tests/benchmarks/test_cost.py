@@ -14,6 +14,7 @@ from lifoq import Retry
 from lifoq.memory import MemoryTable
 from lifoq.store import Store
 from lifoq.task import NewTask, TaskError
+from tests import dynamodb_local
 
 ERROR = TaskError(type="ValueError", message="no")
 
@@ -116,6 +117,25 @@ def test_a_refused_write_pays_for_the_item_that_was_there():
 )
 def test_sizes_are_those_that_aws_documents(value, size):
     assert rules.item_bytes({"a": value}) == 1 + size
+
+
+def test_the_meter_counts_what_dynamodb_reports_and_what_aws_documents(
+    dynamodb_local_endpoint, new_dynamo_table
+):
+    meter, name = Meter(), new_dynamo_table(dynamodb_local_endpoint).name
+    arguments = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
+    store = Store(meter.table(name, **arguments))
+
+    def units(step):
+        with meter.reading() as found:
+            outcome = step()
+        return outcome, (found.sums.write_units, found.sums.documented_write_units)
+
+    task, of_put = units(lambda: put(store))
+    taken, of_claim = units(lambda: claim(store, task))
+    _, of_success = units(lambda: store.succeed(taken, "null"))
+    assert (of_put, of_claim, of_success) == ((2, 2), (3, 3), (2, 2))
+    assert meter.stored_bytes > 0
 
 
 def test_an_operation_without_a_rule_is_refused_and_not_counted_as_nothing():
