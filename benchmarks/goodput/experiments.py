@@ -30,7 +30,7 @@ STEADY: Final = 100.0
 LONG: Final = 3.0
 """How many times the patience the queue's deadline is, where the queue does not know the patience
 of its clients."""
-MORE: Final = 6.0
+MORE: Final = 18.0
 """How much longer the noisiest is simulated."""
 TOLERANCE: Final = 0.01
 """Of the theory's value."""
