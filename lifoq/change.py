@@ -62,7 +62,18 @@ class AtMost:
         return isinstance(value, int) and value <= self.value
 
 
-Condition = Exists | StatusIs | Equals | GreaterThan | AtMost
+@dataclass(frozen=True)
+class Not:
+    """Also holds where the condition could not be decided: for want of the attribute, or of a
+    number in it."""
+
+    condition: AtMost
+
+    def holds(self, item: Item) -> bool:
+        return not self.condition.holds(item)
+
+
+Condition = Exists | StatusIs | Equals | GreaterThan | AtMost | Not
 
 
 @dataclass(frozen=True, kw_only=True)

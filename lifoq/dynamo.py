@@ -21,6 +21,7 @@ from lifoq.change import (
     Exists,
     GreaterThan,
     Item,
+    Not,
     StatusIs,
     TransactionRefused,
     UnfitAttribute,
@@ -350,6 +351,8 @@ class _Expression:
                 return f"{self._name(attribute)} > {self._value(value)}"
             case AtMost(attribute, value):
                 return f"{self._name(attribute)} <= {self._value(value)}"
+            case Not(inner):
+                return f"NOT {self._condition(inner)}"
 
     def _name(self, attribute: Attribute) -> str:
         self._names[f"#{attribute}"] = attribute.value

@@ -42,8 +42,9 @@ TROUBLE_LIMIT: Final = 10.0
 CROWD: Final = 1.5
 """Tasks claimed and not settled, at the most, for each slot. More would take the processor and the
 connections from one another."""
-LATER_PAGES: Final = 10
-"""How much larger the pages are behind one that held nothing to start."""
+PAGE_GROWTH: Final = 10
+"""How much larger each page of a look is than the one before, which held nothing to start."""
+LARGEST_PAGE: Final = 1_000
 
 
 class _Found(IntEnum):
@@ -325,7 +326,7 @@ class Run:
     def _claim_next(self) -> _Found:
         """Claim from the first page that holds something to start; then the next look begins at
         the front again. A page without is no barrier: the look goes on behind it."""
-        found, page = _Found.NOTHING, self._first_page()
+        found, page, rows = _Found.NOTHING, self._first_page(), self._page()
         while True:
             found = max(found, self._claim_from(page))
             if found is _Found.CLAIMED or page.next is None or self._wait() > 0:
@@ -333,10 +334,9 @@ class Run:
             self._tend_attempts()  # a long way must not cost the others their leases
             if not self._claiming(self._host.now()):
                 return found
+            rows = max(rows, min(rows * PAGE_GROWTH, LARGEST_PAGE))
             page = self._store.candidates(
-                limit=self._settings.page * LATER_PAGES,
-                start=page.next,
-                newest_first=self._order.newest_first,
+                limit=rows, start=page.next, newest_first=self._order.newest_first
             )
 
     def _claim_from(self, page: Candidates) -> _Found:

@@ -11,10 +11,12 @@ from typing import Any
 
 from lifoq import jsontext, transitions
 from lifoq.change import (
+    AtMost,
     Change,
     ConditionFailed,
     GreaterThan,
     Item,
+    Not,
     TransactionRefused,
     UnfitAttribute,
 )
@@ -164,9 +166,15 @@ class Store:
         self, *, limit: int, start: Cursor | None = None, newest_first: bool = True
     ) -> Candidates:
         """A page of PENDING tasks from either end. It leaves out those that are too old to be
-        alive, so that a mountain of expired ones costs nothing."""
+        alive, so that a mountain of expired ones costs nothing; and where it goes on from
+        ``start``, all that have expired, which are read, but not sent."""
+        now = self._host.now()
+        span = self._alive(now, start=start)
+        if start is not None:
+            expired = AtMost(Attribute.EXPIRES_AT, now // 1_000_000)
+            span = replace(span, where=(Not(expired),))  # what is damaged is to be seen
         page = self.table.query(
-            self._alive(self._host.now(), start=start),
+            span,
             newest_first=newest_first,
             limit=limit,
             start=start,

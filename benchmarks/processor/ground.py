@@ -75,12 +75,18 @@ class Ground:
 @contextmanager
 def ground() -> Iterator[Ground]:
     """A queue without tasks."""
+    others = _javas()
     with (
         TemporaryDirectory(prefix="lifoq-") as folder,
         dynamodb_local.running(Path(folder) / "dynamodb.log") as endpoint,
     ):
-        (database,) = (child for child in psutil.Process().children() if child.name() == "java")
+        (database,) = _javas() - others
         yield Ground(endpoint, database)
+
+
+def _javas() -> set[psutil.Process]:
+    """That this process has started, and that still run."""
+    return {child for child in psutil.Process().children() if child.name() == "java"}
 
 
 def new_tasks(number: int) -> list[NewTask]:

@@ -181,6 +181,25 @@ def test_a_mountain_of_expired_tasks_is_not_even_looked_at(store: Store, host: M
     assert page.next is None
 
 
+def test_behind_its_first_page_a_look_is_sent_all_but_the_expired(store: Store, host: ManualHost):
+    put(store, "old")
+    host.advance(1)
+    store.table.put({"taskId": "damaged", "taskStatus": "PENDING", "taskCreated": host.now()})
+    host.advance(1)
+    for n in range(12):
+        put(store, f"brief{n}", deadline=10)
+    host.advance(11)
+    put(store, "new")
+    first = store.candidates(limit=2)
+    assert [row.task_id for row in first.rows] == ["new", "brief11"]
+    behind = store.candidates(limit=100, start=first.next)
+    assert [(row.task_id, row.damage is None) for row in behind.rows] == [
+        ("damaged", False),
+        ("old", True),
+    ]
+    assert behind.next is None
+
+
 def test_a_look_from_the_oldest_end_goes_through_the_same_tasks(store: Store, host: ManualHost):
     for n in range(3):
         put(store, f"old{n}")
@@ -207,8 +226,8 @@ def test_a_look_goes_on_though_the_oldest_die_meanwhile(
     """What can be alive may begin behind the page's last row by the time of the next page."""
     for n in range(4):
         put(store, f"t{n}")
-        host.advance(1)
-    host.advance(3596)
+        host.advance(10)
+    host.advance(3599 - 40)
     page = store.candidates(limit=len(first), newest_first=newest_first)
     assert [row.task_id for row in page.rows] == first
     host.advance(3)

@@ -9,6 +9,7 @@ from lifoq.change import (
     Equals,
     Exists,
     GreaterThan,
+    Not,
     StatusIs,
     TransactionRefused,
     UnfitAttribute,
@@ -77,6 +78,9 @@ def test_a_batch_writes_all_its_items(table: Table):
         (AtMost(Attribute.EXPIRES_AT, 100), True),
         (AtMost(Attribute.EXPIRES_AT, 99), False),
         (AtMost(Attribute.LEASE_EXPIRES, 10), False),
+        (Not(AtMost(Attribute.EXPIRES_AT, 100)), False),
+        (Not(AtMost(Attribute.EXPIRES_AT, 99)), True),
+        (Not(AtMost(Attribute.LEASE_EXPIRES, 10)), True),
     ],
 )
 @pytest.mark.parametrize("method", ["update", "update_and_get"])

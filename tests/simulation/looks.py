@@ -11,7 +11,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Any, Final
 
-from lifoq.change import Change, Item
+from lifoq.change import Change, GreaterThan, Item
 from lifoq.host import MICROSECONDS
 from lifoq.memory import MemoryTable
 from lifoq.schema import STATUS_CREATED_INDEX, Attribute, Status
@@ -298,8 +298,9 @@ def assert_reach(
 
 
 def _looks_for_tasks(span: Span) -> bool:
-    """Not one that measures the queue."""
-    return span.index == STATUS_CREATED_INDEX and span.status is Status.PENDING and not span.where
+    """Not one that measures the queue, or looks for what is out of sight."""
+    measures = any(isinstance(condition, GreaterThan) for condition in span.where)
+    return span.index == STATUS_CREATED_INDEX and span.status is Status.PENDING and not measures
 
 
 def _claims(change: Change) -> bool:

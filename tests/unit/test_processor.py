@@ -24,12 +24,13 @@ from lifoq import (
     WorkerSettings,
     transitions,
 )
-from lifoq.host import microseconds
+from lifoq.host import MICROSECONDS, SYSTEM, microseconds
 from lifoq.memory import MemoryTable
 from lifoq.schema import STATUS_CREATED_INDEX, Attribute
 from lifoq.store import Store
 from lifoq.table import Page
 from lifoq.transitions import Lifetimes
+from tests.hosts import ManualHost
 
 QUICK = {
     "window": 10.0,
@@ -143,6 +144,24 @@ def test_a_mountain_of_tasks_that_must_not_start_is_no_barrier(bench):
         bench.put(n, "capped")
     bench.run(in_flight=5, window=2)
     assert sorted(done) == [0, 1, 2]  # they begin together
+
+
+def test_a_mountain_of_tasks_that_expired_early_is_gone_through_in_few_pages():
+    pages = []
+
+    class Counts(MemoryTable):
+        def query(self, *arguments, **named):
+            pages.append(named["limit"])
+            return super().query(*arguments, **named)
+
+    bench = Bench(Counts())
+    bench.handle()(lambda _, __: None)
+    a_while_ago = Store(bench.table, host=ManualHost(SYSTEM.now() - 60 * MICROSECONDS))
+    a_while_ago.put(NewTask(task_type="a"))
+    a_while_ago.put_many([NewTask(task_type="a", deadline=1)] * 5_000)
+    assert bench.run(linger=0).succeeded == 1
+    assert max(pages) == 1_000
+    assert len(pages) < 25  # some for what is due, and a second look, which finds nothing
 
 
 def test_a_slot_is_free_while_the_outcome_before_is_written():
