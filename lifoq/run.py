@@ -43,8 +43,9 @@ CROWD: Final = 1.5
 """Tasks claimed and not settled, at the most, for each slot. More would take the processor and the
 connections from one another."""
 PAGE_GROWTH: Final = 10
-"""How much larger each page of a look is than the one before, which held nothing to start."""
+"""How much larger each page of a look is than the one before."""
 LARGEST_PAGE: Final = 1_000
+"""Rows; only a first page may be larger, which has one for each slot."""
 
 
 class _Found(IntEnum):
@@ -326,7 +327,7 @@ class Run:
     def _claim_next(self) -> _Found:
         """Claim from the first page that holds something to start; then the next look begins at
         the front again. A page without is no barrier: the look goes on behind it."""
-        found, page, rows = _Found.NOTHING, self._first_page(), self._page()
+        found, page, limit = _Found.NOTHING, self._first_page(), self._page()
         while True:
             found = max(found, self._claim_from(page))
             if found is _Found.CLAIMED or page.next is None or self._wait() > 0:
@@ -334,9 +335,9 @@ class Run:
             self._tend_attempts()  # a long way must not cost the others their leases
             if not self._claiming(self._host.now()):
                 return found
-            rows = max(rows, min(rows * PAGE_GROWTH, LARGEST_PAGE))
+            limit = larger_page(limit)
             page = self._store.candidates(
-                limit=rows, start=page.next, newest_first=self._order.newest_first
+                limit=limit, start=page.next, newest_first=self._order.newest_first
             )
 
     def _claim_from(self, page: Candidates) -> _Found:
@@ -436,6 +437,11 @@ class Run:
             return self._store.end_of_line(newest=True) is not None
         except StoreUnavailable:
             return True  # unknown; a run for nothing costs less than a task that waits
+
+
+def larger_page(limit: int) -> int:
+    """Rows of the page behind one of ``limit`` rows, which held nothing to start."""
+    return max(limit, min(limit * PAGE_GROWTH, LARGEST_PAGE))
 
 
 def _unknown(name: str) -> TaskType:

@@ -13,6 +13,7 @@ from lifoq import jsontext, transitions
 from lifoq.change import (
     AtMost,
     Change,
+    Condition,
     ConditionFailed,
     GreaterThan,
     Item,
@@ -169,16 +170,10 @@ class Store:
         alive, so that a mountain of expired ones costs nothing; and where it goes on from
         ``start``, all that have expired, which are read, but not sent."""
         now = self._host.now()
-        span = self._alive(now, start=start)
-        if start is not None:
-            expired = AtMost(Attribute.EXPIRES_AT, now // 1_000_000)
-            span = replace(span, where=(Not(expired),))  # what is damaged is to be seen
-        page = self.table.query(
-            span,
-            newest_first=newest_first,
-            limit=limit,
-            start=start,
-        )
+        expired = AtMost(Attribute.EXPIRES_AT, now // 1_000_000)
+        where = () if start is None else (Not(expired),)  # what is damaged is to be seen
+        span = self._alive(now, start=start, where=where)
+        page = self.table.query(span, newest_first=newest_first, limit=limit, start=start)
         return Candidates(rows=tuple(_candidate(row) for row in page.rows), next=page.next)
 
     def claim(self, task_id: str, *, claim_id: str, lease: float) -> Task:
@@ -342,7 +337,7 @@ class Store:
             index=STATUS_CREATED_INDEX,
             status=Status.PENDING,
             last=self.lifetimes.oldest_alive(now) - 1,
-            where=(GreaterThan(Attribute.EXPIRES_AT, now // 1_000_000),),
+            where=(_unexpired(now),),
         )
         page = self.table.query(span, newest_first=True, limit=limit, start=start)
         return [str(row[Attribute.TASK_ID]) for row in page.rows], page.next
@@ -364,11 +359,10 @@ class Store:
     def end_of_line(self, *, newest: bool) -> int | None:
         """``taskCreated`` of the newest or oldest live PENDING task; None where none waits."""
         now = self._host.now()
+        span = self._alive(now, where=(_unexpired(now),))
         start: Cursor | None = None
         while True:
-            page = self.table.query(
-                self._alive(now, unexpired_only=True), newest_first=newest, limit=100, start=start
-            )
+            page = self.table.query(span, newest_first=newest, limit=100, start=start)
             if page.rows:
                 return int(page.rows[0][Attribute.TASK_CREATED])
             if page.next is None:
@@ -382,7 +376,8 @@ class Store:
 
     def count_live(self, *, cap: int) -> Count:
         """How many PENDING tasks can still be claimed."""
-        return self.table.count(self._alive(self._host.now(), unexpired_only=True), cap=cap)
+        now = self._host.now()
+        return self.table.count(self._alive(now, where=(_unexpired(now),)), cap=cap)
 
     # Inside
 
@@ -454,19 +449,13 @@ class Store:
         return task
 
     def _alive(
-        self, now: int, *, start: Cursor | None = None, unexpired_only: bool = False
+        self, now: int, *, start: Cursor | None = None, where: tuple[Condition, ...] = ()
     ) -> Span:
         first = self.lifetimes.oldest_alive(now)
         if start is not None:
             # The bound moves up during a walk, and DynamoDB refuses a cursor from below it.
             first = min(first, int(start[Attribute.TASK_CREATED]))
-        unexpired = (GreaterThan(Attribute.EXPIRES_AT, now // 1_000_000),)
-        return Span(
-            index=STATUS_CREATED_INDEX,
-            status=Status.PENDING,
-            first=first,
-            where=unexpired if unexpired_only else (),
-        )
+        return Span(index=STATUS_CREATED_INDEX, status=Status.PENDING, first=first, where=where)
 
     def _applied(self, task_id: str, change: Change) -> bool:
         try:
@@ -508,6 +497,10 @@ class Store:
     def _recognise(task: Task, item: Item | None, becomes: Status, refused: Exception) -> None:
         if item is None or not _settled_as(item, becomes, _claim(task)):
             raise LeaseLost(task.task_id) from refused
+
+
+def _unexpired(now: int) -> Condition:
+    return GreaterThan(Attribute.EXPIRES_AT, now // 1_000_000)
 
 
 def _claim(task: Task) -> str:

@@ -9,7 +9,7 @@ import boto3
 
 from benchmarks.backlog.units import Units
 from lifoq.dynamo import DynamoTable
-from lifoq.run import LARGEST_PAGE, PAGE_GROWTH
+from lifoq.run import larger_page
 from lifoq.schema import table_definition
 from lifoq.store import Candidate, Store
 from lifoq.worker import WorkerSettings
@@ -66,4 +66,4 @@ class Backlog:
                     return row
             if page.next is None:
                 raise RuntimeError(f"{self.table_name} has no live task left")
-            start, limit = page.next, min(limit * PAGE_GROWTH, LARGEST_PAGE)
+            start, limit = page.next, larger_page(limit)
