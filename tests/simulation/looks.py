@@ -293,7 +293,8 @@ def assert_reach(
         raise Violation("a look did not begin with the first tasks")
     for row in rows:
         live = row[Attribute.EXPIRES_AT] > clock // MICROSECONDS
-        if live and not _inside(span, row[Attribute.TASK_CREATED]):
+        shown = all(condition.holds(row) for condition in span.where)
+        if live and not (shown and _inside(span, row[Attribute.TASK_CREATED])):
             raise Violation("is alive, and out of the workers' sight", str(row[Attribute.TASK_ID]))
 
 
