@@ -17,7 +17,7 @@ MAX_INVOCATIONS: Final = 0.05
 
 SCENARIOS: Final = {
     "one at a time": "one at a time",
-    "backlog": "saturated, then drained",
+    "backlog": loads.SATURATED,
 }
 """Whose writes (on DynamoDB Local) and whose runs (on the local cloud) make a bill together."""
 
@@ -72,13 +72,9 @@ def _goals(table: Sequence[Row], cloud: Sequence[Row]) -> list[Row]:
         ("write units, backlog", MAX_UNITS_SATURATED, units("backlog")),
         ("write units, slow downstream", MAX_UNITS_SATURATED, units("overload")),
         ("write units, downstream that refuses", MAX_UNITS_SATURATED, units("refusals")),
-        ("invocations, steady load", MAX_INVOCATIONS, invocations("steady, below capacity")),
-        (
-            "invocations, steady load in batches",
-            MAX_INVOCATIONS,
-            invocations("steady, in batches of 5 s"),
-        ),
-        ("invocations, saturated", MAX_INVOCATIONS, invocations("saturated, then drained")),
+        ("invocations, steady load", MAX_INVOCATIONS, invocations(loads.STEADY)),
+        ("invocations, steady load in batches", MAX_INVOCATIONS, invocations(loads.BATCHED)),
+        ("invocations, saturated", MAX_INVOCATIONS, invocations(loads.SATURATED)),
     )
     return [
         {"goal": goal, "limit": limit, "counted": value, "met": value <= limit}

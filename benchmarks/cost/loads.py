@@ -24,6 +24,9 @@ SATURATED_RATE: Final = 200
 SATURATED_SECONDS: Final = 10
 """Twice what the downstream takes."""
 BATCHING_SECONDS: Final = 5
+STEADY: Final = "steady, below capacity"
+SATURATED: Final = "saturated, then drained"
+BATCHED: Final = f"steady, in batches of {BATCHING_SECONDS} s"
 TICK: Final = 0.1
 """Seconds between two batches of the producer."""
 
@@ -52,10 +55,10 @@ def measure() -> dict[str, Any]:
 
 def _loads(queue: Deployment) -> Iterator[tuple[str, int, Traffic]]:
     yield "one at a time", ALONE, _alone(queue)
-    yield "steady, below capacity", *_paced(queue, STEADY_RATE, STEADY_SECONDS)
-    yield "saturated, then drained", *_paced(queue, SATURATED_RATE, SATURATED_SECONDS)
+    yield STEADY, *_paced(queue, STEADY_RATE, STEADY_SECONDS)
+    yield SATURATED, *_paced(queue, SATURATED_RATE, SATURATED_SECONDS)
     queue.batch_for(BATCHING_SECONDS)
-    yield "steady, in batches of 5 s", *_paced(queue, STEADY_RATE, STEADY_SECONDS)
+    yield BATCHED, *_paced(queue, STEADY_RATE, STEADY_SECONDS)
 
 
 def _alone(queue: Deployment) -> Traffic:

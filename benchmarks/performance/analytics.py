@@ -32,7 +32,7 @@ def _findings(results: Results) -> Findings:
     large = results[LARGE]
     runs: Rows = [*results["runs"], *(large["runs"] if large else ())]
     most = max(run["tasks"] for run in results["runs"])
-    report, duckdb = _run(runs, REPORT, most), _run(runs, DUCKDB, most)
+    report, duckdb = one(runs, way=REPORT, tasks=most), one(runs, way=DUCKDB, tasks=most)
     return Findings(
         summary=(
             f"The report on {most:,} tasks takes {number(report['processing_seconds'])} s beside "
@@ -52,14 +52,10 @@ def _findings(results: Results) -> Findings:
             _chart(runs),
             _table(runs),
             _steps(runs),
-            *_reason(report, duckdb),
+            _reason(report, duckdb),
             *(_cluster(runs) if large else (f"{LARGE_TASKS:,} tasks: not run.",)),
         ),
     )
-
-
-def _run(runs: Rows, way: str, tasks: int) -> Row:
-    return one(runs, way=way, tasks=tasks)
 
 
 def _ratio(run: Row, other: Row) -> float:
@@ -74,7 +70,8 @@ def _beyond_the_start(runs: Rows, tasks: int) -> str:
     """What remains without the time that the fewest tasks take, which is that of the start."""
     fewest = min(run["tasks"] for run in runs)
     report, duckdb = (
-        _run(runs, way, tasks)["processing_seconds"] - _run(runs, way, fewest)["processing_seconds"]
+        one(runs, way=way, tasks=tasks)["processing_seconds"]
+        - one(runs, way=way, tasks=fewest)["processing_seconds"]
         for way in (REPORT, DUCKDB)
     )
     return (
@@ -83,17 +80,14 @@ def _beyond_the_start(runs: Rows, tasks: int) -> str:
     )
 
 
-def _reason(report: Row, duckdb: Row) -> tuple[str, ...]:
+def _reason(report: Row, duckdb: Row) -> str:
     """Why it takes longer than DuckDB, as far as it was measured."""
-    parsing = report.get("parsing_alone_seconds")
-    if parsing is None:
-        return ()
-    sentence = (
+    return (
         f"With all code compiled, turning the lines of {report['tasks']:,} tasks into rows, which "
-        f"is Spark's JSON parser for the most part, takes {number(parsing)} s alone, beside "
-        f"DuckDB's {number(duckdb['processing_seconds'])} s for everything."
+        "is Spark's JSON parser for the most part, takes "
+        f"{number(report['parsing_alone_seconds'])} s alone, beside DuckDB's "
+        f"{number(duckdb['processing_seconds'])} s for everything."
     )
-    return (sentence,)
 
 
 def _memory_goal(runs: Rows) -> tuple[Goal, ...]:
@@ -168,8 +162,8 @@ def _steps(runs: Rows) -> Table:
 
 def _cluster(runs: Rows) -> tuple[Table | str, ...]:
     """The largest run, carried over; what it takes to start is left out."""
-    measured = _run(runs, REPORT, LARGE_TASKS)
-    start = _run(runs, REPORT, min(run["tasks"] for run in runs))
+    measured = one(runs, way=REPORT, tasks=LARGE_TASKS)
+    start = one(runs, way=REPORT, tasks=min(run["tasks"] for run in runs))
     times = CLUSTER_TASKS / LARGE_TASKS
     stored = measured["stored_bytes"] * times
     partitions = stored / PARTITION_BYTES

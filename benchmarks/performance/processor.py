@@ -4,6 +4,7 @@ from typing import Final
 
 from benchmarks.performance import charts
 from benchmarks.performance.beside import Beside
+from benchmarks.performance.rows import one
 from benchmarks.performance.section import Benchmark, Chart, Findings, Goal, Results, Table
 from benchmarks.performance.text import number, span
 
@@ -46,12 +47,8 @@ def _difference(results: Results) -> str:
     """Why it is not the bare loop's speed, as far as it was measured."""
     row = max(results["ratios"], key=lambda row: row["ratio"])
     more = row["client_cpu_ms_per_task"] - row["bare_client_cpu_ms_per_task"]
-    (look,) = (call["client_cpu_ms"] for call in results["calls"] if "look" in call["call"])
-    (looks,) = (
-        part["times_per_task"]
-        for part in results["parts"]
-        if (part["in_flight"], part["part"]) == (row["in_flight"], "query")
-    )
+    look = one(results["calls"], call="look at ten")["client_cpu_ms"]
+    looks = one(results["parts"], in_flight=row["in_flight"], part="query")["times_per_task"]
     return (
         f"What lies between: at {row['in_flight']} in flight a task takes {number(more)} ms of "
         f"processor time more than in the bare loop, {number(look * looks)} ms of it for its share "

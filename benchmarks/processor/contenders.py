@@ -56,9 +56,11 @@ def listening(operation: str, *clients: Any) -> Iterator[list[Request]]:
 
     for client in clients:
         client.meta.events.register(event, see)
-    yield seen
-    for client in clients:
-        client.meta.events.unregister(event, see)
+    try:
+        yield seen
+    finally:
+        for client in clients:
+            client.meta.events.unregister(event, see)
 
 
 def bare_loop(ground: Ground, writes: Writes, task_ids: Sequence[str], *, threads: int) -> None:
