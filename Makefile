@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 export UV_CACHE_DIR ?= $(CURDIR)/.build/cache/uv
 export PIP_CACHE_DIR ?= $(CURDIR)/.build/cache/pip
 export npm_config_cache ?= $(CURDIR)/.build/cache/npm
+export NODE_COMPILE_CACHE ?= $(CURDIR)/.build/cache/node
 export CDK_HOME ?= $(CURDIR)/.build/cache/cdk
 export JSII_RUNTIME_PACKAGE_CACHE_ROOT ?= $(CURDIR)/.build/cache/jsii
 

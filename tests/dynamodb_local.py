@@ -27,7 +27,8 @@ CREDENTIALS: dict[str, Any] = {
 
 @contextlib.contextmanager
 def running(log: Path, *, heap_megabytes: int = 512) -> Iterator[str]:
-    """Start it on a free port, in memory; yields its endpoint, and stops it."""
+    """Start it on a free port, in memory; yields its endpoint, and stops it. Beside its log it
+    unpacks a library, which it would leave in the machine's temporary folder when it is stopped."""
     (jar,) = PACKAGE.glob("*/DynamoDBLocal.jar")
     java = shutil.which("java", path=java_path())
     if java is None:
@@ -39,6 +40,7 @@ def running(log: Path, *, heap_megabytes: int = 512) -> Iterator[str]:
                 java,
                 f"-Xmx{heap_megabytes}m",
                 f"-Djava.library.path={jar.parent / 'DynamoDBLocal_lib'}",
+                f"-Djava.io.tmpdir={log.parent.resolve()}",
                 "-jar",
                 str(jar),
                 "-inMemory",
