@@ -71,7 +71,7 @@ $(NPM_READY): package-lock.json | $(NODE_READY)
 
 $(VENDOR_READY): functions/requirements.lock | $(PYTHON_READY)
 	@echo "Collecting what the Lambda functions bring along …"
-	@python -m stacks.vendor
+	@python -m lifoq_cdk.vendor
 	@touch $@
 
 # ── Run ───────────────────────────────────────────────────────────────────────────────────────────

@@ -4,7 +4,8 @@ import sys
 
 import aws_cdk as cdk
 
-from stacks import application, asset
+from lifoq_cdk import asset
+from stacks import application
 from stacks.config import ConfigurationError
 
 

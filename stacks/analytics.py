@@ -11,8 +11,8 @@ from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
+from lifoq_cdk.asset import Asset
 from stacks.alarms import AlarmBoard
-from stacks.asset import Asset
 from stacks.config import Analytics, StageConfig
 from stacks.dead_letters import DeadLetters
 from stacks.export_machine import FULL, INCREMENTAL, ExportMachine

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
+from lifoq_cdk.asset import Asset
 from stacks.analytics import AnalyticsStack
-from stacks.asset import Asset
 from stacks.config import DEFAULT_STAGE, ConfigurationError, StageConfig, load_stage
 from stacks.generator import GeneratorStack
 from stacks.queue import QueueStack

@@ -5,9 +5,9 @@ from typing import Final
 import aws_cdk as cdk
 from constructs import Construct
 
+from lifoq_cdk.asset import Asset
 from stacks import environment
 from stacks.alarms import AlarmBoard
-from stacks.asset import Asset
 from stacks.config import MINUTE, Load, Schedule, StageConfig
 from stacks.dead_letters import DeadLetters
 from stacks.queue_function import QueueFunction

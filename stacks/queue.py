@@ -15,9 +15,9 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq import schema
+from lifoq_cdk.asset import Asset
 from stacks import environment, wake_ups
 from stacks.alarms import AlarmBoard, add_queue_alarms
-from stacks.asset import Asset
 from stacks.config import MINUTE, StageConfig
 from stacks.dashboard import QueueDashboard
 from stacks.dead_letters import DeadLetters

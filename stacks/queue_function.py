@@ -11,7 +11,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from stacks.asset import Asset
+from lifoq_cdk.asset import Asset
 from stacks.config import LogRetentionDays, StageConfig
 from stacks.nag import acknowledge
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from lifoq_cdk import asset
 from localcloud.sandboxes import lay_out_runtime
-from stacks import asset, environment
+from stacks import environment
 from stacks.config import StageConfig
 
 SERVICES: Final[Mapping[str, tuple[str, ...]]] = {

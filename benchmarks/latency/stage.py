@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from lifoq import Queue, Store
 from lifoq.dynamo import DynamoTable
+from lifoq_cdk import asset
 from localcloud import LocalCloud
-from stacks import asset
 from tests.infrastructure.deployments import ROOT, assemble
 
 STAGE: Final = "prod"

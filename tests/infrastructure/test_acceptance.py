@@ -19,8 +19,8 @@ from moto.iam.access_control import IAMPolicy, PermissionResult
 from lifoq import Queue, Store
 from lifoq.dynamo import DynamoTable
 from lifoq.transitions import Lifetimes
+from lifoq_cdk import asset
 from localcloud import LocalCloud
-from stacks import asset
 from stacks.operate import DeployedStage
 from stacks.queries import QUERIES
 from tests.infrastructure.deployments import ROOT, Deployment, assemble, packages

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.coldstart.sandbox import ENVIRONMENT
-from stacks import asset, vendor
+from lifoq_cdk import asset, vendor
 from tests.infrastructure.deployments import ROOT, packages
 
 BUDGET_BYTES = 2_000_000
@@ -71,7 +71,7 @@ def test_a_renamed_file_gives_another_hash(tmp_path: Path) -> None:
 
 
 def test_without_vendored_packages_it_says_what_to_run(tmp_path: Path) -> None:
-    with pytest.raises(asset.AssetError, match=r"python -m stacks\.vendor"):
+    with pytest.raises(asset.AssetError, match=r"python -m lifoq_cdk\.vendor"):
         asset.build(root=source_tree(tmp_path), vendored=tmp_path / "none")
 
     assert not (tmp_path / ".build").exists()

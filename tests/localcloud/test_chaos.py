@@ -19,8 +19,8 @@ from lifoq.dynamo import DynamoTable
 from lifoq.host import SystemHost, microseconds
 from lifoq.schema import Status
 from lifoq.transitions import Lifetimes
+from lifoq_cdk import asset
 from localcloud import LocalCloud
-from stacks import asset
 from tests.infrastructure.deployments import ROOT, assemble, packages
 
 STAGE = "demo"

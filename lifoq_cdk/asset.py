@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from stacks import vendor
+from lifoq_cdk import vendor
 
 LAMBDA_PACKAGES: Final = ("lifoq", "functions")
 REPORT_PACKAGES: Final = ("lifoq", "analytics")
@@ -37,14 +37,19 @@ class Asset:
     """SHA-256 of the names and contents, whatever the compression made of them."""
 
 
-def build(*, root: Path = vendor.ROOT, vendored: Path = vendor.VENDOR) -> Asset:
-    """The Lambda functions' package: ``root``'s own code and what is ``vendored``."""
+def build(
+    tasks: Path | None = None, *, root: Path = vendor.ROOT, vendored: Path = vendor.VENDOR
+) -> Asset:
+    """The Lambda functions' package: ``root``'s own code and what is ``vendored``, and beside it
+    the folder of task code ``tasks``, which is imported there by its own name."""
     if not vendored.is_dir():
         raise AssetError(
-            f"The Lambda functions' packages are not in {vendored}: run 'python -m stacks.vendor'."
+            f"The packages of the Lambda functions are not in {vendored}: "
+            "run 'python -m lifoq_cdk.vendor'."
         )
     own = _own_files(root, LAMBDA_PACKAGES, suffixes=(".py",))
-    return _package(root, dict(sorted([*_vendored_files(vendored), *own])))
+    team = _own_files(tasks.parent, [tasks.name]) if tasks else ()
+    return _package(root, dict(sorted([*_vendored_files(vendored), *own, *team])))
 
 
 def build_report(*, root: Path = vendor.ROOT) -> Asset:

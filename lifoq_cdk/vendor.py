@@ -1,4 +1,4 @@
-"""Installs what the Lambda functions bring along: ``python -m stacks.vendor``.
+"""Installs what the Lambda functions bring along: ``python -m lifoq_cdk.vendor``.
 
 Set-up runs it once; ``cdk synth`` then packages the result without network and without Docker.
 """

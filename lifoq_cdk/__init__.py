@@ -1,0 +1,1 @@
+"""lifoq as CDK constructs, for the CDK application of anybody."""
