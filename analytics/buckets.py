@@ -15,7 +15,17 @@ from pyspark.sql import functions as sf
 from analytics.tasks import Outcome
 from analytics.times import MICROS
 
-FLOWS: Final = ("arrivals", "first_claims", "succeeded", "failed", "cancelled", "shed")
+FLOWS: Final = (
+    "arrivals",
+    "arrivals_shed",
+    "first_claims",
+    "succeeded",
+    "failed",
+    "cancelled",
+    "shed",
+)
+"""``arrivals_shed``: those of the arrivals that were shed, whenever that was. They tell when more
+came in than could be served; ``shed`` tells it a deadline later."""
 LEFT: Final = "left"
 """Those that stopped waiting: by a first claim, or shed or cancelled before one."""
 
@@ -73,6 +83,7 @@ def _flows(tasks: DataFrame, *, size: int, as_of: int) -> DataFrame:
     outcome = sf.col("outcome")
     moments: dict[str, Column] = {
         "arrivals": sf.col("enqueued_at"),
+        "arrivals_shed": sf.when(outcome == Outcome.SHED.value, sf.col("enqueued_at")),
         "first_claims": sf.col("first_taken_at"),
         "succeeded": sf.when(outcome == Outcome.SUCCEEDED.value, sf.col("finished_at")),
         "failed": sf.when(outcome == Outcome.FAILED.value, sf.col("finished_at")),

@@ -17,7 +17,7 @@ from analytics.times import MICROS
 
 MOST_POINTS: Final = 300
 
-RATES: Final = ("arrivals", "first_claims", "shed")
+RATES: Final = ("arrivals", "arrivals_shed", "first_claims", "shed")
 
 Points = list[dict[str, Any]]
 
@@ -36,15 +36,18 @@ def width(number_of_buckets: int) -> int:
 
 
 def over_time(buckets: DataFrame, *, size: int, width: int, start: int, as_of: int) -> Points:
-    """Flows per second, and how many tasks were in the queue, at the end of each point's time.
+    """Flows per second, and at the end of each point's time: how many tasks were in the queue, and
+    the age of the oldest that waited.
 
     A point at either end that the report covers less than half of has no rates, which would be of
     a moment: they are None.
     """
     rows = (
         buckets.groupBy(bucket_of(sf.col("bucket"), width).alias("point"))
-        .agg(*(sf.sum(name).alias(name) for name in FLOWS), sf.max_by("backlog", "bucket"))
-        .toDF("point", *FLOWS, "backlog")
+        .agg(
+            *(sf.sum(name).alias(name) for name in FLOWS),
+            *(sf.max_by(name, "bucket").alias(name) for name in ("backlog", "oldest_enqueued_at")),
+        )
         .orderBy("point")
         .collect()
     )
@@ -55,6 +58,7 @@ def over_time(buckets: DataFrame, *, size: int, width: int, start: int, as_of: i
         gone = row["succeeded"] + row["failed"] + row["cancelled"] + row["shed"]
         present += row["arrivals"] - gone
         begin, until = row["point"] * span, min((row["point"] + 1) * span, as_of)
+        oldest = row["oldest_enqueued_at"]
         covered = until - max(begin, start) if len(rows) > 1 else span
         points.append(
             {
@@ -66,6 +70,7 @@ def over_time(buckets: DataFrame, *, size: int, width: int, start: int, as_of: i
                 },
                 "waiting": row["backlog"],
                 "claimed": present - row["backlog"],
+                "oldest_waiting_seconds": None if oldest is None else (until - oldest) / MICROS,
             }
         )
     return points

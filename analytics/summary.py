@@ -61,7 +61,18 @@ def _aggregates(as_of: int) -> dict[str, Column]:
         **{f"max_{measure}": sf.max(f"{measure}_us") for measure in _TIMES},
         "min_enqueued_at": sf.min(sf.when(sf.col("enqueued_at") <= as_of, sf.col("enqueued_at"))),
         "min_waiting_at": sf.min(sf.when(waits, sf.col("enqueued_at"))),
-        "min_deadline": sf.min(sf.col("expires_at") - sf.col("enqueued_at")),
+        **{
+            f"{name}_deadline": fold(sf.col("expires_at") - sf.col("enqueued_at"))
+            for name, fold in (("min", sf.min), ("max", sf.max))
+        },
+        "min_shed_at": sf.min("shed_at"),
+        "max_shed_at": sf.max("shed_at"),
+        "max_waited": sf.max(
+            sf.when(
+                sf.col("enqueued_at") <= as_of,
+                sf.coalesce("left_at", sf.lit(as_of)) - sf.col("enqueued_at"),
+            )
+        ),
     }
 
 
@@ -115,10 +126,18 @@ def build(
         "shedding_rate": shedding_rate(everything),
         "backlog": {
             "max": peak.backlog,
-            "max_at": None if peak.at is None else times.to_iso(peak.at),
+            "max_at": _moment(peak.at),
             "end": everything["backlog"],
         },
         "oldest_waiting_seconds": _seconds(_age(everything["min_waiting_at"], as_of)),
+        "longest_wait_seconds": _seconds(everything["max_waited"]),
+        "deadline_seconds": {
+            name: _seconds(everything[f"{name}_deadline"]) for name in ("min", "max")
+        },
+        "shed_at": {
+            "first": _moment(everything["min_shed_at"]),
+            "last": _moment(everything["max_shed_at"]),
+        },
         **{
             f"{measure}_seconds": _spread(everything, measure, found[measure].get(_ALL))
             for measure in _TIMES
@@ -168,6 +187,10 @@ def _freshness(counts: Counts) -> dict[str, float | None]:
 
 def _age(since: int | None, now: int) -> int | None:
     return None if since is None else now - since
+
+
+def _moment(micros: int | None) -> str | None:
+    return None if micros is None else times.to_iso(micros)
 
 
 def _seconds(micros: int | None) -> float | None:

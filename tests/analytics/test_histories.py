@@ -78,6 +78,8 @@ def _sizes(rng: random.Random, group: int) -> dict[str, int]:
 def assert_summary(summary: dict[str, Any], fates: list[truth.Fate], as_of: int) -> None:
     peak, peak_at = truth.peak(fates, as_of)
     aged = truth.oldest(fates, as_of)
+    longest = truth.longest_wait(fates, as_of)
+    shed = [fate.shed_at for fate in fates if fate.shed_at is not None]
     expected = {
         "as_of": to_iso(as_of),
         "tasks": truth.counts(fates),
@@ -88,6 +90,11 @@ def assert_summary(summary: dict[str, Any], fates: list[truth.Fate], as_of: int)
             "end": truth.backlog(fates, as_of),
         },
         "oldest_waiting_seconds": None if aged is None else aged / SECOND,
+        "longest_wait_seconds": None if longest is None else longest / SECOND,
+        "shed_at": {
+            "first": to_iso(min(shed)) if shed else None,
+            "last": to_iso(max(shed)) if shed else None,
+        },
         "wait_seconds": truth.spread(truth.waits(fates)),
         "service_seconds": truth.spread(truth.services(fates)),
         "sojourn_seconds": truth.spread(truth.sojourns(fates)),

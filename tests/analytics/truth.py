@@ -134,6 +134,18 @@ def oldest(fates: Sequence[Fate], moment: int) -> int | None:
     return moment - min(waiting) if waiting else None
 
 
+def longest_wait(fates: Sequence[Fate], as_of: int) -> int | None:
+    """Microseconds that the most patient task waited, or has waited so far."""
+    return max(
+        (
+            int(max(0, min(one.left_at, as_of) - one.enqueued_at))
+            for one in fates
+            if one.enqueued_at <= as_of
+        ),
+        default=None,
+    )
+
+
 def bucket_rows(
     fates: Sequence[Fate], *, start: int, as_of: int, size: int
 ) -> list[dict[str, Any]]:
@@ -142,6 +154,7 @@ def bucket_rows(
         end = begin + size
         moments = {
             "arrivals": [one.enqueued_at for one in fates],
+            "arrivals_shed": [one.enqueued_at for one in fates if one.outcome == "shed"],
             "first_claims": [one.first_claim for one in fates],
             "shed": [one.shed_at for one in fates],
             **{
