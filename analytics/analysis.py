@@ -86,7 +86,7 @@ class Analysis:
         for name in ("summary.json", "report.html"):
             self._storage.delete(self._out(name))
         intake, as_of = self._take_in(found, checked)
-        return self._answer(intake, as_of, table=found[0].table.rpartition("/")[2])
+        return self._answer(intake, as_of, table_name=found[0].table.rpartition("/")[2])
 
     def _take_in(self, found: Sequence[Export], checked: Check) -> tuple[Intake, int]:
         """Write ``tasks.parquet``; returns what it is from, and the report's moment."""
@@ -160,7 +160,7 @@ class Analysis:
         if state is not None and spoilt:
             state.read_quarantine(spoilt).write.parquet(path)
 
-    def _answer(self, intake: Intake, as_of: int, *, table: str) -> dict[str, Any]:
+    def _answer(self, intake: Intake, as_of: int, *, table_name: str) -> dict[str, Any]:
         facts = self._spark.read.parquet(self._out("tasks.parquet")).transform(tasks.with_micros)
         self._tell("counting")
         counts = summary.count(facts, as_of=as_of)
@@ -185,7 +185,7 @@ class Analysis:
         self._tell("computing percentiles")
         found = percentiles.find(facts, [*summary.measures(), series.waits_measure(size * width)])
         answers = {
-            "table": table,
+            "table": table_name,
             **summary.build(
                 by_type=counts, found=found, peak=highest, window_from=start, as_of=as_of
             ),
