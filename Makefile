@@ -12,6 +12,7 @@ export npm_config_cache ?= $(CURDIR)/.build/cache/npm
 export NODE_COMPILE_CACHE ?= $(CURDIR)/.build/cache/node
 export CDK_HOME ?= $(CURDIR)/.build/cache/cdk
 export JSII_RUNTIME_PACKAGE_CACHE_ROOT ?= $(CURDIR)/.build/cache/jsii
+export LIFOQ_CACHE ?= $(CURDIR)/.build/lifoq
 
 export PATH := $(CURDIR)/.build/node:$(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(CURDIR)/.build/java/bin:$(PATH)
 OWN_JAVA_HOME := $(JAVA_HOME)
@@ -46,10 +47,10 @@ PYTHON_READY := .venv/.ready
 NODE_READY := .build/node/node
 NPM_READY := node_modules/.package-lock.json
 JAVA_READY := .build/java/bin/java
-VENDOR_READY := .build/vendor/.lock-sha256
+PACKAGES_READY := .build/lifoq/.ready
 
 .PHONY: setup
-setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(NPM_READY) $(VENDOR_READY) ## Install all that is needed, into this folder
+setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(NPM_READY) $(PACKAGES_READY) ## Install all that is needed, into this folder
 
 $(PYTHON_READY): requirements.lock
 	@tools/install-python
@@ -69,9 +70,9 @@ $(NPM_READY): package-lock.json | $(NODE_READY)
 	@npm ci --loglevel=error --ignore-scripts
 	@touch $@
 
-$(VENDOR_READY): functions/requirements.lock | $(PYTHON_READY)
+$(PACKAGES_READY): lifoq_cdk/requirements.lock functions/requirements.txt | $(PYTHON_READY)
 	@echo "Collecting what the Lambda functions bring along …"
-	@python -m lifoq_cdk.vendor
+	@python -m lifoq_cdk.asset
 	@touch $@
 
 # ── Run ───────────────────────────────────────────────────────────────────────────────────────────

@@ -5,6 +5,7 @@ import sys
 import aws_cdk as cdk
 
 from lifoq_cdk import asset
+from lifoq_cdk.requirements import RequirementsError
 from stacks import application
 from stacks.config import ConfigurationError
 
@@ -15,7 +16,7 @@ def main() -> int:
         stage = application.stage_of(app)
         functions = asset.build()
         report = asset.build_report()
-    except (ConfigurationError, asset.AssetError) as error:
+    except (ConfigurationError, asset.AssetError, RequirementsError) as error:
         print(error, file=sys.stderr)  # noqa: T201 - a command's message
         return 1
     application.build(app, stage=stage, asset=functions, report=report)

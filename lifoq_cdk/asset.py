@@ -2,26 +2,41 @@
 
 Built without Docker, and reproducibly: the same files give the same hash and the same bytes,
 whatever their times and modes, so that an unchanged function is not deployed again.
+``python -m lifoq_cdk.asset [FOLDER]`` builds one beforehand; ``cdk synth`` needs no network then.
 """
 
+import argparse
 import hashlib
 import os
+import sys
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, get_args
 
-from lifoq_cdk import vendor
+from lifoq_cdk import requirements
+from lifoq_cdk.requirements import Architecture, Platform, RequirementsError
 
+ROOT: Final = Path(__file__).resolve().parent.parent
+"""Where this package lies; the others that are packaged lie beside it."""
 LAMBDA_PACKAGES: Final = ("lifoq", "functions")
 REPORT_PACKAGES: Final = ("lifoq", "analytics")
+UNZIPPED_LIMIT_BYTES: Final = 250 * 1024 * 1024
+"""What Lambda takes of a function and its layers."""
 EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that a zip file can hold."""
-READABLE: Final = 0o644 << 16
-UNUSED_METADATA: Final = frozenset({"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"})
+RUNNABLE: Final = 0o755 << 16
+"""The mode of every entry: some wheels bring programs."""
+UNUSED_METADATA: Final = frozenset(
+    {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_cache.json"}
+)
 """What an installer writes for itself; it may differ from machine to machine."""
+NOT_CODE: Final = frozenset({requirements.REQUIREMENTS, requirements.LOCK})
+
+Entries = Mapping[PurePosixPath, Path]
 
 
 class AssetError(RuntimeError):
@@ -35,34 +50,90 @@ class Asset:
     path: Path
     digest: str
     """SHA-256 of the names and contents, whatever the compression made of them."""
+    unzipped_bytes: int
+
+    @property
+    def size(self) -> str:
+        zipped = _megabytes(self.path.stat().st_size)
+        limit = _megabytes(UNZIPPED_LIMIT_BYTES)
+        return f"{zipped}, unzipped {_megabytes(self.unzipped_bytes)} of the {limit} that fit"
 
 
 def build(
-    tasks: Path | None = None, *, root: Path = vendor.ROOT, vendored: Path = vendor.VENDOR
+    tasks: Path | None = None, *, architecture: Architecture = "arm64", root: Path = ROOT
 ) -> Asset:
-    """The Lambda functions' package: ``root``'s own code and what is ``vendored``, and beside it
-    the folder of task code ``tasks``, which is imported there by its own name."""
-    if not vendored.is_dir():
-        raise AssetError(
-            f"The packages of the Lambda functions are not in {vendored}: "
-            "run 'python -m lifoq_cdk.vendor'."
-        )
-    own = _own_files(root, LAMBDA_PACKAGES, suffixes=(".py",))
-    team = _own_files(tasks.parent, [tasks.name]) if tasks else ()
-    return _package(root, dict(sorted([*_vendored_files(vendored), *own, *team])))
+    """The Lambda functions' package.
+
+    In it are ``root``'s own code, the folder of task code ``tasks`` under its own name (by default
+    it is ``root``'s ``functions``), and what the folder's ``requirements.txt`` asks for, as wheels
+    for Lambda. Raises ``AssetError``, where this is too large or two files have one name, and
+    ``RequirementsError``.
+    """
+    folder = (tasks or root / "functions").absolute()
+    if not folder.is_dir():
+        raise AssetError(f"{folder} is no folder of task code.")
+    lock = requirements.locked(folder)
+    vendored = requirements.installed(lock, Platform.of_lambda(architecture))
+    entries = _joined(
+        dict(_vendored_files(vendored)),
+        {
+            **dict(_own_files(root, LAMBDA_PACKAGES, suffixes=(".py",))),
+            **dict(_own_files(folder.parent, [folder.name])),
+            # By it the local cloud installs the same for the machine that it runs on.
+            PurePosixPath(requirements.LOCK): lock,
+        },
+    )
+    _check_size(folder, entries)
+    return _package(entries)
 
 
-def build_report(*, root: Path = vendor.ROOT) -> Asset:
+def build_report(*, root: Path = ROOT) -> Asset:
     """The Spark job's package: the report, its page's files, and the names of the table."""
-    return _package(root, dict(sorted(_own_files(root, REPORT_PACKAGES))))
+    return _package(dict(_own_files(root, REPORT_PACKAGES)))
 
 
-def _package(root: Path, entries: dict[PurePosixPath, Path]) -> Asset:
-    digest = _digest(entries)
-    path = root / ".build" / "asset" / f"{digest}.zip"
+def _joined(vendored: Entries, own: Entries) -> Entries:
+    """Raises ``AssetError`` where a folder of task code would hide a package, or mix with it."""
+    packages = {name.parts[0] for name in vendored}
+    if same := sorted({name.parts[0] for name in own} & packages):
+        raise AssetError(
+            f"The task code's folder {same[0]!r} has the name of a package that its requirements "
+            "bring: rename it."
+        )
+    return {**vendored, **own}
+
+
+def _check_size(folder: Path, entries: Entries) -> None:
+    total = _unzipped(entries)
+    if total <= UNZIPPED_LIMIT_BYTES:
+        return
+    sizes: Counter[str] = Counter()
+    for name, file in entries.items():
+        sizes[name.parts[0]] += file.stat().st_size
+    largest = ", ".join(f"{name} {_megabytes(size)}" for name, size in sizes.most_common(3))
+    raise AssetError(
+        f"The task code in {folder} has {_megabytes(total)} unzipped with what it requires; Lambda "
+        f"takes {_megabytes(UNZIPPED_LIMIT_BYTES)}, layers included. The largest: {largest}. "
+        "Leave out what is not needed, or use a container image, which may have 10 GB."
+    )
+
+
+def _unzipped(entries: Entries) -> int:
+    return sum(file.stat().st_size for file in entries.values())
+
+
+def _megabytes(size: int) -> str:
+    """As Lambda counts them: 250 MB are 262,144,000 bytes."""
+    return f"{size / 1024 / 1024:.1f} MB"
+
+
+def _package(entries: Entries) -> Asset:
+    ordered = dict(sorted(entries.items()))
+    digest = _digest(ordered)
+    path = requirements.cache() / "assets" / f"{digest}.zip"
     if not path.exists():
-        _write(path, entries)
-    return Asset(path=path, digest=digest)
+        _write(path, ordered)
+    return Asset(path=path, digest=digest, unzipped_bytes=_unzipped(entries))
 
 
 def _own_files(
@@ -71,8 +142,14 @@ def _own_files(
     for package in packages:
         for file in (root / package).rglob("*"):
             wanted = file.is_file() and file.name.endswith(suffixes)
-            if wanted and "__pycache__" not in file.parts:
-                yield PurePosixPath(file.relative_to(root).as_posix()), file
+            name = PurePosixPath(file.relative_to(root).as_posix())
+            if wanted and not _is_left_out(name):
+                yield name, file
+
+
+def _is_left_out(name: PurePosixPath) -> bool:
+    hidden = any(part.startswith(".") for part in name.parts)
+    return hidden or "__pycache__" in name.parts or name.name in NOT_CODE
 
 
 def _vendored_files(vendored: Path) -> Iterator[tuple[PurePosixPath, Path]]:
@@ -88,7 +165,7 @@ def _is_wanted(name: PurePosixPath) -> bool:
     return not (hidden_or_script or written_by_installer or "__pycache__" in name.parts)
 
 
-def _digest(entries: dict[PurePosixPath, Path]) -> str:
+def _digest(entries: Entries) -> str:
     digest = hashlib.sha256()
     for name, file in entries.items():
         content = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -96,7 +173,7 @@ def _digest(entries: dict[PurePosixPath, Path]) -> str:
     return digest.hexdigest()
 
 
-def _write(path: Path, entries: dict[PurePosixPath, Path]) -> None:
+def _write(path: Path, entries: Entries) -> None:
     """Write beside ``path`` and rename, so that nobody ever packages half an archive."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, scratch = tempfile.mkstemp(dir=path.parent, suffix=".part")
@@ -105,10 +182,29 @@ def _write(path: Path, entries: dict[PurePosixPath, Path]) -> None:
             for name, file in entries.items():
                 entry = zipfile.ZipInfo(str(name), date_time=EARLIEST)
                 entry.create_system = 3  # Unix, wherever it is built: Lambda reads the modes
-                entry.external_attr = READABLE
-                archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED, compresslevel=9)
+                entry.external_attr = RUNNABLE
+                archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
         Path(scratch).chmod(0o644)
         Path(scratch).replace(path)
     except BaseException:
         Path(scratch).unlink(missing_ok=True)
         raise
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Build the package of a folder of task code, and say how large it is."""
+    parser = argparse.ArgumentParser(prog="python -m lifoq_cdk.asset", description=main.__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", help="of task code")
+    parser.add_argument("--architecture", choices=get_args(Architecture), default="arm64")
+    chosen = parser.parse_args(arguments)
+    try:
+        asset = build(chosen.folder, architecture=chosen.architecture)
+    except (AssetError, RequirementsError) as error:
+        print(error, file=sys.stderr)  # noqa: T201 - a command's message
+        return 1
+    print(f"{asset.path}: {asset.size}")  # noqa: T201 - a command's answer
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,8 +1,9 @@
 """What a function's process runs: AWS's own runtime client on the unpacked asset, and nothing else.
 
-Started as ``python -I -S bootstrap.py NAME ASSET RUNTIME HANDLER``, so that neither the project's
-tree nor its virtual environment is importable: only the asset, and boto3 and awslambdaric from
-RUNTIME, which stand for what Lambda's own runtime offers.
+Started as ``python -I -S bootstrap.py NAME HANDLER ASSET IMPORTS…``, so that neither the project's
+tree nor its virtual environment is importable: only what lies in the folders IMPORTS. These hold what
+the asset requires, installed for this machine, the asset itself, and what stands for Lambda's own
+runtime (boto3 and awslambdaric).
 """
 
 import os
@@ -18,9 +19,9 @@ def end_with_parent() -> None:
 
 
 def main() -> None:
-    _, _name, asset, runtime, handler = sys.argv
+    _, _name, handler, asset, *imports = sys.argv
     threading.Thread(target=end_with_parent, daemon=True).start()
-    sys.path[:0] = [asset, runtime]
+    sys.path[:0] = imports
     os.chdir(asset)
     from awslambdaric.__main__ import main as serve  # noqa: PLC0415 - importable only from here on
 

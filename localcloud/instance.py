@@ -29,7 +29,7 @@ class Sandbox:
     """Where an instance lives: what it may import, its environment, and who reads its output."""
 
     asset: Path
-    runtime: Path
+    imports: tuple[Path, ...]
     environment: dict[str, str]
     log: Callable[[bytes], None]
 
@@ -65,9 +65,9 @@ class Instance:
                 "-S",
                 str(_BOOTSTRAP),
                 config.name,
-                str(sandbox.asset),
-                str(sandbox.runtime),
                 config.handler,
+                str(sandbox.asset),
+                *map(str, sandbox.imports),
             ],
             env={**sandbox.environment, "AWS_LAMBDA_RUNTIME_API": self._api.address},
             stdin=subprocess.PIPE,

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 
+from lifoq_cdk.requirements import RequirementsError
 from localcloud.function import FunctionConfig, Outcome, ThrottledError
 from localcloud.instance import Instance, Sandbox
 
@@ -88,6 +89,8 @@ class Pool:
             if instance is None:
                 instance = self._start()
             return instance.invoke(event)
+        except RequirementsError as error:
+            return Outcome.failure("Runtime.InvalidRequirements", str(error))
         finally:
             self._release(warm, instance)
 

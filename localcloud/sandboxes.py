@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from lifoq_cdk import requirements
+from lifoq_cdk.requirements import Platform
 from localcloud import credentials
 from localcloud.function import FunctionConfig
 from localcloud.instance import Sandbox
@@ -40,9 +42,10 @@ class Sandboxes:
         lay_out_runtime(self._runtime)
 
     def __call__(self, config: FunctionConfig) -> Sandbox:
+        asset = self._unpack(config)
         return Sandbox(
-            asset=self._unpack(config),
-            runtime=self._runtime,
+            asset=asset,
+            imports=(*_packages_of(asset), asset, self._runtime),
             environment=self._environment(config),
             log=self._log(config.name),
         )
@@ -91,6 +94,13 @@ class Sandboxes:
             "LAMBDA_TASK_ROOT": str(self._assets / config.code_digest),
             "_HANDLER": config.handler,
         }
+
+
+def _packages_of(asset: Path) -> Iterator[Path]:
+    """What the asset's lock says, installed for this machine: in front of Lambda's own wheels."""
+    lock = asset / requirements.LOCK
+    if lock.is_file():
+        yield requirements.installed(lock, Platform.of_this_machine())
 
 
 def _log_settings(config: FunctionConfig) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """Tables to test against: in memory, on moto, on DynamoDB Local."""
 
+import os
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -43,6 +45,8 @@ def _no_account() -> Iterator[None]:
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         patch.setenv("AWS_ACCOUNT_ID_ENDPOINT_MODE", "disabled")
         patch.delenv("AWS_PROFILE", raising=False)
+        if "LIFOQ_CACHE" not in os.environ:
+            patch.setenv("LIFOQ_CACHE", str(Path(__file__).parents[1] / ".build" / "lifoq"))
         yield
 
 

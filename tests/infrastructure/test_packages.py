@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.coldstart.sandbox import ENVIRONMENT
-from lifoq_cdk import asset, vendor
+from lifoq_cdk import asset
 from tests.infrastructure.deployments import ROOT, packages
 
 BUDGET_BYTES = 2_000_000
@@ -29,52 +29,39 @@ def source_tree(folder: Path) -> Path:
     return folder
 
 
-def vendored_tree(folder: Path) -> Path:
-    for name in ("package/__init__.py", "bin/tool", "package-1.dist-info/RECORD", ".lock-sha256"):
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"# {name}\n")
-    return folder
-
-
 def test_equal_files_give_equal_bytes_whatever_their_times_and_modes(tmp_path: Path) -> None:
     built = []
     for name in ("one", "other"):
         root = source_tree(tmp_path / name)
-        vendored = vendored_tree(tmp_path / name / "vendor")
         if name == "other":
             (root / "lifoq" / "__pycache__").mkdir()
             (root / "lifoq" / "__pycache__" / "queue.cpython-311.pyc").write_bytes(b"x")
             (root / "lifoq" / "queue.py").chmod(0o755)
             os.utime(root / "lifoq" / "queue.py", (0, 0))
-        built.append(asset.build(root=root, vendored=vendored))
+        built.append(asset.build(root=root))
+        content = built[-1].path.read_bytes()
+        built[-1].path.unlink()
+        (tmp_path / f"{name}.zip").write_bytes(content)
 
     one, other = built
     assert one.digest == other.digest
-    assert one.path.read_bytes() == other.path.read_bytes()
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "other.zip").read_bytes()
 
 
 def test_a_changed_file_gives_another_hash(tmp_path: Path) -> None:
-    root, vendored = source_tree(tmp_path), vendored_tree(tmp_path / "vendor")
-    before = asset.build(root=root, vendored=vendored)
+    root = source_tree(tmp_path)
+    before = asset.build(root=root)
     (root / "lifoq" / "queue.py").write_text("# changed\n")
 
-    assert asset.build(root=root, vendored=vendored).digest != before.digest
+    assert asset.build(root=root).digest != before.digest
 
 
 def test_a_renamed_file_gives_another_hash(tmp_path: Path) -> None:
-    root, vendored = source_tree(tmp_path), vendored_tree(tmp_path / "vendor")
-    before = asset.build(root=root, vendored=vendored)
+    root = source_tree(tmp_path)
+    before = asset.build(root=root)
     (root / "lifoq" / "queue.py").rename(root / "lifoq" / "queues.py")
 
-    assert asset.build(root=root, vendored=vendored).digest != before.digest
-
-
-def test_without_vendored_packages_it_says_what_to_run(tmp_path: Path) -> None:
-    with pytest.raises(asset.AssetError, match=r"python -m lifoq_cdk\.vendor"):
-        asset.build(root=source_tree(tmp_path), vendored=tmp_path / "none")
-
-    assert not (tmp_path / ".build").exists()
+    assert asset.build(root=root).digest != before.digest
 
 
 def test_the_package_holds_only_what_lambda_needs() -> None:
@@ -89,52 +76,17 @@ def test_the_package_holds_only_what_lambda_needs() -> None:
         "aws_lambda_powertools",
         "jmespath",
         "typing_extensions.py",
+        "requirements.lock",
     }
-    assert not [name for name in names if re.search(r"__pycache__|\.pyc$|\.lock$|^bin/", name)]
+    assert not [
+        name for name in names if re.search(r"__pycache__|\.pyc$|/requirements|^bin/", name)
+    ]
 
 
 def test_the_package_keeps_its_budget() -> None:
     functions, _ = packages()
 
     assert functions.path.stat().st_size < BUDGET_BYTES
-
-
-def test_vendored_code_is_pure_python_so_that_it_runs_on_lambda_and_here() -> None:
-    functions, _ = packages()
-
-    native = (".so", ".dylib", ".pyd", ".dll")
-    names = zipfile.ZipFile(functions.path).namelist()
-    assert not [name for name in names if name.endswith(native)]
-
-
-def test_native_code_is_refused_when_vendoring(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def install_a_library(target: Path, _lock: Path) -> None:
-        target.mkdir(parents=True)
-        (target / "fast.cpython-314-aarch64-linux-gnu.so").write_bytes(b"")
-
-    monkeypatch.setattr(vendor, "_install_into", install_a_library)
-    lock = tmp_path / "requirements.lock"
-    lock.write_text("fast==1\n")
-
-    with pytest.raises(vendor.VendorError, match="native code"):
-        vendor.install(lock, tmp_path / "vendor")
-    assert not (tmp_path / "vendor").exists()
-
-
-def test_vendoring_notices_a_changed_lock_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vendor, "_install_into", lambda target, _: target.mkdir(parents=True))
-    lock, target = tmp_path / "requirements.lock", tmp_path / "vendor"
-    lock.write_text("one==1\n")
-    vendor.install(lock, target)
-    assert vendor.is_current(lock, target)
-
-    lock.write_text("one==2\n")
-
-    assert not vendor.is_current(lock, target)
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +139,7 @@ def test_the_sparks_package_holds_the_report_and_the_names_of_the_table() -> Non
 
 
 def test_the_lock_files_name_no_registry() -> None:
-    for file in ("functions/requirements.lock", "stacks/report-requirements.txt"):
+    for file in ("lifoq_cdk/requirements.lock", "stacks/report-requirements.txt"):
         text = (ROOT / file).read_text()
         assert "://" not in text
         assert "--hash=sha256:" in text
