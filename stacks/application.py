@@ -6,11 +6,11 @@ import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
 from lifoq_cdk.asset import Asset
-from stacks.analytics import AnalyticsStack
+from lifoq_cdk.generator import GeneratorStack
+from lifoq_cdk.queue import QueueStack
+from lifoq_cdk.reports import AnalyticsStack
+from lifoq_cdk.state import StateStack
 from stacks.config import DEFAULT_STAGE, ConfigurationError, StageConfig, load_stage
-from stacks.generator import GeneratorStack
-from stacks.queue import QueueStack
-from stacks.state import StateStack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,9 +20,9 @@ from lifoq import Queue, Store
 from lifoq.dynamo import DynamoTable
 from lifoq.transitions import Lifetimes
 from lifoq_cdk import asset
+from lifoq_cdk.queries import QUERIES
 from localcloud import LocalCloud
 from stacks.operate import DeployedStage
-from stacks.queries import QUERIES
 from tests.infrastructure.deployments import ROOT, Deployment, assemble, packages
 
 STAGE = "demo"

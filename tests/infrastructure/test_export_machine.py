@@ -26,7 +26,7 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.resou
 )
 from moto.stepfunctions.parser.asl.jsonata import jsonata as moto_jsonata
 
-from stacks.export_machine import ExportMachine
+from lifoq_cdk.export_machine import ExportMachine
 
 TABLE_ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/tasks"
 EXPORT_ARN = f"{TABLE_ARN}/export/01"

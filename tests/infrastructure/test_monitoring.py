@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stacks.queries import QUERIES
+from lifoq_cdk.queries import QUERIES
 from tests.infrastructure.deployments import ROOT, Deployment, synthesize
 
 QUEUE_ALARMS = {

@@ -139,7 +139,7 @@ def test_the_sparks_package_holds_the_report_and_the_names_of_the_table() -> Non
 
 
 def test_the_lock_files_name_no_registry() -> None:
-    for file in ("lifoq_cdk/requirements.lock", "stacks/report-requirements.txt"):
+    for file in ("lifoq_cdk/requirements.lock", "lifoq_cdk/report-requirements.txt"):
         text = (ROOT / file).read_text()
         assert "://" not in text
         assert "--hash=sha256:" in text

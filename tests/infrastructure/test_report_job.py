@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from stacks import report_job
+from lifoq_cdk import report_job
 from tests.analytics.exportfiles import Exporter
 from tests.infrastructure.deployments import ROOT, Deployment, packages
 
@@ -50,7 +50,7 @@ def submit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Start the job with nothing of the repository on the path but its package."""
     _, report = packages()
     script = folder / "report_job.py"
-    shutil.copy(ROOT / "stacks" / "report_job.py", script)
+    shutil.copy(ROOT / "lifoq_cdk" / "report_job.py", script)
     command = [
         str(Path(sys.executable).with_name("spark-submit")),
         *("--master", "local[2]", "--conf", "spark.ui.enabled=false"),

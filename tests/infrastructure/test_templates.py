@@ -12,9 +12,10 @@ import pytest
 from aws_cdk import aws_s3 as s3
 
 from lifoq import schema
+from lifoq_cdk import wake_ups
+from lifoq_cdk.reports import window_expression
 from localcloud.event_pattern import matches
-from stacks import application, wake_ups
-from stacks.analytics import window_expression
+from stacks import application
 from tests.infrastructure.deployments import Deployment, new_app, packages
 
 STATEFUL = {

@@ -14,8 +14,8 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq import schema
+from lifoq_cdk.metrics import MINUTE, QueueMetrics, total
 from stacks.config import StageConfig
-from stacks.metrics import MINUTE, QueueMetrics, total
 
 RUNBOOK: Final = "docs/runbook.md"
 MISSED_SWEEPS: Final = 5

@@ -11,8 +11,8 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq import schema
+from lifoq_cdk.metrics import MINUTE, QueueMetrics
 from stacks.config import StageConfig
-from stacks.metrics import MINUTE, QueueMetrics
 
 QUARTER: Final = 6
 """A quarter of a dashboard's 24 columns."""

@@ -12,8 +12,8 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq_cdk.asset import Asset
+from lifoq_cdk.nag import acknowledge
 from stacks.config import LogRetentionDays, StageConfig
-from stacks.nag import acknowledge
 
 RETENTION: Final[dict[LogRetentionDays, logs.RetentionDays]] = {
     1: logs.RetentionDays.ONE_DAY,

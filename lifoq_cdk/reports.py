@@ -11,16 +11,16 @@ from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
+from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.asset import Asset
-from stacks.alarms import AlarmBoard
+from lifoq_cdk.dead_letters import DeadLetters
+from lifoq_cdk.export_machine import FULL, INCREMENTAL, ExportMachine
+from lifoq_cdk.function import RETENTION
+from lifoq_cdk.metrics import MINUTE, total
+from lifoq_cdk.nag import acknowledge, import_of
+from lifoq_cdk.schedule import Invocation
+from lifoq_cdk.state import EXPORTS_PREFIX, REPORTS_PREFIX, StateStack
 from stacks.config import Analytics, StageConfig
-from stacks.dead_letters import DeadLetters
-from stacks.export_machine import FULL, INCREMENTAL, ExportMachine
-from stacks.metrics import MINUTE, total
-from stacks.nag import acknowledge, import_of
-from stacks.queue_function import RETENTION
-from stacks.schedule import Invocation
-from stacks.state import EXPORTS_PREFIX, REPORTS_PREFIX, StateStack
 
 HERE: Final = Path(__file__).parent
 GLUE_VERSION: Final = "6.0"

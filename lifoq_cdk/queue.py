@@ -15,17 +15,18 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq import schema
+from lifoq_cdk import wake_ups
+from lifoq_cdk.alarms import AlarmBoard, add_queue_alarms
 from lifoq_cdk.asset import Asset
-from stacks import environment, wake_ups
-from stacks.alarms import AlarmBoard, add_queue_alarms
+from lifoq_cdk.dashboard import QueueDashboard
+from lifoq_cdk.dead_letters import DeadLetters
+from lifoq_cdk.function import QueueFunction
+from lifoq_cdk.nag import acknowledge, import_of
+from lifoq_cdk.queries import save_queries
+from lifoq_cdk.schedule import Invocation
+from lifoq_cdk.state import StateStack
+from stacks import environment
 from stacks.config import MINUTE, StageConfig
-from stacks.dashboard import QueueDashboard
-from stacks.dead_letters import DeadLetters
-from stacks.nag import acknowledge, import_of
-from stacks.queries import save_queries
-from stacks.queue_function import QueueFunction
-from stacks.schedule import Invocation
-from stacks.state import StateStack
 
 TRIGGER_TIMEOUT_SECONDS: Final = 30
 SWEEP_TIMEOUT_SECONDS: Final = 60

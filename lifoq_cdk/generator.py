@@ -5,14 +5,14 @@ from typing import Final
 import aws_cdk as cdk
 from constructs import Construct
 
+from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.asset import Asset
+from lifoq_cdk.dead_letters import DeadLetters
+from lifoq_cdk.function import QueueFunction
+from lifoq_cdk.schedule import Invocation
+from lifoq_cdk.state import StateStack
 from stacks import environment
-from stacks.alarms import AlarmBoard
 from stacks.config import MINUTE, Load, Schedule, StageConfig
-from stacks.dead_letters import DeadLetters
-from stacks.queue_function import QueueFunction
-from stacks.schedule import Invocation
-from stacks.state import StateStack
 
 LOAD_EXPRESSION: Final = "rate(1 minute)"
 SCHEDULED_TIME: Final = "<aws.scheduler.scheduled-time>"

@@ -12,8 +12,8 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from lifoq import schema
+from lifoq_cdk.nag import acknowledge
 from stacks.config import Analytics, StageConfig
-from stacks.nag import acknowledge
 
 EXPORTS_PREFIX: Final = "exports"
 """Where table exports lie in the export bucket."""

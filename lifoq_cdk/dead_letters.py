@@ -5,7 +5,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from stacks.nag import acknowledge
+from lifoq_cdk.nag import acknowledge
 
 
 class DeadLetters(sqs.Queue):

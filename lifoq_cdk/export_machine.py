@@ -10,8 +10,8 @@ exports exactly the same window, and a window never crosses midnight.
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lifoq_cdk.state import EXPORTS_PREFIX, REPORTS_PREFIX
 from stacks.config import DAY, MINUTE
-from stacks.state import EXPORTS_PREFIX, REPORTS_PREFIX
 
 LOOK_AGAIN_SECONDS: Final = 30
 MACHINE_TIMEOUT_SECONDS: Final = 3 * 60 * MINUTE
