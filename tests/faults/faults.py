@@ -173,6 +173,6 @@ class _Body:
         yield self._content
 
 
-def answer(request: Any, status: int, code: str) -> AWSResponse:
-    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "as the test says"}
+def answer(request: Any, status: int, code: str, message: str = "as the test says") -> AWSResponse:
+    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message}
     return AWSResponse(request.url, status, {}, _Body(json.dumps(body).encode()))

@@ -4,7 +4,7 @@ from typing import Any
 
 import boto3
 
-from lifoq.dynamo import _plain
+from lifoq.dynamo_values import plain
 from tests import dynamodb_local
 from tests.faults.history import Write
 
@@ -30,7 +30,7 @@ def writes(endpoint: str, table_name: str) -> list[Write]:
             iterator = page["NextShardIterator"]
     return [
         Write(
-            _plain(images["OldImage"]) if "OldImage" in images else None, _plain(images["NewImage"])
+            plain(images["OldImage"]) if "OldImage" in images else None, plain(images["NewImage"])
         )
         for images in (record["dynamodb"] for record in records)
         if "NewImage" in images

@@ -10,7 +10,8 @@ from boto3.dynamodb.types import TypeSerializer
 
 from lifoq.backoff import Backoff
 from lifoq.context import Context
-from lifoq.dynamo import DynamoTable, _plain
+from lifoq.dynamo import DynamoTable
+from lifoq.dynamo_values import plain
 from lifoq.errors import Fail, Retry, StoreUnavailable
 from lifoq.host import microseconds
 from lifoq.memory import MemoryTable
@@ -87,7 +88,7 @@ class DynamoTruth:
 
     def items(self) -> list[Image]:
         found = self.table._client.scan(TableName=self.table.name, ConsistentRead=True)
-        return [_plain(item) for item in found["Items"]]
+        return [plain(item) for item in found["Items"]]
 
     def damage(self, item: Image) -> None:
         typed = {name: _serialized(value) for name, value in item.items()}

@@ -1,0 +1,34 @@
+"""Attribute values as DynamoDB's API spells them, and as lifoq's items hold them."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from boto3.dynamodb.types import TypeDeserializer
+
+from lifoq.change import Value
+
+_FOREIGN: Final[Callable[[Any], Any]] = TypeDeserializer().deserialize
+
+
+def typed(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name): typed_value(value) for name, value in item.items()}
+
+
+def typed_value(value: Value) -> dict[str, str]:
+    return {"N": str(value)} if isinstance(value, int) else {"S": str(value)}
+
+
+def plain(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: plain_value(value) for name, value in item.items()}
+
+
+def plain_value(value: Mapping[str, Any]) -> Any:
+    """int for a whole number, str for a string; whatever else a damaged item holds, as boto3 reads
+    it, which no condition and no task accepts."""
+    if "S" in value:
+        return value["S"]
+    if "N" in value:
+        number = Decimal(value["N"])  # boto3's reader fails where there are more than 38 digits
+        return int(number) if number == number.to_integral_value() else number
+    return _FOREIGN(value)

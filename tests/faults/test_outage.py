@@ -1,0 +1,367 @@
+"""A database out of reach, and credentials that have expired: both may pass, and are waited for.
+What cannot pass is named, with its remedy."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.credentials import RefreshableCredentials
+from botocore.exceptions import (
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    MetadataRetrievalError,
+    ProxyConnectionError,
+    SSLError,
+    UnauthorizedSSOTokenError,
+)
+
+from lifoq import Processor, Queue, QueueMisconfigured, Registry, StoreUnavailable, WorkerSettings
+from lifoq.dynamo import DynamoTable
+from lifoq.store import Store
+from tests import dynamodb_local
+from tests.faults.faults import answer
+
+HASTY = Config(
+    connect_timeout=0.2,
+    read_timeout=0.2,
+    retries={"mode": "standard", "total_max_attempts": 1},
+    parameter_validation=False,
+)
+
+
+def table_at(endpoint: str, **config: Any) -> DynamoTable:
+    client = boto3.client(
+        "dynamodb",
+        endpoint_url=endpoint,
+        config=HASTY.merge(Config(**config)),
+        **dynamodb_local.CREDENTIALS,
+    )
+    return DynamoTable(name="queue", client=client, once=client)
+
+
+@contextlib.contextmanager
+def listening(serve: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server on this machine that does ``serve`` with each connection; its address."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    serve(connection)
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def hang_up(connection: socket.socket) -> None:
+    connection.recv(1)
+    connection.close()
+
+
+def say_half(connection: socket.socket) -> None:
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
+    connection.close()
+
+
+def say_something_else(connection: socket.socket) -> None:
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n<p>Log in")
+    connection.close()
+
+
+def speak_no_tls(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    connection.close()
+
+
+HELD: list[socket.socket] = []
+"""Connections that are never answered, kept from being closed."""
+
+BAD_SERVERS: dict[str, Callable[[socket.socket], None]] = {
+    "closes the connection": hang_up,
+    "answers half": say_half,
+    "is a portal": say_something_else,
+    "never answers": HELD.append,
+}
+
+
+@pytest.mark.parametrize("serve", BAD_SERVERS.values(), ids=BAD_SERVERS)
+def test_a_server_that_gives_no_answer_may_give_one_later(serve: Callable[[Any], None]):
+    with listening(serve) as address, pytest.raises(StoreUnavailable, match=r"GetItem.*'queue'"):
+        table_at(f"http://{address}").get("t")
+
+
+def test_an_endpoint_that_nobody_listens_at_may_be_back_later():
+    endpoint = f"http://127.0.0.1:{dynamodb_local.free_port()}"
+    with pytest.raises(StoreUnavailable, match="Could not connect"):
+        table_at(endpoint).get("t")
+
+
+def test_a_name_that_does_not_resolve_may_do_so_later():
+    with pytest.raises(StoreUnavailable, match="Could not connect"):
+        table_at("http://nowhere.invalid").get("t")
+
+
+def test_a_tls_handshake_that_fails_may_succeed_later():
+    with listening(speak_no_tls) as address, pytest.raises(StoreUnavailable) as unavailable:
+        table_at(f"https://{address}").get("t")
+    assert isinstance(unavailable.value.__cause__, SSLError)
+
+
+def test_a_proxy_that_is_down_may_be_back_later():
+    proxy = f"http://127.0.0.1:{dynamodb_local.free_port()}"
+    with pytest.raises(StoreUnavailable, match="proxy") as unavailable:
+        table_at("http://nowhere.invalid", proxies={"http": proxy}).get("t")
+    assert isinstance(unavailable.value.__cause__, ProxyConnectionError)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectTimeoutError(endpoint_url="there"),
+        CredentialRetrievalError(provider="custom-process", error_msg="try later"),
+        MetadataRetrievalError(error_msg="try later"),
+        UnauthorizedSSOTokenError(),
+        RuntimeError(
+            "Credentials were refreshed, but the refreshed credentials are still expired."
+        ),
+        ConnectionResetError("by peer"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_boto3_may_do_better_later_is_unavailable(error: Exception):
+    table = table_at("http://127.0.0.1:1")
+
+    def fail(**_: Any) -> None:
+        raise error
+
+    table._client.meta.events.register("before-send.dynamodb", fail)
+    with pytest.raises(StoreUnavailable, match="GetItem on table 'queue'"):
+        table.get("t")
+
+
+def test_an_error_that_nobody_understands_passes_as_it_is():
+    table = table_at("http://127.0.0.1:1")
+
+    def fail(**_: Any) -> None:
+        raise RuntimeError("what is this")
+
+    table._client.meta.events.register("before-send.dynamodb", fail)
+    with pytest.raises(RuntimeError, match="what is this"):
+        table.get("t")
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("ExpiredTokenException", "The security token included in the request is expired"),
+        ("ExpiredToken", "The provided token has expired"),
+        ("RequestExpired", "Request has expired"),
+        ("InvalidSignatureException", "Signature expired: 20261121T1 is now earlier than"),
+        ("InternalServerError", ""),
+    ],
+)
+def test_a_refusal_that_may_pass_is_unavailable(code: str, message: str):
+    with pytest.raises(StoreUnavailable, match=code):
+        answering(code, message).get("t")
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "remedy"),
+    [
+        ("AccessDeniedException", "no", "grant it"),
+        ("UnrecognizedClientException", "The security token is invalid", "check them"),
+        ("InvalidSignatureException", "The signature does not match", "check them"),
+    ],
+)
+def test_a_refusal_that_cannot_pass_names_its_remedy(code: str, message: str, remedy: str):
+    with pytest.raises(QueueMisconfigured, match=remedy):
+        answering(code, message).get("t")
+
+
+def answering(code: str, message: str) -> DynamoTable:
+    table = table_at("http://127.0.0.1:1")
+    table._client.meta.events.register(
+        "before-send.dynamodb", lambda request, **_: answer(request, 400, code, message)
+    )
+    return table
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("ExpiredTokenException", StoreUnavailable), ("AccessDenied", QueueMisconfigured)],
+)
+def test_a_refused_call_for_credentials_is_told_from_a_refused_call_of_ours(
+    code: str, expected: type[Exception]
+):
+    """A role whose session has run out, and cannot be assumed again."""
+    sts = boto3.client("sts", **dynamodb_local.CREDENTIALS)
+    sts.meta.events.register(
+        "before-send.sts", lambda request, **_: sts_refusal(request, code, "as the test says")
+    )
+
+    def assume() -> dict[str, str]:
+        sts.assume_role(RoleArn="arn:aws:iam::123456789012:role/worker", RoleSessionName="worker")
+        raise AssertionError("it is refused")
+
+    table = table_at("http://127.0.0.1:1")
+    table._client._request_signer._credentials = RefreshableCredentials(
+        access_key="a",
+        secret_key="s",  # noqa: S106
+        token="t",  # noqa: S106
+        expiry_time=RefreshableCredentials._expiry_datetime("2026-01-01T00:00:00Z"),
+        refresh_using=assume,
+        method="assume-role",
+    )
+    with pytest.raises(expected, match=f"{code}: as the test says"):
+        table.get("t")
+
+
+def sts_refusal(request: Any, code: str, message: str) -> Any:
+    body = f"<ErrorResponse><Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    refused = answer(request, 403, code)
+    refused.raw._content = f"{body}</ErrorResponse>".encode()
+    return refused
+
+
+# What cannot pass
+
+
+def test_without_a_region_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    with pytest.raises(QueueMisconfigured, match="specify a region: check region"):
+        Queue.connect("queue")
+
+
+def test_an_unknown_profile_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AWS_PROFILE", "nobodys")
+    with pytest.raises(QueueMisconfigured, match=r"nobodys.*check region, profile"):
+        Queue.connect("queue")
+
+
+def test_a_malformed_endpoint_is_named():
+    with pytest.raises(QueueMisconfigured, match=r"'queue'.*nonsense.*endpoint"):
+        Queue.connect("queue", endpoint_url="nonsense")
+
+
+def test_without_credentials_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "/nowhere")
+    boto3.setup_default_session()
+    try:
+        queue = Queue.connect("queue", endpoint_url="http://127.0.0.1:1")
+        with pytest.raises(QueueMisconfigured, match="no credentials: give the process a role"):
+            queue.get("t")
+    finally:
+        boto3.DEFAULT_SESSION = None
+
+
+# A worker
+
+
+class Relay:
+    """Between a worker and its database; can be cut, and mended."""
+
+    def __init__(self, endpoint: str) -> None:
+        self._backend = ("127.0.0.1", int(endpoint.rsplit(":", 1)[1]))
+        self.port = dynamodb_local.free_port()
+        self._open: list[socket.socket] = []
+        self.mend()
+
+    def mend(self) -> None:
+        self._server = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, args=(self._server,), daemon=True).start()
+
+    def cut(self) -> None:
+        """Nobody listens any more, and what is connected is closed."""
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        for end in self._open:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self._open.clear()
+
+    def _accept(self, server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = server.accept()
+                far = socket.create_connection(self._backend)
+                self._open += [near, far]
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
+
+    @staticmethod
+    def _pump(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+
+class Outage:
+    """Of a second, which begins once four tasks run at a time."""
+
+    def __init__(self, *, begin: Callable[[], None], end: Callable[[], None]) -> None:
+        self._begin, self._end = begin, end
+        self._all_run = threading.Barrier(4, action=self._strike)
+
+    def handler(self, _payload: Any, _context: Any) -> str:
+        self._all_run.wait(timeout=30)
+        return "finished"
+
+    def _strike(self) -> None:
+        self._begin()
+        threading.Timer(1, self._end).start()
+
+
+def settled_through(outage: Outage, store: Store, queue: Queue) -> None:
+    registry = Registry()
+    registry.task("a")(outage.handler)
+    ids = [queue.put("a").task_id for _ in range(4)]
+    begun = time.monotonic()
+    report = Processor(
+        store, registry, WorkerSettings(window=2, task_timeout=40, lease=60, in_flight=4)
+    ).run()
+    assert (report.claimed, report.succeeded, report.unsettled) == (4, 4, 0)
+    assert [queue.wait(i, timeout=1) for i in ids] == ["finished"] * 4
+    assert time.monotonic() - begun < 40
+
+
+def test_work_that_is_finished_during_an_outage_is_settled_when_it_is_over(
+    dynamodb_local_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]
+):
+    direct = new_dynamo_table(dynamodb_local_endpoint)
+    relay = Relay(dynamodb_local_endpoint)
+    through = DynamoTable.connect(
+        direct.name, endpoint_url=f"http://127.0.0.1:{relay.port}", **dynamodb_local.CREDENTIALS
+    )
+    outage = Outage(begin=relay.cut, end=relay.mend)
+    settled_through(outage, Store(through), Queue(Store(direct)))
+
+
+def test_work_that_is_finished_while_credentials_are_expired_is_settled_when_they_are_refreshed(
+    dynamodb_local_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]
+):
+    table = new_dynamo_table(dynamodb_local_endpoint)
+    expired = threading.Event()
+
+    def send(request: Any, **_: Any) -> Any:
+        return answer(request, 400, "ExpiredTokenException") if expired.is_set() else None
+
+    for client in (table._client, table._once):
+        client.meta.events.register("before-send.dynamodb", send)
+    outage = Outage(begin=expired.set, end=expired.clear)
+    settled_through(outage, Store(table), Queue(Store(table)))
