@@ -21,6 +21,7 @@ from demo.ledger import MICROS, Counts, Ledger, Stretch, scan
 from demo.load import Generator, Phase
 from demo.steps import run, step
 from demo.view import View
+from lifoq.environment import Variable
 from localcloud import LocalCloud
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -105,9 +106,7 @@ class Demo:
             table_arn=state["TableArn"],
             export_bucket=state["ExportBucketName"],
             schedule_name=generator["LoadScheduleName"],
-            deadline_seconds=float(
-                configuration["Environment"]["Variables"]["LIFOQ_DEADLINE_SECONDS"]
-            ),
+            deadline_seconds=float(configuration["Environment"]["Variables"][Variable.DEADLINE]),
         )
 
     def _drive(self, queue: Queue) -> tuple[Stretch, float]:

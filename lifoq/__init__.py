@@ -4,6 +4,7 @@ insurmountable, nothing lost silently."""
 from lifoq.backoff import Backoff
 from lifoq.context import Context
 from lifoq.errors import (
+    BadEnvironment,
     Busy,
     DamagedTask,
     Fail,
@@ -36,6 +37,7 @@ from lifoq.worker import RunReport, WorkerSettings
 __all__ = [
     "REGISTRY",
     "Backoff",
+    "BadEnvironment",
     "Busy",
     "Context",
     "Count",

@@ -24,6 +24,19 @@ class QueueMisconfigured(LifoqError):
     """The table, its indexes, the region or the permissions are not what a queue needs."""
 
 
+class BadEnvironment(QueueMisconfigured):
+    """An environment variable that the deployment sets is missing, or makes no sense."""
+
+    def __init__(self, variable: str, value: str | None, problem: str) -> None:
+        self.variable = variable
+        self.value = value
+        shown = "" if value is None else f"={_shorten(value)}"
+        super().__init__(
+            f"environment variable {variable}{shown}: {problem}; the deployment sets it: deploy "
+            "the queue anew, or set it by hand"
+        )
+
+
 class StoreUnavailable(LifoqError):
     """The database did not confirm a call. Whether it was applied is unknown;
     to repeat the same call is safe."""

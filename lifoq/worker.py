@@ -12,7 +12,7 @@ class WorkerSettings:
 
     window: float = 60.0
     """How long a run claims tasks."""
-    task_timeout: float = 25.0
+    task_timeout: float = 60.0
     """The longest an attempt may take; also the default of a task type."""
     lease: float = 30.0
     heartbeat: float = 10.0

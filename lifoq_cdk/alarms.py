@@ -14,6 +14,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq import schema
+from lifoq.metrics import Metric
 from lifoq_cdk.metrics import MINUTE, QueueMetrics, total
 from stacks.config import StageConfig
 
@@ -122,21 +123,21 @@ def add_queue_alarms(
     board.add(
         "OldestWaiting",
         meaning="Tasks wait almost until their deadline, and are about to be shed.",
-        metric=queue.most("OldestWaitingAgeSeconds"),
+        metric=queue.most(Metric.OLDEST_WAITING_AGE),
         threshold=stage.deadline_seconds * limits.oldest_waiting_percent_of_deadline / 100,
         minutes=3,
     )
     board.add(
         "Shedding",
         meaning="Tasks are shed: more comes in than is done.",
-        metric=queue.count("TasksShed"),
+        metric=queue.count(Metric.TASKS_SHED),
         threshold=limits.shed_per_minute,
         minutes=3,
     )
     board.add(
         "TaskFailures",
         meaning="Tasks ended in FAILURE and wait for a redrive.",
-        metric=queue.count("TasksFailed"),
+        metric=queue.count(Metric.TASKS_FAILED),
         threshold=limits.failures_per_minute,
     )
     board.add(
@@ -145,8 +146,8 @@ def add_queue_alarms(
         metric=cloudwatch.MathExpression(
             expression="IF(FILL(waiting, REPEAT) > 0 AND FILL(claimed, 0) == 0, 1, 0)",
             using_metrics={
-                "waiting": queue.most("TasksPending"),
-                "claimed": queue.count("TasksClaimed"),
+                "waiting": queue.most(Metric.TASKS_PENDING),
+                "claimed": queue.count(Metric.TASKS_CLAIMED),
             },
             label="stalled",
             period=MINUTE,
@@ -158,7 +159,7 @@ def add_queue_alarms(
     board.add(
         "SweepMissing",
         meaning="The sweep does not run: lost kicks and expired leases stay.",
-        metric=queue.count("Sweeps").with_(
+        metric=queue.count(Metric.SWEEPS).with_(
             period=cdk.Duration.minutes(MISSED_SWEEPS * stage.sweep_minutes)
         ),
         threshold=1,
@@ -173,7 +174,7 @@ def add_queue_alarms(
             # one for each. A tail call comes once in a window.
             expression="MAX([FILL(runs, 0) - FILL(claimed, 0), FILL(tailcalls, 0)])",
             using_metrics={
-                "claimed": queue.count("TasksClaimed"),
+                "claimed": queue.count(Metric.TASKS_CLAIMED),
                 "runs": process_tasks.metric_invocations(period=MINUTE),
                 "tailcalls": trigger_topic.metric_number_of_messages_published(period=MINUTE),
             },

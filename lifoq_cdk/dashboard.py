@@ -11,6 +11,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq import schema
+from lifoq.metrics import Metric
 from lifoq_cdk.metrics import MINUTE, QueueMetrics
 from stacks.config import StageConfig
 
@@ -53,50 +54,50 @@ class QueueDashboard(Construct):
     def _goodput(self) -> cloudwatch.GraphWidget:
         return _graph(
             "Goodput: done and put, per minute",
-            self._queue.count("TasksSucceeded", "done"),
-            self._queue.count("TasksCreated", "put by the generator"),
+            self._queue.count(Metric.TASKS_SUCCEEDED, "done"),
+            self._queue.count(Metric.TASKS_CREATED, "put by the generator"),
         )
 
     def _ages(self) -> cloudwatch.GraphWidget:
         return _graph(
             "Age of the newest and the oldest waiting task, seconds",
-            self._queue.most("NewestWaitingAgeSeconds", "newest"),
-            self._queue.most("OldestWaitingAgeSeconds", "oldest"),
+            self._queue.most(Metric.NEWEST_WAITING_AGE, "newest"),
+            self._queue.most(Metric.OLDEST_WAITING_AGE, "oldest"),
             limit=cloudwatch.HorizontalAnnotation(
                 value=self._stage.deadline_seconds, label="deadline"
             ),
         )
 
     def _shed(self) -> cloudwatch.GraphWidget:
-        return _graph("Shed per minute", self._queue.count("TasksShed", "shed"))
+        return _graph("Shed per minute", self._queue.count(Metric.TASKS_SHED, "shed"))
 
     def _backlog(self) -> cloudwatch.GraphWidget:
         return _graph(
             "Backlog",
-            self._queue.most("TasksPending", "pending"),
-            self._queue.most("TasksDelayed", "delayed"),
-            self._queue.most("TasksTaken", "taken"),
-            self._queue.most("TasksInFailure", "in failure"),
+            self._queue.most(Metric.TASKS_PENDING, "pending"),
+            self._queue.most(Metric.TASKS_DELAYED, "delayed"),
+            self._queue.most(Metric.TASKS_TAKEN, "taken"),
+            self._queue.most(Metric.TASKS_IN_FAILURE, "in failure"),
         )
 
     def _outcomes(self) -> cloudwatch.GraphWidget:
         return _graph(
             "What became of attempts, per minute",
-            self._queue.count("TasksClaimed", "claimed"),
-            self._queue.count("TasksRetried", "retried"),
-            self._queue.count("TasksFailed", "failed"),
-            self._queue.count("TasksTimedOut", "timed out"),
-            self._queue.count("LeasesLost", "leases lost"),
-            self._queue.count("LeasesExpired", "leases expired"),
+            self._queue.count(Metric.TASKS_CLAIMED, "claimed"),
+            self._queue.count(Metric.TASKS_RETRIED, "retried"),
+            self._queue.count(Metric.TASKS_FAILED, "failed"),
+            self._queue.count(Metric.TASKS_TIMED_OUT, "timed out"),
+            self._queue.count(Metric.LEASES_LOST, "leases lost"),
+            self._queue.count(Metric.LEASES_EXPIRED, "leases expired"),
         )
 
     def _waits(self) -> cloudwatch.GraphWidget:
         return _graph(
             "Wait and service, seconds",
-            self._queue.percentile("WaitSeconds", 50, "wait p50"),
-            self._queue.percentile("WaitSeconds", 95, "wait p95"),
-            self._queue.percentile("ServiceSeconds", 50, "service p50"),
-            self._queue.percentile("ServiceSeconds", 95, "service p95"),
+            self._queue.percentile(Metric.WAIT, 50, "wait p50"),
+            self._queue.percentile(Metric.WAIT, 95, "wait p95"),
+            self._queue.percentile(Metric.SERVICE, 50, "service p50"),
+            self._queue.percentile(Metric.SERVICE, 95, "service p95"),
         )
 
     def _loop(
@@ -109,7 +110,7 @@ class QueueDashboard(Construct):
                 for name, topic in topics.items()
             ),
             *_of_each(functions, "Invocations", cloudwatch.Stats.SUM),
-            self._queue.count("TailCalls", "tail calls"),
+            self._queue.count(Metric.TAIL_CALLS, "tail calls"),
         )
 
 

@@ -11,6 +11,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lifoq.metrics import NAMESPACE, service
 from lifoq_cdk.asset import Asset
 from lifoq_cdk.nag import acknowledge
 from stacks.config import LogRetentionDays, StageConfig
@@ -74,8 +75,8 @@ class QueueFunction(lambda_.Function):
             handler=handler,
             environment={
                 **environment,
-                "POWERTOOLS_SERVICE_NAME": f"lifoq-{stage.name}",
-                "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
+                "POWERTOOLS_SERVICE_NAME": service(stage.name),
+                "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
                 "POWERTOOLS_LOG_LEVEL": "INFO",
             },
             timeout=cdk.Duration.seconds(timeout_seconds),

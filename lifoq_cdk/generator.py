@@ -5,13 +5,13 @@ from typing import Final
 import aws_cdk as cdk
 from constructs import Construct
 
+from lifoq import environment
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.asset import Asset
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.function import QueueFunction
 from lifoq_cdk.schedule import Invocation
 from lifoq_cdk.state import StateStack
-from stacks import environment
 from stacks.config import MINUTE, Load, Schedule, StageConfig
 
 LOAD_EXPRESSION: Final = "rate(1 minute)"
@@ -48,7 +48,7 @@ class GeneratorStack(cdk.Stack):
             asset=asset,
             handler="functions.create_tasks.handler.handle",
             description="Puts recurring tasks, and makes load",
-            environment=environment.producer(stage, state.table.table_name),
+            environment=environment.of_queue(state.table.table_name, stage.lifetimes),
             timeout_seconds=stage.generator_timeout_seconds,
             dead_letters=self.dead_letters,
         )

@@ -5,9 +5,9 @@ from typing import Final
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
 from stacks.config import StageConfig
 
-NAMESPACE: Final = "lifoq"
 MINUTE: Final = cdk.Duration.minutes(1)
 
 
@@ -15,24 +15,26 @@ class QueueMetrics:
     """Metrics of one stage, by the minute."""
 
     def __init__(self, stage: StageConfig) -> None:
-        self._dimensions = {"service": f"lifoq-{stage.name}"}
+        self._dimensions = {DIMENSION: service(stage.name)}
 
-    def count(self, name: str, label: str | None = None) -> cloudwatch.Metric:
+    def count(self, metric: Metric, label: str | None = None) -> cloudwatch.Metric:
         """How often something happened in a minute."""
-        return self._metric(name, cloudwatch.Stats.SUM, label)
+        return self._metric(metric, cloudwatch.Stats.SUM, label)
 
-    def most(self, name: str, label: str | None = None) -> cloudwatch.Metric:
+    def most(self, metric: Metric, label: str | None = None) -> cloudwatch.Metric:
         """The highest value of a minute: of a gauge, or of a duration."""
-        return self._metric(name, cloudwatch.Stats.MAXIMUM, label)
+        return self._metric(metric, cloudwatch.Stats.MAXIMUM, label)
 
-    def percentile(self, name: str, percent: float, label: str | None = None) -> cloudwatch.Metric:
+    def percentile(
+        self, metric: Metric, percent: float, label: str | None = None
+    ) -> cloudwatch.Metric:
         """What ``percent`` of the values did not exceed."""
-        return self._metric(name, cloudwatch.Stats.percentile(percent), label)
+        return self._metric(metric, cloudwatch.Stats.percentile(percent), label)
 
-    def _metric(self, name: str, statistic: str, label: str | None) -> cloudwatch.Metric:
+    def _metric(self, metric: Metric, statistic: str, label: str | None) -> cloudwatch.Metric:
         return cloudwatch.Metric(
             namespace=NAMESPACE,
-            metric_name=name,
+            metric_name=metric.value,
             dimensions_map=self._dimensions,
             statistic=statistic,
             period=MINUTE,

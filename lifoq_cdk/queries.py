@@ -6,6 +6,30 @@ from typing import Final
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from lifoq.metrics import Metric
+
+OF_A_RUN: Final = (
+    Metric.TASKS_CLAIMED,
+    Metric.TASKS_SUCCEEDED,
+    Metric.TASKS_FAILED,
+    Metric.TASKS_RETRIED,
+    Metric.TASKS_TIMED_OUT,
+    Metric.TASKS_UNSETTLED,
+    Metric.LEASES_LOST,
+)
+OF_A_SWEEP: Final = (
+    Metric.LEASES_EXPIRED,
+    Metric.TASKS_PROMOTED,
+    Metric.TASKS_FAILED,
+    Metric.KICKS,
+)
+"""Fields of the functions' last log line; they bear the metrics' names."""
+
+
+def _sums(*metrics: Metric) -> str:
+    return ", ".join(f"sum({metric})" for metric in metrics)
+
+
 QUERIES: Final[dict[str, tuple[str, ...]]] = {
     "problems": (
         "fields @timestamp, level, function_name, message, exception_name",
@@ -20,14 +44,11 @@ QUERIES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "runs of the processor": (
         "filter message = 'run over'",
-        (
-            "stats count(*) as runs, sum(claimed), sum(succeeded), sum(failed), sum(retried), "
-            "sum(timedOut), sum(leasesLost), sum(unsettled) by bin(5m)"
-        ),
+        f"stats count(*) as runs, {_sums(*OF_A_RUN)} by bin(5m)",
     ),
     "what the sweep found": (
         "filter message = 'swept'",
-        "stats sum(leasesExpired), sum(promoted), sum(condemned), sum(kicked) by bin(5m)",
+        f"stats {_sums(*OF_A_SWEEP)} by bin(5m)",
     ),
     "starts and memory": (
         "filter type = 'platform.report'",

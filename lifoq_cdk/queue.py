@@ -14,7 +14,8 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lifoq import schema
+from lifoq import environment, schema
+from lifoq.environment import Variable
 from lifoq_cdk import wake_ups
 from lifoq_cdk.alarms import AlarmBoard, add_queue_alarms
 from lifoq_cdk.asset import Asset
@@ -25,7 +26,6 @@ from lifoq_cdk.nag import acknowledge, import_of
 from lifoq_cdk.queries import save_queries
 from lifoq_cdk.schedule import Invocation
 from lifoq_cdk.state import StateStack
-from stacks import environment
 from stacks.config import MINUTE, StageConfig
 
 TRIGGER_TIMEOUT_SECONDS: Final = 30
@@ -113,7 +113,7 @@ class QueueStack(cdk.Stack):
             handler=f"functions.{package}.handler.handle",
             description=description,
             environment={
-                **environment.producer(self._stage, self._state.table.table_name),
+                **environment.of_queue(self._state.table.table_name, self._stage.lifetimes),
                 **variables,
             },
             timeout_seconds=timeout_seconds,
@@ -128,7 +128,7 @@ class QueueStack(cdk.Stack):
             "TriggerFunction",
             package="trigger",
             description="Turns changes of the table into kicks, and counts what was shed",
-            variables={"LIFOQ_PROCESS_TOPIC_ARN": self.process_tasks_topic.topic_arn},
+            variables={Variable.PROCESS_TOPIC.value: self.process_tasks_topic.topic_arn},
             timeout_seconds=TRIGGER_TIMEOUT_SECONDS,
             # The tail call is a loop on purpose; Lambda would cut it after about 16 rounds.
             recursive_loop=lambda_.RecursiveLoop.ALLOW,
@@ -187,9 +187,9 @@ class QueueStack(cdk.Stack):
             package="process_tasks",
             description="Claims the newest waiting tasks and runs them",
             variables={
-                "LIFOQ_TRIGGER_TOPIC_ARN": self.trigger_topic.topic_arn,
-                **environment.attempts(self._stage),
-                **environment.processor(self._stage),
+                Variable.TRIGGER_TOPIC.value: self.trigger_topic.topic_arn,
+                **environment.of_worker(self._stage.worker),
+                **self._stage.task_environment,
             },
             timeout_seconds=self._stage.processor_timeout_seconds,
             dead_letters=self.spare_kicks,
@@ -213,8 +213,8 @@ class QueueStack(cdk.Stack):
             package="sweep",
             description="Returns expired leases and due tasks, replaces lost kicks, takes stock",
             variables={
-                "LIFOQ_PROCESS_TOPIC_ARN": self.process_tasks_topic.topic_arn,
-                **environment.attempts(self._stage),
+                Variable.PROCESS_TOPIC.value: self.process_tasks_topic.topic_arn,
+                **environment.of_worker(self._stage.worker),
             },
             timeout_seconds=SWEEP_TIMEOUT_SECONDS,
         )

@@ -13,6 +13,10 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from lifoq import backoff
+from lifoq.transitions import Lifetimes
+from lifoq.worker import WorkerSettings
+
 LAMBDA_TIMEOUT_LIMIT_SECONDS: Final = 900
 """https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html"""
 PROCESSOR_MARGIN_SECONDS: Final = 15
@@ -21,6 +25,10 @@ GENERATOR_MARGIN_SECONDS: Final = 30
 """What a load run needs beside its load: start, and the last batch with its retries."""
 MINUTE: Final = 60
 DAY: Final = 24 * 60 * MINUTE
+
+WORKER: Final = WorkerSettings()
+LIFETIMES: Final = Lifetimes()
+"""The library's own defaults are the stages'."""
 
 DEFAULT_STAGE: Final = "dev"
 STAGE_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,19}")
@@ -32,6 +40,7 @@ ExportWindowMinutes = Literal[15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440
 """DynamoDB allows 15 minutes to 24 hours; these cut the day into windows that do not overlap."""
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+PerSecond = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 TaskType = Annotated[str, Field(min_length=1, max_length=256)]
 ScheduleName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,47}$")]
 ScheduleExpression = Annotated[
@@ -56,8 +65,16 @@ class Backoff(Settings):
     """How long a failed task waits for its next attempt."""
 
     growth: Literal["exponential", "linear", "fixed"] = "exponential"
-    min_seconds: Seconds = 1
-    max_seconds: Seconds = 900
+    min_seconds: Seconds = WORKER.backoff.min_seconds
+    max_seconds: Seconds = WORKER.backoff.max_seconds
+
+    def schedule(self) -> backoff.Backoff:
+        """As the library knows it."""
+        if self.growth == "fixed":
+            return backoff.Backoff.fixed(self.min_seconds)
+        return backoff.Backoff(
+            growth=self.growth, min_seconds=self.min_seconds, max_seconds=self.max_seconds
+        )
 
 
 class Stream(Settings):
@@ -135,19 +152,23 @@ class StageConfig(Settings):
 
     name: str
 
-    deadline_seconds: Seconds = 3600
-    window_seconds: Seconds = 60
-    task_timeout_seconds: Seconds = 60
-    lease_seconds: Seconds = 30
-    heartbeat_seconds: Seconds = 10
-    in_flight: Annotated[int, Field(ge=1, le=200)] = 10
-    page: Annotated[int, Field(ge=1, le=1000)] = 10
-    max_attempts: Annotated[int, Field(ge=1, le=1000)] = 5
+    deadline_seconds: Seconds = LIFETIMES.deadline
+    window_seconds: Seconds = WORKER.window
+    task_timeout_seconds: Seconds = WORKER.task_timeout
+    lease_seconds: Seconds = WORKER.lease
+    heartbeat_seconds: Seconds = WORKER.heartbeat
+    in_flight: Annotated[int, Field(ge=1, le=200)] = WORKER.in_flight
+    page: Annotated[int, Field(ge=1, le=1000)] = WORKER.page
+    max_attempts: Annotated[int, Field(ge=1, le=1000)] = WORKER.max_attempts
     backoff: Backoff = Backoff()
-    rate_limit_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    adaptive_threshold_seconds: Seconds | None = None
-    retention_success_days: Annotated[float, Field(gt=0, le=3650)] = 7
-    retention_failure_days: Annotated[float, Field(gt=0, le=3650)] = 14
+    rate_limit_per_second: PerSecond | None = WORKER.rate_limit
+    adaptive_threshold_seconds: Seconds | None = WORKER.adaptive_threshold
+    retention_success_days: Annotated[float, Field(gt=0, le=3650)] = (
+        LIFETIMES.success_retention / DAY
+    )
+    retention_failure_days: Annotated[float, Field(gt=0, le=3650)] = (
+        LIFETIMES.failure_retention / DAY
+    )
     processor_concurrency: Annotated[int, Field(ge=1, le=1000)] = 1
     processor_memory_mb: Annotated[int, Field(ge=128, le=10_240)] = 512
     sweep_minutes: Annotated[int, Field(ge=1, le=60)] = 1
@@ -177,12 +198,28 @@ class StageConfig(Settings):
         return math.ceil(load_seconds + GENERATOR_MARGIN_SECONDS)
 
     @property
-    def retention_success_seconds(self) -> float:
-        return self.retention_success_days * DAY
+    def lifetimes(self) -> Lifetimes:
+        return Lifetimes(
+            deadline=self.deadline_seconds,
+            success_retention=self.retention_success_days * DAY,
+            failure_retention=self.retention_failure_days * DAY,
+        )
 
     @property
-    def retention_failure_seconds(self) -> float:
-        return self.retention_failure_days * DAY
+    def worker(self) -> WorkerSettings:
+        """How the processor works."""
+        return WorkerSettings(
+            window=self.window_seconds,
+            task_timeout=self.task_timeout_seconds,
+            lease=self.lease_seconds,
+            heartbeat=self.heartbeat_seconds,
+            in_flight=self.in_flight,
+            page=self.page,
+            max_attempts=self.max_attempts,
+            backoff=self.backoff.schedule(),
+            rate_limit=self.rate_limit_per_second,
+            adaptive_threshold=self.adaptive_threshold_seconds,
+        )
 
     @model_validator(mode="after")
     def _works_together(self) -> Self:

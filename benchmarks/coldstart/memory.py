@@ -13,6 +13,7 @@ from benchmarks.coldstart.sandbox import ENVIRONMENT, Sandbox
 from demo import downstream
 from lifoq import NewTask, Queue
 from lifoq.dynamo import DynamoTable
+from lifoq.environment import Variable
 from lifoq.store import Store
 from lifoq.testing import create_table
 from tests.dynamodb_local import CREDENTIALS, running
@@ -56,8 +57,8 @@ def at_work(sandbox: Sandbox) -> list[dict[str, Any]]:
 
 def prepare(dynamodb: str, sns: str) -> None:
     client = boto3.client("dynamodb", endpoint_url=dynamodb, **CREDENTIALS)
-    create_table(client, ENVIRONMENT["LIFOQ_TABLE"])
-    table = DynamoTable(name=ENVIRONMENT["LIFOQ_TABLE"], client=client, once=client)
+    create_table(client, ENVIRONMENT[Variable.TABLE])
+    table = DynamoTable(name=ENVIRONMENT[Variable.TABLE], client=client, once=client)
     queue = Queue(Store(table))
     queue.put_many([NewTask(task_type="device.check", payload=PAYLOAD)] * TASKS)
     for topic in ("trigger", "process"):

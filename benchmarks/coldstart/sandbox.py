@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from lifoq import environment
+from lifoq.environment import Variable
 from lifoq_cdk import asset
 from localcloud.sandboxes import lay_out_runtime
-from stacks import environment
 from stacks.config import StageConfig
 
 SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -31,11 +32,10 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
     "AWS_LAMBDA_FUNCTION_NAME": "probe",
     "TZ": "UTC",
-    "LIFOQ_TRIGGER_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:trigger",
-    "LIFOQ_PROCESS_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:process",
-    **environment.producer(_STAGE, "tasks"),
-    **environment.attempts(_STAGE),
-    **environment.processor(_STAGE),
+    Variable.TRIGGER_TOPIC: "arn:aws:sns:us-east-1:123456789012:trigger",
+    Variable.PROCESS_TOPIC: "arn:aws:sns:us-east-1:123456789012:process",
+    **environment.of_queue("tasks", _STAGE.lifetimes),
+    **environment.of_worker(_STAGE.worker),
     "POWERTOOLS_SERVICE_NAME": "lifoq-probe",
     "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
 }

@@ -4,13 +4,14 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from aws_lambda_powertools import Logger, Metrics
-from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from functions.create_tasks.load import Load
-from functions.settings import Settings
+from functions.measure import emit, metrics
+from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, StoreUnavailable
+from lifoq.metrics import Metric
 from lifoq.queue import Queue
 from lifoq.task import NewTask
 
@@ -18,11 +19,11 @@ TICK: Final = 0.1
 """Seconds between two batches of load."""
 MARGIN: Final = 5.0
 """Seconds that the last batch may take."""
-FIELDS: Final = frozenset({"taskType", "payload", "taskId", "load"})
+FIELDS: Final = ("taskType", "payload", "taskId", "load")
 
 logger = Logger()
-metrics = Metrics()
-queue = Queue(Settings.of_this_process().store())
+environment = Environment.of_this_process()
+queue = Queue.connect(environment.table_name, lifetimes=environment.lifetimes())
 
 
 @logger.inject_lambda_context
@@ -30,9 +31,9 @@ queue = Queue(Settings.of_this_process().store())
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """``event``: taskType, payload, and taskId for one recurring task, which is idempotent by that
     id, or load for many."""
-    unknown = set(event) - FIELDS
+    unknown = set(event) - set(FIELDS)
     if unknown:
-        raise InvalidInput("event", sorted(unknown), f"has unknown fields; it may have {FIELDS}")
+        raise InvalidInput("event", sorted(unknown), f"are unknown; known are {', '.join(FIELDS)}")
     template = NewTask(
         task_type=event.get("taskType", ""),
         payload=event.get("payload"),
@@ -45,7 +46,7 @@ def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
         if outcome.error is not None:
             raise outcome.error  # the invocation is tried again, with the same id
         created = int(outcome.created)
-    metrics.add_metric(name="TasksCreated", unit=MetricUnit.Count, value=created)
+    emit({Metric.TASKS_CREATED: created})
     return {"created": created}
 
 

@@ -2,24 +2,26 @@
 
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
-from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 import functions.tasks  # noqa: F401  (registers the task types)
 from functions.kick import Kicker, sent_at
-from functions.settings import Settings
+from functions.measure import emit, metrics
+from lifoq.environment import Environment
+from lifoq.metrics import Metric
 from lifoq.processor import Processor
+from lifoq.queue import Queue
 from lifoq.registry import REGISTRY
 from lifoq.worker import RunReport
 
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
-metrics = Metrics()
-settings = Settings.of_this_process()
-processor = Processor(settings.store(), REGISTRY, settings.worker())
-tail_call = Kicker(settings.trigger_topic_arn)
+environment = Environment.of_this_process()
+queue = Queue.connect(environment.table_name, lifetimes=environment.lifetimes())
+processor = Processor(queue.store, REGISTRY, environment.worker())
+tail_call = Kicker(environment.trigger_topic_arn)
 
 
 @logger.inject_lambda_context
@@ -29,37 +31,32 @@ def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
     report = processor.run(
         time_limit=context.get_remaining_time_in_millis() / 1000, woken_at=sent_at(event)
     )
-    record(report)
+    counted = counts(report)
+    emit(counted)
+    emit_durations(report)
     if report.needs_another_run:
         tail_call.kick("tasks remain at the end of the window")
-        metrics.add_metric(name="TailCalls", unit=MetricUnit.Count, value=1)
-    summary = {
-        "claimed": report.claimed,
-        "succeeded": report.succeeded,
-        "failed": report.failed,
-        "retried": report.retried,
-        "timedOut": report.timed_out,
-        "leasesLost": report.leases_lost,
-        "unsettled": report.unsettled,
-        "remaining": report.remaining,
-    }
+        emit({Metric.TAIL_CALLS: 1})
+    summary: dict[str, Any] = {**counted, "remaining": report.remaining}
     logger.info("run over", extra=summary)
     return summary
 
 
-def record(report: RunReport) -> None:
-    counts = {
-        "TasksClaimed": report.claimed,
-        "TasksSucceeded": report.succeeded,
-        "TasksFailed": report.failed + report.condemned,
-        "TasksRetried": report.retried,
-        "TasksTimedOut": report.timed_out,
-        "LeasesLost": report.leases_lost,
-        "TasksPromoted": report.promoted,
+def counts(report: RunReport) -> dict[Metric, float]:
+    return {
+        Metric.TASKS_CLAIMED: report.claimed,
+        Metric.TASKS_SUCCEEDED: report.succeeded,
+        Metric.TASKS_FAILED: report.failed + report.condemned,
+        Metric.TASKS_RETRIED: report.retried,
+        Metric.TASKS_TIMED_OUT: report.timed_out,
+        Metric.TASKS_UNSETTLED: report.unsettled,
+        Metric.LEASES_LOST: report.leases_lost,
+        Metric.TASKS_PROMOTED: report.promoted,
     }
-    for name, value in counts.items():
-        metrics.add_metric(name=name, unit=MetricUnit.Count, value=value)
+
+
+def emit_durations(report: RunReport) -> None:
     for seconds in report.waits:
-        metrics.add_metric(name="WaitSeconds", unit=MetricUnit.Seconds, value=seconds)
+        emit({Metric.WAIT: seconds})
     for seconds in report.services:
-        metrics.add_metric(name="ServiceSeconds", unit=MetricUnit.Seconds, value=seconds)
+        emit({Metric.SERVICE: seconds})

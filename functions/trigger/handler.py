@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from aws_lambda_powertools import Logger, Metrics
-from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from functions.kick import Kicker
-from functions.settings import Settings
+from functions.measure import emit, metrics
+from lifoq.environment import Environment
+from lifoq.metrics import Metric
 from lifoq.schema import WAITING, Attribute, Status
 
 TTL_PRINCIPAL: Final = "dynamodb.amazonaws.com"
@@ -16,8 +17,7 @@ TTL_PRINCIPAL: Final = "dynamodb.amazonaws.com"
 (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html)."""
 
 logger = Logger()
-metrics = Metrics()
-processor = Kicker(Settings.of_this_process().process_topic_arn)
+processor = Kicker(Environment.of_this_process().process_topic_arn)
 
 
 @logger.inject_lambda_context
@@ -33,8 +33,7 @@ def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     if wakes:
         processor.kick("there are tasks to claim")
     shed = count_shed(records)
-    metrics.add_metric(name="Kicks", unit=MetricUnit.Count, value=int(wakes))
-    metrics.add_metric(name="TasksShed", unit=MetricUnit.Count, value=shed)
+    emit({Metric.KICKS: int(wakes), Metric.TASKS_SHED: shed})
     return {"batchItemFailures": []}
 
 

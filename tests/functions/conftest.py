@@ -10,19 +10,13 @@ from typing import Any
 import boto3
 import pytest
 
+from lifoq import Backoff, Lifetimes, Queue, WorkerSettings, environment
 from lifoq.dynamo import DynamoTable
-from lifoq.queue import Queue
-from stacks import environment
-from stacks.config import Backoff, StageConfig
+from lifoq.environment import Variable
+from lifoq.metrics import NAMESPACE, service
 from tests import dynamodb_local
 
-STAGE = StageConfig(
-    name="test",
-    window_seconds=10,
-    task_timeout_seconds=5,
-    in_flight=4,
-    backoff=Backoff(min_seconds=60),
-)
+WORKER = WorkerSettings(window=10, task_timeout=5, in_flight=4, backoff=Backoff(min_seconds=60))
 
 
 class Topic:
@@ -75,13 +69,12 @@ def load(
 ) -> Iterator[Callable[..., ModuleType]]:
     """Loads a function's handler afresh, as a cold start does."""
     variables = {
-        **environment.producer(STAGE, table.name),
-        **environment.attempts(STAGE),
-        **environment.processor(STAGE),
-        "LIFOQ_PROCESS_TOPIC_ARN": processor_topic.arn,
-        "LIFOQ_TRIGGER_TOPIC_ARN": trigger_topic.arn,
-        "POWERTOOLS_SERVICE_NAME": "lifoq-test",
-        "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
+        **environment.of_queue(table.name, Lifetimes()),
+        **environment.of_worker(WORKER),
+        Variable.PROCESS_TOPIC: processor_topic.arn,
+        Variable.TRIGGER_TOPIC: trigger_topic.arn,
+        "POWERTOOLS_SERVICE_NAME": service("test"),
+        "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
         "AWS_ENDPOINT_URL": moto_endpoint,
     }
 

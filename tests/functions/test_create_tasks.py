@@ -32,7 +32,7 @@ def test_load_is_made_at_its_pace(load, context, queue):
     ("event", "sentence"),
     [
         ({"payload": 1}, "task_type=''"),
-        ({**RECURRING, "tasktype": "a"}, "unknown fields"),
+        ({**RECURRING, "tasktype": "a"}, "are unknown; known are taskType, payload, taskId, load"),
         ({**RECURRING, "load": {"tasksPerSecond": 1, "seconds": 1}}, "leave one of them out"),
         ({"taskType": "a", "load": {"seconds": 1}}, "load.tasksPerSecond=None"),
         ({"taskType": "a", "load": {"tasksPerSecond": 0, "seconds": 1}}, "must be a number above"),

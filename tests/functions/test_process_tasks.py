@@ -41,7 +41,11 @@ def test_a_run_does_the_tasks_and_says_so(load, context, queue, downstream, metr
     task = queue.put("device.check", {"device": 7})
     metrics()
     summary = function.handle({"Records": []}, context)
-    assert (summary["claimed"], summary["succeeded"], summary["remaining"]) == (1, 1, False)
+    assert (summary["TasksClaimed"], summary["TasksSucceeded"], summary["remaining"]) == (
+        1,
+        1,
+        False,
+    )
     assert queue.get(task.task_id).result == {"checked": {"device": 7}}
     counted = metrics()
     assert (counted["TasksClaimed"], counted["TasksSucceeded"]) == ([1.0], [1.0])
@@ -54,7 +58,7 @@ def test_a_full_downstream_makes_the_task_come_back_later(load, context, queue, 
     function = load("process_tasks", DOWNSTREAM_URL=downstream.url, LIFOQ_WINDOW_SECONDS="0.5")
     downstream.answers.append(429)
     task_id = queue.put("device.check", {}).task_id
-    assert function.handle({}, context)["retried"] == 1
+    assert function.handle({}, context)["TasksRetried"] == 1
     task = queue.get(task_id)
     assert (task.status, task.error.type) == (Status.DELAYED, "Busy")
 
@@ -63,7 +67,7 @@ def test_a_downstream_that_was_not_configured_is_told_at_once(load, context, que
     monkeypatch.delenv("DOWNSTREAM_URL", raising=False)
     function = load("process_tasks")
     task_id = queue.put("device.check", {}).task_id
-    assert function.handle({}, context)["failed"] == 1
+    assert function.handle({}, context)["TasksFailed"] == 1
     assert "DOWNSTREAM_URL is not set" in queue.get(task_id).error.message
 
 
@@ -114,7 +118,7 @@ def test_a_run_without_progress_makes_no_tail_call(load, context, queue, trigger
     queue.put("device.check")
     context.get_remaining_time_in_millis = lambda: 3_000  # no task could finish in this
     summary = load("process_tasks", LIFOQ_WINDOW_SECONDS="0.2").handle({}, context)
-    assert (summary["claimed"], summary["remaining"]) == (0, True)
+    assert (summary["TasksClaimed"], summary["remaining"]) == (0, True)
     assert trigger_topic.messages() == []
 
 
@@ -122,5 +126,5 @@ def test_a_kick_that_comes_late_to_an_empty_queue_costs_one_look(load, context, 
     function = load("process_tasks")
     kick = {"Records": [{"Sns": {"Timestamp": "2026-01-01T00:00:00.000Z"}}]}
     begun = time.monotonic()
-    assert function.handle(kick, context)["claimed"] == 0
+    assert function.handle(kick, context)["TasksClaimed"] == 0
     assert time.monotonic() - begun < 0.9  # a fresh kick would have it watched for a second

@@ -21,7 +21,7 @@ def put(store: Store, task_id: str, **terms):
 def test_a_lost_kick_is_made_up_for(load, context, queue, processor_topic, metrics):
     put(earlier(queue, 30), "t")
     sweep = load("sweep")
-    assert sweep.handle({}, context)["kicked"]
+    assert sweep.handle({}, context)["Kicks"]
     assert len(processor_topic.messages()) == 1
     counted = metrics()
     assert (counted["Sweeps"], counted["Kicks"], counted["TasksPending"]) == ([1.0], [1.0], [1.0])
@@ -31,7 +31,7 @@ def test_a_lost_kick_is_made_up_for(load, context, queue, processor_topic, metri
 def test_nobody_is_woken_for_nothing(load, context, queue, processor_topic, metrics):
     put(earlier(queue, 60, deadline=3600), "expired", deadline=10)
     sweep = load("sweep")
-    assert not sweep.handle({}, context)["kicked"]
+    assert not sweep.handle({}, context)["Kicks"]
     assert processor_topic.messages() == []
     counted = metrics()
     assert (counted["TasksPending"], counted["TasksExpiredPresent"]) == ([0.0], [1.0])
@@ -47,7 +47,7 @@ def test_an_expired_lease_and_a_due_task_come_back_and_wake(
     put(before, "due", delay=30)
     put(earlier(queue, 60), "later", delay=3000)
     summary = load("sweep").handle({}, context)
-    assert (summary["leasesExpired"], summary["promoted"]) == (1, 1)
+    assert (summary["LeasesExpired"], summary["TasksPromoted"]) == (1, 1)
     assert queue.get("stranded").status is Status.PENDING
     assert queue.get("due").status is Status.PENDING
     assert queue.get("later").status is Status.DELAYED

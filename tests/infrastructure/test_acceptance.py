@@ -313,7 +313,7 @@ def test_saved_queries_ask_for_fields_that_the_logs_have(worked: Stage) -> None:
         for name in ("runs of the processor", "what the sweep found")
         for field in re.findall(r"sum\((\w+)\)", " ".join(QUERIES[name]))
     }
-    assert "claimed" in asked
+    assert "TasksClaimed" in asked
     assert asked <= fields
     assert {"level", "message", "function_name"} <= fields
 

@@ -11,7 +11,8 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_s3 as s3
 
-from lifoq import schema
+from lifoq import Lifetimes, WorkerSettings, environment, schema
+from lifoq.environment import Variable
 from lifoq_cdk import wake_ups
 from lifoq_cdk.reports import window_expression
 from localcloud.event_pattern import matches
@@ -123,35 +124,16 @@ def test_stacks_tell_what_tools_need_to_find(demo: Deployment, stack: str) -> No
 
 
 COMMON = {
-    "LIFOQ_TABLE",
-    "LIFOQ_DEADLINE_SECONDS",
-    "LIFOQ_RETENTION_SUCCESS_SECONDS",
-    "LIFOQ_RETENTION_FAILURE_SECONDS",
+    *environment.of_queue("", Lifetimes()),
     "POWERTOOLS_SERVICE_NAME",
     "POWERTOOLS_METRICS_NAMESPACE",
     "POWERTOOLS_LOG_LEVEL",
 }
-ATTEMPTS = {
-    "LIFOQ_LEASE_SECONDS",
-    "LIFOQ_HEARTBEAT_SECONDS",
-    "LIFOQ_MAX_ATTEMPTS",
-    "LIFOQ_BACKOFF_MIN_SECONDS",
-    "LIFOQ_BACKOFF_MAX_SECONDS",
-    "LIFOQ_BACKOFF_GROWTH",
-}
-WORK = {
-    "LIFOQ_WINDOW_SECONDS",
-    "LIFOQ_TASK_TIMEOUT_SECONDS",
-    "LIFOQ_IN_FLIGHT",
-    "LIFOQ_PAGE",
-    "LIFOQ_RATE_LIMIT",
-    "LIFOQ_ADAPTIVE_THRESHOLD_SECONDS",
-    "DOWNSTREAM_URL",
-}
+WORK = set(environment.of_worker(WorkerSettings(rate_limit=1, adaptive_threshold=1)))
 VARIABLES = [
-    ("queue", "TriggerFunction", COMMON | {"LIFOQ_PROCESS_TOPIC_ARN"}),
-    ("queue", "SweepFunction", COMMON | ATTEMPTS | {"LIFOQ_PROCESS_TOPIC_ARN"}),
-    ("queue", "ProcessTasksFunction", COMMON | ATTEMPTS | WORK | {"LIFOQ_TRIGGER_TOPIC_ARN"}),
+    ("queue", "TriggerFunction", COMMON | {Variable.PROCESS_TOPIC}),
+    ("queue", "SweepFunction", COMMON | WORK | {Variable.PROCESS_TOPIC}),
+    ("queue", "ProcessTasksFunction", COMMON | WORK | {Variable.TRIGGER_TOPIC, "DOWNSTREAM_URL"}),
     ("generator", "CreateTasksFunction", COMMON),
 ]
 

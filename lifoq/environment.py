@@ -1,0 +1,203 @@
+"""What a function is told as environment variables: their names, and the code for both ends.
+
+Whoever deploys writes settings with ``of_queue`` and ``of_worker``; the function reads them back
+with ``Environment``. A field of the settings has its variable here, or it does not arrive.
+"""
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+from lifoq.backoff import Backoff
+from lifoq.errors import BadEnvironment, InvalidInput
+from lifoq.transitions import Lifetimes
+from lifoq.worker import WorkerSettings
+
+T = TypeVar("T")
+
+
+class Variable(StrEnum):
+    """The name of an environment variable."""
+
+    QUEUE = "LIFOQ_QUEUE"
+    """The queue's name, for producers: ``Queue.connect()`` finds the rest by it."""
+    TABLE = "LIFOQ_TABLE"
+    PROCESS_TOPIC = "LIFOQ_PROCESS_TOPIC_ARN"
+    """Where a kick for the processor is published."""
+    TRIGGER_TOPIC = "LIFOQ_TRIGGER_TOPIC_ARN"
+    """Where the processor publishes its tail call."""
+
+    DEADLINE = "LIFOQ_DEADLINE_SECONDS"
+    SUCCESS_RETENTION = "LIFOQ_RETENTION_SUCCESS_SECONDS"
+    FAILURE_RETENTION = "LIFOQ_RETENTION_FAILURE_SECONDS"
+
+    WINDOW = "LIFOQ_WINDOW_SECONDS"
+    TASK_TIMEOUT = "LIFOQ_TASK_TIMEOUT_SECONDS"
+    LEASE = "LIFOQ_LEASE_SECONDS"
+    HEARTBEAT = "LIFOQ_HEARTBEAT_SECONDS"
+    IN_FLIGHT = "LIFOQ_IN_FLIGHT"
+    PAGE = "LIFOQ_PAGE"
+    MAX_ATTEMPTS = "LIFOQ_MAX_ATTEMPTS"
+    RATE_LIMIT = "LIFOQ_RATE_LIMIT"
+    ADAPTIVE_THRESHOLD = "LIFOQ_ADAPTIVE_THRESHOLD_SECONDS"
+    LINGER = "LIFOQ_LINGER_SECONDS"
+    SETTLE_TIME = "LIFOQ_SETTLE_SECONDS"
+
+    BACKOFF_MIN = "LIFOQ_BACKOFF_MIN_SECONDS"
+    BACKOFF_MAX = "LIFOQ_BACKOFF_MAX_SECONDS"
+    BACKOFF_GROWTH = "LIFOQ_BACKOFF_GROWTH"
+    BACKOFF_IMMEDIATE = "LIFOQ_BACKOFF_IMMEDIATE"
+    BACKOFF_PRE = "LIFOQ_BACKOFF_PRE"
+    BACKOFF_POST = "LIFOQ_BACKOFF_POST"
+    BACKOFF_JITTER = "LIFOQ_BACKOFF_JITTER"
+
+
+def of_queue(table_name: str, lifetimes: Lifetimes) -> dict[str, str]:
+    """For whoever works on the table: its name, and how long tasks live in it."""
+    return {Variable.TABLE.value: table_name, **_encoded(lifetimes, _LIFETIMES)}
+
+
+def of_worker(settings: WorkerSettings) -> dict[str, str]:
+    """For those that end attempts, or judge how fast they should begin: processor and sweep."""
+    return {**_encoded(settings, _WORKER), **_encoded(settings.backoff, _BACKOFF)}
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Reads variables on demand, so that a function needs only its own.
+
+    Raises BadEnvironment where one is missing or makes no sense.
+    """
+
+    variables: Mapping[str, str]
+
+    @classmethod
+    def of_this_process(cls) -> "Environment":
+        return cls(os.environ)
+
+    @property
+    def table_name(self) -> str:
+        return self._text(Variable.TABLE)
+
+    @property
+    def process_topic_arn(self) -> str:
+        return self._text(Variable.PROCESS_TOPIC)
+
+    @property
+    def trigger_topic_arn(self) -> str:
+        return self._text(Variable.TRIGGER_TOPIC)
+
+    def lifetimes(self) -> Lifetimes:
+        return Lifetimes(**self._decoded(_LIFETIMES))
+
+    def worker(self) -> WorkerSettings:
+        backoff = self._built(Backoff, _BACKOFF)
+        return self._built(WorkerSettings, _WORKER, backoff=backoff)
+
+    def _built(self, settings: Callable[..., T], fields: "_Fields", **more: Any) -> T:
+        """The settings; what they refuse is told by the variable's name."""
+        try:
+            return settings(**self._decoded(fields), **more)
+        except InvalidInput as refused:
+            variable, _ = fields[refused.field]
+            raise BadEnvironment(
+                variable, self.variables.get(variable), refused.problem
+            ) from refused
+
+    def _decoded(self, fields: "_Fields") -> dict[str, Any]:
+        return {
+            field: kind.decode(variable, self._text(variable))
+            for field, (variable, kind) in fields.items()
+            if kind.required or variable in self.variables
+        }
+
+    def _text(self, variable: Variable) -> str:
+        try:
+            return self.variables[variable]
+        except KeyError:
+            raise BadEnvironment(variable, None, "is not set") from None
+
+
+def _number(value: float) -> str:
+    """Decimal, without an exponent and without a fraction that says nothing."""
+    text = format(Decimal(repr(value)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kind:
+    """How a value becomes text, and back."""
+
+    expected: str
+    write: Callable[[Any], str]
+    read: Callable[[str], Any]
+    required: bool = True
+
+    def decode(self, variable: Variable, text: str) -> Any:
+        try:
+            return self.read(text)
+        except (ValueError, KeyError):
+            raise BadEnvironment(variable, text, f"must be {self.expected}") from None
+
+
+_NUMBER: Final = _Kind(expected="a number", write=_number, read=_finite)
+_OPTIONAL_NUMBER: Final = _Kind(
+    expected="a number, or not set", write=_number, read=_finite, required=False
+)
+_WHOLE: Final = _Kind(expected="a whole number", write=str, read=int)
+_TEXT: Final = _Kind(expected="text", write=str, read=str)
+_SWITCH: Final = _Kind(
+    expected="true or false",
+    write=lambda value: "true" if value else "false",
+    read={"true": True, "false": False}.__getitem__,
+)
+
+_Fields = Mapping[str, tuple[Variable, _Kind]]
+
+_LIFETIMES: Final[_Fields] = {
+    "deadline": (Variable.DEADLINE, _NUMBER),
+    "success_retention": (Variable.SUCCESS_RETENTION, _NUMBER),
+    "failure_retention": (Variable.FAILURE_RETENTION, _NUMBER),
+}
+_WORKER: Final[_Fields] = {
+    "window": (Variable.WINDOW, _NUMBER),
+    "task_timeout": (Variable.TASK_TIMEOUT, _NUMBER),
+    "lease": (Variable.LEASE, _NUMBER),
+    "heartbeat": (Variable.HEARTBEAT, _NUMBER),
+    "in_flight": (Variable.IN_FLIGHT, _WHOLE),
+    "page": (Variable.PAGE, _WHOLE),
+    "max_attempts": (Variable.MAX_ATTEMPTS, _WHOLE),
+    "rate_limit": (Variable.RATE_LIMIT, _OPTIONAL_NUMBER),
+    "adaptive_threshold": (Variable.ADAPTIVE_THRESHOLD, _OPTIONAL_NUMBER),
+    "linger": (Variable.LINGER, _NUMBER),
+    "settle_time": (Variable.SETTLE_TIME, _NUMBER),
+}
+_BACKOFF: Final[_Fields] = {
+    "min_seconds": (Variable.BACKOFF_MIN, _NUMBER),
+    "max_seconds": (Variable.BACKOFF_MAX, _NUMBER),
+    "growth": (Variable.BACKOFF_GROWTH, _TEXT),
+    "immediate": (Variable.BACKOFF_IMMEDIATE, _WHOLE),
+    "pre_backoff": (Variable.BACKOFF_PRE, _WHOLE),
+    "post_backoff": (Variable.BACKOFF_POST, _WHOLE),
+    "jitter": (Variable.BACKOFF_JITTER, _SWITCH),
+}
+
+
+def _encoded(settings: Any, fields: _Fields) -> dict[str, str]:
+    values = {field: getattr(settings, field) for field in fields}
+    return {
+        variable.value: kind.write(values[field])
+        for field, (variable, kind) in fields.items()
+        if values[field] is not None
+    }

@@ -1,0 +1,89 @@
+"""What whoever deploys writes, a function reads; what makes no sense is told by its name."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lifoq import Backoff, BadEnvironment, Lifetimes, WorkerSettings, environment
+from lifoq.environment import Environment, Variable
+
+seconds = st.floats(min_value=1e-6, max_value=1e9)
+backoffs = st.builds(
+    Backoff,
+    min_seconds=st.floats(min_value=1e-6, max_value=10),
+    max_seconds=st.floats(min_value=10, max_value=1e6),
+    growth=st.sampled_from(["exponential", "geometric", "linear", "arithmetic"]),
+    immediate=st.integers(0, 10),
+    pre_backoff=st.integers(0, 10),
+    post_backoff=st.integers(0, 10),
+    jitter=st.booleans(),
+)
+workers = st.builds(
+    WorkerSettings,
+    window=seconds,
+    task_timeout=seconds,
+    lease=st.floats(min_value=21, max_value=1e6),
+    heartbeat=st.floats(min_value=0.01, max_value=10),
+    in_flight=st.integers(1, 1000),
+    page=st.integers(1, 1000),
+    max_attempts=st.integers(1, 1000),
+    backoff=backoffs,
+    rate_limit=st.none() | seconds,
+    adaptive_threshold=st.none() | seconds,
+    linger=seconds,
+    settle_time=seconds,
+)
+
+
+@given(workers)
+def test_a_worker_is_read_as_it_was_written(settings):
+    assert Environment(environment.of_worker(settings)).worker() == settings
+
+
+@given(st.builds(Lifetimes, deadline=seconds, success_retention=seconds, failure_retention=seconds))
+def test_lifetimes_are_read_as_they_were_written(lifetimes):
+    read = Environment(environment.of_queue("tasks", lifetimes))
+    assert (read.table_name, read.lifetimes()) == ("tasks", lifetimes)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fields"),
+    [
+        (WorkerSettings, environment._WORKER | {"backoff": None}),
+        (Backoff, environment._BACKOFF),
+        (Lifetimes, environment._LIFETIMES),
+    ],
+)
+def test_every_setting_has_a_variable(settings, fields):
+    assert {field.name for field in dataclasses.fields(settings)} == set(fields)
+
+
+@pytest.mark.parametrize(
+    ("changes", "variable", "sentence"),
+    [
+        ({Variable.WINDOW: "soon"}, Variable.WINDOW, "='soon': must be a number"),
+        ({Variable.WINDOW: "nan"}, Variable.WINDOW, "='nan': must be a number"),
+        ({Variable.WINDOW: "-1"}, Variable.WINDOW, "='-1': must be above 0"),
+        ({Variable.IN_FLIGHT: "2.5"}, Variable.IN_FLIGHT, "='2.5': must be a whole number"),
+        ({Variable.RATE_LIMIT: ""}, Variable.RATE_LIMIT, "='': must be a number, or not set"),
+        ({Variable.HEARTBEAT: "40"}, Variable.HEARTBEAT, "='40': must"),
+        ({Variable.BACKOFF_JITTER: "yes"}, Variable.BACKOFF_JITTER, "must be true or false"),
+        ({Variable.BACKOFF_GROWTH: "fast"}, Variable.BACKOFF_GROWTH, "must be exponential"),
+        ({Variable.LEASE: None}, Variable.LEASE, ": is not set; the deployment sets it"),
+    ],
+)
+def test_a_bad_value_is_told_with_its_variable_and_the_remedy(changes, variable, sentence):
+    variables = environment.of_worker(WorkerSettings()) | changes
+    present = {name: value for name, value in variables.items() if value is not None}
+    with pytest.raises(BadEnvironment) as caught:
+        Environment(present).worker()
+    assert caught.value.variable == variable
+    assert f"environment variable {variable}" in str(caught.value)
+    assert sentence in str(caught.value)
+    assert "deploy the queue anew" in str(caught.value)
+
+
+def test_a_function_needs_its_own_variables_only():
+    assert Environment({Variable.PROCESS_TOPIC: "arn"}).process_topic_arn == "arn"
