@@ -129,7 +129,7 @@ def _flattened(lines: DataFrame, *kept: str) -> DataFrame:
         _micros(image[Attribute.FIRST_TAKEN_AT]["N"]).alias("first_taken_at"),
         _micros(image[Attribute.TAKEN_AT]["N"]).alias("taken_at"),
         _micros(image[Attribute.FINISHED_AT]["N"]).alias("finished_at"),
-        _micros(image[Attribute.EXPIRES_AT]["N"], unit=times.MICROS).alias("expires_at"),
+        _micros(image[Attribute.EXPIRES_AT]["N"]).alias("expires_at"),
         image[Attribute.ATTEMPTS]["N"].try_cast("int").alias("attempts"),
         image[Attribute.ERROR]["S"].alias("error"),
         sf.when(full, seen * ORDERS + 1)
@@ -160,8 +160,8 @@ def _judged(lines: DataFrame, *kept: str) -> DataFrame:
     return lines.select(*COLUMNS, "file", reason.alias("reason"), *kept)
 
 
-def _micros(number: Column, *, unit: int = 1) -> Column:
-    """A number of so many microseconds each as epoch microseconds; null where it is no time
-    before the year 10000, which no clock gives and no calendar shows."""
+def _micros(number: Column) -> Column:
+    """A number as epoch microseconds; null where it is no time before the year 10000, which no
+    clock gives and no calendar shows."""
     value = number.try_cast("bigint")
-    return sf.when(value.between(0, _LATEST_MICROS // unit), value * unit)
+    return sf.when(value.between(0, _LATEST_MICROS), value)

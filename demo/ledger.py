@@ -51,7 +51,7 @@ class Task:
             enqueued_at=int(item[Attribute.ENQUEUED_AT]["N"]),
             first_taken_at=number(Attribute.FIRST_TAKEN_AT),
             finished_at=number(Attribute.FINISHED_AT),
-            expires_at=int(item[Attribute.EXPIRES_AT]["N"]) * MICROS,
+            expires_at=int(item[Attribute.EXPIRES_AT]["N"]),
         )
 
 

@@ -38,7 +38,7 @@ class Order:
 def _older_than(seconds: float, oldest: Candidates, now: int) -> bool:
     """Whether the oldest live task of the queue has waited for longer."""
     for row in oldest.rows:
-        if row.damage is None and row.expires_at > now // MICROSECONDS:
+        if row.damage is None and row.expires_at > now:
             return (now - row.created) / MICROSECONDS > seconds
     # None on the page. With more behind it, expired tasks lie at this end until TTL deletes them:
     # to go through them at each look would cost the more, the more they are.

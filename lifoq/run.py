@@ -293,7 +293,7 @@ class Run:
 
     def _promote(self, task_id: str) -> None:
         try:
-            self._report.promoted += self._store.promote(task_id)
+            self._report.promoted += self._store.promote(task_id) is not None
         except DamagedTask as damage:
             self._condemn(task_id, Status.DELAYED, damage.reason)
 
@@ -373,7 +373,7 @@ class Run:
             self._condemn(row.task_id, Status.PENDING, row.damage)
             return _Found.NOTHING
         now = self._host.now()
-        if row.expires_at <= now // MICROSECONDS:
+        if row.expires_at <= now:
             return _Found.NOTHING
         kind = self._registry.get(row.task_type) or _unknown(row.task_type)
         gate = self._gates.setdefault(kind.name, Gate(in_flight=None, bucket=None))

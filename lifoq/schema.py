@@ -3,8 +3,8 @@
 The CDK table, the stores, the local cloud and the Spark schema all read them from here. A name is
 written down once; a new attribute starts its life in this file.
 
-Units: an attribute holds epoch **microseconds** unless it is ``ttl`` or ``expiresAt``, which hold
-epoch **seconds**, because DynamoDB's TTL understands nothing else.
+Units: an attribute that holds a time holds epoch **microseconds**, but ``ttl``, which holds epoch
+**seconds**, because DynamoDB's TTL understands nothing else.
 """
 
 from enum import StrEnum
@@ -49,6 +49,7 @@ class Attribute(StrEnum):
     PAYLOAD = "payload"
     ATTEMPTS = "attempts"
     CLAIM_ID = "claimId"
+    LEASES_LOST = "leasesLost"
     LEASE_EXPIRES = "leaseExpires"
     DUE_AT = "dueAt"
     CHECKPOINT = "checkpoint"
@@ -73,6 +74,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.PAYLOAD: "S",
     Attribute.ATTEMPTS: "N",
     Attribute.CLAIM_ID: "S",
+    Attribute.LEASES_LOST: "N",
     Attribute.LEASE_EXPIRES: "N",
     Attribute.DUE_AT: "N",
     Attribute.CHECKPOINT: "S",
@@ -86,8 +88,15 @@ TTL_ATTRIBUTE: Final = Attribute.TTL
 
 STATUS_CREATED_INDEX: Final = "status-created-index"
 """HASH ``taskStatus``, RANGE ``taskCreated``: the LIFO order, and what operators look through."""
-STATUS_CREATED_PROJECTION: Final = (Attribute.EXPIRES_AT, Attribute.TASK_TYPE)
-"""What a filter needs and never changes; the claim's own answer brings the payload."""
+STATUS_CREATED_PROJECTION: Final = (
+    Attribute.EXPIRES_AT,
+    Attribute.TASK_TYPE,
+    Attribute.LEASES_LOST,
+)
+"""What decides whether a row can start; the claim's own answer brings the payload. None of them
+costs an index write of its own: the first two never change in a life, and ``leasesLost`` (how many
+claims in a row ended with a lost lease; most tasks have none) changes only together with the
+index's key."""
 
 DUE_INDEX: Final = "due-index"
 """HASH ``taskStatus``, RANGE ``dueAt``: sparse, since only DELAYED tasks have a ``dueAt``."""

@@ -42,7 +42,7 @@ def measure(store: Store, *, now: int, cap: int = CAP) -> QueueStats:
     expired = Span(
         index=STATUS_CREATED_INDEX,
         status=Status.PENDING,
-        where=(AtMost(Attribute.EXPIRES_AT, now // MICROSECONDS),),
+        where=(AtMost(Attribute.EXPIRES_AT, now),),
     )
     return QueueStats(
         pending=store.count(Status.PENDING, cap=cap),

@@ -58,7 +58,9 @@ class Candidate:
     created: int
     """Its place in the queue, ``taskCreated``."""
     expires_at: int
-    """Epoch seconds."""
+    """Epoch microseconds."""
+    suspect: bool = False
+    """Whether the lease of its latest claim was lost: perhaps it kills the process it runs in."""
     damage: str | None = None
 
 
@@ -170,7 +172,7 @@ class Store:
         alive, so that a mountain of expired ones costs nothing; and where it goes on from
         ``start``, all that have expired, which are read, but not sent."""
         now = self._host.now()
-        expired = AtMost(Attribute.EXPIRES_AT, now // 1_000_000)
+        expired = AtMost(Attribute.EXPIRES_AT, now)
         where = () if start is None else (Not(expired),)  # what is damaged is to be seen
         span = self._alive(now, start=start, where=where)
         page = self.table.query(span, newest_first=newest_first, limit=limit, start=start)
@@ -201,7 +203,8 @@ class Store:
             raise NotClaimed(task_id) from refused
 
     def extend(self, task: Task, *, lease: float) -> None:
-        """Heartbeat: the claim holds for another ``lease`` seconds from now. LeaseLost."""
+        """Heartbeat: the claim holds for another ``lease`` seconds from now, or as long as a later
+        heartbeat said. LeaseLost."""
         self._under_claim(
             task,
             transitions.extend(
@@ -222,13 +225,11 @@ class Store:
                 f"{room:,}; put it in S3 and keep its key",
             )
         now = self._host.now()
-        change = transitions.checkpoint(
-            now=now,
-            claim_id=_claim(task),
-            lease_expires=now + microseconds(lease),
-            value=text,
-        )
-        self._under_claim(task, change, Status.TAKEN)
+        change = transitions.checkpoint(now=now, claim_id=_claim(task), value=text)
+        if not self._applied(
+            task.task_id, transitions.and_extend(change, now + microseconds(lease))
+        ):
+            self._under_claim(task, change, Status.TAKEN)
 
     def succeed(self, task: Task, result: str, follow_ups: Sequence[NewTask] = ()) -> None:
         """TAKEN → SUCCESS with the result (JSON text), and with it, all or nothing, the follow-up
@@ -252,10 +253,12 @@ class Store:
         )
         self._under_claim(task, change, Status.FAILURE)
 
-    def retry(self, task: Task, error: TaskError, *, delay: float) -> None:
-        """TAKEN → DELAYED for ``delay`` seconds, or straight → PENDING where it is 0. LeaseLost."""
+    def retry(self, task: Task, error: TaskError, *, delay: float, counts: bool = True) -> None:
+        """TAKEN → DELAYED for ``delay`` seconds, or straight → PENDING where it is 0. The attempt
+        is taken back where it does not count. LeaseLost."""
         now = self._host.now()
         if delay > 0:
+            becomes = Status.DELAYED
             change = transitions.delay(
                 task=task,
                 claim_id=_claim(task),
@@ -263,8 +266,8 @@ class Store:
                 due_at=now + microseconds(delay),
                 error=error.to_json(),
             )
-            self._under_claim(task, change, Status.DELAYED)
         else:
+            becomes = Status.PENDING
             change = transitions.give_back(
                 task=task,
                 claim_id=_claim(task),
@@ -272,7 +275,7 @@ class Store:
                 error=error.to_json(),
                 lifetimes=self.lifetimes,
             )
-            self._under_claim(task, change, Status.PENDING)
+        self._under_claim(task, change if counts else transitions.uncounted(change, task), becomes)
 
     # The sweep, and workers that find something
 
@@ -282,14 +285,17 @@ class Store:
         page = self.table.query(span, newest_first=False, limit=limit, start=start)
         return [str(row[Attribute.TASK_ID]) for row in page.rows], page.next
 
-    def promote(self, task_id: str) -> bool:
-        """DELAYED → PENDING; False where somebody else did it, or it is not due. DamagedTask."""
+    def promote(self, task_id: str) -> Candidate | None:
+        """DELAYED → PENDING: the row as it now stands in the index; None where somebody else did
+        it, or it is not due. DamagedTask."""
         item = self.table.get(task_id)
         if item is None or item.get(Attribute.TASK_STATUS) != Status.DELAYED:
-            return False
+            return None
         task = Task.from_item(item)
         change = transitions.promote(task=task, now=self._host.now(), lifetimes=self.lifetimes)
-        return self._applied(task_id, change)
+        if not self._applied(task_id, change):
+            return None
+        return _candidate({**item, **{str(name): value for name, value in change.set.items()}})
 
     def taken(self, *, limit: int, start: Cursor | None) -> tuple[list[Item], Cursor | None]:
         """Items that are TAKEN, whole and strongly consistent, and where to go on."""
@@ -500,7 +506,7 @@ class Store:
 
 
 def _unexpired(now: int) -> Condition:
-    return GreaterThan(Attribute.EXPIRES_AT, now // 1_000_000)
+    return GreaterThan(Attribute.EXPIRES_AT, now)
 
 
 def _claim(task: Task) -> str:
@@ -516,15 +522,19 @@ def _settled_as(item: Item, status: Status, claim_id: str) -> bool:
 
 def _candidate(row: Item) -> Candidate:
     expires_at, task_type = row.get(Attribute.EXPIRES_AT), row.get(Attribute.TASK_TYPE)
+    leases_lost = row.get(Attribute.LEASES_LOST, 0)
     damage = None
     if not isinstance(expires_at, int) or isinstance(expires_at, bool):
         damage = "expiresAt is missing or not a whole number"
     elif not isinstance(task_type, str):
         damage = "taskType is missing or not a string"
+    elif not isinstance(leases_lost, int) or isinstance(leases_lost, bool):
+        damage = "leasesLost is not a whole number"
     return Candidate(
         task_id=str(row[Attribute.TASK_ID]),
         task_type=task_type if isinstance(task_type, str) else "",
         created=int(row[Attribute.TASK_CREATED]),
         expires_at=expires_at if isinstance(expires_at, int) else 0,
+        suspect=damage is None and leases_lost > 0,
         damage=damage,
     )

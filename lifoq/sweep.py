@@ -139,7 +139,7 @@ class Sweeper:
 
     def _promote(self, task_id: str, report: SweepReport) -> None:
         try:
-            report.promoted += self._store.promote(task_id)
+            report.promoted += self._store.promote(task_id) is not None
         except DamagedTask as damage:
             self._condemn(task_id, Status.DELAYED, damage.reason, report)
 

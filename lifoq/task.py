@@ -196,8 +196,8 @@ def _readable(text: str, limit: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task as it stands in the table. Times are epoch microseconds, but ``expires_at`` and
-    ``ttl``, which are epoch seconds. None stands for an attribute that the item does not have."""
+    """A task as it stands in the table. Times are epoch microseconds, but ``ttl``, which is epoch
+    seconds. None stands for an attribute that the item does not have."""
 
     task_id: str
     status: Status
@@ -215,6 +215,8 @@ class Task:
     finished_at: int | None = None
     claim_id: str | None = None
     lease_expires: int | None = None
+    leases_lost: int = 0
+    """Claims in a row, up to the latest that ended, whose lease was lost."""
     due_at: int | None = None
     checkpoint: Any = None
     result: Any = None
@@ -226,7 +228,7 @@ class Task:
 
     def expired(self, now: int) -> bool:
         """Whether the deadline has passed at epoch microseconds ``now``."""
-        return self.expires_at <= now // 1_000_000
+        return self.expires_at <= now
 
     @classmethod
     def from_item(cls, item: Mapping[str, Any]) -> "Task":
@@ -248,6 +250,7 @@ class Task:
             finished_at=reader.optional_number(Attribute.FINISHED_AT),
             claim_id=reader.optional_text(Attribute.CLAIM_ID),
             lease_expires=reader.optional_number(Attribute.LEASE_EXPIRES),
+            leases_lost=reader.optional_number(Attribute.LEASES_LOST) or 0,
             due_at=reader.optional_number(Attribute.DUE_AT),
             checkpoint=reader.optional_json(Attribute.CHECKPOINT),
             result=reader.optional_json(Attribute.RESULT),

@@ -32,20 +32,18 @@ class Lifetimes:
         return seconds_up(now + microseconds(kept))
 
     def oldest_alive(self, now: int) -> int:
-        """No PENDING task with an older ``taskCreated`` can still be claimed. The spare second is
-        the rounding of ``expiresAt``."""
-        return now - microseconds(self.deadline) - MICROSECONDS
+        """No PENDING task with an older ``taskCreated`` can still be claimed."""
+        return now - microseconds(self.deadline)
 
     def position(self, task: Task) -> int:
         """The ``taskCreated`` with which a task comes back to PENDING: its old one, so that it
         drops behind newer tasks; but never below ``oldest_alive``, where a redriven task, whose
         deadline is younger than its ``enqueuedAt``, would not be found."""
-        entered = task.expires_at * MICROSECONDS - microseconds(self.deadline) - MICROSECONDS
-        return max(task.enqueued_at, entered)
+        return max(task.enqueued_at, task.expires_at - microseconds(self.deadline))
 
 
 def seconds_up(moment: int) -> int:
-    """Epoch seconds of epoch microseconds, rounded up: nobody loses a part of their deadline."""
+    """Epoch seconds of epoch microseconds, rounded up: TTL deletes nothing before its deadline."""
     return -(-moment // MICROSECONDS)
 
 
@@ -53,13 +51,13 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
     """– → PENDING or DELAYED. ``stamp`` is its ``taskCreated``, or the time of a delayed put."""
     enqueued = task.due_at or stamp
     deadline = microseconds(lifetimes.deadline) if task.deadline is None else task.deadline
-    expires = seconds_up(enqueued + deadline)
+    expires = enqueued + deadline
     item: dict[str, Value] = {
         A.TASK_ID: task_id,
         A.ENQUEUED_AT: enqueued,
         A.TASK_UPDATED: stamp,
         A.EXPIRES_AT: expires,
-        A.TTL: expires,
+        A.TTL: seconds_up(expires),
         A.TASK_TYPE: task.task_type,
         A.PAYLOAD: task.payload,
         A.ATTEMPTS: 0,
@@ -74,7 +72,7 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
 def claim(*, now: int, claim_id: str, lease: int) -> Change:
     """PENDING → TAKEN."""
     still_pending = StatusIs(Status.PENDING)  # another worker may be faster; the index lags
-    not_expired = GreaterThan(A.EXPIRES_AT, now // MICROSECONDS)  # TTL deletes late
+    not_expired = GreaterThan(A.EXPIRES_AT, now)  # TTL deletes late
     return Change(
         when=(still_pending, not_expired),
         set={
@@ -98,14 +96,25 @@ def _mine(claim_id: str) -> tuple[StatusIs, Equals]:
 
 def extend(*, claim_id: str, lease_expires: int) -> Change:
     """TAKEN stays TAKEN: a heartbeat."""
-    return Change(when=_mine(claim_id), set={A.LEASE_EXPIRES: lease_expires})
-
-
-def checkpoint(*, now: int, claim_id: str, lease_expires: int, value: str) -> Change:
-    """TAKEN stays TAKEN: a step is done, which is also a heartbeat."""
+    not_longer = AtMost(A.LEASE_EXPIRES, lease_expires)  # this one may arrive after a later one
     return Change(
-        when=_mine(claim_id),
-        set={A.CHECKPOINT: value, A.LEASE_EXPIRES: lease_expires, A.TASK_UPDATED: now},
+        when=(*_mine(claim_id), not_longer),
+        set={A.LEASE_EXPIRES: lease_expires},
+    )
+
+
+def checkpoint(*, now: int, claim_id: str, value: str) -> Change:
+    """TAKEN stays TAKEN: a step is done."""
+    return Change(when=_mine(claim_id), set={A.CHECKPOINT: value, A.TASK_UPDATED: now})
+
+
+def and_extend(checkpointed: Change, lease_expires: int) -> Change:
+    """The same, and a heartbeat."""
+    not_longer = AtMost(A.LEASE_EXPIRES, lease_expires)  # a heartbeat may have been faster
+    return replace(
+        checkpointed,
+        when=(*checkpointed.when, not_longer),
+        set={**checkpointed.set, A.LEASE_EXPIRES: lease_expires},
     )
 
 
@@ -120,7 +129,7 @@ def succeed(*, now: int, claim_id: str, result: str, lifetimes: Lifetimes) -> Ch
             A.TTL: lifetimes.retained_until(Status.SUCCESS, now),
             A.RESULT: result,
         },
-        remove=(A.TASK_CREATED, A.LEASE_EXPIRES, A.ERROR),
+        remove=(A.TASK_CREATED, A.LEASE_EXPIRES, A.LEASES_LOST, A.ERROR),
     )
 
 
@@ -129,7 +138,7 @@ def fail(*, now: int, claim_id: str, error: str, lifetimes: Lifetimes) -> Change
     return Change(
         when=_mine(claim_id),
         set=_failure(now=now, error=error, lifetimes=lifetimes),
-        remove=(A.LEASE_EXPIRES,),
+        remove=(A.LEASE_EXPIRES, A.LEASES_LOST),
     )
 
 
@@ -141,10 +150,10 @@ def delay(*, task: Task, claim_id: str, now: int, due_at: int, error: str) -> Ch
             A.TASK_STATUS: Status.DELAYED.value,
             A.TASK_UPDATED: now,
             A.DUE_AT: due_at,
-            A.TTL: task.expires_at,
+            A.TTL: seconds_up(task.expires_at),
             A.ERROR: error,
         },
-        remove=(A.TASK_CREATED, A.LEASE_EXPIRES),
+        remove=(A.TASK_CREATED, A.LEASE_EXPIRES, A.LEASES_LOST),
     )
 
 
@@ -153,15 +162,24 @@ def give_back(*, task: Task, claim_id: str, now: int, error: str, lifetimes: Lif
     return Change(
         when=_mine(claim_id),
         set={**_pending(task, now=now, lifetimes=lifetimes), A.ERROR: error},
-        remove=(A.LEASE_EXPIRES,),
+        remove=(A.LEASE_EXPIRES, A.LEASES_LOST),
     )
+
+
+def uncounted(retry: Change, task: Task) -> Change:
+    """The same retry, of an attempt that is not to count: the downstream had no room for it."""
+    return replace(retry, set={**retry.set, A.ATTEMPTS: task.attempts - 1})
 
 
 def reclaim(*, task: Task, now: int, error: str, lifetimes: Lifetimes) -> Change:
     """TAKEN → PENDING: the worker is lost. Without its ``claimId`` it can settle no more."""
     return Change(
         when=_abandoned(task, now),
-        set={**_pending(task, now=now, lifetimes=lifetimes), A.ERROR: error},
+        set={
+            **_pending(task, now=now, lifetimes=lifetimes),
+            A.ERROR: error,
+            A.LEASES_LOST: task.leases_lost + 1,
+        },
         remove=(A.CLAIM_ID, A.LEASE_EXPIRES),
     )
 
@@ -170,7 +188,10 @@ def bury(*, task: Task, now: int, error: str, lifetimes: Lifetimes) -> Change:
     """TAKEN → FAILURE: the worker is lost, and it was the last attempt."""
     return Change(
         when=_abandoned(task, now),
-        set=_failure(now=now, error=error, lifetimes=lifetimes),
+        set={
+            **_failure(now=now, error=error, lifetimes=lifetimes),
+            A.LEASES_LOST: task.leases_lost + 1,
+        },
         remove=(A.CLAIM_ID, A.LEASE_EXPIRES),
     )
 
@@ -207,7 +228,7 @@ def cancel(*, seen: Status, now: int, lifetimes: Lifetimes) -> Change:
 
 def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
     """FAILURE → PENDING, as the newest task, with all its attempts and a new deadline."""
-    expires = seconds_up(stamp + microseconds(lifetimes.deadline))
+    expires = stamp + microseconds(lifetimes.deadline)
     return Change(
         when=(StatusIs(Status.FAILURE),),
         set={
@@ -216,9 +237,9 @@ def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
             A.TASK_CREATED: stamp,
             A.ATTEMPTS: 0,
             A.EXPIRES_AT: expires,
-            A.TTL: expires,
+            A.TTL: seconds_up(expires),
         },
-        remove=(A.CLAIM_ID, A.FINISHED_AT, A.ERROR),
+        remove=(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST, A.ERROR),
     )
 
 
@@ -241,7 +262,7 @@ def _pending(task: Task, *, now: int, lifetimes: Lifetimes) -> dict[A, Value]:
         A.TASK_STATUS: Status.PENDING.value,
         A.TASK_CREATED: lifetimes.position(task),
         A.TASK_UPDATED: now,
-        A.TTL: task.expires_at,
+        A.TTL: seconds_up(task.expires_at),
     }
 
 

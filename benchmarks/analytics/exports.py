@@ -31,11 +31,11 @@ select
     'task-' || lpad(n::varchar, 12, '0') as id,
     ['mail', 'invoice', 'thumbnail', 'report'][1 + (hash(n) % 4)::int] as type,
     {start} + (n * {day} // {size})::bigint as enqueued,
-    (enqueued + {hour}) // 1000000 + 1 as expires,
+    enqueued + {hour} as expires,
     hash(n, 1) % 1000 < 625 as served,
     enqueued + 1000 + ((hash(n, 2) % 1000000) ** 2 / 100000)::bigint as claimed,
     claimed + 50000 + (hash(n, 3) % 400000)::bigint as finished,
-    (expires + (hash(n, 4) % 7200)) * 1000000 as deleted
+    expires + (hash(n, 4) % 7200) * 1000000 as deleted
 from range({size}) numbers(n)
 """
 

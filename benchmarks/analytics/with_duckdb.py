@@ -40,7 +40,7 @@ with latest as (
     select id, image."taskType"."S" as type, image."taskStatus"."S" as status,
         image."enqueuedAt"."N"::bigint as enqueued, image."firstTakenAt"."N"::bigint as claimed,
         image."takenAt"."N"::bigint as taken, image."finishedAt"."N"::bigint as finished,
-        image."expiresAt"."N"::bigint * 1000000 as expires,
+        image."expiresAt"."N"::bigint as expires,
         image."attempts"."N"::int as attempts, image."error"."S" as error,
         coalesce(deleted_at >= coalesce(alive_at, 0), false) as deleted
     from latest

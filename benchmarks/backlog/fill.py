@@ -12,6 +12,7 @@ from lifoq.dynamo import DynamoTable
 from lifoq.host import microseconds
 from lifoq.schema import Attribute as A
 from lifoq.schema import Status
+from lifoq.transitions import seconds_up
 from tests.dynamodb_local import CREDENTIALS
 
 BATCH: Final = 25
@@ -34,7 +35,7 @@ class Layer:
         """The ``number``-th, the youngest first, with no more than a waiting task has to have."""
         age = self.youngest + (self.oldest - self.youngest) * number / self.count
         created = now - microseconds(age)
-        expires = (created + microseconds(self.lives)) // 1_000_000
+        expires = created + microseconds(self.lives)
         return {
             A.TASK_ID: f"{self.prefix}{number}",
             A.TASK_STATUS: Status.PENDING.value,
@@ -42,7 +43,7 @@ class Layer:
             A.ENQUEUED_AT: created,
             A.TASK_UPDATED: created,
             A.EXPIRES_AT: expires,
-            A.TTL: expires,
+            A.TTL: seconds_up(expires),
             A.TASK_TYPE: "backlog",
             A.PAYLOAD: "null",
             A.ATTEMPTS: 0,

@@ -60,7 +60,7 @@ class Backlog:
         start, limit = None, PAGE
         while True:
             page = self._store.candidates(limit=limit, start=start, newest_first=newest_first)
-            now = time.time()
+            now = time.time() * 1e6
             for row in page.rows:
                 if row.expires_at > now:
                     return row

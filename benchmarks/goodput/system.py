@@ -18,8 +18,8 @@ from lifoq.store import Store
 from lifoq.transitions import Lifetimes
 
 UNIT: Final = 1_000 * MICROSECONDS
-"""Of time, one mean service, in virtual microseconds. So long that what the queue rounds to seconds
-(``expiresAt``) or takes a second for (polls of an empty queue) is a thousandth of it."""
+"""Of time, one mean service, in virtual microseconds. So long that what the queue takes
+a second for (polls of an empty queue) is a thousandth of it."""
 FOREVER: Final = 10.0 * 365 * 86_400
 """Seconds; for deadlines and leases that are never reached."""
 WINDOW: Final = 200.0

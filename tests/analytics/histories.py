@@ -75,7 +75,7 @@ class Author:
             "taskId": task_id,
             "taskType": task_type,
             "enqueuedAt": enqueued,
-            "expiresAt": -(-(enqueued + deadline) // SECOND),
+            "expiresAt": enqueued + deadline,
             "payload": '{"n": 1, "text": "\\"taskId\\": {\\"S\\": \\"x\\"} </script> ünï"}',
             "attempts": 0,
         }
@@ -152,7 +152,7 @@ class Author:
 
     def _redrive(self) -> bool:
         self._pass(600)
-        self._item["expiresAt"] = -(-(self._now + SHORTEST_DEADLINE) // SECOND)
+        self._item["expiresAt"] = self._now + SHORTEST_DEADLINE
         self._item["attempts"] = 0
         for name in ("finishedAt", "error"):
             self._item.pop(name, None)
@@ -185,7 +185,7 @@ class Author:
 
     @property
     def _deadline(self) -> int:
-        return int(self._item["expiresAt"]) * SECOND
+        return int(self._item["expiresAt"])
 
     def _span(self, seconds: int) -> int:
         """Up to so many seconds; often whole ones, so that events meet bucket edges."""

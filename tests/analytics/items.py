@@ -16,12 +16,10 @@ def item(task_id: str, status: str, *, kind: str = "mail", **times: float) -> It
     given), and ``attempts``."""
     attempts = int(times.pop("attempts", 1 if "takenAt" in times or "firstTakenAt" in times else 0))
     times = {"enqueuedAt": 0, "expiresAt": 600, **times}
-    expires = BASE // SECOND + round(times.pop("expiresAt"))
     return {
         "taskId": task_id,
         "taskStatus": status,
         "taskType": kind,
-        "expiresAt": expires,
         "attempts": attempts,
         **{name: at(seconds) for name, seconds in times.items()},
     }

@@ -46,9 +46,9 @@ def test_lines_that_are_no_tasks_are_set_aside_with_their_reasons(
         json.dumps(
             full_line(item("t", "PENDING") | {"enqueuedAt": "soon"})
         ): "no usable enqueuedAt",
-        # Milliseconds where seconds belong.
+        # Nanoseconds where microseconds belong.
         json.dumps(
-            full_line(item("t", "PENDING") | {"expiresAt": 1_763_600_400_000})
+            full_line(item("t", "PENDING") | {"expiresAt": 1_763_600_400_000_000_000})
         ): "no usable expiresAt",
         json.dumps(
             {"NewImage": full_line(item("t", "PENDING"))["Item"]}

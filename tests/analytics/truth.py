@@ -38,7 +38,7 @@ class Fate:
 
 def fate(life: Life, as_of: int) -> Fate:
     last = life.steps[-1]
-    deadline = life.deadlines[-1] * SECOND
+    deadline = life.deadlines[-1]
     standing = last if last.status is not None else life.steps[-2]
     claims = [
         after.now

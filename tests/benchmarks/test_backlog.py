@@ -23,7 +23,7 @@ def test_what_waits_can_all_be_claimed() -> None:
     found = store.candidates(limit=100)
 
     assert len(found.rows) == 40
-    assert all(row.damage is None and row.expires_at > time.time() for row in found.rows)
+    assert all(row.damage is None and row.expires_at > time.time() * 1e6 for row in found.rows)
     assert store.claim("live-0", claim_id="mine", lease=1).task_id == "live-0"
 
 

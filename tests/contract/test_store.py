@@ -41,7 +41,8 @@ def test_a_new_task_waits_with_its_deadline(store: Store):
     assert task.status is Status.PENDING
     assert task.payload == {"n": 1}
     assert task.task_created == task.enqueued_at == task.task_updated == START
-    assert task.expires_at == task.ttl == START // SECOND + 3600
+    assert task.expires_at == START + 3600 * SECOND
+    assert task.ttl == START // SECOND + 3600
     assert task.attempts == 0
 
 
@@ -84,7 +85,7 @@ def test_a_delayed_task_cannot_be_claimed_until_it_is_promoted(store: Store, hos
     task = put(store, "t", delay=60)
     assert task.status is Status.DELAYED
     assert task.due_at == task.enqueued_at == START + 60 * SECOND
-    assert task.expires_at == START // SECOND + 60 + 3600
+    assert task.expires_at == START + (60 + 3600) * SECOND
     assert pending(store) == []
     assert store.due(limit=10)[0] == []
     with pytest.raises(NotClaimed):
@@ -104,6 +105,16 @@ def test_a_due_task_enters_at_its_due_time_in_the_lifo_order(store: Store, host:
     put(store, "after")
     store.promote("delayed")
     assert pending(store) == ["after", "delayed", "before"]
+
+
+def test_a_promotion_tells_the_row_as_the_index_then_shows_it(store: Store, host: ManualHost):
+    put(store, "retried")
+    put(store, "t", delay=60, deadline=100)
+    store.retry(claim(store, "retried"), BOOM, delay=1)
+    host.advance(61)
+    promoted = [store.promote("retried"), store.promote("t")]
+    assert [row.created for row in promoted if row] == [START, START + 60 * SECOND]
+    assert tuple(promoted) == store.candidates(limit=10).rows[::-1]
 
 
 def test_a_promotion_comes_not_before_time_and_only_once(store: Store, host: ManualHost):
@@ -139,7 +150,7 @@ def test_a_claim_brings_the_task_and_counts_the_attempt(store: Store, host: Manu
 def test_ttl_cannot_delete_a_task_in_flight(store: Store, host: ManualHost):
     put(store, "t", deadline=5)
     task = claim(store, "t")
-    assert task.expires_at == START // SECOND + 5
+    assert task.expires_at == START + 5 * SECOND
     assert task.ttl > host.now() // SECOND + 5 * 365 * 86_400
 
 
@@ -159,10 +170,19 @@ def test_a_claim_repeated_under_its_own_id_is_recognised(store: Store):
     assert store.get("t").attempts == 1
 
 
-@pytest.mark.parametrize(("late", "claimed"), [(-1, True), (0, False), (1, False)])
-def test_no_claim_comes_at_or_after_the_deadline(store: Store, host: ManualHost, late, claimed):
+@pytest.mark.parametrize("put_at", [START, START + 999_999])
+@pytest.mark.parametrize(
+    ("late", "claimed"), [(-SECOND, True), (-1, True), (0, False), (1, False), (SECOND, False)]
+)
+def test_no_claim_comes_at_or_after_the_deadline(
+    store: Store, host: ManualHost, put_at, late, claimed
+):
+    host.time = put_at
     put(store, "t", deadline=10)
-    host.advance(10 + late)
+    host.time = put_at + 10 * SECOND + late
+    assert store.get("t").expired(host.time) is not claimed
+    assert store.count_live(cap=10).value == claimed
+    assert (store.end_of_line(newest=True) is not None) is claimed
     if claimed:
         assert claim(store, "t").status is Status.TAKEN
     else:
@@ -174,7 +194,7 @@ def test_no_claim_comes_at_or_after_the_deadline(store: Store, host: ManualHost,
 def test_a_mountain_of_expired_tasks_is_not_even_looked_at(store: Store, host: ManualHost):
     for n in range(12):
         put(store, f"old{n}")
-    host.advance(3602)
+    host.advance(3601)
     put(store, "new")
     page = store.candidates(limit=2)
     assert [row.task_id for row in page.rows] == ["new"]
@@ -238,7 +258,7 @@ def test_a_look_goes_on_though_the_oldest_die_meanwhile(
 def test_every_live_task_is_within_the_bound(store: Store, host: ManualHost):
     host.time = START + 999_999  # the last microsecond of a second
     put(store, "t")
-    host.time = (START // SECOND + 3600) * SECOND + 999_999  # of the last second before expiry
+    host.time += 3600 * SECOND - 1  # the last before expiry
     assert pending(store) == ["t"]
     assert claim(store, "t").status is Status.TAKEN
 
@@ -276,7 +296,8 @@ def test_a_retry_waits_outside_pending_and_returns_behind_newer_tasks(
     store.retry(task, BOOM, delay=5)
     waiting = store.get("poison")
     assert (waiting.status, waiting.task_created) == (Status.DELAYED, None)
-    assert waiting.ttl == waiting.expires_at == START // SECOND + 3600
+    assert waiting.expires_at == START + 3600 * SECOND
+    assert waiting.ttl == START // SECOND + 3600
     assert waiting.error == BOOM
     host.advance(3)
     put(store, "newer")
@@ -292,7 +313,34 @@ def test_an_immediate_retry_goes_straight_back(store: Store, host: ManualHost):
     store.retry(claim(store, "t"), BOOM, delay=0)
     task = store.get("t")
     assert (task.status, task.task_created) == (Status.PENDING, START)
-    assert task.ttl == task.expires_at
+    assert task.ttl == task.expires_at // SECOND
+
+
+@pytest.mark.parametrize("delay", [0, 5])
+def test_a_retry_that_does_not_count_gives_the_attempt_back(store: Store, host: ManualHost, delay):
+    put(store, "t")
+    store.retry(claim(store, "t", "first"), BOOM, delay=delay)
+    if delay:
+        host.advance(delay)
+        store.promote("t")
+    task = claim(store, "t", "second")
+    for _ in range(2):  # an answer that was lost
+        store.retry(task, BOOM, delay=delay, counts=False)
+    assert store.get("t").attempts == 1
+    if delay:
+        host.advance(delay)
+        store.promote("t")
+    assert claim(store, "t", "third").attempts == 2
+
+
+def test_an_uncounted_retry_of_a_stale_holder_changes_nothing(store: Store, host: ManualHost):
+    put(store, "t")
+    stale = claim(store, "t", "stale", lease=1)
+    host.advance(2)
+    store.reclaim(stale, max_attempts=5)
+    with pytest.raises(LeaseLost):
+        store.retry(stale, BOOM, delay=0, counts=False)
+    assert store.get("t").attempts == 1
 
 
 SETTLES = {
@@ -344,6 +392,20 @@ def test_a_heartbeat_moves_the_lease(store: Store, host: ManualHost):
     host.advance(20)
     store.extend(task, lease=30)
     assert store.get("t").lease_expires == START + 50 * SECOND
+
+
+def test_a_heartbeat_that_is_applied_late_does_not_shorten_the_lease(
+    store: Store, host: ManualHost
+):
+    put(store, "t")
+    task = claim(store, "t", lease=30)
+    host.advance(20)
+    store.extend(task, lease=30)
+    host.advance(-10)
+    store.extend(task, lease=30)
+    store.checkpoint(task, {"page": 1}, lease=30)
+    assert store.get("t").lease_expires == START + 50 * SECOND
+    assert store.get("t").checkpoint == {"page": 1}
 
 
 def test_a_checkpoint_is_handed_to_the_next_attempt(store: Store, host: ManualHost):
@@ -445,7 +507,7 @@ def test_an_expired_lease_brings_the_task_back_where_it_was(store: Store, host: 
     assert store.reclaim(task, max_attempts=5) is Status.PENDING
     back = store.get("t")
     assert (back.status, back.claim_id, back.lease_expires) == (Status.PENDING, None, None)
-    assert back.ttl == back.expires_at
+    assert back.ttl == back.expires_at // SECOND
     assert back.error.type == "LeaseExpired"
     assert pending(store) == ["newer", "t"]
 
@@ -456,6 +518,43 @@ def test_an_expired_lease_after_the_last_attempt_is_a_failure(store: Store, host
     host.advance(11)
     assert store.reclaim(task, max_attempts=1) is Status.FAILURE
     assert store.get("t").error.type == "LeaseExpired"
+
+
+def lose(store: Store, host: ManualHost, claim_id: str, *, max_attempts: int = 9) -> None:
+    task = claim(store, "t", claim_id, lease=1)
+    host.advance(2)
+    store.reclaim(task, max_attempts=max_attempts)
+
+
+def suspect(store: Store) -> bool:
+    (row,) = store.candidates(limit=2).rows
+    return row.suspect
+
+
+def test_leases_lost_in_a_row_are_counted_and_make_a_task_suspect(store: Store, host: ManualHost):
+    put(store, "t")
+    assert not suspect(store)
+    for n in range(3):
+        lose(store, host, f"lost-{n}")
+        assert store.get("t").leases_lost == n + 1
+        assert suspect(store)
+    lose(store, host, "last", max_attempts=4)
+    buried = store.get("t")
+    assert (buried.status, buried.leases_lost) == (Status.FAILURE, 4)
+    store.redrive("t")
+    assert store.get("t").leases_lost == 0
+    assert not suspect(store)
+
+
+@pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
+def test_whoever_settles_a_suspect_clears_it(store: Store, host: ManualHost, settle):
+    put(store, "t")
+    lose(store, host, "lost")
+    task = claim(store, "t", "survives")
+    assert task.leases_lost == 1
+    settle(store, task)
+    assert store.get("t").leases_lost == 0
+    assert "leasesLost" not in store.table.get("t")
 
 
 def test_a_lease_that_still_holds_is_left_alone(store: Store, host: ManualHost):
@@ -576,7 +675,8 @@ def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(
     assert task.enqueued_at == START
     assert task.first_taken_at == START
     assert task.task_created == host.now() + 1  # a microsecond after `other`
-    assert task.expires_at == host.now() // SECOND + 3601  # rounded up
+    assert task.expires_at == task.task_created + 3600 * SECOND
+    assert task.ttl == host.now() // SECOND + 3601  # rounded up
     assert pending(store) == ["t", "other"]
     with pytest.raises(WrongStatus):
         store.redrive("t")

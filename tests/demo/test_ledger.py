@@ -18,7 +18,7 @@ def item(task_id, status="PENDING", *, at=0.0, first_taken=None, finished=None):
         "taskId": {"S": task_id},
         "taskStatus": {"S": status},
         "enqueuedAt": {"N": str(enqueued)},
-        "expiresAt": {"N": str((enqueued + DEADLINE) // MICROS)},
+        "expiresAt": {"N": str(enqueued + DEADLINE)},
     }
     for name, moment in (("firstTakenAt", first_taken), ("finishedAt", finished)):
         if moment is not None:

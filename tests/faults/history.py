@@ -81,7 +81,7 @@ def _audit_change(before: Image, after: Image, claims: set[str]) -> None:
     assert ("finishedAt" in after) == (became in TERMINAL), after
     if became == Status.TAKEN and was == Status.PENDING:
         assert after["attempts"] == before["attempts"] + 1, after
-        assert after["expiresAt"] > after["takenAt"] // 1_000_000, f"claimed expired: {after}"
+        assert after["expiresAt"] > after["takenAt"], f"claimed expired: {after}"
         assert after["ttl"] > after["leaseExpires"] // 1_000_000, after
         assert after["claimId"] not in claims, f"a claim came twice: {after}"
         claims.add(after["claimId"])

@@ -32,7 +32,7 @@ DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "deadline is text": ({"expiresAt": "soon"}, "expiresAt is missing or not a whole number"),
     "deadline is true": ({"expiresAt": True}, "expiresAt is missing or not a whole number"),
     "deadline is a fraction": (
-        {"expiresAt": Decimal("1800009999.5")},
+        {"expiresAt": Decimal("1800009999000000.5")},
         "expiresAt is missing or not a whole number",
     ),
     "deadline is beyond time": ({"expiresAt": 10**30}, "expiresAt is 1000000"),

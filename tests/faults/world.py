@@ -154,7 +154,7 @@ class World:
             "taskCreated": now,
             "enqueuedAt": now,
             "taskUpdated": now,
-            "expiresAt": now // 1_000_000 + 3_600,
+            "expiresAt": now + 3_600_000_000,
             "ttl": now // 1_000_000 + 3_600,
             "taskType": "ok",
             "payload": json.dumps({"name": name}),

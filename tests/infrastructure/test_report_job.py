@@ -33,7 +33,7 @@ def exports(tmp_path: Path) -> Path:
                     "taskCreated": {"N": str(NOON)},
                     "enqueuedAt": {"N": str(NOON)},
                     "taskUpdated": {"N": str(NOON)},
-                    "expiresAt": {"N": str(NOON // SECOND + 3600)},
+                    "expiresAt": {"N": str(NOON + 3600 * SECOND)},
                     "ttl": {"N": str(NOON // SECOND + 3600)},
                     "payload": {"S": "null"},
                     "attempts": {"N": "0"},

@@ -247,8 +247,7 @@ class Fleet:
         for item in self._database.table.items():
             task_id = str(item[Attribute.TASK_ID])
             claimable = item[Attribute.TASK_STATUS] == Status.PENDING and (
-                item[Attribute.EXPIRES_AT] * MICROSECONDS
-                > self._scheduler.time + microseconds(SEEN_AFTER)
+                item[Attribute.EXPIRES_AT] > self._scheduler.time + microseconds(SEEN_AFTER)
             )
             settled = history.of_task[task_id][-1].time < long_ago
             if claimable and settled and not report.needs_another_run:

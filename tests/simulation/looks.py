@@ -49,7 +49,7 @@ class Look:
         for row in self.rows:
             if row[Attribute.TASK_ID] == until:
                 break
-            live = row[Attribute.EXPIRES_AT] > clock // MICROSECONDS
+            live = row[Attribute.EXPIRES_AT] > clock
             if live and row[Attribute.TASK_ID] not in self.tried | self.held:
                 found.append(row)
         return found
@@ -292,7 +292,7 @@ def assert_reach(
     if start is None and seen[: len(page.rows)] != list(page.rows):
         raise Violation("a look did not begin with the first tasks")
     for row in rows:
-        live = row[Attribute.EXPIRES_AT] > clock // MICROSECONDS
+        live = row[Attribute.EXPIRES_AT] > clock
         shown = all(condition.holds(row) for condition in span.where)
         if live and not (shown and _inside(span, row[Attribute.TASK_CREATED])):
             raise Violation("is alive, and out of the workers' sight", str(row[Attribute.TASK_ID]))

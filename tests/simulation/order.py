@@ -51,7 +51,7 @@ class OrderRule:
     def _decide(self, page: Page, threshold: float, now: int) -> None:
         before, self._ask_at = self._newest_first, now + ASKED_EVERY
         limit = threshold * BACK_BELOW if before else threshold
-        live = [row for row in page.rows if row[Attribute.EXPIRES_AT] > now // MICROSECONDS]
+        live = [row for row in page.rows if row[Attribute.EXPIRES_AT] > now]
         if live:
             age = (now - live[0][Attribute.TASK_CREATED]) / MICROSECONDS
             self._newest_first = age > limit

@@ -100,7 +100,8 @@ class Rules:
         _require(write, not extra, f"{status} with {extra}")
         ttl = item[A.TTL]
         if status in WAITING:
-            _require(write, ttl == item[A.EXPIRES_AT], "waits, but its ttl is not its deadline")
+            rounded_up = -(-item[A.EXPIRES_AT] // MICROSECONDS)
+            _require(write, ttl == rounded_up, "waits, but its ttl is not its deadline")
         elif status is T:
             far = ttl > write.clock // MICROSECONDS + YEAR
             _require(write, far, "TTL could delete it in flight")
@@ -115,13 +116,13 @@ class Rules:
     def _creation(self, write: Write, item: Item) -> None:
         _require(write, item[A.ATTEMPTS] == 0, "new, but tried before")
         _require(write, A.CLAIM_ID not in item, "new, but claimed")
-        life = item[A.EXPIRES_AT] * MICROSECONDS - item[A.ENQUEUED_AT]
-        longest = microseconds(self.lifetimes.deadline) + MICROSECONDS
-        _require(write, 0 < life < longest, "lives longer than the queue's deadline")
+        life = item[A.EXPIRES_AT] - item[A.ENQUEUED_AT]
+        longest = microseconds(self.lifetimes.deadline)
+        _require(write, 0 < life <= longest, "lives longer than the queue's deadline")
 
     def _deletion(self, write: Write, item: Item) -> None:
         if write.was in WAITING:
-            over = item[A.EXPIRES_AT] * MICROSECONDS <= write.time
+            over = item[A.EXPIRES_AT] <= write.time
             _require(write, over, "deleted before its deadline")
         else:
             kept = write.time - item[A.FINISHED_AT]
@@ -149,7 +150,7 @@ class Rules:
             _require(write, counted == tried, f"attempts rose by {counted}, not by {tried}")
 
     def _claim(self, write: Write, before: Item, after: Item, history: History) -> None:
-        live = before[A.EXPIRES_AT] > write.clock // MICROSECONDS
+        live = before[A.EXPIRES_AT] > write.clock
         _require(write, live, "claimed after its deadline")
         # A worker repeats a claim whose answer was lost, perhaps after the sweep has ended it.
         earlier = history.claims.get(str(after[A.CLAIM_ID]), write)
@@ -168,7 +169,10 @@ class Rules:
         if write.becomes is S:
             _require(write, _said(after, A.RESULT) == claim, "holds the result of another claim")
         elif write.becomes is T:
-            self._lease(write, after)
+            if after[A.LEASE_EXPIRES] != before[A.LEASE_EXPIRES]:  # else one that came late
+                self._lease(write, after)
+            longer = after[A.LEASE_EXPIRES] >= before[A.LEASE_EXPIRES]
+            _require(write, longer, "is held for a shorter time than before")
             if A.CHECKPOINT in after and after.get(A.CHECKPOINT) != before.get(A.CHECKPOINT):
                 said = _said(after, A.CHECKPOINT)
                 _require(write, said == claim, "holds the checkpoint of another claim")
@@ -209,7 +213,7 @@ class Rules:
     def _redrive(self, write: Write, after: Item) -> None:
         _require(write, after[A.ATTEMPTS] == 0, "redriven without its attempts")
         _require(write, after[A.TASK_CREATED] >= write.clock, "redriven, but not as the newest")
-        life = after[A.EXPIRES_AT] * MICROSECONDS - write.clock
+        life = after[A.EXPIRES_AT] - write.clock
         _require(write, life >= microseconds(self.lifetimes.deadline), "redriven for too short")
 
     def _place(self, write: Write, after: Item, history: History) -> None:

@@ -9,7 +9,7 @@ from unittest import mock
 
 from lifoq import limits, sweep
 from lifoq.change import Item
-from lifoq.host import MICROSECONDS, microseconds
+from lifoq.host import microseconds
 from lifoq.queue import Queue
 from lifoq.schema import TERMINAL, WAITING, Attribute, Status
 from lifoq.store import Store
@@ -154,7 +154,7 @@ class World:
     def _waits(self, item: Item) -> bool:
         """And a worker whose clock is a bit ahead sees it so."""
         ahead = self.scheduler.time + microseconds(self.scenario.worker_skew)
-        live = item[Attribute.EXPIRES_AT] > ahead // MICROSECONDS
+        live = item[Attribute.EXPIRES_AT] > ahead
         return status_of(item) in WAITING and live
 
     def _assert_not_idle(self) -> None:

@@ -15,7 +15,7 @@ from lifoq import (
     Status,
     WorkerSettings,
 )
-from lifoq.host import MICROSECONDS, microseconds
+from lifoq.host import microseconds
 from lifoq.memory import MemoryTable
 from lifoq.order import Order
 from lifoq.schema import STATUS_CREATED_INDEX
@@ -118,9 +118,7 @@ def test_just_below_the_threshold_the_order_stays_as_it_is():
     def newest_first(age):
         host.advance(5)
         created = host.time - microseconds(age)
-        row = Candidate(
-            task_id="t", task_type="a", created=created, expires_at=host.time // MICROSECONDS + 9
-        )
+        row = Candidate(task_id="t", task_type="a", created=created, expires_at=host.time + 9)
         order.decide(Candidates(rows=(row,), next=None))
         return order.newest_first
 
