@@ -1,4 +1,4 @@
-"""An operator's view of a queue: ``python -m lifoq --table NAME stats``.
+"""An operator's view of a queue: ``python -m lifoq --queue NAME stats``.
 
 Prints JSON, so that other tools can go on with it. Exit status 0; 1 with a sentence where the queue
 refuses; 2 for a command that is not understood.
@@ -72,14 +72,15 @@ def check(queue: Queue, _arguments: argparse.Namespace) -> dict[str, Any]:
 
 def parser() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(prog="python -m lifoq", description="Operate a lifoq queue.")
-    root.add_argument("--table", required=True, help="name of the queue's DynamoDB table")
+    root.add_argument("--queue", help="the queue's name; default: the variable LIFOQ_QUEUE")
+    root.add_argument("--table", help="instead: the name of the queue's DynamoDB table")
     root.add_argument("--region", help="AWS region; default: boto3's configuration")
     root.add_argument("--endpoint-url", help="another endpoint, such as the local cloud's")
     root.add_argument(
         "--deadline-seconds",
         type=float,
-        default=Lifetimes().deadline,
-        help="the queue's deadline_seconds, for redrive (default: %(default)g)",
+        help="beside --table: the queue's deadline_seconds, for redrive "
+        f"(default: {Lifetimes().deadline:g})",
     )
     commands = root.add_subparsers(required=True, metavar="COMMAND")
 
@@ -118,8 +119,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = {"region_name": arguments.region, "endpoint_url": arguments.endpoint_url}
     try:
         queue = Queue.connect(
-            arguments.table,
-            lifetimes=Lifetimes(deadline=arguments.deadline_seconds),
+            arguments.queue,
+            table=arguments.table,
+            lifetimes=_lifetimes(arguments.deadline_seconds),
             **{name: value for name, value in options.items() if value is not None},
         )
         answer = arguments.run(queue, arguments)
@@ -128,6 +130,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     print(json.dumps(answer, indent=2, ensure_ascii=False))  # noqa: T201
     return 0
+
+
+def _lifetimes(deadline: float | None) -> Lifetimes | None:
+    return None if deadline is None else Lifetimes(deadline=deadline)
 
 
 def _task(task: Task) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """The queue, as producers and operators see it."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from lifoq.dynamo import DynamoTable
+from lifoq import connection
+from lifoq.environment import Variable
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
@@ -44,12 +46,33 @@ class Queue:
 
     @classmethod
     def connect(
-        cls, table_name: str, *, lifetimes: Lifetimes | None = None, **client_arguments: Any
+        cls,
+        name: str | None = None,
+        *,
+        table: str | None = None,
+        lifetimes: Lifetimes | None = None,
+        **client_arguments: Any,
     ) -> "Queue":
-        """The queue on this DynamoDB table. ``lifetimes`` must be those the queue was deployed
-        with; ``client_arguments`` (region_name, endpoint_url …) go to ``boto3.client``."""
-        table = DynamoTable.connect(table_name, **client_arguments)
-        return cls(Store(table, lifetimes=lifetimes))
+        """The queue of this name, by the settings that it wrote when it was deployed; without a
+        name, the one that the environment variable LIFOQ_QUEUE names. By hand: ``table``, and
+        ``lifetimes``, which must be those the queue was deployed with. ``client_arguments``
+        (region_name, endpoint_url …) go to ``boto3.client``.
+
+        Raises InvalidInput, QueueMisconfigured, StoreUnavailable.
+        """
+        if table is None:
+            if lifetimes is not None:
+                raise InvalidInput("lifetimes", lifetimes, "come with the queue; leave them out")
+            settings = connection.read(_name(name), **client_arguments)
+            table, lifetimes = settings.table, settings.lifetimes
+            if settings.region is not None:
+                client_arguments = {"region_name": settings.region, **client_arguments}
+        elif name is not None:
+            raise InvalidInput("name", name, f"stands beside {table=}; leave one of them out")
+        # boto3 takes long to import, and not every process that imports lifoq connects.
+        from lifoq.dynamo import DynamoTable  # noqa: PLC0415
+
+        return cls(Store(DynamoTable.connect(table, **client_arguments), lifetimes=lifetimes))
 
     @classmethod
     def in_memory(cls, *, lifetimes: Lifetimes | None = None, host: Host = SYSTEM) -> "Queue":
@@ -236,3 +259,15 @@ class Queue:
         except (WrongStatus, TaskNotFound, DamagedTask):
             return False  # it was claimed or has expired; a damaged one goes to FAILURE by itself
         return True
+
+
+def _name(name: str | None) -> str:
+    found = os.environ.get(Variable.QUEUE) if name is None else name
+    if found is None:
+        raise InvalidInput(
+            "name",
+            name,
+            f"is not given, and {Variable.QUEUE} is not set; set one to the queue's name, "
+            'or give table="…"',
+        )
+    return found

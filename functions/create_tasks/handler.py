@@ -23,7 +23,7 @@ FIELDS: Final = ("taskType", "payload", "taskId", "load")
 
 logger = Logger()
 environment = Environment.of_this_process()
-queue = Queue.connect(environment.table_name, lifetimes=environment.lifetimes())
+queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
 
 
 @logger.inject_lambda_context

@@ -19,7 +19,7 @@ from lifoq.worker import RunReport
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
-queue = Queue.connect(environment.table_name, lifetimes=environment.lifetimes())
+queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
 processor = Processor(queue.store, REGISTRY, environment.worker())
 tail_call = Kicker(environment.trigger_topic_arn)
 
@@ -37,7 +37,10 @@ def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
     if report.needs_another_run:
         tail_call.kick("tasks remain at the end of the window")
         emit({Metric.TAIL_CALLS: 1})
-    summary: dict[str, Any] = {**counted, "remaining": report.remaining}
+    summary = {
+        "remaining": report.remaining,
+        **{metric.value: count for metric, count in counted.items()},
+    }
     logger.info("run over", extra=summary)
     return summary
 

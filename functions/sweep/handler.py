@@ -19,7 +19,7 @@ from lifoq.sweep import Sweeper, SweepReport
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
-queue = Queue.connect(environment.table_name, lifetimes=environment.lifetimes())
+queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
 sweeper = Sweeper(queue.store, REGISTRY, max_attempts=environment.worker().max_attempts)
 processor = Kicker(environment.process_topic_arn)
 
@@ -34,7 +34,10 @@ def handle(_event: Any, _context: LambdaContext) -> dict[str, Any]:
     emit(counted)
     if report.stats is not None:
         emit_gauges(report.stats)
-    summary: dict[str, Any] = {**counted, "finished": report.finished}
+    summary = {
+        "finished": report.finished,
+        **{metric.value: count for metric, count in counted.items()},
+    }
     logger.info("swept", extra=summary)
     return summary
 

@@ -13,7 +13,7 @@ from tests import dynamodb_local
 def queue(dynamodb_local_endpoint, new_dynamo_table):
     table = new_dynamo_table(dynamodb_local_endpoint)
     return Queue.connect(
-        table.name, endpoint_url=dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS
+        table=table.name, endpoint_url=dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS
     )
 
 
@@ -78,3 +78,9 @@ def test_a_table_that_is_not_there_gets_its_sentence(lifoq):
     status, message = lifoq("stats", table="elsewhere")
     assert status == 1
     assert message.startswith("there is no table 'elsewhere' in region 'us-east-1'")
+
+
+def test_a_queue_that_is_not_named_is_told_how(monkeypatch, capsys):
+    monkeypatch.delenv("LIFOQ_QUEUE", raising=False)
+    assert main(["stats"]) == 1
+    assert "LIFOQ_QUEUE is not set; set one to the queue's name" in capsys.readouterr().err

@@ -240,18 +240,18 @@ def test_without_a_region_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     with pytest.raises(QueueMisconfigured, match="specify a region: check region"):
-        Queue.connect("queue")
+        Queue.connect(table="queue")
 
 
 def test_an_unknown_profile_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AWS_PROFILE", "nobodys")
     with pytest.raises(QueueMisconfigured, match=r"nobodys.*check region, profile"):
-        Queue.connect("queue")
+        Queue.connect(table="queue")
 
 
 def test_a_malformed_endpoint_is_named():
     with pytest.raises(QueueMisconfigured, match=r"'queue'.*nonsense.*endpoint"):
-        Queue.connect("queue", endpoint_url="nonsense")
+        Queue.connect(table="queue", endpoint_url="nonsense")
 
 
 def test_without_credentials_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
@@ -261,7 +261,7 @@ def test_without_credentials_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv(name, "/nowhere")
     boto3.setup_default_session()
     try:
-        queue = Queue.connect("queue", endpoint_url="http://127.0.0.1:1")
+        queue = Queue.connect(table="queue", endpoint_url="http://127.0.0.1:1")
         with pytest.raises(QueueMisconfigured, match="no credentials: give the process a role"):
             queue.get("t")
     finally:

@@ -46,7 +46,7 @@ def table(moto_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]) ->
 
 @pytest.fixture
 def queue(table: DynamoTable, moto_endpoint: str) -> Queue:
-    return Queue.connect(table.name, endpoint_url=moto_endpoint, **dynamodb_local.CREDENTIALS)
+    return Queue.connect(table=table.name, endpoint_url=moto_endpoint, **dynamodb_local.CREDENTIALS)
 
 
 @pytest.fixture

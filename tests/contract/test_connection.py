@@ -1,0 +1,169 @@
+"""A queue's settings travel with it: what it wrote to its parameter, its clients read."""
+
+import json
+import subprocess
+import sys
+import uuid
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from lifoq import InvalidInput, Lifetimes, Queue, QueueMisconfigured, StoreUnavailable
+from lifoq import connection as connections
+from lifoq.connection import VERSION, Connection, parameter_name
+from tests import dynamodb_local
+
+LIFETIMES = Lifetimes(deadline=120, success_retention=60, failure_retention=90.5)
+
+
+@pytest.fixture
+def arguments(moto_endpoint):
+    return {"endpoint_url": moto_endpoint, **dynamodb_local.CREDENTIALS}
+
+
+@pytest.fixture
+def write(arguments):
+    """Writes a parameter, as a deployment does; returns the queue's name."""
+
+    def write(text):
+        name = f"queue-{uuid.uuid4().hex[:8]}"
+        client = boto3.client("ssm", **arguments)
+        client.put_parameter(Name=parameter_name(name), Value=text, Type="String")
+        return name
+
+    return write
+
+
+@pytest.fixture
+def name(write, moto_endpoint, new_dynamo_table):
+    table = new_dynamo_table(moto_endpoint)
+    return write(Connection(table=table.name, lifetimes=LIFETIMES, region="us-east-1").encode())
+
+
+def test_a_queue_is_found_by_its_name_and_brings_its_deadline(name, arguments):
+    queue = Queue.connect(name, **arguments)
+    task = queue.put("a")
+    assert queue.store.lifetimes == LIFETIMES
+    assert queue.store.table.get(task.task_id)
+
+
+def test_a_process_that_is_told_its_queue_needs_no_name(name, arguments, monkeypatch):
+    monkeypatch.setenv("LIFOQ_QUEUE", name)
+    assert Queue.connect(**arguments).store.lifetimes == LIFETIMES
+
+
+def test_without_a_name_the_ways_to_give_one_are_told(arguments, monkeypatch):
+    monkeypatch.delenv("LIFOQ_QUEUE", raising=False)
+    with pytest.raises(InvalidInput, match=r"LIFOQ_QUEUE is not set; set one to .* or give table="):
+        Queue.connect(**arguments)
+
+
+def test_the_parameters_region_is_the_tables_unless_the_caller_says_otherwise(
+    write, arguments, monkeypatch
+):
+    name = write(Connection(table="t", lifetimes=LIFETIMES, region="eu-west-3").encode())
+    del arguments["region_name"]
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    assert Queue.connect(name, **arguments).store.table._client.meta.region_name == "eu-west-3"
+    monkeypatch.setattr(
+        connections,
+        "read",
+        lambda *_, **__: Connection.decode(
+            Connection(table="t", lifetimes=LIFETIMES, region="eu-west-3").encode(), source="x"
+        ),
+    )
+    elsewhere = Queue.connect(name, region_name="us-west-2", **arguments)
+    assert elsewhere.store.table._client.meta.region_name == "us-west-2"
+
+
+def test_settings_are_read_as_they_were_written():
+    written = Connection(
+        table="tasks", lifetimes=LIFETIMES, region="us-east-1", topics={"process": "arn:1"}
+    )
+    assert Connection.decode(written.encode(), source="x") == written
+
+
+def test_what_a_later_release_adds_is_left_alone():
+    written = Connection(table="tasks", lifetimes=LIFETIMES)
+    text = json.dumps({**json.loads(written.encode()), "colour": "blue"})
+    assert Connection.decode(text, source="x") == written
+
+
+GOOD = json.loads(Connection(table="tasks", lifetimes=LIFETIMES).encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "does not hold a queue's settings"),
+        ("[]", "does not hold a queue's settings"),
+        ("{}", "'version'"),
+        (json.dumps({**GOOD, "version": VERSION + 1}), f"version {VERSION + 1}, .* reads up to"),
+        (json.dumps({**GOOD, "version": "1"}), "does not hold a queue's settings"),
+        (json.dumps({**GOOD, "table": 7}), "7 is no text"),
+        (json.dumps({**GOOD, "topics": None}), "does not hold a queue's settings"),
+        (json.dumps({**GOOD, "deadlineSeconds": -1}), "-1 is no number of seconds"),
+        (json.dumps({**GOOD, "deadlineSeconds": float("nan")}), "nan is no number of seconds"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_parameter(write, arguments, text, sentence):
+    name = write(text or " ")
+    with pytest.raises(QueueMisconfigured, match=sentence) as caught:
+        Queue.connect(name, **arguments)
+    assert parameter_name(name) in str(caught.value)
+
+
+def test_a_queue_that_is_not_deployed_is_told_in_a_sentence(arguments):
+    with pytest.raises(
+        QueueMisconfigured, match=r"no SSM parameter /lifoq/gone/queue .* AWS_REGION"
+    ):
+        Queue.connect("gone", **arguments)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "ä", "x" * 129, 7])
+def test_a_name_that_cannot_be_one_is_refused_before_anything_is_asked(name):
+    with pytest.raises(InvalidInput, match="must be letters"):
+        Queue.connect(name)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "error", "sentence"),
+    [
+        ("AccessDeniedException", 400, QueueMisconfigured, "grant it ssm:GetParameter"),
+        ("ThrottlingException", 400, StoreUnavailable, "could not be read: ThrottlingException"),
+        ("InternalServerError", 500, StoreUnavailable, "could not be read"),
+        ("Unheard", 400, ClientError, "Unheard"),
+    ],
+)
+def test_what_ssm_refuses_is_told_as_far_as_it_is_understood(code, status, error, sentence):
+    with pytest.raises(error, match=sentence), connections._translated("/lifoq/prod/queue"):
+        raise ClientError(
+            {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}},
+            "GetParameter",
+        )
+
+
+def test_an_ssm_that_does_not_answer_is_unavailable(arguments):
+    arguments["endpoint_url"] = "http://127.0.0.1:1"
+    with pytest.raises(StoreUnavailable, match="/lifoq/prod/queue could not be read"):
+        Queue.connect("prod", **arguments)
+
+
+def test_name_and_table_exclude_each_other():
+    with pytest.raises(InvalidInput, match="leave one of them out"):
+        Queue.connect("prod", table="t")
+    with pytest.raises(InvalidInput, match="come with the queue; leave them out"):
+        Queue.connect("prod", lifetimes=Lifetimes())
+
+
+def test_lifoq_is_imported_and_tested_with_without_boto3():
+    code = """
+import sys, lifoq
+queue = lifoq.Queue.in_memory()
+queue.put("a")
+lifoq.Processor(queue.store, lifoq.Registry(), lifoq.WorkerSettings())
+print(sorted({name.partition(".")[0] for name in sys.modules} & {"boto3", "botocore"}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
