@@ -33,8 +33,10 @@ _HEADER: Final = (
     "# What Lambda installs for the task code in this folder and for lifoq's own functions.\n"
     f"# Compiled when {REQUIREMENTS} has changed; versions stay while they fit. Commit it.\n"
 )
-_NO_WHEEL: Final = re.compile(r"[Ww]heels are (?:required|available) for `([^`]+)`")
-"""uv's hint, when all else about a package would do."""
+_NO_WHEEL: Final = re.compile(
+    r"[Ww]heels are (?:required|available) for `([^`]+)`|found wheels for `([^`]+)`"
+)
+"""uv's hints, when all about a package would do but its wheels."""
 
 
 class RequirementsError(RuntimeError):
@@ -193,8 +195,9 @@ def _uv(arguments: Sequence[str], *, folder: Path) -> str:
 
 def _sentence(file: Path, complaint: str, platform: str) -> str:
     if found := _NO_WHEEL.search(complaint):
+        package = found[1] or found[2]
         return (
-            f"{found[1]}, which {file} asks for, has no wheel for {platform}. Ways out: a version "
+            f"{package}, which {file} asks for, has no wheel for {platform}. Ways out: a version "
             "that has one, the other architecture, a layer that holds the package (then leave it "
             f"out of {REQUIREMENTS}), or a container image. uv says:\n{complaint}"
         )

@@ -1,9 +1,9 @@
 """What a function's process runs: AWS's own runtime client on the unpacked asset, and nothing else.
 
 Started as ``python -I -S bootstrap.py NAME HANDLER ASSET IMPORTS…``, so that neither the project's
-tree nor its virtual environment is importable: only what lies in the folders IMPORTS. These hold what
-the asset requires, installed for this machine, the asset itself, and what stands for Lambda's own
-runtime (boto3 and awslambdaric).
+tree nor its virtual environment is importable, only what lies in the folders IMPORTS. These hold
+what the asset requires, installed for this machine, the asset itself, and what stands for Lambda's
+own runtime (boto3 and awslambdaric).
 """
 
 import os

@@ -1,0 +1,189 @@
+"""A folder of task code with requirements of its own: what is locked, packaged and refused."""
+
+import shutil
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lifoq_cdk import asset, requirements
+from lifoq_cdk.requirements import Platform, RequirementsError
+from tests.infrastructure.wheels import LAMBDA_ARM64, LAMBDA_X86_64, Registry
+
+HERE = (
+    f"cp{sys.version_info.major}{sys.version_info.minor}-"
+    f"cp{sys.version_info.major}{sys.version_info.minor}-"
+    + sysconfig.get_platform().replace("-", "_").replace(".", "_")
+)
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
+    """In the place of the network, by uv's own settings; lifoq's own need is ``powertools``."""
+    own, wheels = tmp_path / "own", tmp_path / "wheels"
+    own.mkdir()
+    wheels.mkdir()
+    (tmp_path / "uv.toml").write_text(f'[[index]]\nurl = "{wheels.as_uri()}"\ndefault = true\n')
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    monkeypatch.setenv("LIFOQ_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(requirements, "OWN", own)
+    registry = Registry(wheels)
+    registry.add("powertools", "1.0")
+    (own / "requirements.txt").write_text("powertools\n")
+    (own / "requirements.lock").write_text("")
+    return registry
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    folder = tmp_path / "project" / "thumbnails"
+    (folder / "templates").mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "templates" / "mail.txt").write_text("Dear …\n")
+    return folder
+
+
+def require(tasks: Path, *lines: str) -> Path:
+    (tasks / "requirements.txt").write_text("".join(f"{line}\n" for line in lines))
+    return tasks
+
+
+def pins(lock: Path) -> Sequence[str]:
+    return [line.split(" ")[0] for line in lock.read_text().splitlines() if line[0].isalpha()]
+
+
+def text_of(package: asset.Asset, name: str) -> str:
+    with zipfile.ZipFile(package.path) as archive:
+        return archive.read(name).decode()
+
+
+def test_the_folder_lies_in_the_package_by_its_own_name_with_all_its_files(
+    tasks: Path, registry: Registry
+) -> None:
+    registry.add("fast", "1.0")
+
+    package = asset.build(require(tasks, "fast"))
+
+    names = set(zipfile.ZipFile(package.path).namelist())
+    expected = {"thumbnails/__init__.py", "thumbnails/templates/mail.txt", "lifoq/queue.py"}
+    assert expected | {"fast/__init__.py", "powertools/__init__.py"} <= names
+
+
+def test_wheels_are_for_lambdas_processor_and_the_lock_serves_this_machine_too(
+    tasks: Path, registry: Registry
+) -> None:
+    for tag in (LAMBDA_ARM64, LAMBDA_X86_64, HERE):
+        registry.add("fast", "1.0", tag)
+    require(tasks, "fast")
+
+    assert LAMBDA_ARM64 in text_of(asset.build(tasks), "fast/__init__.py")
+    assert LAMBDA_X86_64 in text_of(asset.build(tasks, architecture="x86_64"), "fast/__init__.py")
+    here = requirements.installed(tasks / "requirements.lock", Platform.of_this_machine())
+    assert HERE in (here / "fast" / "__init__.py").read_text()
+
+
+def test_a_locked_version_stays_when_a_newer_one_appears(tasks: Path, registry: Registry) -> None:
+    registry.add("fast", "1.0")
+    before = asset.build(require(tasks, "fast"))
+
+    registry.add("fast", "2.0")
+    assert asset.build(tasks).digest == before.digest
+    registry.add("other", "1.0")
+    asset.build(require(tasks, "fast", "other"))
+    assert pins(tasks / "requirements.lock") == ["fast==1.0", "other==1.0", "powertools==1.0"]
+
+    asset.build(require(tasks, "fast>1"))
+    assert pins(tasks / "requirements.lock") == ["fast==2.0", "powertools==1.0"]
+
+
+def test_a_change_in_an_included_file_is_noticed(tasks: Path, registry: Registry) -> None:
+    registry.add("fast", "1.0")
+    (tasks / "more.txt").write_text("")
+    asset.build(require(tasks, "-r more.txt"))
+
+    (tasks / "more.txt").write_text("fast\n")
+
+    asset.build(tasks)
+    assert "fast==1.0" in pins(tasks / "requirements.lock")
+
+
+def test_what_was_built_once_needs_no_registry(tasks: Path, registry: Registry) -> None:
+    registry.add("fast", "1.0", LAMBDA_ARM64)
+    before = asset.build(require(tasks, "fast"))
+    shutil.rmtree(registry.folder)
+
+    (tasks / "__init__.py").write_text("# changed\n")
+
+    assert asset.build(tasks).digest != before.digest
+
+
+def test_a_wheel_that_is_not_the_locked_one_is_refused(
+    tasks: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    registry.add("fast", "1.0")
+    requirements.locked(require(tasks, "fast"))
+
+    registry.add("fast", "1.0", content="import evil\n")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "of another machine"))
+
+    with pytest.raises(RequirementsError, match=r"fast==1\.0"):
+        asset.build(tasks)
+
+
+@pytest.mark.parametrize("tag", [HERE, LAMBDA_X86_64, "cp314-cp314-manylinux_2_39_aarch64"])
+def test_what_has_no_wheel_for_lambda_is_refused_by_name_with_the_ways_out(
+    tasks: Path, registry: Registry, tag: str
+) -> None:
+    registry.add("fast", "1.0", tag)
+
+    with pytest.raises(RequirementsError) as refused:
+        asset.build(require(tasks, "fast"))
+
+    assert str(refused.value).startswith("fast, which ")
+    assert "has no wheel for Lambda's python3.14 on arm64" in str(refused.value)
+    assert "a layer" in str(refused.value)
+    assert "a container image" in str(refused.value)
+
+
+def test_what_has_no_wheel_at_all_is_refused_before_anything_is_built(
+    tasks: Path, registry: Registry
+) -> None:
+    registry.add_source("source", "1.0")
+
+    with pytest.raises(RequirementsError, match=r"source, which .* has no wheel for any platform"):
+        asset.build(require(tasks, "source"))
+    assert not (tasks / "requirements.lock").exists()
+
+
+def test_what_cannot_be_had_says_so_and_leaves_no_lock(tasks: Path, registry: Registry) -> None:
+    with pytest.raises(RequirementsError, match="absent was not found"):
+        asset.build(require(tasks, "absent"))
+    assert not (tasks / "requirements.lock").exists()
+
+
+def test_a_package_over_lambdas_limit_is_refused_with_its_largest_parts(
+    tasks: Path, registry: Registry
+) -> None:
+    with (tasks / "model.bin").open("wb") as model:
+        model.truncate(asset.UNZIPPED_LIMIT_BYTES)
+
+    with pytest.raises(asset.AssetError, match=r"takes 250\.0 MB.*thumbnails 250\.0 MB"):
+        asset.build(tasks)
+
+
+def test_the_size_is_said(tasks: Path, registry: Registry) -> None:
+    (tasks / "data.bin").write_bytes(b"\0" * 3 * 1024 * 1024)
+
+    assert "unzipped 3.2 MB of the 250.0 MB that fit" in asset.build(tasks).size
+
+
+def test_a_folder_with_the_name_of_a_required_package_is_refused(
+    tasks: Path, registry: Registry
+) -> None:
+    registry.add("thumbnails", "1.0")
+
+    with pytest.raises(asset.AssetError, match="'thumbnails' has the name of a package"):
+        asset.build(require(tasks, "thumbnails"))
