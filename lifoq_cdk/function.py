@@ -14,7 +14,7 @@ from constructs import Construct
 from lifoq.metrics import NAMESPACE, service
 from lifoq_cdk.asset import Asset
 from lifoq_cdk.nag import acknowledge
-from stacks.config import LogRetentionDays, StageConfig
+from stacks.config import AsyncInvocation, LogRetentionDays, StageConfig
 
 RETENTION: Final[dict[LogRetentionDays, logs.RetentionDays]] = {
     1: logs.RetentionDays.ONE_DAY,
@@ -44,6 +44,7 @@ class QueueFunction(lambda_.Function):
         description: str,
         environment: Mapping[str, str],
         timeout_seconds: int,
+        invocation: AsyncInvocation,
         dead_letters: sqs.IQueue,
         memory_mb: int = 256,
         reserved_concurrency: int | None = None,
@@ -111,8 +112,8 @@ class QueueFunction(lambda_.Function):
             "AsyncInvocation",
             function_name=self.function_name,
             qualifier="$LATEST",
-            maximum_event_age_in_seconds=stage.async_invocation.max_event_age_seconds,
-            maximum_retry_attempts=stage.async_invocation.retry_attempts,
+            maximum_event_age_in_seconds=invocation.max_event_age_seconds,
+            maximum_retry_attempts=invocation.retry_attempts,
             destination_config=lambda_.CfnEventInvokeConfig.DestinationConfigProperty(
                 on_failure=lambda_.CfnEventInvokeConfig.OnFailureProperty(
                     destination=dead_letters.queue_arn

@@ -50,6 +50,7 @@ class GeneratorStack(cdk.Stack):
             description="Puts recurring tasks, and makes load",
             environment=environment.of_queue(state.table.table_name, stage.lifetimes),
             timeout_seconds=stage.generator_timeout_seconds,
+            invocation=stage.schedule_invocation,
             dead_letters=self.dead_letters,
         )
         self.create_tasks.allow(

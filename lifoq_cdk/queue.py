@@ -117,6 +117,7 @@ class QueueStack(cdk.Stack):
                 **variables,
             },
             timeout_seconds=timeout_seconds,
+            invocation=self._stage.async_invocation,
             dead_letters=dead_letters or self.dead_letters,
             memory_mb=memory_mb,
             reserved_concurrency=reserved_concurrency,

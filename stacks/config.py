@@ -23,6 +23,9 @@ PROCESSOR_MARGIN_SECONDS: Final = 15
 """What a processor run needs beside its window and its last task: start, settling, tail call."""
 GENERATOR_MARGIN_SECONDS: Final = 30
 """What a load run needs beside its load: start, and the last batch with its retries."""
+RETRY_WAITS_SECONDS: Final = (60, 120)
+"""Lambda's, before it tries an asynchronous event that failed again
+(https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html)."""
 MINUTE: Final = 60
 DAY: Final = 24 * 60 * MINUTE
 
@@ -89,8 +92,21 @@ class Stream(Settings):
 class AsyncInvocation(Settings):
     """How long, and how often, Lambda tries an event that nobody waits for."""
 
+    # A kick that is old or failed is worth nothing: the sweep makes up for it within a minute.
     max_event_age_seconds: Annotated[int, Field(ge=60, le=21_600)] = 60
-    retry_attempts: Annotated[int, Field(ge=0, le=2)] = 1
+    retry_attempts: Annotated[int, Field(ge=0, le=2)] = 0
+
+    def age_needed_seconds(self, timeout_seconds: int) -> int:
+        """For all retries of a function that fails at its timeout each time."""
+        waits = RETRY_WAITS_SECONDS[: self.retry_attempts]
+        return sum(wait + timeout_seconds for wait in waits)
+
+
+class ScheduleInvocation(AsyncInvocation):
+    """The same for the generator: nothing makes up for a recurring task that is not put."""
+
+    max_event_age_seconds: Annotated[int, Field(ge=60, le=21_600)] = 3600
+    retry_attempts: Annotated[int, Field(ge=0, le=2)] = 2
 
 
 class Schedule(Settings):
@@ -174,6 +190,7 @@ class StageConfig(Settings):
     sweep_minutes: Annotated[int, Field(ge=1, le=60)] = 1
     stream: Stream = Stream()
     async_invocation: AsyncInvocation = AsyncInvocation()
+    schedule_invocation: ScheduleInvocation = ScheduleInvocation()
 
     schedules: list[Schedule] = []
     load: Load | None = None
@@ -225,6 +242,7 @@ class StageConfig(Settings):
     def _works_together(self) -> Self:
         for problem in (
             *self._timing_problems(),
+            *self._invocation_problems(),
             *self._load_problems(),
             *self._schedule_problems(),
             *self._environment_problems(),
@@ -273,6 +291,23 @@ class StageConfig(Settings):
                 f"backoff.min_seconds ({self.backoff.min_seconds:g}) reaches deadline_seconds "
                 f"({self.deadline_seconds:g}), so that every retry would be shed: lower it"
             )
+        return problems
+
+    def _invocation_problems(self) -> list[str]:
+        problems = []
+        for key, timeout in (
+            ("async_invocation", self.processor_timeout_seconds),
+            ("schedule_invocation", self.generator_timeout_seconds),
+        ):
+            invocation: AsyncInvocation = getattr(self, key)
+            needed = invocation.age_needed_seconds(timeout)
+            if invocation.max_event_age_seconds < needed:
+                problems.append(
+                    f"{key}.max_event_age_seconds ({invocation.max_event_age_seconds}) is too "
+                    f"short for {key}.retry_attempts ({invocation.retry_attempts}), since Lambda "
+                    "waits one minute before the first retry and two before the second: raise it "
+                    f"to at least {needed}, or lower the retries"
+                )
         return problems
 
     def _load_problems(self) -> list[str]:
@@ -419,6 +454,7 @@ def _known_settings(group: tuple[str | int, ...]) -> list[str]:
         "backoff": Backoff,
         "stream": Stream,
         "async_invocation": AsyncInvocation,
+        "schedule_invocation": ScheduleInvocation,
         "schedules": Schedule,
         "load": Load,
         "alarms": Alarms,

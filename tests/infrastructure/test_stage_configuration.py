@@ -36,7 +36,9 @@ def test_defaults_are_those_of_the_design() -> None:
     assert (stage.retention_success_days, stage.retention_failure_days) == (7, 14)
     assert (stage.stream.batch_size, stage.stream.batching_window_seconds) == (1000, 0)
     assert stage.async_invocation.max_event_age_seconds == 60
-    assert stage.async_invocation.retry_attempts == 1
+    assert stage.async_invocation.retry_attempts == 0
+    assert stage.schedule_invocation.max_event_age_seconds == 3600
+    assert stage.schedule_invocation.retry_attempts == 2
     assert stage.sweep_minutes == 1
 
 
@@ -107,6 +109,18 @@ def load(**settings: Any) -> dict[str, Any]:
         (
             {"window_seconds": 840, "task_timeout_seconds": 60},
             ["window_seconds (840)", "task_timeout_seconds (60)", "at most 885"],
+        ),
+        (
+            {"async_invocation": {"retry_attempts": 1}},
+            [
+                "async_invocation.max_event_age_seconds (60)",
+                "async_invocation.retry_attempts (1)",
+                "at least 195",  # the wait of a minute, and a processor that ran into its timeout
+            ],
+        ),
+        (
+            {"schedule_invocation": {"max_event_age_seconds": 239}},
+            ["schedule_invocation.max_event_age_seconds (239)", "at least 240"],
         ),
         ({"heartbeat_seconds": 16}, ["heartbeat_seconds (16)", "lease_seconds (30)", "half"]),
         (

@@ -145,10 +145,26 @@ SETTINGS: list[Setting] = [
             "AWS::Lambda::EventInvokeConfig",
             function,
             ("Properties/Qualifier", "$LATEST", "applies to what is invoked"),
-            ("Properties/MaximumEventAgeInSeconds", 60, "an old kick is worth nothing"),
-            ("Properties/MaximumRetryAttempts", 1, "the sweep kicks again anyway"),
         )
     ],
+    *[
+        setting
+        for function in ("TriggerFunction", "ProcessTasksFunction", "SweepFunction")
+        for setting in _of(
+            "queue",
+            "AWS::Lambda::EventInvokeConfig",
+            function,
+            ("Properties/MaximumEventAgeInSeconds", 60, "an old kick is worth nothing"),
+            ("Properties/MaximumRetryAttempts", 0, "the sweep kicks again anyway"),
+        )
+    ],
+    *_of(
+        "generator",
+        "AWS::Lambda::EventInvokeConfig",
+        "CreateTasksFunction",
+        ("Properties/MaximumEventAgeInSeconds", 3600, "retries come after one and two minutes"),
+        ("Properties/MaximumRetryAttempts", 2, "nobody else puts a recurring task"),
+    ),
     *_of(
         "queue",
         FUNCTION,
