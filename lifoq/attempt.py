@@ -1,4 +1,4 @@
-"""One attempt at a task: its claim, its handler, its outcome, in a thread beside the run."""
+"""Attempts at tasks: each is claimed, run and settled in a thread of its own, beside the run."""
 
 import logging
 import random
@@ -9,11 +9,12 @@ from enum import Enum, auto
 from typing import Final
 
 from lifoq.context import Context
-from lifoq.errors import Busy, InvalidInput, ItemTooLarge, LeaseLost, StoreUnavailable
-from lifoq.host import Host, Mailbox, microseconds
+from lifoq.errors import Busy, ItemTooLarge, LeaseLost, QueueMisconfigured, StoreUnavailable
+from lifoq.host import Host, Outbox, OutOfThreads, microseconds
+from lifoq.limits import Limits
 from lifoq.outcome import GiveUp, Outcome, Succeed, TryAgain, raised, returned
 from lifoq.registry import TaskType
-from lifoq.store import Store
+from lifoq.store import Candidate, Store
 from lifoq.task import Task, TaskError
 from lifoq.worker import WorkerSettings
 
@@ -44,7 +45,7 @@ _ENDS: Final[dict[type[Outcome], End]] = {
 
 class Attempt:
     """A claimed task on its way through a handler. The run keeps ``renew_at`` and
-    ``times_out_at``, in epoch microseconds."""
+    ``times_out_at``, in monotonic microseconds."""
 
     def __init__(
         self,
@@ -52,27 +53,45 @@ class Attempt:
         task: Task,
         kind: TaskType,
         context: Context,
+        began: int,
         renew_at: int,
         times_out_at: int,
     ) -> None:
         self.task = task
         self.kind = kind
         self.context = context
+        self.began = began
+        """Monotonic microseconds."""
         self.renew_at = renew_at
         self.times_out_at = times_out_at
         self._settling = threading.Lock()
+        self._lock = threading.Lock()
+        self._back = False
+        self._hangs = False
 
     def begin_settling(self) -> bool:
         """True for the first who asks: the handler's thread, or the timeout."""
         return self._settling.acquire(blocking=False)
+
+    def hangs(self, limits: Limits) -> None:
+        """Its time is over, but its handler may still be at the downstream: it keeps its slot."""
+        with self._lock:
+            if not self._back:
+                self._hangs = True
+                limits.hangs(self.kind.name)
+
+    def comes_back(self, limits: Limits, *, refused: bool) -> None:
+        """Its handler has returned, and leaves its slot."""
+        with self._lock:
+            self._back = True
+            limits.leave(self.kind.name, refused=refused, hung=self._hangs)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NotStarted:
     """A claim gave nothing to run. ``error`` says why: NotClaimed, DamagedTask, or trouble."""
 
-    task_id: str
-    kind: TaskType
+    row: Candidate
     error: Exception
 
 
@@ -85,26 +104,31 @@ class Started:
 
 @dataclass(frozen=True)
 class Returned:
-    """The handler is back, perhaps long after a timeout ended the attempt; ``refused`` where the
-    downstream had no room for it."""
-
-    attempt: Attempt
-    refused: bool
+    """The handler is back, perhaps long after a timeout ended the attempt."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settled:
-    """The attempt has ended; with what nobody understood, if it came to that."""
+    """The attempt has ended; with the row that it became, where it waits again, and with what
+    nobody understood, if it came to that."""
 
     attempt: Attempt
     end: End
+    row: Candidate | None = None
     unexpected: Exception | None = None
 
 
-Message = NotStarted | Started | Returned | Settled
+@dataclass(frozen=True)
+class NotRenewed:
+    """A heartbeat was not confirmed."""
+
+    attempt: Attempt
 
 
-class Crew:
+AttemptMessage = NotStarted | Started | Returned | Settled | NotRenewed
+
+
+class Attempts:
     """Makes attempts, each in a thread of its own, and reports to the run's mailbox: NotStarted; or
     Started, then Returned and Settled, in either order."""
 
@@ -113,31 +137,43 @@ class Crew:
         *,
         store: Store,
         host: Host,
-        mailbox: Mailbox[Message],
+        limits: Limits,
+        mailbox: Outbox[AttemptMessage],
         settings: WorkerSettings,
         draw: random.Random,
         ends_at: int,
     ) -> None:
-        """After ``ends_at`` no handler is started and no outcome written."""
+        """After ``ends_at`` (monotonic microseconds) no handler is started, no outcome written."""
         self._store = store
         self._host = host
+        self._limits = limits
         self._mailbox = mailbox
         self._settings = settings
         self._draw = draw
         self._ends_at = ends_at
 
-    def start(self, task_id: str, kind: TaskType) -> None:
-        """Claim the task and run it."""
-        self._spawn(lambda: self._work(task_id, kind), task_id, kind)
+    def start(self, row: Candidate, kind: TaskType) -> None:
+        """Claim the task, which has taken a slot, and run it. OutOfThreads."""
+        try:
+            self._spawn(lambda: self._work(row, kind), row.task_id, kind)
+        except OutOfThreads:
+            self._limits.turn_back(kind.name)
+            raise
 
     def timeout(self, kind: TaskType) -> float:
         """Seconds that an attempt may take."""
         return self._settings.task_timeout if kind.timeout is None else kind.timeout
 
+    def renew(self, attempt: Attempt) -> None:
+        """Send a heartbeat. However long its answer takes, no other task waits for it, and the next
+        heartbeat is sent in time. OutOfThreads."""
+        self._spawn(lambda: self._renew(attempt), attempt.task.task_id, attempt.kind)
+
     def time_out(self, attempt: Attempt) -> bool:
-        """End an attempt whose time is over; False where its handler was faster."""
+        """End an attempt whose time is over; False where its handler was faster. OutOfThreads."""
         if not attempt.begin_settling():
             return False
+        attempt.hangs(self._limits)
         error = TimeoutError(f"attempt {attempt.task.attempts} took too long")
         self._spawn(
             lambda: self._settle(attempt, self._after(error, attempt)),
@@ -149,14 +185,17 @@ class Crew:
     def _spawn(self, work: Callable[[], None], task_id: str, kind: TaskType) -> None:
         self._host.spawn(work, name=f"{kind.name} {task_id}")
 
-    def _work(self, task_id: str, kind: TaskType) -> None:
+    def _work(self, row: Candidate, kind: TaskType) -> None:
         try:
-            task = self._claim(task_id)
+            task = self._claim(row.task_id)
         except Exception as error:  # noqa: BLE001  (the run tells them apart)
-            self._mailbox.put(NotStarted(task_id=task_id, kind=kind, error=error))
+            self._limits.turn_back(kind.name)
+            self._mailbox.put(NotStarted(row=row, error=error))
             return
-        if self._host.now() < self._ends_at:  # else it is left to its lease
+        if self._host.monotonic() < self._ends_at:
             self._attempt(self._begin(task, kind))
+        else:  # left to its lease
+            self._limits.turn_back(kind.name)
 
     def _claim(self, task_id: str) -> Task:
         """Claim; an unconfirmed claim is asked for once more, under the same id, and so
@@ -169,7 +208,7 @@ class Crew:
             return self._store.claim(task_id, claim_id=claim_id, lease=lease)
 
     def _begin(self, task: Task, kind: TaskType) -> Attempt:
-        now, settings = self._host.now(), self._settings
+        now, settings = self._host.monotonic(), self._settings
         times_out_at = now + microseconds(self.timeout(kind))
         context = Context(
             task=task,
@@ -183,6 +222,7 @@ class Crew:
             task=task,
             kind=kind,
             context=context,
+            began=now,
             renew_at=now + microseconds(settings.heartbeat),
             times_out_at=times_out_at,
         )
@@ -195,47 +235,63 @@ class Crew:
             outcome = returned(value)
         except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
             outcome, refused = self._after(error, attempt), isinstance(error, Busy)
-        self._mailbox.put(Returned(attempt, refused))
+        attempt.comes_back(self._limits, refused=refused)
+        self._mailbox.put(Returned())
         if attempt.begin_settling():
             self._settle(attempt, outcome)
 
     def _after(self, error: BaseException, attempt: Attempt) -> Outcome:
         return raised(
             error,
-            attempt=attempt.task.attempts,
+            task=attempt.task,
             max_attempts=attempt.context.max_attempts,
             backoff=attempt.kind.backoff or self._settings.backoff,
             draw=self._draw,
+            now=self._host.now(),
         )
 
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
-        unexpected = None
         try:
-            end = self._write(attempt.task, outcome)
+            settled = self._write(attempt, outcome)
         except Exception as error:
             log.exception("task %s could not be settled", attempt.task.task_id)
-            end, unexpected = End.UNSETTLED, error
-        self._mailbox.put(Settled(attempt=attempt, end=end, unexpected=unexpected))
+            settled = Settled(attempt=attempt, end=End.UNSETTLED, unexpected=error)
+        self._mailbox.put(settled)
 
-    def _write(self, task: Task, outcome: Outcome) -> End:
+    def _write(self, attempt: Attempt, outcome: Outcome) -> Settled:
         """Write the outcome, again and again until it is confirmed or the run must end."""
-        pause = FIRST_PAUSE
+        task, pause = attempt.task, FIRST_PAUSE
         while True:
             try:
-                outcome.write(self._store, task)
+                row = outcome.write(self._store, task)
             except LeaseLost:
-                return End.LEASE_LOST
-            except (ItemTooLarge, InvalidInput) as error:
-                # The outcome itself cannot be written: the next attempt's could not be, either.
-                if isinstance(outcome, GiveUp):
-                    log.exception("task %s has no room for its error", task.task_id)
-                    return End.UNSETTLED  # the sweep puts it aside
-                outcome = GiveUp(error=TaskError.of(error))
-            except StoreUnavailable as error:
+                return Settled(attempt=attempt, end=End.LEASE_LOST)
+            except (StoreUnavailable, QueueMisconfigured) as error:
                 log.warning("outcome of task %s not confirmed: %s", task.task_id, error)
-                if self._host.now() + microseconds(pause) >= self._ends_at:
-                    return End.UNSETTLED
+                if self._host.monotonic() + microseconds(pause) >= self._ends_at:
+                    return Settled(attempt=attempt, end=End.UNSETTLED)
                 self._host.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
+            except Exception as error:
+                if isinstance(outcome, GiveUp):
+                    if isinstance(error, ItemTooLarge):
+                        log.exception("task %s has no room for its error", task.task_id)
+                        return Settled(attempt=attempt, end=End.UNSETTLED)  # the sweep's matter
+                    raise
+                # The outcome itself cannot be written: the next attempt's could not be, either.
+                log.exception("the outcome of task %s cannot be kept", task.task_id)
+                outcome = GiveUp(error=TaskError.of(error))
             else:
-                return _ENDS[type(outcome)]
+                return Settled(attempt=attempt, end=_ENDS[type(outcome)], row=row)
+
+    def _renew(self, attempt: Attempt) -> None:
+        if attempt.context.lease_lost:
+            return
+        try:
+            attempt.context.heartbeat()
+        except LeaseLost:
+            # Also where the attempt has just been settled, which its own message tells.
+            log.debug("the lease on task %s is gone", attempt.task.task_id)
+        except Exception as error:  # noqa: BLE001  (the next heartbeat, or the settle, will tell)
+            log.warning("heartbeat of task %s not confirmed: %s", attempt.task.task_id, error)
+            self._mailbox.put(NotRenewed(attempt))

@@ -3,10 +3,12 @@
 import math
 import random
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from lifoq.errors import InvalidInput
 
+SPREAD: Final = 3
+"""How many times its shortest value a delay with jitter may take."""
 Growth = Literal["exponential", "geometric", "linear", "arithmetic"]
 
 
@@ -24,8 +26,10 @@ class Backoff:
     - linear: equal steps that arrive at the maximum with the last one;
     - arithmetic: the steps grow by equal amounts, and arrive there likewise.
 
-    With ``jitter`` (full jitter) the delay is drawn evenly from 0 to that value, so that tasks that
-    failed together do not come back together.
+    With ``jitter`` the delay is drawn evenly from that value to three times as much (at most
+    ``max_seconds``, and then from a third of it), so that tasks that failed together do not come
+    back together. It has a floor, unlike full jitter: a retry keeps its place, so one that came
+    back at once would be ahead of all the healthy tasks behind it.
     """
 
     min_seconds: float = 1.0
@@ -58,10 +62,13 @@ class Backoff:
 
     def delay(self, retry: int, *, retries: int, draw: random.Random) -> float:
         """Seconds before retry number ``retry`` (from 1) of ``retries`` in all."""
-        longest = self._longest(retry, retries)
-        return draw.uniform(0, longest) if self.jitter else longest
+        delay = self._delay(retry, retries)
+        if not self.jitter:
+            return delay
+        longest = min(SPREAD * delay, self.max_seconds)
+        return draw.uniform(longest / SPREAD, longest)
 
-    def _longest(self, retry: int, retries: int) -> float:
+    def _delay(self, retry: int, retries: int) -> float:
         if retry <= self.immediate:
             return 0.0
         if retry <= self.immediate + self.pre_backoff:

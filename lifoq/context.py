@@ -34,7 +34,7 @@ class Context:
     @property
     def remaining(self) -> float:
         """Seconds until the attempt counts as timed out."""
-        return max(0.0, (self._ends_at - self._host.now()) / MICROSECONDS)
+        return max(0.0, (self._ends_at - self._host.monotonic()) / MICROSECONDS)
 
     @property
     def lease_lost(self) -> bool:

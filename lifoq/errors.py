@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lifoq.task import TaskError
+    from lifoq.worker import RunReport
 
 
 class LifoqError(Exception):
@@ -138,8 +139,19 @@ class Retry(LifoqError):
 
 
 class Busy(Retry):
-    """Raised by task code: the downstream has no room at the moment. A Retry; and the processor
-    starts fewer tasks of this type at a time, as many as the downstream was seen to take."""
+    """Raised by task code: the downstream has no room at the moment. A Retry that does not count as
+    an attempt, so that only the deadline ends it; and the processor starts fewer tasks of this type
+    at a time, as many as the downstream was seen to take."""
+
+
+class ProcessUnusable(LifoqError):
+    """This process can run no more tasks: it gets no threads, or handlers that hang take all slots
+    of it or of a task type. End it, and start another; what it held runs again elsewhere."""
+
+    def __init__(self, reason: str, report: "RunReport") -> None:
+        """``report``: what the run did all the same."""
+        self.report = report
+        super().__init__(f"{reason}: end this process and start another")
 
 
 class Fail(LifoqError):

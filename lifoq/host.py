@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 Message = TypeVar("Message")
+Sent_contra = TypeVar("Sent_contra", contravariant=True)
 
 MICROSECONDS = 1_000_000
 """In one second."""
@@ -20,6 +21,12 @@ MICROSECONDS = 1_000_000
 def microseconds(seconds: float) -> int:
     """Turn a duration in seconds into whole microseconds."""
     return round(seconds * MICROSECONDS)
+
+
+class Outbox(Protocol[Sent_contra]):
+    """A mailbox, as those see it who report to it."""
+
+    def put(self, message: Sent_contra) -> None: ...
 
 
 class Mailbox(Protocol[Message]):
@@ -34,7 +41,11 @@ class Mailbox(Protocol[Message]):
 
 class Host(Protocol):
     def now(self) -> int:
-        """Epoch microseconds."""
+        """Epoch microseconds: the time of day, which may be corrected in between."""
+        ...
+
+    def monotonic(self) -> int:
+        """Microseconds since some moment; it never steps. Durations are measured with it."""
         ...
 
     def stamp(self) -> int:
@@ -48,10 +59,14 @@ class Host(Protocol):
         ...
 
     def spawn(self, work: Callable[[], None], name: str) -> None:
-        """Run ``work`` beside the caller."""
+        """Run ``work`` beside the caller. OutOfThreads where this process cannot start another."""
         ...
 
     def mailbox(self) -> Mailbox[Any]: ...
+
+
+class OutOfThreads(Exception):
+    """The operating system gives this process no other thread."""
 
 
 class Stamps:
@@ -78,6 +93,9 @@ class SystemHost:
     def now(self) -> int:
         return time.time_ns() // 1_000
 
+    def monotonic(self) -> int:
+        return time.monotonic_ns() // 1_000
+
     def stamp(self) -> int:
         return self._stamps.next(self.now())
 
@@ -95,8 +113,15 @@ class SystemHost:
         try:
             self._idle.pop().put(named)
         except IndexError:
-            # A daemon, so that task code that hangs cannot keep the process from ending.
-            threading.Thread(target=self._serve, args=(named,), daemon=True).start()
+            self._start(named)
+
+    def _start(self, work: Callable[[], None]) -> None:
+        # A daemon, so that task code that hangs cannot keep the process from ending.
+        thread = threading.Thread(target=self._serve, args=(work,), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            raise OutOfThreads(str(error)) from error
 
     def _serve(self, work: Callable[[], None]) -> None:
         """Do what is asked for, the latest thread to have come back first."""

@@ -20,17 +20,17 @@ class Order:
         """``threshold`` in seconds; None: newest first, whatever waits."""
         self._host = host
         self._threshold = math.inf if threshold is None else threshold
-        self._ask_at = math.inf if threshold is None else 0
+        self._ask_at = math.inf if threshold is None else host.monotonic()
         self.newest_first = threshold is None
 
     def asks_for_oldest(self) -> bool:
         """Whether the next look at the queue is to begin with a page from its oldest end."""
-        return not self.newest_first or self._host.now() >= self._ask_at
+        return not self.newest_first or self._host.monotonic() >= self._ask_at
 
-    def decide(self, oldest: Candidates) -> None:
-        """Choose the order, shown the first page from the oldest end."""
-        now = self._host.now()
-        self._ask_at = now + microseconds(ASK_EVERY)
+    def decide(self, oldest: Candidates, *, now: int) -> None:
+        """Choose the order, shown the first page from the oldest end at epoch microseconds
+        ``now``."""
+        self._ask_at = self._host.monotonic() + microseconds(ASK_EVERY)
         limit = self._threshold * BACK_AT if self.newest_first else self._threshold
         self.newest_first = _older_than(limit, oldest, now)
 

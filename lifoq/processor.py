@@ -1,16 +1,15 @@
 """The processor: claims the newest tasks, runs them, and settles each on its own.
 
-One thread (the caller's) decides everything: it looks for tasks on free capacity, has them claimed,
-sends heartbeats, ends what takes too long, and brings in due tasks (see ``run``). Each task that it
-chose is claimed, run and settled in a thread beside it, which reports back through a mailbox (see
-``attempt``).
+One thread (the caller's) decides everything and makes no call itself (see ``run``); whatever it
+decides is done in threads beside it, which report back through a mailbox.
 """
 
 import random
+from collections.abc import Callable
 
 from lifoq.errors import InvalidInput
 from lifoq.host import SYSTEM, Host
-from lifoq.limits import Rates, Room, TokenBucket
+from lifoq.limits import Limits
 from lifoq.order import Order
 from lifoq.registry import Registry
 from lifoq.run import Run
@@ -19,7 +18,8 @@ from lifoq.worker import RunReport, WorkerSettings
 
 
 class Processor:
-    """Runs the registry's tasks. One at a time may run; the rate and the order outlive a run."""
+    """Runs the registry's tasks, one run at a time. The limits and the order outlive a run: a slot
+    is taken until its handler has returned."""
 
     def __init__(
         self,
@@ -36,10 +36,8 @@ class Processor:
         self._settings = settings
         self._host = host
         self._draw = draw or random.Random()
-        self._rates = Rates(
-            of_all=_bucket(settings.rate_limit, host),
-            by_type={kind.name: _bucket(kind.rate_limit, host) for kind in registry},
-            rooms={kind.name: Room(host) for kind in registry},
+        self._limits = Limits(
+            registry, in_flight=settings.in_flight, rate_limit=settings.rate_limit, host=host
         )
         self._order = Order(settings.adaptive_threshold, host)
         for kind in registry:
@@ -51,27 +49,34 @@ class Processor:
                     "raise task_timeout_seconds of the stage, or shorten the task",
                 )
 
-    def run(self, *, time_limit: float | None = None, woken_at: int | None = None) -> RunReport:
+    def run(
+        self,
+        *,
+        time_limit: float | None = None,
+        woken_at: int | None = None,
+        on_progress: Callable[[RunReport], None] = lambda _: None,
+    ) -> RunReport:
         """Work until the queue is empty or the window is over, and every task is settled.
 
         ``time_limit``: seconds after which the caller is killed; the run is over before.
         ``woken_at``: epoch microseconds of the kick that started it. Where that lies back further
         than an empty queue is watched, one look at it is enough; without it, as if it were now.
-        Raises StoreUnavailable or QueueMisconfigured where that kept it from claiming anything,
-        once whatever was in flight is settled.
+        ``on_progress`` is told every few seconds, and at the end, what was done since it was last
+        told; it should be quick. The report that ``run`` returns is the sum, and alone says whether
+        tasks remain.
+
+        Raises StoreUnavailable or QueueMisconfigured where that kept it from claiming anything, and
+        ProcessUnusable, once whatever was in flight is settled.
         """
         return Run(
             store=self._store,
             registry=self._registry,
             settings=self._settings,
-            rates=self._rates,
+            limits=self._limits,
             order=self._order,
             host=self._host,
             draw=self._draw,
             time_limit=time_limit,
             woken_at=woken_at,
+            on_progress=on_progress,
         ).execute()
-
-
-def _bucket(rate: float | None, host: Host) -> TokenBucket | None:
-    return None if rate is None else TokenBucket(rate, host)

@@ -1,60 +1,79 @@
-"""A run of the processor: it decides what is claimed, and watches over it until it is settled."""
+"""A run of the processor: it decides what is claimed, and watches over it until it is settled.
 
-import logging
+The thread that calls ``execute`` decides, and makes no call itself: attempts (``attempt``) and
+errands (``errands``) run beside it, each in a thread of its own, and report to its mailbox. So a
+call that is answered late keeps only its own task waiting. What is decided by whom:
+
+- ``limits``: what is free;
+- ``pace``: when to look at the queue next, and when it is believed to be empty;
+- ``sight``: what the looks have shown, and which task is the next;
+- ``trouble``: whether the run can go on.
+"""
+
 import math
 import random
-from collections.abc import Callable
-from enum import IntEnum
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
-from lifoq.attempt import Attempt, Crew, End, Message, NotStarted, Returned, Settled, Started
-from lifoq.context import Context
-from lifoq.errors import (
-    DamagedTask,
-    LeaseLost,
-    LifoqError,
-    NotClaimed,
-    QueueMisconfigured,
-    StoreUnavailable,
+from lifoq.attempt import (
+    Attempt,
+    AttemptMessage,
+    Attempts,
+    NotRenewed,
+    NotStarted,
+    Returned,
+    Settled,
+    Started,
 )
-from lifoq.host import MICROSECONDS, Host, Mailbox, microseconds
-from lifoq.limits import Gate, Rates
+from lifoq.context import Context
+from lifoq.errands import (
+    Condemned,
+    ErrandMessage,
+    Errands,
+    Failed,
+    Look,
+    Promoted,
+    PromotedAll,
+    Remaining,
+    Shown,
+    ShownBehind,
+)
+from lifoq.errors import DamagedTask, LifoqError, NotClaimed, ProcessUnusable
+from lifoq.host import MICROSECONDS, Host, Mailbox, OutOfThreads, microseconds
+from lifoq.limits import Limits
 from lifoq.order import Order
+from lifoq.pace import LOOK_PATIENCE, Pace
 from lifoq.registry import Registry, TaskType
 from lifoq.schema import Status
+from lifoq.sight import Lane, Sight
 from lifoq.store import Candidate, Candidates, Store
+from lifoq.tally import Tally
+from lifoq.trouble import Trouble
 from lifoq.worker import RunReport, WorkerSettings
-
-log = logging.getLogger("lifoq.run")
 
 PROMOTE_EVERY: Final = 1.0
 """Seconds between two looks at the due tasks."""
-PROMOTE_AT_MOST: Final = 25
-"""Due tasks that one look brings in, so that claims are not kept waiting."""
-EMPTY_POLL: Final = 0.1
-"""Seconds between two looks at a queue that was empty: a task that comes waits half of it."""
-SHORTEST_POLL: Final = 0.05
-LONGEST_POLL: Final = 0.5
-"""Seconds between two looks that could start nothing, or failed, doubling from one to the other."""
-TROUBLE_LIMIT: Final = 10.0
-"""Seconds of a database that does not answer, after which a run gives up; the sweep starts one."""
+PROMOTE_PATIENCE: Final = 5.0
+"""Seconds after which due tasks are looked for again, though the last time was not answered."""
+RENEW_AGAIN: Final = 1.0
+"""Seconds until a heartbeat that was not confirmed is sent again."""
+CLAIM_PATIENCE: Final = 0.1
+"""Seconds for which the next look waits for the answers to claims: before, it would be shown the
+same rows again."""
+REFUSED_FOR: Final = 0.5
+"""Seconds for which a task whose claim was refused is not tried again: the index lags."""
+REMAINING_PATIENCE: Final = 2.0
+"""Seconds for which the end of a run waits to hear whether tasks remain."""
 CROWD: Final = 1.5
 """Tasks claimed and not settled, at the most, for each slot. More would take the processor and the
 connections from one another."""
 PAGE_GROWTH: Final = 10
-"""How much larger each page of a look is than the one before."""
+"""How much larger each page behind the first is than the one before."""
 LARGEST_PAGE: Final = 1_000
 """Rows; only a first page may be larger, which has one for each slot."""
 
-
-class _Found(IntEnum):
-    """What a look at the queue found, the more telling the greater."""
-
-    NOTHING = 0
-    BLOCKED = 1
-    """Tasks that must not start now."""
-    CLAIMED = 2
+Message = AttemptMessage | ErrandMessage
 
 
 class Run:
@@ -66,377 +85,427 @@ class Run:
         store: Store,
         registry: Registry,
         settings: WorkerSettings,
-        rates: Rates,
+        limits: Limits,
         order: Order,
         host: Host,
         draw: random.Random,
         time_limit: float | None,
         woken_at: int | None,
+        on_progress: Callable[[RunReport], None],
     ) -> None:
-        self._store = store
         self._registry = registry
         self._settings = settings
+        self._limits = limits
         self._order = order
         self._host = host
-        self._gate = Gate(in_flight=settings.in_flight, bucket=rates.of_all)
-        self._gates = {
-            kind.name: Gate(
-                in_flight=kind.in_flight,
-                bucket=rates.by_type.get(kind.name),
-                room=rates.rooms.get(kind.name),
-            )
-            for kind in registry
-        }
-        self._report = RunReport()
-        self._in_flight: dict[str, Attempt] = {}
-        """By the task's id: claimed, and not settled."""
-        self._asked = 0
-        """Claims that are not answered yet."""
-        self._not_started: list[NotStarted] = []
-        now = self._host.now()
-        self._claim_until = now + microseconds(self._settings.window)
+        self._store = store
+        now = host.monotonic()
+        self._claim_until = now + microseconds(settings.window)
         self._ends_at = self._claim_until + microseconds(
-            self._settings.task_timeout + self._settings.settle_time
+            settings.task_timeout + settings.settle_time
         )
         if time_limit is not None:
             self._ends_at = min(self._ends_at, now + microseconds(time_limit))
         self._mailbox: Mailbox[Message] = host.mailbox()
-        self._crew = Crew(
+        self._attempts = Attempts(
             store=store,
             host=host,
+            limits=limits,
             mailbox=self._mailbox,
             settings=settings,
             draw=draw,
             ends_at=self._ends_at,
         )
+        self._errands = Errands(store=store, host=host, mailbox=self._mailbox)
+        ago = 0 if woken_at is None else max(0, host.now() - woken_at)
+        self._pace = Pace(now=now, woken_at=now - ago, linger=settings.linger)
+        self._sight = Sight(newest_first=order.newest_first, now=now)
+        self._trouble = Trouble()
+        self._tally = Tally(on_progress, now)
+        self._asked: dict[str, int] = {}
+        """Claims that are not answered yet, by the task's id, and when they were sent."""
+        self._in_flight: dict[str, Attempt] = {}
+        """By the task's id: claimed, and not settled."""
+        self._suspect: str | None = None
+        """The one task, asked for or in flight, whose last worker was lost."""
+        self._refused: dict[str, int] = {}
+        """Tasks whose claim was refused, and until when that is remembered."""
+        self._put_aside: set[str] = set()
+        """Damaged items."""
+        self._read_on_from: int | None = None
+        """Since when a page behind the first is on its way."""
+        self._left_free = False
+        """Whether the last look left slots free."""
+        self._page_behind = self._first_page
         self._promote_at = now
+        self._promoting_since: int | None = None
+        """Since when due tasks are being brought in, if they are."""
         self._tend_at = self._ends_at
-        self._poll = SHORTEST_POLL
-        self._next_look = now
-        self._empty_since: int | None = None
-        self._woken_at = now if woken_at is None else min(now, woken_at)
-        self._trouble_since: int | None = None
-        self._trouble: LifoqError | None = None
-        self._hopeless = False
-        self._unexpected: Exception | None = None
+        self._out_of_threads = False
+        self._remaining: bool | None = None
 
     def execute(self) -> RunReport:
         while not self._over():
-            self._tend_attempts()
-            if self._may_claim():
-                self._guarded(self._promote_due)
-                self._guarded(self._look)
-            self._collect()
+            self._try(self._do_what_is_due)
+            self._take_in_all(self._nap())
         self._conclude()
-        return self._report
+        return self._tally.report
 
     # When
 
     def _over(self) -> bool:
-        now = self._host.now()
+        now = self._host.monotonic()
         if now >= self._ends_at:
             return True
         if self._in_flight or self._asked:
             return False
-        return not self._claiming(now) or self._believed_empty(now)
+        return not self._claiming(now) or self._pace.believed_empty(now)
 
     def _claiming(self, now: int) -> bool:
-        return now < self._claim_until and not self._hopeless and self._unexpected is None
-
-    def _believed_empty(self, now: int) -> bool:
-        return self._empty_since is not None and now - self._empty_since >= microseconds(
-            self._settings.linger
+        return (
+            now < self._claim_until
+            and not self._trouble.hopeless
+            and not self._out_of_threads
+            and not self._limits.full_of_hung
         )
 
-    def _may_claim(self) -> bool:
-        now = self._host.now()
-        return self._claiming(now) and now >= self._next_look and self._wait() == 0
+    def _crowded(self) -> bool:
+        """Outcomes are written beside the handlers, but not ever more of them."""
+        return len(self._asked) + len(self._in_flight) >= CROWD * self._settings.in_flight
 
-    def _wait(self) -> float:
-        """Seconds until another task of some type could start; inf until one has ended.
-
-        A slot is free once its handler has returned, since it is the handlers that must not
-        overrun the downstream. Outcomes are written beside, but not ever more of them.
-        """
-        crowded = self._asked + len(self._in_flight) >= CROWD * self._settings.in_flight
-        of_types = min((gate.wait() for gate in self._gates.values()), default=0.0)
-        return math.inf if crowded else max(self._gate.wait(), of_types)
+    def _look_at(self) -> int:
+        """When the next look is due, if there is a slot by then."""
+        answers = max(self._asked.values(), default=0) + microseconds(CLAIM_PATIENCE)
+        return max(self._pace.look_at, answers) if self._asked else self._pace.look_at
 
     def _nap(self) -> float:
         """Seconds until something is to be done, unless a message comes first."""
+        now = self._host.monotonic()
         if self._over():
             return 0.0
-        now = self._host.now()
-        moments = [self._tend_at]
-        if self._claiming(now) and not self._asked:
-            wait = self._wait()
-            if wait < self._settings.window:
-                moments.append(max(self._next_look, now + microseconds(wait)))
-            moments.append(self._claim_until)
-            if self._empty_since is not None and not self._in_flight:
-                moments.append(self._empty_since + microseconds(self._settings.linger))
+        moments = [self._tend_at, self._tally.tell_at]
+        if self._claiming(now):
+            moments += [self._claim_until, self._promote_at]
+            wait = math.inf if self._crowded() else self._limits.shortest_wait()
+            if wait < math.inf:
+                moments.append(max(self._look_at(), now + microseconds(wait)))
+            believed = self._pace.believed_at
+            if believed is not None and not self._in_flight and not self._asked:
+                moments.append(believed)
         return max(0.0, (min(moments) - now) / MICROSECONDS)
+
+    def _do_what_is_due(self) -> None:
+        now = self._host.monotonic()
+        if now >= self._tend_at:
+            self._tend_attempts(now)
+        if now >= self._tally.tell_at:
+            self._tally.tell(now)
+        if not self._claiming(now):
+            return
+        if now >= self._promote_at:
+            self._promote_due(now)
+        if now >= self._look_at() and self._slot_free():
+            self._look(now)
+
+    def _slot_free(self) -> bool:
+        return not self._crowded() and self._limits.shortest_wait() == 0
+
+    def _try(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except OutOfThreads:
+            self._out_of_threads = True
 
     # Messages
 
-    def _collect(self) -> None:
-        """Take in what the handlers' threads report; sleep until there is something to do."""
-        message = self._mailbox.take(self._nap())
-        if message is not None:
-            self._take_in(message)
-            self._take_in_all()
-
-    def _take_in_all(self) -> None:
-        while (message := self._mailbox.take(0)) is not None:
-            self._take_in(message)
+    def _take_in_all(self, nap: float) -> None:
+        """Sleep until there is something to do or to take in; take in all there is."""
+        message = self._mailbox.take(nap)
+        while message is not None:
+            self._try(partial(self._take_in, message))
+            message = self._mailbox.take(0)
 
     def _take_in(self, message: Message) -> None:
+        now = self._host.monotonic()
+        if isinstance(message, AttemptMessage):
+            self._of_an_attempt(message, now)
+        else:
+            self._of_an_errand(message, now)
+
+    def _of_an_attempt(self, message: AttemptMessage, now: int) -> None:
         match message:
             case NotStarted():
-                self._asked -= 1
-                self._gate.turn_back()
-                self._gates[message.kind.name].turn_back()
-                self._not_started.append(message)
-            case Started():
-                self._asked -= 1
-                self._started(message.attempt)
+                self._not_started(message, now)
+            case Started(attempt):
+                self._started(attempt)
             case Returned():
-                # Not before: a handler that hangs after its timeout may still be at the downstream.
-                self._gate.leave()
-                self._gates[message.attempt.kind.name].leave(refused=message.refused)
-                self._next_look = self._host.now()
+                self._pace.look_at_once(now)
             case Settled():
-                del self._in_flight[message.attempt.task.task_id]
-                self._count(message)
-                if self._empty_since is not None:  # its follow-ups are in the queue by now
-                    self._empty_since = None
-                    self._next_look = self._host.now()
+                self._settled(message, now)
+            case NotRenewed(attempt):
+                attempt.renew_at = min(attempt.renew_at, now + microseconds(RENEW_AGAIN))
+                self._tend_at = min(self._tend_at, attempt.renew_at)
+
+    def _of_an_errand(self, message: ErrandMessage, now: int) -> None:
+        match message:
+            case Shown():
+                self._shown(message, now)
+            case ShownBehind():
+                self._shown_behind(message, now)
+            case Promoted(row):
+                self._tally.of_now.promoted += 1
+                self._pace.changed()
+                self._came_back(row, now)
+            case PromotedAll():
+                self._promoted_all(now)
+            case Condemned():
+                self._tally.of_now.condemned += 1
+            case Remaining(some):
+                self._remaining = some
+            case Failed():
+                self._failed(message, now)
+
+    def _not_started(self, answer: NotStarted, now: int) -> None:
+        task_id = answer.row.task_id
+        del self._asked[task_id]
+        self._suspect_is_over(task_id)
+        self._pace.look_at_once(now)
+        if isinstance(answer.error, NotClaimed):
+            self._refused[task_id] = now + microseconds(REFUSED_FOR)
+        elif isinstance(answer.error, DamagedTask):  # the claim may have come before
+            self._condemn(task_id, (Status.PENDING, Status.TAKEN), answer.error.reason)
+        else:
+            self._sight.came_back(answer.row)
+            self._trouble.met(answer.error, now)
+            self._pace.failed(now)
 
     def _started(self, attempt: Attempt) -> None:
-        self._in_flight[attempt.task.task_id] = attempt
-        self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
-        self._report.claimed += 1
         task = attempt.task
-        if task.taken_at is not None and task.taken_at == task.first_taken_at:
-            self._report.waits.append((task.taken_at - task.enqueued_at) / MICROSECONDS)
+        del self._asked[task.task_id]
+        self._in_flight[task.task_id] = attempt
+        self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
+        self._pace.changed()
+        self._tally.claimed(task)
 
-    def _count(self, settled: Settled) -> None:
-        report, task = self._report, settled.attempt.task
-        match settled.end:
-            case End.SUCCEEDED:
-                report.succeeded += 1
-                report.services.append(self._seconds_since(task.taken_at))
-            case End.FAILED:
-                report.failed += 1
-            case End.RETRIED:
-                report.retried += 1
-            case End.LEASE_LOST:
-                report.leases_lost += 1
-            case End.UNSETTLED:
-                report.unsettled += 1
-        self._unexpected = self._unexpected or settled.unexpected
+    def _settled(self, settled: Settled, now: int) -> None:
+        task_id = settled.attempt.task.task_id
+        del self._in_flight[task_id]
+        self._suspect_is_over(task_id)
+        self._tally.ended(settled, seconds=(now - settled.attempt.began) / MICROSECONDS)
+        if settled.unexpected is not None:
+            self._trouble.met(settled.unexpected, now)
+        self._pace.more_may_have_come(now)
+        if settled.row is not None:
+            self._came_back(settled.row, now)
 
-    def _seconds_since(self, moment: int | None) -> float:
-        return 0.0 if moment is None else (self._host.now() - moment) / MICROSECONDS
+    def _suspect_is_over(self, task_id: str) -> None:
+        if self._suspect == task_id:
+            self._suspect = None
+
+    def _came_back(self, row: Candidate, now: int) -> None:
+        self._sight.came_back(row)
+        self._pace.look_at_once(now)
+
+    def _promote_due(self, now: int) -> None:
+        """Bring in due tasks; the next time once that is done, or has taken unusually long."""
+        self._promoting_since = now
+        self._promote_at = now + microseconds(PROMOTE_PATIENCE)
+        self._errands.promote(but=frozenset(self._in_flight))
+
+    def _promoted_all(self, now: int) -> None:
+        if self._promoting_since is not None:
+            self._promote_at = max(now, self._promoting_since + microseconds(PROMOTE_EVERY))
+        self._promoting_since = None
+
+    def _failed(self, failed: Failed, now: int) -> None:
+        if isinstance(failed.errand, Look):
+            self._pace.answers(failed.errand.number)
+            self._pace.failed(now)
+        elif isinstance(failed.errand, PromotedAll):
+            self._promoted_all(now)
+        elif failed.errand is not None:
+            self._read_on_from = None
+        self._trouble.met(failed.error, now)
 
     # Attempts
 
-    def _tend_attempts(self) -> None:
-        now = self._host.now()
-        if now < self._tend_at:
-            return
+    def _tend_attempts(self, now: int) -> None:
         for attempt in self._in_flight.values():
             if now >= attempt.times_out_at:
                 attempt.times_out_at = self._ends_at  # dealt with; nothing to wake up for
-                self._report.timed_out += self._crew.time_out(attempt)
+                self._tally.of_now.timed_out += self._attempts.time_out(attempt)
             if now >= attempt.renew_at:
-                self._guarded(partial(self._renew, attempt))
+                attempt.renew_at = now + microseconds(self._settings.heartbeat)
+                self._attempts.renew(attempt)
         moments = [
             min(attempt.renew_at, attempt.times_out_at) for attempt in self._in_flight.values()
         ]
         self._tend_at = min(moments, default=self._ends_at)
 
-    def _renew(self, attempt: Attempt) -> None:
-        attempt.renew_at = self._host.now() + microseconds(self._settings.heartbeat)
-        if attempt.context.lease_lost:
+    # Looking
+
+    @property
+    def _first_page(self) -> int:
+        """Rows: enough to fill every slot."""
+        return max(self._settings.page, self._settings.in_flight)
+
+    def _look(self, now: int) -> None:
+        """Ask for the first page; or, where the order may change, for the oldest end's."""
+        newest_first = not self._order.asks_for_oldest()
+        look = Look(number=self._pace.sends(now), newest_first=newest_first)
+        self._errands.look(look, limit=self._first_page)
+
+    def _shown(self, shown: Shown, now: int) -> None:
+        if not self._pace.answers(shown.look.number):
             return
-        try:
-            attempt.context.heartbeat()
-        except LeaseLost:
-            # Also where the attempt has just been settled, which its own message tells.
-            log.debug("the lease on task %s is gone", attempt.task.task_id)
-        except StoreUnavailable as error:
-            attempt.renew_at = self._host.now() + microseconds(1)
-            log.warning("heartbeat of task %s not confirmed: %s", attempt.task.task_id, error)
+        self._trouble.passes()
+        if not shown.look.newest_first:
+            self._order.decide(shown.page, now=self._store.now())
+        if self._order.newest_first is not shown.look.newest_first:
+            self._pace.look_at_once(now)  # it only told the age of the oldest
+            return
+        if self._sight.outdated(now) or self._sight.newest_first is not self._order.newest_first:
+            self._sight = Sight(newest_first=self._order.newest_first, now=now)
+            self._page_behind, self._read_on_from = self._first_page, None
+        self._sight.front(shown.page, self._wanted(shown.page.rows))
+        started = self._start_what_may(now)
+        if started:
+            self._pace.found_some(now)
+        elif self._sight.empty() and self._promoting_since is None and not self._ours(shown.page):
+            self._pace.found_nothing(now)
+        else:
+            self._pace.found_blocked(now, wait=self._wait_for_what_waits())
+        free = self._slot_free()
+        if free and (not started or self._left_free):
+            self._read_on(now)
+        self._left_free = free
+
+    def _shown_behind(self, shown: ShownBehind, now: int) -> None:
+        self._read_on_from = None
+        self._sight.behind(shown.cursor, shown.page, self._wanted(shown.page.rows))
+        if self._start_what_may(now):
+            self._pace.found_some(now)
+        elif self._slot_free():
+            self._read_on(now)
+
+    def _wait_for_what_waits(self) -> float:
+        """Seconds until the first of the tasks that were seen may start, as far as one can know."""
+        waits = [self._limits.wait(task_type) for task_type, _ in self._sight.lanes()]
+        return min((wait for wait in waits if wait > 0), default=math.inf)
+
+    def _ours(self, page: Candidates) -> bool:
+        """Whether the index still shows a task that this run has, or has just had."""
+        return any(
+            row.task_id in held
+            for row in page.rows
+            for held in (self._asked, self._in_flight, self._refused)
+        )
+
+    def _read_on(self, now: int) -> None:
+        """Ask for the next page that was not seen yet."""
+        cursor = self._sight.cursor
+        waits = self._read_on_from is not None and (
+            now - self._read_on_from < microseconds(LOOK_PATIENCE)
+        )
+        if cursor is None or waits or not self._claiming(now):
+            return
+        self._read_on_from = now
+        self._page_behind = larger_page(self._page_behind)
+        self._errands.look_behind(
+            cursor, newest_first=self._sight.newest_first, limit=self._page_behind
+        )
+
+    def _wanted(self, rows: Iterable[Candidate]) -> list[Candidate]:
+        """Those that can be started, by what the run knows of them; damaged ones are put aside."""
+        now, moment = self._store.now(), self._host.monotonic()
+        self._refused = {i: until for i, until in self._refused.items() if until > moment}
+        wanted = []
+        for row in rows:
+            if row.damage is not None:
+                self._condemn(row.task_id, (Status.PENDING,), row.damage)
+            elif row.expires_at > now and not (
+                row.task_id in self._in_flight  # the index lags, or its return is unconfirmed
+                or row.task_id in self._asked
+                or row.task_id in self._refused
+            ):
+                wanted.append(row)
+        return wanted
+
+    def _condemn(self, task_id: str, seen: tuple[Status, ...], reason: str) -> None:
+        if task_id not in self._put_aside:  # the index may show it for a while
+            self._put_aside.add(task_id)
+            self._errands.condemn(task_id, seen=seen, reason=reason)
 
     # Claiming
 
-    def _guarded(self, step: Callable[[], None]) -> None:
-        """Take a step; its failure must not leave the tasks in flight alone."""
-        try:
-            step()
-        except (StoreUnavailable, QueueMisconfigured) as error:
-            self._troubled(error)
-        except Exception as error:
-            log.exception("the run ends early")
-            self._unexpected = error
+    def _start_what_may(self, now: int) -> bool:
+        """Have tasks claimed, in their order, as long as there is room; whether any was."""
+        started = False
+        may_start = partial(self._may_start, now=now)
+        while self._claiming(now) and not self._crowded():
+            row = self._sight.next(may_start)
+            if row is None:
+                break
+            if row.expires_at <= self._store.now():
+                self._sight.drop(row)
+            elif self._limits.enter(row.task_type):
+                self._sight.drop(row)
+                self._start(row, now)
+                started = True
+        return started
 
-    def _promote_due(self) -> None:
-        now = self._host.now()
-        if now < self._promote_at:
-            return
-        self._promote_at = now + microseconds(PROMOTE_EVERY)
-        due, _ = self._store.due(limit=PROMOTE_AT_MOST)
-        for task_id in due:
-            if task_id not in self._in_flight:  # else whoever delayed it could not recognise that
-                self._promote(task_id)
+    def _may_start(self, lane: Lane, *, now: int) -> bool:
+        task_type, suspects = lane
+        if suspects and self._suspect is not None:
+            return False
+        latest = self._ends_at - microseconds(
+            self._settings.settle_time + self._attempts.timeout(self._kind(task_type))
+        )
+        return now <= latest and self._limits.wait(task_type) == 0
 
-    def _promote(self, task_id: str) -> None:
-        try:
-            self._report.promoted += self._store.promote(task_id) is not None
-        except DamagedTask as damage:
-            self._condemn(task_id, Status.DELAYED, damage.reason)
+    def _start(self, row: Candidate, now: int) -> None:
+        self._attempts.start(row, self._kind(row.task_type))
+        self._asked[row.task_id] = now
+        if row.suspect:
+            self._suspect = row.task_id
 
-    def _look(self) -> None:
-        """Go through the queue, by default from the newest task on, and claim what can start."""
-        found = self._claim_next()
-        self._trouble = self._trouble_since = None
-        now = self._host.now()
-        if found is _Found.CLAIMED:
-            self._poll = SHORTEST_POLL
-            self._next_look = now
-        elif found is _Found.NOTHING:
-            self._poll = SHORTEST_POLL
-            self._next_look = now + microseconds(EMPTY_POLL)
-        else:
-            self._back_off(now)
-        if found is _Found.NOTHING:
-            self._empty_since = self._quiet_since(now)
-        else:
-            self._empty_since = None
-
-    def _quiet_since(self, now: int) -> int:
-        """Since when a queue that was just found empty has held nothing new. Since the kick, if
-        the run has changed nothing yet: the index has had that long to show what the kick was sent
-        for, and a run that a late kick started ends after one look."""
-        if self._empty_since is not None:
-            return self._empty_since
-        unchanged = self._report.claimed == self._report.promoted == 0
-        return self._woken_at if unchanged else now
-
-    def _claim_next(self) -> _Found:
-        """Claim from the first page that holds something to start; then the next look begins at
-        the front again. A page without is no barrier: the look goes on behind it."""
-        found, page, limit = _Found.NOTHING, self._first_page(), self._page()
-        while True:
-            found = max(found, self._claim_from(page))
-            if found is _Found.CLAIMED or page.next is None or self._wait() > 0:
-                return found
-            self._tend_attempts()  # a long way must not cost the others their leases
-            if not self._claiming(self._host.now()):
-                return found
-            limit = larger_page(limit)
-            page = self._store.candidates(
-                limit=limit, start=page.next, newest_first=self._order.newest_first
-            )
-
-    def _claim_from(self, page: Candidates) -> _Found:
-        """Claim what can start: as many at a time as there is room for, the first rows of the
-        page; where every claim was refused, the rows behind them."""
-        found, claimed = _Found.NOTHING, self._report.claimed
-        self._take_in_all()  # slots may have become free while the page was on its way
-        rows = iter(page.rows)
-        while row := next(rows, None):
-            found = max(found, self._try(row))
-            if self._wait() > 0:
-                self._await_answers()
-                if self._report.claimed > claimed or self._wait() > 0:
-                    break
-        self._await_answers()
-        return _Found.CLAIMED if self._report.claimed > claimed else found
-
-    def _first_page(self) -> Candidates:
-        if self._order.asks_for_oldest():
-            oldest = self._store.candidates(limit=self._page(), newest_first=False)
-            self._order.decide(oldest)
-            if not self._order.newest_first:
-                return oldest
-        return self._store.candidates(limit=self._page())
-
-    def _page(self) -> int:
-        """Rows of a first page: enough to fill every slot."""
-        return max(self._settings.page, self._settings.in_flight)
-
-    def _try(self, row: Candidate) -> _Found:
-        """Have a row claimed, if it can start; whether it is, an answer tells."""
-        if row.damage is not None:
-            self._condemn(row.task_id, Status.PENDING, row.damage)
-            return _Found.NOTHING
-        now = self._host.now()
-        if row.expires_at <= now:
-            return _Found.NOTHING
-        kind = self._registry.get(row.task_type) or _unknown(row.task_type)
-        gate = self._gates.setdefault(kind.name, Gate(in_flight=None, bucket=None))
-        latest = self._ends_at - microseconds(self._settings.settle_time + self._crew.timeout(kind))
-        unfinishable = now > latest or not self._claiming(now)  # in this run, or its window is over
-        ours = row.task_id in self._in_flight  # the index lags, or its return is unconfirmed
-        if unfinishable or ours or not gate.enter():
-            return _Found.BLOCKED
-        if not self._gate.enter():
-            gate.turn_back()
-            return _Found.BLOCKED
-        self._asked += 1
-        self._crew.start(row.task_id, kind)
-        return _Found.NOTHING
-
-    def _await_answers(self) -> None:
-        """Until every claim is answered; looks after the attempts in flight meanwhile."""
-        while self._asked and self._host.now() < self._ends_at:
-            self._tend_attempts()
-            self._collect()
-        refused, self._not_started = self._not_started, []
-        for answer in refused:
-            if isinstance(answer.error, DamagedTask):
-                for seen in (Status.PENDING, Status.TAKEN):  # the claim may have come before
-                    self._condemn(answer.task_id, seen, answer.error.reason)
-            elif not isinstance(answer.error, NotClaimed):
-                raise answer.error
-
-    def _condemn(self, task_id: str, seen: Status, reason: str) -> None:
-        if self._store.condemn(task_id, seen=seen, reason=reason):
-            self._report.condemned += 1
-            log.error("task %s is damaged and went to FAILURE: %s", task_id, reason)
-
-    def _troubled(self, error: LifoqError) -> None:
-        now = self._host.now()
-        self._trouble = error
-        self._trouble_since = now if self._trouble_since is None else self._trouble_since
-        # Decided at a failure: a call that took long, and then was answered, is none.
-        lasts = now - self._trouble_since >= microseconds(TROUBLE_LIMIT)
-        self._hopeless = lasts or isinstance(error, QueueMisconfigured)
-        self._back_off(now)
-        log.warning("%s", error)
-
-    def _back_off(self, now: int) -> None:
-        self._next_look = now + microseconds(self._poll)
-        self._poll = min(LONGEST_POLL, self._poll * 2)
+    def _kind(self, task_type: str) -> TaskType:
+        return self._registry.get(task_type) or _unknown(task_type)
 
     # The end
 
     def _conclude(self) -> None:
-        self._report.unsettled += len(self._in_flight)
-        if self._unexpected is not None:
-            raise self._unexpected
-        if self._trouble is not None and self._report.claimed == 0:
-            raise self._trouble
-        if not self._believed_empty(self._host.now()):
-            self._report.remaining = self._tasks_wait()
+        self._tally.of_now.unsettled += len(self._in_flight)
+        now = self._host.monotonic()
+        report = self._tally.conclude(now)
+        if self._trouble.unexpected is not None:
+            raise self._trouble.unexpected
+        if self._trouble.error is not None and report.claimed == 0:
+            raise self._trouble.error
+        if not self._pace.believed_empty(now):
+            report.remaining = self._tasks_wait(now)
+        if reason := self._unusable():
+            raise ProcessUnusable(reason, report)
 
-    def _tasks_wait(self) -> bool:
-        try:
-            return self._store.end_of_line(newest=True) is not None
-        except StoreUnavailable:
-            return True  # unknown; a run for nothing costs less than a task that waits
+    def _tasks_wait(self, now: int) -> bool:
+        self._try(self._errands.ask_whether_tasks_wait)
+        until = now + microseconds(REMAINING_PATIENCE)
+        while self._remaining is None and self._host.monotonic() < until:
+            if self._out_of_threads:
+                return True
+            message = self._mailbox.take((until - self._host.monotonic()) / MICROSECONDS)
+            if isinstance(message, Remaining):
+                self._remaining = message.some
+        return self._remaining is not False
+
+    def _unusable(self) -> str | None:
+        if self._out_of_threads:
+            return "no thread can be started"
+        if self._limits.full_of_hung:
+            return "all slots are taken by handlers that hang"
+        if types := self._limits.hung_types:
+            return f"all slots of task type {', '.join(types)} are taken by handlers that hang"
+        return None
 
 
 def larger_page(limit: int) -> int:

@@ -88,6 +88,10 @@ class Store:
         self.lifetimes = lifetimes or Lifetimes()
         self._host = host
 
+    def now(self) -> int:
+        """Epoch microseconds, by which deadlines and leases are judged."""
+        return self._host.now()
+
     # Producers
 
     def put(self, new: NewTask) -> Task:
@@ -253,9 +257,12 @@ class Store:
         )
         self._under_claim(task, change, Status.FAILURE)
 
-    def retry(self, task: Task, error: TaskError, *, delay: float, counts: bool = True) -> None:
-        """TAKEN → DELAYED for ``delay`` seconds, or straight → PENDING where it is 0. The attempt
-        is taken back where it does not count. LeaseLost."""
+    def retry(
+        self, task: Task, error: TaskError, *, delay: float, counts: bool = True
+    ) -> Candidate | None:
+        """TAKEN → DELAYED for ``delay`` seconds, or straight → PENDING where it is 0: then the row
+        as it now stands in the index. The attempt is taken back where it does not count.
+        LeaseLost."""
         now = self._host.now()
         if delay > 0:
             becomes = Status.DELAYED
@@ -276,6 +283,14 @@ class Store:
                 lifetimes=self.lifetimes,
             )
         self._under_claim(task, change if counts else transitions.uncounted(change, task), becomes)
+        if becomes is Status.DELAYED:
+            return None
+        return Candidate(
+            task_id=task.task_id,
+            task_type=task.task_type,
+            created=self.lifetimes.position(task),
+            expires_at=task.expires_at,
+        )
 
     # The sweep, and workers that find something
 
@@ -501,7 +516,10 @@ class Store:
 
     @staticmethod
     def _recognise(task: Task, item: Item | None, becomes: Status, refused: Exception) -> None:
-        if item is None or not _settled_as(item, becomes, _claim(task)):
+        # A short delay may be over by now, and the task be promoted: that keeps the claim's id.
+        delayed = (Status.DELAYED, Status.PENDING)
+        statuses = delayed if becomes is Status.DELAYED else (becomes,)
+        if item is None or not any(_settled_as(item, s, _claim(task)) for s in statuses):
             raise LeaseLost(task.task_id) from refused
 
 

@@ -2,7 +2,7 @@
 
 import math
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -162,10 +162,10 @@ class TaskError:
 
     @classmethod
     def of(cls, error: BaseException) -> "TaskError":
-        lines = "".join(traceback.format_exception(error))
+        lines = _described(lambda: "".join(traceback.format_exception(error)))
         return cls(
             type=type(error).__name__,
-            message=_readable(str(error), MAX_MESSAGE),
+            message=_readable(_described(lambda: str(error)), MAX_MESSAGE),
             traceback=_readable(lines[-MAX_TRACEBACK:], MAX_TRACEBACK),
         )
 
@@ -188,6 +188,13 @@ class TaskError:
             message=str(found.get("message", "")),
             traceback=found.get("traceback"),
         )
+
+
+def _described(describe: Callable[[], str]) -> str:
+    try:
+        return describe()
+    except BaseException as worse:  # noqa: BLE001  (task code can raise what cannot be described)
+        return f"it cannot be described: {type(worse).__name__} was raised instead"
 
 
 def _readable(text: str, limit: int) -> str:

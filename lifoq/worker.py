@@ -1,6 +1,6 @@
 """How a processor works, and what one of its runs did."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from lifoq.backoff import Backoff
 from lifoq.errors import InvalidInput
@@ -25,9 +25,9 @@ class WorkerSettings:
     adaptive_threshold: float | None = None
     """Serve the oldest task first, until the oldest that waits is older than this, and the newest
     from then on; None: always the newest."""
-    linger: float = 1.0
-    """How long an empty queue is watched before it is believed: indexes are eventually
-    consistent."""
+    linger: float = 0.2
+    """How long an empty queue is watched before it is believed: indexes are eventually consistent.
+    They lag by milliseconds as a rule; what comes up later, its own kick or the sweep finds."""
     settle_time: float = 5.0
     """Kept at the end of a run, after the last timeout, for writing outcomes."""
 
@@ -66,6 +66,12 @@ class RunReport:
     """Of successes: settled − claimed."""
     remaining: bool = False
     """Whether tasks still wait that could be claimed."""
+
+    def add(self, more: "RunReport") -> None:
+        """Count what another part of the run did."""
+        for field_ in fields(self):
+            mine, other = getattr(self, field_.name), getattr(more, field_.name)
+            setattr(self, field_.name, mine or other if mine is False else mine + other)
 
     @property
     def needs_another_run(self) -> bool:

@@ -22,6 +22,9 @@ class ManualHost:
     def now(self) -> int:
         return self.time
 
+    def monotonic(self) -> int:
+        return self.time
+
     def stamp(self) -> int:
         return self._stamps.next(self.time)
 

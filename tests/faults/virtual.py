@@ -95,6 +95,9 @@ class VirtualHost:
         self.check_alive()
         return self.clock.time
 
+    def monotonic(self) -> int:
+        return self.now()
+
     def stamp(self) -> int:
         return self._stamps.next(self.now())
 

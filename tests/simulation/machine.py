@@ -43,6 +43,10 @@ class Machine:
         self._assert_alive()
         return self.scheduler.time + self._skew
 
+    def monotonic(self) -> int:
+        self._assert_alive()
+        return self.scheduler.time
+
     def stamp(self) -> int:
         return self._stamps.next(self.now())
 

@@ -50,12 +50,17 @@ def test_a_fixed_delay_stays():
     assert delays(Backoff.fixed(7), 3) == [7, 7, 7]
 
 
-def test_full_jitter_draws_evenly_from_nothing_to_the_whole_delay():
-    backoff = Backoff.fixed(10, jitter=True)
-    drawn = [backoff.delay(1, retries=4, draw=DRAW) for _ in range(4000)]
-    assert 0 <= min(drawn) < 0.1
-    assert 9.9 < max(drawn) <= 10
-    assert sum(drawn) / len(drawn) == pytest.approx(5, abs=0.2)
+def test_jitter_draws_evenly_from_the_delay_to_three_times_as_much():
+    drawn = [Backoff().delay(4, retries=9, draw=DRAW) for _ in range(4000)]
+    assert 8 <= min(drawn) < 8.1
+    assert 23.9 < max(drawn) <= 24
+    assert sum(drawn) / len(drawn) == pytest.approx(16, abs=0.3)
+
+
+def test_jitter_exceeds_the_maximum_as_little_as_the_delay_does():
+    drawn = [Backoff.fixed(9, jitter=True).delay(1, retries=4, draw=DRAW) for _ in range(4000)]
+    assert 3 <= min(drawn) < 3.1
+    assert 8.9 < max(drawn) <= 9
 
 
 def test_a_very_late_retry_waits_no_longer_than_the_maximum():

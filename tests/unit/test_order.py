@@ -119,7 +119,7 @@ def test_just_below_the_threshold_the_order_stays_as_it_is():
         host.advance(5)
         created = host.time - microseconds(age)
         row = Candidate(task_id="t", task_type="a", created=created, expires_at=host.time + 9)
-        order.decide(Candidates(rows=(row,), next=None))
+        order.decide(Candidates(rows=(row,), next=None), now=host.time)
         return order.newest_first
 
     ages = [0, 55, 60, 61, 100, 61, 59, 58, 57, 56, 58, 59, 60, 61]

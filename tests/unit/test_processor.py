@@ -15,6 +15,7 @@ from lifoq import (
     LeaseLost,
     NewTask,
     Processor,
+    ProcessUnusable,
     Queue,
     QueueMisconfigured,
     Registry,
@@ -444,8 +445,10 @@ def test_a_handler_that_hangs_keeps_its_slot(bench):
 
     for _ in range(4):
         bench.put(task_type="stuck")
-    bench.run(in_flight=2, window=0.6)
+    with pytest.raises(ProcessUnusable, match="handlers that hang") as unusable:
+        bench.run(in_flight=2, window=0.6)
     assert len(running) == 2
+    assert (unusable.value.report.timed_out, unusable.value.report.remaining) == (2, True)
     release.set()
 
 
