@@ -9,6 +9,7 @@ import boto3
 import botocore
 from botocore.config import Config
 
+from lifoq import size
 from lifoq.change import (
     AtMost,
     Change,
@@ -113,6 +114,7 @@ class DynamoTable:
         return plain(answer["Attributes"])
 
     def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
+        size.check_transaction(change, items)
         actions = [
             {"Update": self._update(task_id, change)},
             *({"Put": self._put(item)} for item in items),

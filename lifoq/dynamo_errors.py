@@ -159,8 +159,11 @@ def refusal(error: ClientError, items: Sequence[Item]) -> Exception:
     reasons: list[Any] = error.response.get("CancellationReasons", [])
     codes = [reason.get("Code", "None") for reason in reasons]
     if not codes or set(codes) - {"None", "ConditionalCheckFailed"}:
-        if any("ValidationError" in code for code in codes):
-            return ItemTooLarge(str(error))
+        invalid = [
+            reason.get("Message") for reason in reasons if "Validation" in reason.get("Code", "")
+        ]
+        if invalid:  # it will be the next time, too; and of all bounds only the size is not ours
+            return ItemTooLarge("; ".join(str(message) for message in invalid))
         return StoreUnavailable(f"TransactWriteItems: {error}")
     current = reasons[0].get("Item")
     return TransactionRefused(
@@ -200,7 +203,9 @@ class _Answer:
                 f"credentials, since {self._error.operation_name} was refused: {self._code}: "
                 f"{self._message}"
             )
-        return self._misconfiguration() or self._validation()
+        if self._code == "ValidationException":
+            return self._validation()
+        return self._misconfiguration()
 
     def _may_pass(self) -> bool:
         status = self._error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
@@ -227,10 +232,8 @@ class _Answer:
         return None
 
     def _validation(self) -> Exception | None:
-        if self._code != "ValidationException":
-            return None
         message, lower = self._message, self._message.lower()
-        if "size" in lower and "exceeded" in lower:
+        if "size" in lower and "exceed" in lower:
             return ItemTooLarge(message)
         if ("operand" in lower and "type" in lower) or any(text in lower for text in NO_ROOM):
             return UnfitAttribute(message)

@@ -88,7 +88,7 @@ class DamagedTask(LifoqError):
 
 
 class ItemTooLarge(LifoqError):
-    """A write would take the item beyond DynamoDB's 400 KB."""
+    """A write would take the item beyond DynamoDB's 400 KB, or a transaction beyond its 4 MB."""
 
 
 class TaskFailed(LifoqError):
@@ -159,5 +159,8 @@ class Fail(LifoqError):
 
 
 def _shorten(value: object, limit: int = 80) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  (a value without a text, such as an integer of 5,000 digits)
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else text[: limit - 1] + "…"

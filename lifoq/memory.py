@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from lifoq import jsontext
+from lifoq import size
 from lifoq.change import (
     Change,
     ConditionFailed,
@@ -75,6 +75,9 @@ class MemoryTable:
             return dict(after)
 
     def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
+        size.check_transaction(change, items)
+        for item in items:
+            _check_size(item)
         with self._lock:
             taken = frozenset(
                 str(item[Attribute.TASK_ID])
@@ -154,8 +157,7 @@ class MemoryTable:
 
     def _store(self, item: Item) -> None:
         plain = {str(k): v for k, v in item.items()}
-        if _size(plain) > MAX_ITEM_BYTES:
-            raise ItemTooLarge(f"the item would be larger than {MAX_ITEM_BYTES:,} bytes")
+        _check_size(plain)
         task_id = str(plain[Attribute.TASK_ID])
         self._remove(task_id)
         self._items[task_id] = plain
@@ -219,8 +221,6 @@ def _cursor(index: str, row: Item) -> Cursor:
     }
 
 
-def _size(item: Item) -> int:
-    return sum(
-        len(name.encode()) + (jsontext.size(value) if isinstance(value, str) else 12)
-        for name, value in item.items()
-    )
+def _check_size(item: Item) -> None:
+    if size.of(item) > MAX_ITEM_BYTES:
+        raise ItemTooLarge(f"the item would be larger than {MAX_ITEM_BYTES:,} bytes")

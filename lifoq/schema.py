@@ -104,6 +104,8 @@ DUE_INDEX: Final = "due-index"
 MAX_ITEM_BYTES: Final = 400 * 1024
 """DynamoDB's limit for one item, names included
 (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html)."""
+MAX_TRANSACTION_BYTES: Final = 4 * 1024 * 1024
+"""DynamoDB's limit for all that one transaction writes."""
 RESERVED_BYTES: Final = 20 * 1024
 """Kept free beside the payload for the queue's own attributes, a bounded error, and a checkpoint
 of some 8 KB."""

@@ -27,6 +27,7 @@ from lifoq.errors import (
     ItemTooLarge,
     LeaseLost,
     NotClaimed,
+    QueueMisconfigured,
     StoreUnavailable,
     TaskNotFound,
     WrongStatus,
@@ -77,7 +78,18 @@ class PutOutcome:
 
     task: Task | None
     created: bool = False
-    error: StoreUnavailable | None = None
+    error: Exception | None = None
+    """StoreUnavailable: nobody knows whether it was stored. DamagedTask: its id is in use by an
+    item that is no task. Anything else ended the call: neither this task nor those behind it were
+    confirmed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    """New items that are written at a time, each with its place among the tasks to be put."""
+
+    items: Sequence[tuple[int, Item]]
+    idempotent: bool
 
 
 class Store:
@@ -108,26 +120,20 @@ class Store:
         """Put many tasks, outcome by outcome in their order; the last of them is the newest.
 
         All are checked before the first is written. ``on_progress`` hears how many are done.
+        Raises only what it says before anything is written: InvalidInput, QueueMisconfigured. Later
+        errors are outcomes, so that what was put is never unknown to the caller.
         """
-        accepted = [self._accept_nth(index, new) for index, new in enumerate(tasks)]
+        accepted = [self._accept_nth("tasks", index, new) for index, new in enumerate(tasks)]
         outcomes: dict[int, PutOutcome] = {}
-        batch: list[tuple[int, Item]] = []
-
-        def flush() -> None:
-            outcomes.update(self._put_batch(batch))
-            batch.clear()
+        for step in self._steps(accepted):
+            try:
+                self._put_step(step, outcomes)
+            except Exception as error:
+                if not outcomes and isinstance(error, QueueMisconfigured):
+                    raise
+                lost = PutOutcome(task=None, error=error)
+                return [outcomes.get(index, lost) for index in range(len(accepted))]
             on_progress(len(outcomes))
-
-        for index, task in enumerate(accepted):
-            if task.task_id is None:
-                batch.append((index, self._item(task)))
-                if len(batch) == MAX_BATCH:
-                    flush()
-            else:  # idempotent, so each needs a condition, which a batch cannot carry
-                outcomes[index] = self._put_safely(self._item(task))
-                on_progress(len(outcomes))
-        if batch:
-            flush()
         return [outcomes[index] for index in range(len(accepted))]
 
     def get(self, task_id: str) -> Task | None:
@@ -407,13 +413,14 @@ class Store:
             new, now=self._host.now(), longest_deadline=microseconds(self.lifetimes.deadline)
         )
 
-    def _accept_nth(self, index: int, new: NewTask) -> Accepted:
+    def _accept_nth(self, name: str, index: int, new: NewTask) -> Accepted:
+        place = f"{name}[{index}]"
+        if not isinstance(new, NewTask):
+            raise InvalidInput(place, new, "is no NewTask; give NewTask(task_type=…, payload=…)")
         try:
             return self._accept(new)
         except InvalidInput as error:
-            raise InvalidInput(
-                f"tasks[{index}].{error.field}", error.value, error.problem
-            ) from None
+            raise InvalidInput(f"{place}.{error.field}", error.value, error.problem) from None
 
     def _item(self, task: Accepted) -> Item:
         return transitions.new_item(
@@ -438,24 +445,45 @@ class Store:
     def _put_safely(self, item: Item) -> PutOutcome:
         try:
             task, created = self._put_one(item)
-        except StoreUnavailable as error:
+        except (StoreUnavailable, DamagedTask) as error:
             return PutOutcome(task=None, error=error)
         return PutOutcome(task=task, created=created)
 
-    def _put_batch(self, batch: Sequence[tuple[int, Item]]) -> dict[int, PutOutcome]:
-        """Write a batch; whatever it leaves open is put again one by one, with the condition that
-        keeps a task that was stored after all, and perhaps already runs, from being overwritten."""
+    def _steps(self, accepted: Sequence[Accepted]) -> Iterator[_Step]:
+        """What is written at a time, in the order of the tasks: those without ids in batches; one
+        with an id alone, since it needs a condition, which a batch cannot carry."""
+        batch: list[tuple[int, Item]] = []
+        for index, task in enumerate(accepted):
+            if task.task_id is not None:
+                yield _Step(items=[(index, self._item(task))], idempotent=True)
+                continue
+            batch.append((index, self._item(task)))
+            if len(batch) == MAX_BATCH:
+                yield _Step(items=batch, idempotent=False)
+                batch = []
+        if batch:
+            yield _Step(items=batch, idempotent=False)
+
+    def _put_step(self, step: _Step, outcomes: dict[int, PutOutcome]) -> None:
+        """Write a step, and note each outcome as soon as it is known. Whatever a batch leaves open
+        is put again one by one, with the condition that keeps a task that was stored after all, and
+        perhaps already runs, from being overwritten."""
+        if step.idempotent:
+            outcomes.update((index, self._put_safely(item)) for index, item in step.items)
+            return
         try:
-            left = self.table.put_batch([item for _, item in batch])
+            left = self.table.put_batch([item for _, item in step.items])
         except StoreUnavailable:
-            left = [item for _, item in batch]
+            left = [item for _, item in step.items]
         open_ids = {item[Attribute.TASK_ID] for item in left}
-        return {
-            index: self._put_again(item)
-            if item[Attribute.TASK_ID] in open_ids
-            else PutOutcome(task=Task.from_item(item), created=True)
-            for index, item in batch
-        }
+        open_items = []
+        for index, item in step.items:
+            if item[Attribute.TASK_ID] in open_ids:
+                open_items.append((index, item))
+            else:
+                outcomes[index] = PutOutcome(task=Task.from_item(item), created=True)
+        for index, item in open_items:
+            outcomes[index] = self._put_again(item)
 
     def _put_again(self, item: Item) -> PutOutcome:
         """Put an item of a batch. Its id is the queue's own, so whatever is stored under it by now,
@@ -496,7 +524,7 @@ class Store:
         (A transaction that names an item twice would be refused.)"""
         items: dict[str, Item] = {}
         for index, new in enumerate(follow_ups):
-            item = self._item(self._accept_nth(index, new))
+            item = self._item(self._accept_nth("follow_ups", index, new))
             items.setdefault(str(item[Attribute.TASK_ID]), item)
         items.pop(task.task_id, None)
         return list(items.values())

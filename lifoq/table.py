@@ -67,7 +67,8 @@ class Table(Protocol):
         ...
 
     def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
-        """Apply the change and write new items, all or nothing; TransactionRefused if not."""
+        """Apply the change and write new items, all or nothing; TransactionRefused if not,
+        ItemTooLarge where it is more than an item or a transaction holds."""
         ...
 
     def query(

@@ -1,6 +1,5 @@
 """A task: as the producer asks for it, as it stands in the table, and how it failed."""
 
-import math
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, Final, TypeVar
 from lifoq import jsontext
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.host import microseconds
+from lifoq.numbers import LONGEST
 from lifoq.schema import (
     ATTRIBUTE_TYPES,
     MAX_ERROR_BYTES,
@@ -28,8 +28,6 @@ MAX_TRACEBACK: Final = 4_000
 """Characters of a traceback that are kept: its end, where the error is."""
 MAX_MESSAGE: Final = 1_000
 """Characters of an error message that are kept."""
-LONGEST: Final = timedelta(days=3650)
-"""A delay beyond this is a mistake in the unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +64,8 @@ def accept(task: NewTask, *, now: int, longest_deadline: int) -> Accepted:
     """Check a new task; InvalidInput names the field that is refused, the value and the remedy."""
     task_id = task.task_id
     if task_id is not None:
-        _check_name("task_id", task_id, MAX_ID_BYTES)
-    _check_name("task_type", task.task_type, MAX_TYPE_BYTES)
+        check_name("task_id", task_id, MAX_ID_BYTES)
+    check_name("task_type", task.task_type, MAX_TYPE_BYTES)
     payload = jsontext.encode(task.payload, "payload")
     if (bytes_ := jsontext.size(payload)) > MAX_PAYLOAD_BYTES:
         raise InvalidInput(
@@ -86,7 +84,8 @@ def accept(task: NewTask, *, now: int, longest_deadline: int) -> Accepted:
     )
 
 
-def _check_name(field: str, value: Any, limit: int) -> None:
+def check_name(field: str, value: Any, limit: int) -> None:
+    """InvalidInput where it is not text of 1 to ``limit`` bytes."""
     if not isinstance(value, str) or not value:
         raise InvalidInput(field, value, "must be a string of at least one character")
     if not jsontext.is_text(value):
@@ -102,7 +101,7 @@ def _due_at(task: NewTask, now: int) -> int | None:
         raise InvalidInput("delay", task.delay, "stands beside due_at; give one of the two")
     if task.due_at is not None:
         due = _moment("due_at", task.due_at)
-        if due > now + microseconds(LONGEST.total_seconds()):
+        if due > now + microseconds(LONGEST):
             raise InvalidInput("due_at", task.due_at, "is more than ten years ahead")
         return due if due > now else None
     if task.delay is None:
@@ -137,7 +136,7 @@ def _deadline(deadline: Duration | datetime | None, *, enters: int, longest: int
 
 
 def _moment(field: str, value: Any) -> int:
-    if not isinstance(value, datetime) or value.tzinfo is None:
+    if not isinstance(value, datetime) or value.utcoffset() is None:
         raise InvalidInput(field, value, "must be a datetime with a time zone")
     return microseconds(value.timestamp())
 
@@ -147,7 +146,7 @@ def duration(field: str, value: Any) -> int:
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise InvalidInput(field, value, "must be a number of seconds or a timedelta")
-    if not math.isfinite(seconds) or abs(seconds) > LONGEST.total_seconds():
+    if not -LONGEST <= seconds <= LONGEST:  # an integer may be too large for a float
         raise InvalidInput(field, value, "must be finite, and ten years at the most, in seconds")
     return microseconds(seconds)
 

@@ -5,14 +5,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lifoq.errors import (
+    DamagedTask,
     InvalidInput,
+    ItemTooLarge,
     LeaseLost,
     NotClaimed,
+    QueueMisconfigured,
+    StoreUnavailable,
     TaskNotFound,
     WrongStatus,
 )
 from lifoq.schema import Status
 from lifoq.store import Store
+from lifoq.table import Table
 from lifoq.task import NewTask, TaskError
 from tests.hosts import START, ManualHost
 
@@ -73,6 +78,116 @@ def test_put_many_keeps_order_idempotence_and_outcomes_apart(store: Store):
     assert progress == sorted(progress)
     assert len(pending(store)) == 59
     assert store.candidates(limit=1).rows[0].task_id == outcomes[59].task.task_id
+
+
+class Fragile:
+    """A table at which the calls that write new items fail, from one on."""
+
+    def __init__(self, table: Table, *, fails_at: int, error: Exception, calls: int = 10**6):
+        self._table = table
+        self._fails = range(fails_at, fails_at + calls)
+        self._error = error
+        self._writes = 0
+
+    def __getattr__(self, name: str):
+        return getattr(self._table, name)
+
+    def _write(self, method: str, *arguments):
+        number, self._writes = self._writes, self._writes + 1
+        if number in self._fails:
+            raise self._error
+        return getattr(self._table, method)(*arguments)
+
+    def put(self, item):
+        self._write("put", item)
+
+    def put_batch(self, items):
+        return self._write("put_batch", items)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [QueueMisconfigured("no longer permitted"), KeyError("what is this"), StoreUnavailable("gone")],
+    ids=lambda error: type(error).__name__,
+)
+def test_put_many_tells_of_each_task_though_it_goes_wrong_midway(
+    store: Store, host: ManualHost, error: Exception
+):
+    fragile = Store(Fragile(store.table, fails_at=2, error=error), host=host)
+    outcomes = fragile.put_many([NewTask(task_type="a", payload=n) for n in range(110)])
+    assert [o.task.payload for o in outcomes[:50] if o.task and o.created] == list(range(50))
+    assert [(o.task, o.created, o.error) for o in outcomes[50:]] == [(None, False, error)] * 60
+    assert len(pending(store)) == 50
+
+
+def test_put_many_that_goes_wrong_within_a_batch_keeps_what_was_written_of_it(
+    store: Store, host: ManualHost
+):
+    class LeavesHalf(Fragile):
+        def put_batch(self, items):
+            return [*super().put_batch(items[:12]), *items[12:]]
+
+    error = QueueMisconfigured("no longer permitted")
+    fragile = Store(LeavesHalf(store.table, fails_at=4, error=error), host=host)
+    outcomes = fragile.put_many([NewTask(task_type="a", payload=n) for n in range(25)])
+    assert [o.created for o in outcomes] == [True] * 15 + [False] * 10
+    assert {o.error for o in outcomes[15:]} == {error}
+    assert len(pending(store)) == 15
+
+
+def test_put_many_raises_only_where_nothing_was_written(store: Store, host: ManualHost):
+    refusing = Fragile(store.table, fails_at=0, error=QueueMisconfigured("not permitted"))
+    with pytest.raises(QueueMisconfigured):
+        Store(refusing, host=host).put_many([NewTask(task_type="a")] * 30)
+    odd = Fragile(store.table, fails_at=0, error=KeyError("perhaps it was"))
+    outcomes = Store(odd, host=host).put_many([NewTask(task_type="a")] * 30)
+    assert {type(o.error) for o in outcomes} == {KeyError}
+    assert pending(store) == []
+
+
+def test_put_many_goes_on_behind_a_batch_that_was_not_confirmed(store: Store, host: ManualHost):
+    fails = Fragile(store.table, fails_at=1, calls=26, error=StoreUnavailable("for a moment"))
+    outcomes = Store(fails, host=host).put_many([NewTask(task_type="a")] * 75)
+    assert [o.created for o in outcomes] == [True] * 25 + [False] * 25 + [True] * 25
+
+
+def test_put_many_tells_new_tasks_from_old_ones_though_answers_are_lost(
+    store: Store, host: ManualHost
+):
+    class LosesAnswers(Fragile):
+        """Writes are applied, and not confirmed at first; a worker is quick to claim them."""
+
+        def put(self, item):
+            super().put(item)
+            self._table.put(item)  # as a client does that repeats the call: ConditionFailed
+
+        def put_batch(self, items):
+            self._table.put_batch(items)
+            claim(store, str(items[0]["taskId"]))
+            raise StoreUnavailable("applied, but the answer is lost")
+
+    put(store, "old")
+    host.advance(1)
+    new = [NewTask(task_type="a"), NewTask(task_type="a"), NewTask(task_type="a", task_id="mine")]
+    loses = Store(LosesAnswers(store.table, fails_at=10**6, error=KeyError()), host=host)
+    outcomes = loses.put_many([*new, NewTask(task_type="a", task_id="old")])
+    assert [o.created for o in outcomes] == [True, True, True, False]
+    assert [o.task.status for o in outcomes if o.task][:2] == [Status.TAKEN, Status.PENDING]
+    assert [o.error for o in outcomes] == [None] * 4
+
+
+def test_put_many_tells_that_an_id_is_in_use_by_what_is_no_task(store: Store):
+    store.table.put_batch([{"taskId": "odd", "taskStatus": "PENDING"}])
+    outcomes = store.put_many([NewTask(task_type="a", task_id=i) for i in ("odd", "mine")])
+    assert isinstance(outcomes[0].error, DamagedTask)
+    assert outcomes[1].created
+
+
+@pytest.mark.parametrize("tasks", [[1], ["a"], [None], [{"task_type": "a"}]])
+def test_put_many_takes_new_tasks_alone(store: Store, tasks):
+    with pytest.raises(InvalidInput, match=r"tasks\[1\]=.*is no NewTask; give NewTask"):
+        store.put_many([NewTask(task_type="a"), *tasks])
+    assert pending(store) == []
 
 
 def test_put_many_writes_nothing_where_one_task_is_refused(store: Store):
@@ -471,6 +586,41 @@ def test_a_bad_follow_up_is_refused_before_anything_is_written(store: Store):
     assert pending(store) == []
 
 
+@pytest.mark.parametrize(
+    ("follow_up", "sentence"),
+    [
+        ("x", r"follow_ups\[1\]='x': is no NewTask"),
+        (NewTask(task_type="b", delay=10**400), r"follow_ups\[1\]\.delay=1000"),
+        (NewTask(task_type="b", payload=object()), r"follow_ups\[1\]\.payload"),
+    ],
+)
+def test_a_follow_up_that_is_none_is_named(store: Store, follow_up, sentence):
+    put(store, "parent")
+    task = claim(store, "parent")
+    with pytest.raises(InvalidInput, match=sentence):
+        store.succeed(task, "null", [NewTask(task_type="b"), follow_up])
+    assert store.get("parent").status is Status.TAKEN
+    assert pending(store) == []
+
+
+@pytest.mark.parametrize(
+    ("result", "follow_ups"),
+    [('"' + "x" * 409_500 + '"', [1]), ("1", [380_000] * 12)],
+    ids=["an oversized success", "4 MB of follow-ups"],
+)
+def test_a_success_that_finds_no_room_leaves_the_task_to_its_holder(
+    store: Store, result, follow_ups
+):
+    put(store, "parent")
+    task = claim(store, "parent")
+    new = [NewTask(task_type="b", payload="x" * size) for size in follow_ups]
+    with pytest.raises(ItemTooLarge):
+        store.succeed(task, result, new)
+    assert pending(store) == []
+    store.fail(task, BOOM)
+    assert store.get("parent").status is Status.FAILURE
+
+
 def test_a_transaction_refused_twice_still_ends(store: Store):
     # Not a loop without end: a round drops the follow-ups that were found in place.
     put(store, "parent")
@@ -740,6 +890,9 @@ REFUSED = {
     "a negative delay": ({"delay": -1}, "delay=-1: is negative"),
     "a delay that is no number": ({"delay": "5"}, "delay='5'"),
     "a delay of NaN": ({"delay": float("nan")}, "delay=nan"),
+    "a delay beyond all floats": ({"delay": 10**400}, "ten years"),
+    "a delay beyond all digits": ({"delay": 10**5000}, "delay=<int>.*ten years"),
+    "a deadline beyond all floats": ({"deadline": 10**400}, "ten years"),
     "a delay in milliseconds": ({"delay": 1e12}, "ten years"),
     "a true delay": ({"delay": True}, "delay=True"),
     "two due times": ({"delay": 5, "due_at": datetime.now(UTC)}, "give one of the two"),

@@ -277,6 +277,33 @@ def test_a_transaction_that_would_overwrite_writes_nothing_and_names_the_ids(tab
     assert table.get("c") is None
 
 
+@pytest.mark.parametrize(
+    ("result", "follow_ups"),
+    {
+        "an update beyond 400 KB": ("x" * 420_000, [10]),
+        "an item beyond 400 KB": ("x", [10, 420_000]),
+        "4 MB in all": ("x" * 380_000, [381_000] * 11),
+        "a request beyond all bounds": ("x", [380_000] * 99),
+    }.values(),
+)
+def test_a_transaction_that_is_too_large_writes_nothing(table: Table, result, follow_ups):
+    table.put(item("a"))
+    change = Change(when=(StatusIs(Status.PENDING),), set={Attribute.RESULT: result})
+    items = [item(f"t{n}", payload="x" * size) for n, size in enumerate(follow_ups)]
+    with pytest.raises(ItemTooLarge):
+        table.update_and_put("a", change, items)
+    assert table.get("a") == item("a")
+    assert [table.get(f"t{n}") for n in range(len(items))] == [None] * len(items)
+
+
+@pytest.mark.parametrize("table", ["memory", "dynamodb-local"], indirect=True)  # moto takes more
+def test_a_transaction_of_just_below_4_mb_is_written(table: Table):
+    table.put(item("a"))
+    change = Change(when=(StatusIs(Status.PENDING),), set={Attribute.TASK_STATUS: "SUCCESS"})
+    table.update_and_put("a", change, [item(f"t{n}", payload="x" * 381_000) for n in range(11)])
+    assert table.get("t10") is not None
+
+
 @pytest.mark.parametrize("table", ["dynamodb-local"], indirect=True)
 def test_only_who_asks_for_the_item_is_sent_its_payload_again(table: DynamoTable):
     answers = []
