@@ -46,6 +46,10 @@ class Metric(StrEnum):
         return metric
 
     TASKS_CREATED = "TasksCreated", "tasks that the generator put"
+    TASKS_UNCONFIRMED = (
+        "TasksUnconfirmed",
+        "tasks that the generator put, without knowing whether they were stored",
+    )
     TASKS_CLAIMED = "TasksClaimed", "attempts that began"
     TASKS_SUCCEEDED = "TasksSucceeded", "attempts that ended in SUCCESS"
     TASKS_FAILED = (

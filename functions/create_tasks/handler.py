@@ -46,7 +46,7 @@ def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
         if outcome.error is not None:
             raise outcome.error  # the invocation is tried again, with the same id
         created = int(outcome.created)
-    emit({Metric.TASKS_CREATED: created})
+        emit({Metric.TASKS_CREATED: created})
     return {"created": created}
 
 
@@ -75,8 +75,15 @@ def make_load(event: Mapping[str, Any], template: NewTask, context: LambdaContex
 
 
 def put(template: NewTask, number: int) -> int:
+    """Put so many; how many were. Those that were not confirmed are counted beside: the load goes
+    on, as a producer's would. Any other error passes, with nothing behind it to be put."""
     outcomes = queue.put_many([template] * number)
-    lost: list[StoreUnavailable] = [o.error for o in outcomes if o.error is not None]
-    if lost:
-        logger.warning("tasks perhaps not stored", number=len(lost), first=str(lost[0]))
-    return sum(outcome.created for outcome in outcomes)
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    created = sum(outcome.created for outcome in outcomes)
+    emit({Metric.TASKS_CREATED: created, Metric.TASKS_UNCONFIRMED: len(errors)})
+    for error in errors:
+        if not isinstance(error, StoreUnavailable):
+            raise error
+    if errors:
+        logger.warning("tasks perhaps not stored", number=len(errors), first=str(errors[0]))
+    return created

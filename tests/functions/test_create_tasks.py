@@ -3,7 +3,8 @@
 import pytest
 
 from functions.create_tasks.load import Load
-from lifoq import InvalidInput
+from lifoq import InvalidInput, QueueMisconfigured, StoreUnavailable
+from tests.faults.faults import answer
 
 RECURRING = {"taskType": "price.refresh", "payload": {"all": True}, "taskId": "refresh-2026-01-01"}
 
@@ -26,6 +27,48 @@ def test_load_is_made_at_its_pace(load, context, queue):
     created = load("create_tasks").handle(event, context)["created"]
     assert created in (39, 40)  # the last may still be owed a fraction
     assert len(queue.peek(100)) == created
+
+
+LOAD = {"taskType": "a", "load": {"tasksPerSecond": 100, "seconds": 0.5}}
+
+
+def strike(function, code, *, after):
+    """After so many calls, DynamoDB refuses the generator's writes."""
+    calls = []
+
+    def send(request, event_name, **_):
+        calls.append(event_name)
+        return answer(request, 400, code) if len(calls) > after else None
+
+    table = function.queue.store.table
+    table._client = table._once  # boto3's own repeats would take long
+    table._client.meta.events.register("before-send.dynamodb", send)
+
+
+def test_puts_of_load_that_are_not_confirmed_are_counted(load, context, queue, metrics):
+    function = load("create_tasks")
+    strike(function, "ThrottlingException", after=2)
+    created = function.handle(LOAD, context)["created"]
+    counted = metrics()
+    assert 0 < created == sum(counted["TasksCreated"]) == len(queue.peek(100))
+    assert created + sum(counted["TasksUnconfirmed"]) in (49, 50)
+
+
+def test_load_that_nobody_may_put_fails_loudly_with_what_was_put_counted(
+    load, context, queue, metrics
+):
+    function = load("create_tasks")
+    strike(function, "AccessDeniedException", after=2)
+    with pytest.raises(QueueMisconfigured, match="grant it"):
+        function.handle(LOAD, context)
+    assert sum(metrics()["TasksCreated"]) == len(queue.peek(100)) > 0
+
+
+def test_a_recurring_task_that_is_not_confirmed_fails_the_invocation(load, context):
+    function = load("create_tasks")
+    strike(function, "InternalServerError", after=0)
+    with pytest.raises(StoreUnavailable):
+        function.handle(RECURRING, context)
 
 
 @pytest.mark.parametrize(
