@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from localcloud import credentials
+from localcloud.asynchronous import FIRST_RETRY_SECONDS
 from localcloud.listener import PortTakenError, listen
 
 DEFAULT_PORT = 4577
@@ -35,12 +36,23 @@ def main() -> None:
     help="Seconds by which TTL deletes late, as it does on AWS.",
 )
 @click.option(
+    "--first-retry",
+    default=FIRST_RETRY_SECONDS,
+    show_default=True,
+    help="Seconds before an asynchronous event that failed is tried again; then twice that.",
+)
+@click.option(
     "--until-stdin-closes",
     is_flag=True,
     help="End when standard input ends: for a program that starts this one.",
 )
 def serve_command(
-    port: int, directory: Path | None, ttl_delay: float, *, until_stdin_closes: bool
+    port: int,
+    directory: Path | None,
+    ttl_delay: float,
+    first_retry: float,
+    *,
+    until_stdin_closes: bool,
 ) -> None:
     """Run the local cloud until Ctrl-C or SIGTERM."""
     try:
@@ -58,7 +70,10 @@ def serve_command(
         threading.Thread(target=_wait_for_end_of_input, args=(ended,), daemon=True).start()
     folder = directory or Path(tempfile.mkdtemp(prefix="localcloud-"))
     settings = serve.Settings(
-        listener=listener, directory=folder.resolve(), ttl_delay_seconds=ttl_delay
+        listener=listener,
+        directory=folder.resolve(),
+        ttl_delay_seconds=ttl_delay,
+        first_retry_seconds=first_retry,
     )
 
     def started(endpoint: str) -> None:

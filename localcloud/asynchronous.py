@@ -12,8 +12,9 @@ from typing import Any, Protocol
 from localcloud.function import Outcome, ThrottledError
 from localcloud.pool import Pool
 
-ERROR_DELAYS_SECONDS = (60.0, 120.0)
-"""Lambda's waits before the first and the second retry of an event that failed."""
+FIRST_RETRY_SECONDS = 60.0
+"""Lambda's wait before the first retry of an event that failed; before the second it is twice that
+(https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html)."""
 FIRST_THROTTLE_DELAY_SECONDS = 1.0
 LONGEST_THROTTLE_DELAY_SECONDS = 300.0
 DEFAULT_EVENT_AGE_SECONDS = 21600
@@ -47,12 +48,14 @@ class AsynchronousInvoker:
         settings: Callable[[str], Mapping[str, Any]],
         send: Callable[[str, str], bool],
         timer: Delay,
+        first_retry_seconds: float = FIRST_RETRY_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pool = pool
         self._settings = settings
         self._send = send
         self._timer = timer
+        self._first_retry_seconds = first_retry_seconds
         self._clock = clock
 
     def submit(self, function_name: str, body: bytes) -> None:
@@ -70,7 +73,7 @@ class AsynchronousInvoker:
         pool = self._pool(event.function_name)
         if pool is None:
             return  # Lambda drops the events of a function that has been deleted.
-        if self._clock() - event.queued_at > self._event_age(event):
+        if self._clock() - event.queued_at >= self._event_age(event):
             self._give_up(event, pool, "EventAgeExceeded")
             return
         try:
@@ -93,7 +96,7 @@ class AsynchronousInvoker:
         if event.invocations > retries:
             self._give_up(event, pool, "RetriesExhausted")
         else:
-            self._retry(event, ERROR_DELAYS_SECONDS[event.invocations - 1])
+            self._retry(event, self._first_retry_seconds * event.invocations)
 
     def _retry(self, event: _Event, seconds: float) -> None:
         """Not later than its age allows: then it is given up, and not forgotten."""

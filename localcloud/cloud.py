@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from localcloud import credentials
 from localcloud.account import ACCOUNT, REGION
+from localcloud.asynchronous import FIRST_RETRY_SECONDS
 from localcloud.clients import Clients
 
 START_SECONDS = 60.0
@@ -35,10 +36,18 @@ class DeploymentError(Exception):
 class LocalCloud:
     """Runs a local cloud while it is entered; leaving ends it and every process under it."""
 
-    def __init__(self, directory: Path, port: int = 0, *, ttl_delay_seconds: float = 0.0) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        port: int = 0,
+        *,
+        ttl_delay_seconds: float = 0.0,
+        first_retry_seconds: float = FIRST_RETRY_SECONDS,
+    ) -> None:
         self.directory = directory.resolve()
         self._port = port
         self._ttl_delay = ttl_delay_seconds
+        self._first_retry = first_retry_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._endpoint = ""
         self._clients: Clients | None = None
@@ -62,6 +71,7 @@ class LocalCloud:
                 f"--port={self._port}",
                 f"--directory={self.directory}",
                 f"--ttl-delay={self._ttl_delay}",
+                f"--first-retry={self._first_retry}",
                 "--until-stdin-closes",
             ],
             cwd=_ROOT,

@@ -30,7 +30,13 @@ class Runtime:
     """Functions, event source mappings, notifications, schedules and TTL of one local cloud."""
 
     def __init__(
-        self, *, directory: Path, endpoint: str, calls: CallLog, ttl_delay_seconds: float
+        self,
+        *,
+        directory: Path,
+        endpoint: str,
+        calls: CallLog,
+        ttl_delay_seconds: float,
+        first_retry_seconds: float,
     ) -> None:
         self._calls = calls
         self._ttl_delay = ttl_delay_seconds
@@ -51,6 +57,7 @@ class Runtime:
             settings=moto_adapter.invoke_config,
             send=moto_adapter.send,
             timer=self._timer,
+            first_retry_seconds=first_retry_seconds,
         )
         self._scheduler = Scheduler(
             schedules=moto_adapter.schedules,

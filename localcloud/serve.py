@@ -22,6 +22,7 @@ class Settings:
     listener: socket.socket
     directory: Path
     ttl_delay_seconds: float
+    first_retry_seconds: float
 
 
 def run(settings: Settings, *, started: Callable[[str], None], until: threading.Event) -> None:
@@ -41,6 +42,7 @@ def run(settings: Settings, *, started: Callable[[str], None], until: threading.
         endpoint=endpoint,
         calls=calls,
         ttl_delay_seconds=settings.ttl_delay_seconds,
+        first_retry_seconds=settings.first_retry_seconds,
     )
     moto_adapter.install(client=Clients(endpoint), invoke=runtime.invoke, deliver=runtime.deliver)
     gateways.append(Gateway(runtime=runtime, moto=moto_adapter.application(), calls=calls))

@@ -64,7 +64,9 @@ class Function:
 
 
 class Invoking:
-    def __init__(self, *answers: Outcome | None, **settings: Any) -> None:
+    def __init__(
+        self, *answers: Outcome | None, first_retry_seconds: float = 60.0, **settings: Any
+    ) -> None:
         self.clock = Clock()
         self.function = Function(*answers)
         self.failures: list[dict[str, Any]] = []
@@ -78,6 +80,7 @@ class Invoking:
             send=self._send,
             timer=self.clock,
             clock=self.clock,
+            first_retry_seconds=first_retry_seconds,
         )
 
     def submit(self) -> None:
@@ -108,6 +111,27 @@ def test_an_event_that_fails_is_retried_after_one_and_two_minutes_and_then_told(
     assert failure["requestPayload"] == {"n": 1}
     assert failure["responseContext"]["functionError"] == "Unhandled"
     assert failure["responsePayload"]["errorMessage"] == "no"
+
+
+def test_an_age_of_a_minute_leaves_no_time_for_a_retry() -> None:
+    invoking = Invoking(FAILED, OK, MaximumEventAgeInSeconds=60, MaximumRetryAttempts=1)
+    invoking.submit()
+    invoking.clock.run_next()
+    failure = invoking.failure()
+
+    assert invoking.function.events == [b'{"n": 1}']
+    assert failure["requestContext"]["condition"] == "EventAgeExceeded"
+    assert failure["responsePayload"]["errorMessage"] == "no"
+
+
+def test_a_test_need_not_wait_for_minutes() -> None:
+    invoking = Invoking(FAILED, FAILED, FAILED, first_retry_seconds=0.5)
+    invoking.submit()
+    invoking.clock.run_next()
+    invoking.clock.run_next()
+    invoking.failure()
+
+    assert invoking.clock.waits == [0.5, 1.0]
 
 
 def test_an_event_that_succeeds_at_last_is_not_told() -> None:
