@@ -2,6 +2,7 @@
 insurmountable, nothing lost silently."""
 
 from lifoq.backoff import Backoff
+from lifoq.cells import Cells
 from lifoq.context import Context
 from lifoq.errors import (
     BadEnvironment,
@@ -40,6 +41,7 @@ __all__ = [
     "Backoff",
     "BadEnvironment",
     "Busy",
+    "Cells",
     "Context",
     "Count",
     "DamagedTask",

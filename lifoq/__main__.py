@@ -1,4 +1,4 @@
-"""An operator's view of a queue: ``python -m lifoq --queue NAME stats``.
+"""An operator's view of a queue, or of several as one: ``python -m lifoq --queue NAME stats``.
 
 Prints JSON, so that other tools can go on with it. Exit status 0; 1 with a sentence where the queue
 refuses; 2 for a command that is not understood.
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lifoq.cells import Cells
 from lifoq.errors import LifoqError, TaskNotFound
 from lifoq.queue import Queue
 from lifoq.schema import Status
@@ -18,31 +19,32 @@ from lifoq.table import Count
 from lifoq.task import Task
 from lifoq.transitions import Lifetimes
 
-Command = Callable[[Queue, argparse.Namespace], Any]
+Queues = Queue | Cells
+Command = Callable[[Queues, argparse.Namespace], Any]
 
 
-def stats(queue: Queue, _arguments: argparse.Namespace) -> dict[str, Any]:
+def stats(queue: Queues, _arguments: argparse.Namespace) -> dict[str, Any]:
     found = queue.stats()
     return {field.name: _shown(getattr(found, field.name)) for field in dataclasses.fields(found)}
 
 
-def peek(queue: Queue, arguments: argparse.Namespace) -> list[Any]:
+def peek(queue: Queues, arguments: argparse.Namespace) -> list[Any]:
     tasks = queue.peek(arguments.limit, status=Status(arguments.status))
     return [_task(task) for task in tasks]
 
 
-def get(queue: Queue, arguments: argparse.Namespace) -> dict[str, Any]:
+def get(queue: Queues, arguments: argparse.Namespace) -> dict[str, Any]:
     task = queue.get(arguments.task_id)
     if task is None:
         raise TaskNotFound(arguments.task_id)
     return _task(task)
 
 
-def cancel(queue: Queue, arguments: argparse.Namespace) -> dict[str, Any]:
+def cancel(queue: Queues, arguments: argparse.Namespace) -> dict[str, Any]:
     return _task(queue.cancel(arguments.task_id))
 
 
-def redrive(queue: Queue, arguments: argparse.Namespace) -> dict[str, Any]:
+def redrive(queue: Queues, arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.task_id is not None:
         queue.redrive(arguments.task_id)
         return {"redriven": 1}
@@ -55,25 +57,36 @@ def redrive(queue: Queue, arguments: argparse.Namespace) -> dict[str, Any]:
     return {"redriven": number}
 
 
-def purge(queue: Queue, arguments: argparse.Namespace) -> dict[str, Any]:
+def purge(queue: Queues, arguments: argparse.Namespace) -> dict[str, Any]:
     def confirm(waiting: Count) -> bool:
         if arguments.yes:
             return True
-        answer = input(f"Cancel {waiting} waiting tasks of {queue.store.table.name}? [y/N] ")
+        answer = input(f"Cancel {waiting} waiting tasks of {_names(queue)}? [y/N] ")
         return answer.strip().lower() in ("y", "yes")
 
     return {"cancelled": queue.purge(confirm=confirm)}
 
 
-def check(queue: Queue, _arguments: argparse.Namespace) -> dict[str, Any]:
+def check(queue: Queues, _arguments: argparse.Namespace) -> dict[str, Any]:
     queue.check()
     return {"ok": True}
 
 
 def parser() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(prog="python -m lifoq", description="Operate a lifoq queue.")
-    root.add_argument("--queue", help="the queue's name; default: the variable LIFOQ_QUEUE")
-    root.add_argument("--table", help="instead: the name of the queue's DynamoDB table")
+    root.add_argument(
+        "--queue",
+        action="append",
+        default=[],
+        help="the queue's name; once for each cell, where there are several; default: the "
+        "variable LIFOQ_QUEUE",
+    )
+    root.add_argument(
+        "--table",
+        action="append",
+        default=[],
+        help="instead: the name of the queue's DynamoDB table, once for each cell",
+    )
     root.add_argument("--region", help="AWS region; default: boto3's configuration")
     root.add_argument("--endpoint-url", help="another endpoint, such as the local cloud's")
     root.add_argument(
@@ -118,9 +131,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     options = {"region_name": arguments.region, "endpoint_url": arguments.endpoint_url}
     try:
-        queue = Queue.connect(
+        queue = _connect(
             arguments.queue,
-            table=arguments.table,
+            arguments.table,
             lifetimes=_lifetimes(arguments.deadline_seconds),
             **{name: value for name, value in options.items() if value is not None},
         )
@@ -130,6 +143,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     print(json.dumps(answer, indent=2, ensure_ascii=False))  # noqa: T201
     return 0
+
+
+def _connect(
+    names: Sequence[str], tables: Sequence[str], *, lifetimes: Lifetimes | None, **options: Any
+) -> Queues:
+    if len(names) + len(tables) > 1:
+        return Cells.connect(*names, tables=tables, lifetimes=lifetimes, **options)
+    name, table = next(iter(names), None), next(iter(tables), None)
+    return Queue.connect(name, table=table, lifetimes=lifetimes, **options)
+
+
+def _names(queue: Queues) -> str:
+    queues = queue.queues.values() if isinstance(queue, Cells) else [queue]
+    return ", ".join(one.store.table.name for one in queues)
 
 
 def _lifetimes(deadline: float | None) -> Lifetimes | None:

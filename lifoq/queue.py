@@ -205,15 +205,16 @@ class Queue:
         oldest waiting task."""
         return measure(self.store, now=self._host.now(), cap=cap)
 
+    def waiting(self) -> Count:
+        """How many tasks wait, to be claimed or to fall due; expired ones that are still there
+        among them."""
+        pending = self.store.count(Status.PENDING, cap=CAP)
+        return pending + self.store.count(Status.DELAYED, cap=CAP)
+
     def purge(self, *, confirm: Callable[[Count], bool]) -> int:
         """Cancel every waiting task, after ``confirm``, told how many there are, said True.
         Returns how many were cancelled; they stay readable, and counted, for their retention."""
-        pending = self.store.count(Status.PENDING, cap=CAP)
-        delayed = self.store.count(Status.DELAYED, cap=CAP)
-        waiting = Count(
-            value=pending.value + delayed.value, capped=pending.capped or delayed.capped
-        )
-        if not confirm(waiting):
+        if not confirm(self.waiting()):
             return 0
         return sum(self._cancelled(task_id) for task_id in list(self._waiting_ids()))
 

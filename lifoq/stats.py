@@ -54,3 +54,19 @@ def measure(store: Store, *, now: int, cap: int = CAP) -> QueueStats:
         newest_waiting_seconds=age(newest=True),
         oldest_waiting_seconds=age(newest=False),
     )
+
+
+def together(one: QueueStats, other: QueueStats) -> QueueStats:
+    """Of two queues as one."""
+    newest = [one.newest_waiting_seconds, other.newest_waiting_seconds]
+    oldest = [one.oldest_waiting_seconds, other.oldest_waiting_seconds]
+    return QueueStats(
+        pending=one.pending + other.pending,
+        live=one.live + other.live,
+        expired_present=one.expired_present + other.expired_present,
+        delayed=one.delayed + other.delayed,
+        taken=one.taken + other.taken,
+        failure=one.failure + other.failure,
+        newest_waiting_seconds=min((age for age in newest if age is not None), default=None),
+        oldest_waiting_seconds=max((age for age in oldest if age is not None), default=None),
+    )

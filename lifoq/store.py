@@ -115,17 +115,23 @@ class Store:
         return task
 
     def put_many(
-        self, tasks: Sequence[NewTask], on_progress: Callable[[int], None] = lambda _: None
+        self,
+        tasks: Sequence[NewTask],
+        on_progress: Callable[[int], None] = lambda _: None,
+        *,
+        new_id: Callable[[], str] | None = None,
     ) -> list[PutOutcome]:
         """Put many tasks, outcome by outcome in their order; the last of them is the newest.
 
         All are checked before the first is written. ``on_progress`` hears how many are done.
         Raises only what it says before anything is written: InvalidInput, QueueMisconfigured. Later
         errors are outcomes, so that what was put is never unknown to the caller.
+
+        ``new_id`` draws an id that nobody else has, for each task that brings none, in their order.
         """
-        accepted = [self._accept_nth("tasks", index, new) for index, new in enumerate(tasks)]
+        accepted = [self.accept_nth("tasks", index, new) for index, new in enumerate(tasks)]
         outcomes: dict[int, PutOutcome] = {}
-        for step in self._steps(accepted):
+        for step in self._steps(accepted, new_id or self._host.new_id):
             try:
                 self._put_step(step, outcomes)
             except Exception as error:
@@ -413,7 +419,8 @@ class Store:
             new, now=self._host.now(), longest_deadline=microseconds(self.lifetimes.deadline)
         )
 
-    def _accept_nth(self, name: str, index: int, new: NewTask) -> Accepted:
+    def accept_nth(self, name: str, index: int, new: NewTask) -> Accepted:
+        """Check one of several tasks, without writing it; InvalidInput says which it is."""
         place = f"{name}[{index}]"
         if not isinstance(new, NewTask):
             raise InvalidInput(place, new, "is no NewTask; give NewTask(task_type=…, payload=…)")
@@ -449,7 +456,7 @@ class Store:
             return PutOutcome(task=None, error=error)
         return PutOutcome(task=task, created=created)
 
-    def _steps(self, accepted: Sequence[Accepted]) -> Iterator[_Step]:
+    def _steps(self, accepted: Sequence[Accepted], new_id: Callable[[], str]) -> Iterator[_Step]:
         """What is written at a time, in the order of the tasks: those without ids in batches; one
         with an id alone, since it needs a condition, which a batch cannot carry."""
         batch: list[tuple[int, Item]] = []
@@ -457,7 +464,7 @@ class Store:
             if task.task_id is not None:
                 yield _Step(items=[(index, self._item(task))], idempotent=True)
                 continue
-            batch.append((index, self._item(task)))
+            batch.append((index, self._item(replace(task, task_id=new_id()))))
             if len(batch) == MAX_BATCH:
                 yield _Step(items=batch, idempotent=False)
                 batch = []
@@ -524,7 +531,7 @@ class Store:
         (A transaction that names an item twice would be refused.)"""
         items: dict[str, Item] = {}
         for index, new in enumerate(follow_ups):
-            item = self._item(self._accept_nth("follow_ups", index, new))
+            item = self._item(self.accept_nth("follow_ups", index, new))
             items.setdefault(str(item[Attribute.TASK_ID]), item)
         items.pop(task.task_id, None)
         return list(items.values())

@@ -92,6 +92,9 @@ class Count:
     capped: bool
     """Whether counting stopped early: there are at least ``value``."""
 
+    def __add__(self, other: "Count") -> "Count":
+        return Count(value=self.value + other.value, capped=self.capped or other.capped)
+
     def __str__(self) -> str:
         return f"{self.value}+" if self.capped else str(self.value)
 
