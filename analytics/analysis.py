@@ -3,9 +3,9 @@
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -53,6 +53,8 @@ class Request:
     slots: int | None = None
     """How many tasks the workers can serve at a time, where the user says it."""
     allow_missing: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What the exports cannot tell, as ``analytics.page.about`` reads it."""
 
 
 class Analysis:
@@ -186,6 +188,7 @@ class Analysis:
         found = percentiles.find(facts, [*summary.measures(), series.waits_measure(size * width)])
         answers = {
             "table": table_name,
+            "about": dict(self._request.about),
             **summary.build(
                 by_type=counts, found=found, peak=highest, window_from=start, as_of=as_of
             ),

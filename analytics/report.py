@@ -14,6 +14,7 @@ from rich.table import Table
 
 from analytics import analysis, session, times
 from analytics.errors import OptionError, ReportError
+from analytics.page.about import read as read_about
 from analytics.storage import without_scheme
 
 _CANNOT_REPORT = 1
@@ -62,6 +63,12 @@ class _Moment(click.ParamType[int]):
     help="How many tasks the workers serve at a time, for the utilisation.",
 )
 @click.option(
+    "--about",
+    metavar="JSON",
+    help="The queue's name, stage, phases, events and alarms, which exports cannot tell: a JSON "
+    "object, or a local file with one.",
+)
+@click.option(
     "--allow-missing",
     is_flag=True,
     help="Go on without files that are missing or damaged, and say so in the report.",
@@ -82,6 +89,7 @@ def report(
     as_of: int | None,
     state: str | None,
     slots: int | None,
+    about: str | None,
     allow_missing: bool,
     output_format: str,
 ) -> None:
@@ -100,6 +108,7 @@ def report(
             state=None if state is None else _writable("--state", _located(state)),
             slots=slots,
             allow_missing=allow_missing,
+            about={} if about is None else read_about(about),
         )
         with console.status("starting Spark") as status:
             spark = session.start()

@@ -1,0 +1,39 @@
+"""What a user tells about a queue is checked before any work is done."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analytics.errors import OptionError
+from analytics.page import about
+
+
+def test_json_and_a_file_with_it_say_the_same(tmp_path: Path) -> None:
+    text = json.dumps({"queue": "orders", "events": [{"name": "paused", "at": "2026-11-20T10:00"}]})
+    (tmp_path / "about.json").write_text(text)
+    told = about.read(text)
+    assert told == about.read(str(tmp_path / "about.json"))
+    assert told["events"] == [{"name": "paused", "at": "2026-11-20T10:00:00.000000Z"}]
+    assert told["phases"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("nowhere.json", "is neither a JSON object nor a file that can be read"),
+        ('{"queue": }', "is not JSON"),
+        ('{"name": "orders"}', "it has the unknown key 'name'"),
+        ('{"queue": 7}', "queue is no text but 7"),
+        ('{"phases": "sale"}', "'phases' is no list but 'sale'"),
+        ('{"phases": [{"name": "sale", "from": "2026-11-20"}]}', "phase 1 has no 'to'"),
+        ('{"events": [{"name": "x", "at": "noon"}]}', "'at' of event 1 is 'noon', which is no ISO"),
+        ('{"alarms": {"oldest_waiting_seconds": "8 s"}}', "is no number of seconds but '8 s'"),
+        ('{"alarms": {"backlog": 8}}', "alarms has the unknown key 'backlog'"),
+    ],
+)
+def test_what_cannot_be_understood_is_refused_with_the_reason(given: str, complaint: str) -> None:
+    with pytest.raises(OptionError) as refused:
+        about.read(given)
+    assert complaint in str(refused.value)
+    assert str(refused.value).startswith(f"--about {given}")

@@ -1,0 +1,193 @@
+"""What the page says, it says as a person would."""
+
+import re
+from typing import Any
+
+import pytest
+
+from analytics.page import details, verdict, words
+from analytics.page.axes import Time, durations
+from analytics.page.charts import Plots
+from analytics.times import to_iso
+
+SECOND = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (None, "–"),
+        (0, "0 ms"),
+        (0.0001, "under 1 ms"),
+        (0.0852, "85 ms"),
+        (0.9996, "1 s"),
+        (1.04, "1 s"),
+        (9.84, "9.8 s"),
+        (9.96, "10 s"),
+        (46.2, "46 s"),
+        (59.7, "1 min"),
+        (240, "4 min"),
+        (245.4, "4 min 5 s"),
+        (2_700, "45 min"),
+        (3_599, "1 h"),
+        (12_000, "3 h 20 min"),
+        (50_000, "14 h"),
+        (86_400, "1 d"),
+        (2_000_000, "23 d"),
+    ],
+)
+def test_a_duration_is_told_in_the_unit_that_fits(seconds: float | None, said: str) -> None:
+    assert _plain(words.duration(seconds)) == said
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (None, "–"),
+        (0, "0 %"),
+        (0.00004, "under 0.01 %"),
+        (0.0003, "0.03 %"),
+        (0.042, "4.2 %"),
+        (0.4612, "46 %"),
+        (0.998, "99.8 %"),
+        (0.99999, "over 99.99 %"),
+        (1, "100 %"),
+    ],
+)
+def test_a_share_that_is_not_all_or_nothing_is_never_called_so(
+    share: float | None, said: str
+) -> None:
+    assert _plain(words.share(share)) == said
+
+
+def test_rates_are_told_for_a_time_in_which_something_happens() -> None:
+    assert words.per(12).rate(12.34) == "12.3/s"
+    assert words.per(0.5).rate(0.5) == "30/min"
+    assert words.per(0.001).rate(0.001) == "3.6/h"
+    assert words.per(0).rate(0) == "0/s"
+
+
+def _answers(**changes: Any) -> dict[str, Any]:
+    """Of a queue that was overloaded; ``changes`` of tasks, by outcome, and of the rest."""
+    tasks = dict.fromkeys(("waiting", "taken", "succeeded", "failed", "cancelled", "shed"), 0)
+    tasks |= {name: changes.pop(name) for name in list(changes) if name in tasks}
+    wait = changes.pop("wait", 0.085)
+    claimed = tasks["succeeded"] + tasks["failed"] + tasks["taken"]
+    left = tasks["shed"] + claimed
+    return {
+        "tasks": {"created": sum(tasks.values()), **tasks},
+        "shedding_rate": tasks["shed"] / left if left else None,
+        "wait_seconds": dict.fromkeys(("p50", "p99", "max"), wait if claimed else None),
+        "longest_wait_seconds": changes.pop("longest", 10),
+        "backlog": {"end": changes.pop("backlog", tasks["waiting"])},
+    }
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (
+            _answers(succeeded=54, shed=46, longest=3_600),
+            (
+                "46 % was shed; who was served waited 85 ms in the median, "
+                "while the oldest waited 1 h."
+            ),
+        ),
+        (
+            _answers(succeeded=50, waiting=50),
+            (
+                "Nothing was shed; who was served waited 85 ms in the median, "
+                "while the oldest waited 10 s; 50 wait now."
+            ),
+        ),
+        (_answers(), "No task came in."),
+        (_answers(succeeded=9), "Nothing was shed; the median wait was 85 ms, the longest 10 s."),
+        (
+            _answers(succeeded=96, failed=4),
+            (
+                "Nothing was shed; the median wait was 85 ms, the longest 10 s; "
+                "4 % of what ended failed."
+            ),
+        ),
+        (
+            _answers(failed=40, longest=0.085),
+            "None succeeded, 40 failed; nothing was shed; who was served waited 85 ms.",
+        ),
+        (_answers(waiting=1), "The only task has not been served yet; it has waited 10 s."),
+        (_answers(waiting=1, backlog=0, longest=None), "The only task is not due yet."),
+        (_answers(shed=1), "The only task was shed; it waited 10 s."),
+        (_answers(succeeded=1), "The only task succeeded; it waited 10 s."),
+        (_answers(waiting=30), "Nobody was served: 30 tasks wait, the oldest for 10 s."),
+        (
+            _answers(shed=25, cancelled=1),
+            "Nobody was served: 25 tasks were shed and 1 task was cancelled.",
+        ),
+        (_answers(waiting=2, backlog=0), "Nobody was served: 2 tasks are not due yet."),
+    ],
+)
+def test_the_verdict_is_one_sentence_for_every_kind_of_queue(
+    answers: dict[str, Any], said: str
+) -> None:
+    assert _plain(verdict.sentence(answers)) == said
+
+
+def test_the_rates_at_the_end_are_told_with_the_time_that_they_are_of() -> None:
+    answers = {
+        "tasks": {"created": 900},
+        "backlog": {"end": 0},
+        "forecast": {
+            "from": "2026-11-20T15:00:55.000000Z",
+            "to": "2026-11-20T15:01:00.000000Z",
+            "arrivals_per_second": 0.0,
+            "first_claims_per_second": 5.4,
+            "clears_in_seconds": 0.0,
+            "shed_per_hour": 0.0,
+        },
+        "utilisation": {"share": None, "slots": None, "busy_slots": None},
+    }
+    assert details.now(answers) == [
+        "From 15:00:55 to 15:01:00, 0 tasks a second came in and 5.4 were served.",
+        "Nothing waits.",
+    ]
+
+
+def test_the_stretches_of_which_a_tenth_was_shed_are_overload() -> None:
+    time = Time(start=0, end=100 * SECOND)
+    shed = [0, 0, 5, 10, 0, 10, 9, 0.5, 0, 0]
+    points = [
+        {
+            "time": to_iso(n * 10 * SECOND),
+            "until": to_iso((n + 1) * 10 * SECOND),
+            "arrivals": 10,
+            "arrivals_shed": lost,
+        }
+        for n, lost in enumerate(shed)
+    ]
+    (found,) = Plots(time, points, []).overloads(last_until=None)
+    assert (found.at, found.to) == (0.2, 0.7)
+    (going_on,) = Plots(time, points, []).overloads(last_until=time.end)
+    assert going_on.to == 1
+
+
+def test_the_time_axis_has_ticks_at_round_moments() -> None:
+    time = Time(start=7 * SECOND, end=68 * SECOND)
+    assert [tick.label for tick in time.ticks()] == [
+        *("00:00:10", "00:00:20", "00:00:30", "00:00:40", "00:00:50", "00:01:00"),
+    ]
+    day = Time(start=0, end=86_400 * SECOND)
+    assert [tick.label for tick in day.ticks()][:2] == ["1 Jan", "03:00"]
+
+
+def test_waits_of_milliseconds_and_of_hours_stand_on_one_axis() -> None:
+    axis = durations(0.02, 3_600)
+    labels = [_plain(tick.label) for tick in axis.ticks]
+    assert labels == ["10 ms", "100 ms", "1 s", "10 s", "1 min", "10 min", "1 h"]
+    assert [tick.at for tick in axis.ticks] == sorted(
+        axis.at(s) for s in (0.01, 0.1, 1, 10, 60, 600, 3_600)
+    )
+    assert axis.at(0) == 0
+    assert axis.at(3_600) < 1
+
+
+def _plain(text: str) -> str:
+    return re.sub("\N{NO-BREAK SPACE}", " ", text)
