@@ -14,11 +14,13 @@ def main() -> None:
     parser.add_argument("--exports", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--slots", required=True)
+    parser.add_argument("--about", required=True)
     options, _ = parser.parse_known_args()
     sys.argv = [
         *("analytics.report", options.exports),
         *("--out", options.out),
         *("--slots", options.slots),
+        *("--about", options.about),
     ]
     try:
         runpy.run_module("analytics.report", run_name="__main__", alter_sys=True)

@@ -1,7 +1,8 @@
 """Scheduled exports of the table and the Spark report on them."""
 
+import json
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_glue as glue
@@ -118,6 +119,7 @@ class AnalyticsStack(cdk.Stack):
                 "--additional-python-modules": packages.s3_object_url,
                 "--python-modules-installer-option": "-r",
                 "--slots": str(self._stage.in_flight * self._stage.processor_concurrency),
+                "--about": json.dumps(self._about()),
                 "--enable-metrics": "true",
                 "--enable-continuous-cloudwatch-log": "true",
                 "--job-language": "python",
@@ -131,6 +133,16 @@ class AnalyticsStack(cdk.Stack):
         ):
             acknowledge(job, rule, f"{what} carry no payload; CloudWatch and S3 encrypt at rest.")
         return job
+
+    def _about(self) -> dict[str, Any]:
+        """What the report's page tells of the queue beside what the exports show."""
+        stage = self._stage
+        alarm = stage.deadline_seconds * stage.alarms.oldest_waiting_percent_of_deadline / 100
+        return {
+            "queue": "lifoq",
+            "stage": stage.name,
+            "alarms": {"oldest_waiting_seconds": alarm},
+        }
 
     def _job_role(self, assets: list[s3_assets.Asset]) -> iam.Role:
         bucket = self._state.export_bucket

@@ -71,19 +71,22 @@ def submit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_job_reports_on_its_exports(tmp_path: Path, exports: Path, prod: Deployment) -> None:
     (job,) = prod.resources("analytics", "AWS::Glue::Job").values()
-    slots = job["Properties"]["DefaultArguments"]["--slots"]
+    slots, about = (job["Properties"]["DefaultArguments"][name] for name in ("--slots", "--about"))
 
     finished = submit(
         tmp_path,
         *("--JOB_NAME", "report", "--TempDir", "s3://nowhere/"),
         *("--exports", str(exports), "--out", str(tmp_path / "report"), "--slots", slots),
+        *("--about", about),
     )
 
     assert finished.returncode == 0, finished.stderr[-2000:]
     summary = json.loads((tmp_path / "report" / "summary.json").read_text())
     assert summary["tasks"]["created"] == 2
     assert summary["tasks"]["waiting"] == 2
-    assert (tmp_path / "report" / "report.html").stat().st_size > 0
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert "stage prod" in page
+    assert "alarm 48\N{NO-BREAK SPACE}min" in page
 
 
 def end_with(monkeypatch: pytest.MonkeyPatch, status: int | None) -> None:
@@ -91,7 +94,8 @@ def end_with(monkeypatch: pytest.MonkeyPatch, status: int | None) -> None:
         raise SystemExit(status)
 
     monkeypatch.setattr(runpy, "run_module", end)
-    arguments = ["--exports", "s3://b/exports/", "--out", "s3://b/reports/", "--slots", "1"]
+    arguments = ["--exports", "s3://b/exports/", "--out", "s3://b/reports/"]
+    arguments += ["--slots", "1", "--about", "{}"]
     monkeypatch.setattr(sys, "argv", ["report_job.py", *arguments])
 
 
