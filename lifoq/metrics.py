@@ -87,6 +87,12 @@ class Metric(StrEnum):
         Unit.COUNT,
         True,
     )
+    STALLED = (
+        "Stalled",
+        "1 where tasks wait and no claim was seen for five minutes, or longer with a rate limit",
+        Unit.COUNT,
+        True,
+    )
     NEWEST_WAITING_AGE = (
         "NewestWaitingAgeSeconds",
         "age of the newest task that could be claimed; 0 where there is none",

@@ -20,7 +20,6 @@ from stacks.config import StageConfig
 
 RUNBOOK: Final = "docs/runbook.md"
 MISSED_SWEEPS: Final = 5
-STALLED_MINUTES: Final = 5
 
 _ABOVE: Final = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
 _AT_LEAST: Final = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
@@ -142,19 +141,13 @@ def add_queue_alarms(
     )
     board.add(
         "Stalled",
-        meaning="Tasks wait and none is claimed.",
-        metric=cloudwatch.MathExpression(
-            expression="IF(FILL(waiting, REPEAT) > 0 AND FILL(claimed, 0) == 0, 1, 0)",
-            using_metrics={
-                "waiting": queue.most(Metric.TASKS_PENDING),
-                "claimed": queue.count(Metric.TASKS_CLAIMED),
-            },
-            label="stalled",
-            period=MINUTE,
+        meaning="Tasks wait and none is claimed, for five minutes or longer.",
+        # The sweep waits and judges; twice its interval always holds one of its answers.
+        metric=queue.most(Metric.STALLED).with_(
+            period=cdk.Duration.minutes(2 * stage.sweep_minutes)
         ),
         threshold=1,
         comparison=_AT_LEAST,
-        minutes=STALLED_MINUTES + stage.sweep_minutes,
     )
     board.add(
         "SweepMissing",

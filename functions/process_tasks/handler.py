@@ -1,6 +1,8 @@
 """ProcessTasksFunction: works through the queue, newest task first, at concurrency 1."""
 
-from typing import Any
+import os
+import sys
+from typing import Any, NoReturn
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
@@ -10,6 +12,7 @@ import functions.tasks  # noqa: F401  (registers the task types)
 from functions.kick import Kicker, sent_at
 from functions.measure import emit, metrics
 from lifoq.environment import Environment
+from lifoq.errors import ProcessUnusable
 from lifoq.metrics import Metric
 from lifoq.processor import Processor
 from lifoq.queue import Queue
@@ -28,18 +31,37 @@ tail_call = Kicker(environment.trigger_topic_arn)
 @metrics.log_metrics
 def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
     """The event is a kick; what there is to do, the table tells."""
-    report = processor.run(
-        time_limit=context.get_remaining_time_in_millis() / 1000, woken_at=sent_at(event)
-    )
-    counted = counts(report)
-    emit(counted)
-    emit_durations(report)
+    try:
+        report = processor.run(
+            time_limit=context.get_remaining_time_in_millis() / 1000,
+            woken_at=sent_at(event),
+            on_progress=record,
+        )
+    except ProcessUnusable as error:
+        conclude(error.report)
+        logger.exception("this process ends, so that Lambda starts another")
+        end_process()
+    return conclude(report)
+
+
+def record(report: RunReport) -> None:
+    """Send what was done since the last time: a run may take a quarter of an hour."""
+    emit(counts(report))
+    for seconds in report.waits:
+        emit({Metric.WAIT: seconds})
+    for seconds in report.services:
+        emit({Metric.SERVICE: seconds})
+    metrics.flush_metrics()
+
+
+def conclude(report: RunReport) -> dict[str, Any]:
+    """Call the next run where this one leaves tasks behind, and say what was done."""
     if report.needs_another_run:
         tail_call.kick("tasks remain at the end of the window")
-        emit({Metric.TAIL_CALLS: 1})
+    emit({Metric.TAIL_CALLS: int(report.needs_another_run)})
     summary = {
         "remaining": report.remaining,
-        **{metric.value: count for metric, count in counted.items()},
+        **{metric.value: count for metric, count in counts(report).items()},
     }
     logger.info("run over", extra=summary)
     return summary
@@ -58,8 +80,9 @@ def counts(report: RunReport) -> dict[Metric, float]:
     }
 
 
-def emit_durations(report: RunReport) -> None:
-    for seconds in report.waits:
-        emit({Metric.WAIT: seconds})
-    for seconds in report.services:
-        emit({Metric.SERVICE: seconds})
+def end_process() -> NoReturn:
+    """At once: threads that hang would keep the process from ending in any other way."""
+    metrics.flush_metrics()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)

@@ -13,6 +13,7 @@ from lifoq.environment import Environment
 from lifoq.metrics import Metric
 from lifoq.queue import Queue
 from lifoq.registry import REGISTRY
+from lifoq.stall import StallWatch, patience
 from lifoq.stats import QueueStats
 from lifoq.sweep import Sweeper, SweepReport
 
@@ -20,7 +21,9 @@ logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
 queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
-sweeper = Sweeper(queue.store, REGISTRY, max_attempts=environment.worker().max_attempts)
+worker = environment.worker()
+sweeper = Sweeper(queue.store, REGISTRY, max_attempts=worker.max_attempts)
+watch = StallWatch(queue.store, patience=patience(worker, REGISTRY))
 processor = Kicker(environment.process_topic_arn)
 
 
@@ -34,6 +37,7 @@ def handle(_event: Any, _context: LambdaContext) -> dict[str, Any]:
     emit(counted)
     if report.stats is not None:
         emit_gauges(report.stats)
+        emit({Metric.STALLED: int(watch.stalled())})
     summary = {
         "finished": report.finished,
         **{metric.value: count for metric, count in counted.items()},

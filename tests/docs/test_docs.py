@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lifoq.metrics import Metric
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*/*.md")]
@@ -46,6 +48,17 @@ def test_tests_that_the_page_of_promises_names_exist() -> None:
     named = set(re.findall(r"`(\w+/test_\w+\.py)`", INVARIANTS.read_text()))
     assert named
     assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+
+
+def test_the_page_of_metrics_has_each_with_its_unit_and_meaning() -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.+) \|$", page, re.MULTILINE)
+    assert rows == [
+        (metric.value, metric.unit.value.lower(), metric.meaning)
+        for gauge in (False, True)
+        for metric in Metric
+        if metric.gauge is gauge
+    ]
 
 
 def _prose(document: Path) -> str:

@@ -13,7 +13,7 @@ import pytest
 from lifoq import Backoff, Lifetimes, Queue, WorkerSettings, environment
 from lifoq.dynamo import DynamoTable
 from lifoq.environment import Variable
-from lifoq.metrics import NAMESPACE, service
+from lifoq.metrics import NAMESPACE, Metric, service
 from tests import dynamodb_local
 
 WORKER = WorkerSettings(window=10, task_timeout=5, in_flight=4, backoff=Backoff(min_seconds=60))
@@ -101,18 +101,20 @@ def context() -> Any:
 
 
 @pytest.fixture
-def metrics(capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, Any]]:
-    """The metrics that the functions have written, by name; lists where there are several."""
+def metrics(capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, list[float]]]:
+    """The values that the functions have written since the last call, by the metric's name."""
 
-    def read() -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def read() -> dict[str, list[float]]:
+        found: dict[str, list[float]] = {}
         for line in capsys.readouterr().out.splitlines():
             entry = json.loads(line)
             for described in entry.get("_aws", {}).get("CloudWatchMetrics", []):
                 assert described["Namespace"] == "lifoq"
                 assert described["Dimensions"] == [["service"]]
                 assert entry["service"] == "lifoq-test"
-                found |= {m["Name"]: entry[m["Name"]] for m in described["Metrics"]}
+                for one in described["Metrics"]:
+                    assert one["Unit"] == Metric(one["Name"]).unit
+                    found.setdefault(one["Name"], []).extend(entry[one["Name"]])
         return found
 
     return read

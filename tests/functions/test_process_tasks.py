@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from lifoq import Status
+from lifoq import ProcessUnusable, RunReport, Status, tally
+from lifoq.dynamo_values import typed
 from lifoq.registry import REGISTRY
 
 
@@ -91,6 +92,88 @@ def test_tasks_that_remain_at_the_end_of_the_window_get_a_tail_call(
     assert summary["remaining"]
     assert len(trigger_topic.messages()) == 1
     assert metrics()["TailCalls"] == [1.0]
+
+
+def test_each_count_of_a_run_is_a_metric_of_its_own(load, metrics):
+    load("process_tasks").record(
+        RunReport(
+            claimed=1,
+            succeeded=2,
+            failed=4,
+            condemned=8,
+            retried=16,
+            timed_out=32,
+            leases_lost=64,
+            unsettled=128,
+            promoted=256,
+            waits=[0.5, 1.5],
+            services=[2.5, 3.5],
+        )
+    )
+    assert metrics() == {
+        "TasksClaimed": [1],
+        "TasksSucceeded": [2],
+        "TasksFailed": [4 + 8],
+        "TasksRetried": [16],
+        "TasksTimedOut": [32],
+        "LeasesLost": [64],
+        "TasksUnsettled": [128],
+        "TasksPromoted": [256],
+        "WaitSeconds": [0.5, 1.5],
+        "ServiceSeconds": [2.5, 3.5],
+    }
+
+
+def test_what_a_damaged_item_comes_to_is_counted(load, context, queue, metrics):
+    for n in range(3):
+        item = queue.store.table.get(queue.put("test", n).task_id)
+        queue.store.table._client.put_item(
+            TableName=queue.store.table.name, Item=typed({**item, "attempts": "many"})
+        )
+    load("process_tasks", LIFOQ_WINDOW_SECONDS="0.5").handle({}, context)
+    assert sum(metrics()["TasksFailed"]) == 3
+    assert len(queue.peek(status=Status.FAILURE)) == 0  # not readable, but put aside
+
+
+def test_a_long_run_counts_while_it_lasts(load, context, queue, slow_type, monkeypatch, metrics):
+    for n in range(4):
+        queue.put(slow_type, n)
+    monkeypatch.setattr(tally, "PROGRESS_EVERY", 0.2)
+    function = load("process_tasks", LIFOQ_IN_FLIGHT="1")
+    metrics()
+    function.handle({}, context)
+    told = metrics()
+    assert sum(told["TasksClaimed"]) == sum(told["TasksSucceeded"]) == 4
+    assert len(told["WaitSeconds"]) == len(told["ServiceSeconds"]) == 4
+    assert len([count for count in told["TasksClaimed"] if count]) > 1
+
+
+class Ended(BaseException):
+    """In place of the process's end."""
+
+
+def test_a_process_that_can_run_nothing_more_says_so_and_ends(
+    load, context, monkeypatch, caplog, metrics, trigger_topic
+):
+    function = load("process_tasks")
+    report = RunReport(claimed=3, succeeded=2, remaining=True)
+
+    def unusable(*, on_progress, **_):
+        on_progress(report)
+        raise ProcessUnusable("handlers that hang take all slots", report)
+
+    def end(status):
+        assert status != 0
+        raise Ended
+
+    monkeypatch.setattr(function.processor, "run", unusable)
+    monkeypatch.setattr(function.os, "_exit", end)
+    with pytest.raises(Ended):
+        function.handle({}, context)
+    told = metrics()
+    assert (told["TasksClaimed"], told["TasksSucceeded"], told["TailCalls"]) == ([3], [2], [1])
+    assert "take all slots" in caplog.text
+    assert len(trigger_topic.messages()) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import time
 
-from lifoq import NewTask, Status
+from lifoq import Count, NewTask, QueueStats, Status, SweepReport
 from lifoq.store import Store
 from lifoq.transitions import Lifetimes
 from tests.hosts import ManualHost
@@ -63,3 +63,58 @@ def test_the_last_attempt_that_is_lost_is_a_failure(load, context, queue, metric
     load("sweep", LIFOQ_MAX_ATTEMPTS="1").handle({}, context)
     assert queue.get("poison").status is Status.FAILURE
     assert metrics()["TasksFailed"] == [1.0]
+
+
+def test_each_count_of_a_sweep_is_a_metric_of_its_own(load, metrics):
+    function = load("sweep")
+    function.emit(function.counts(SweepReport(leases_expired=1, failed=2, condemned=4, promoted=8)))
+    function.metrics.flush_metrics()
+    assert metrics() == {
+        "Sweeps": [1],
+        "LeasesExpired": [1],
+        "TasksFailed": [2 + 4],
+        "TasksPromoted": [8],
+        "Kicks": [1],
+    }
+
+
+def test_each_gauge_has_a_metric_of_its_own(load, metrics):
+    def count(value):
+        return Count(value=value, capped=False)
+
+    function = load("sweep")
+    function.emit_gauges(
+        QueueStats(
+            pending=count(1),
+            live=count(2),
+            expired_present=count(4),
+            delayed=count(8),
+            taken=count(16),
+            failure=count(32),
+            newest_waiting_seconds=0.5,
+            oldest_waiting_seconds=64.5,
+        )
+    )
+    function.metrics.flush_metrics()
+    assert metrics() == {
+        "TasksPending": [2],
+        "TasksExpiredPresent": [4],
+        "TasksDelayed": [8],
+        "TasksTaken": [16],
+        "TasksInFailure": [32],
+        "NewestWaitingAgeSeconds": [0.5],
+        "OldestWaitingAgeSeconds": [64.5],
+    }
+
+
+def test_a_queue_that_stands_still_is_told(load, context, queue, metrics, monkeypatch):
+    put(earlier(queue, 30), "t")
+    sweep = load("sweep")
+    monkeypatch.setattr(sweep.watch, "_patience", 0)
+    sweep.handle({}, context)
+    assert metrics()["Stalled"] == [0]
+    sweep.handle({}, context)
+    assert metrics()["Stalled"] == [1]
+    queue.store.claim("t", claim_id="c", lease=30)
+    sweep.handle({}, context)
+    assert metrics()["Stalled"] == [0]

@@ -54,18 +54,22 @@ def test_one_kick_is_enough_for_a_batch(load, context, processor_topic):
 
 
 def test_only_ttl_deletions_of_waiting_tasks_count_as_shed(load, context, metrics):
-    batch = [
+    """Each kind in another power of two, so that no other choice of them has the same sum."""
+    user = {"type": "User", "principalId": "someone"}
+    kinds = [
         record("REMOVE", old="PENDING", who=TTL),
         record("REMOVE", old="DELAYED", who=TTL),
         record("REMOVE", old="SUCCESS", who=TTL),
         record("REMOVE", old="FAILURE", who=TTL),
         record("REMOVE", old="CANCELLED", who=TTL),
+        record("REMOVE", old="TAKEN", who=TTL),
         record("REMOVE", old="PENDING"),
-        record("REMOVE", old="PENDING", who={"type": "User", "principalId": "someone"}),
+        record("REMOVE", old="DELAYED", who=user),
         record("MODIFY", old="PENDING", new="TAKEN"),
     ]
+    batch = [one for power, kind in enumerate(kinds) for one in [kind] * 2**power]
     load("trigger").handle({"Records": batch}, context)
-    assert metrics()["TasksShed"] == [2.0]
+    assert metrics() == {"TasksShed": [1 + 2], "Kicks": [0]}
 
 
 def test_a_kick_that_fails_fails_the_batch_before_anything_is_counted(load, context, metrics):

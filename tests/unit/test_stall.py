@@ -1,0 +1,110 @@
+"""Whether a queue stands still: told when it does, and not of one that is slow on purpose."""
+
+import pytest
+
+from lifoq import Lifetimes, NewTask, Registry, WorkerSettings
+from lifoq.memory import MemoryTable
+from lifoq.stall import PATIENCE, StallWatch, patience
+from lifoq.store import Store
+
+
+@pytest.fixture
+def store(host):
+    return Store(MemoryTable(), lifetimes=Lifetimes(deadline=86_400), host=host)
+
+
+@pytest.fixture
+def watch(store, host):
+    return StallWatch(store, patience=PATIENCE, host=host)
+
+
+def put(store, task_id=None, **terms):
+    return store.put(NewTask(task_type="a", task_id=task_id, **terms)).task_id
+
+
+def looks(watch, host, minutes, *, meanwhile=lambda: None):
+    """What is found, minute by minute."""
+    found = []
+    for _ in range(minutes):
+        meanwhile()
+        host.advance(60)
+        found.append(watch.stalled())
+    return found
+
+
+def work(store, task_id):
+    """Claim a task and finish it, at once."""
+    task = store.claim(task_id, claim_id=f"of {task_id}", lease=30)
+    store.succeed(task, "null")
+
+
+def test_tasks_that_nobody_claims_stall_the_queue_after_five_minutes(store, host, watch):
+    found = looks(watch, host, 8, meanwhile=lambda: put(store))
+    assert found == [False] * 5 + [True] * 3
+
+
+def test_a_claim_ends_it(store, host, watch):
+    first = put(store, "a")
+    put(store)
+    assert looks(watch, host, 7)[-1]
+    work(store, first)
+    assert looks(watch, host, 7) == [False] * 5 + [True] * 2
+
+
+def test_an_empty_queue_does_not_stand_still(store, host, watch):
+    put(store, deadline=30)
+    put(store, delay=80_000)
+    assert not any(looks(watch, host, 30))
+
+
+def test_one_long_task_in_the_only_slot_is_work(store, host, watch):
+    """A task may take a quarter of an hour, and a window, too; nothing is claimed meanwhile."""
+    put(store)
+    task = store.claim(put(store, "long"), claim_id="c", lease=30)
+
+    def heartbeat():
+        store.extend(task, lease=90)
+
+    assert not any(looks(watch, host, 15, meanwhile=heartbeat))
+
+
+def test_a_worker_that_has_died_does_no_work(store, host, watch):
+    put(store)
+    store.claim(put(store, "stranded"), claim_id="c", lease=30)
+    assert looks(watch, host, 8)[-1]
+
+
+def test_a_claim_between_two_looks_is_seen_by_the_tasks_that_waited(store, host, watch):
+    """Short tasks, some a minute: nobody holds one when the sweep looks."""
+    for n in range(30):
+        put(store, f"t{n}")
+    left = iter(range(29, -1, -1))
+    assert not any(looks(watch, host, 20, meanwhile=lambda: work(store, f"t{next(left)}")))
+
+
+def test_short_tasks_of_a_flooded_queue_are_seen_while_it_is_watched(store, host, watch):
+    """What is claimed came after the last look and is gone before the next."""
+    put(store)
+    slept = []
+
+    def claimed_in_passing():
+        slept.append(host.time)
+        if len(slept) % 7 == 0:
+            store.claim(put(store), claim_id=f"c{len(slept)}", lease=1)
+
+    host.on_sleep = claimed_in_passing
+    assert not any(looks(watch, host, 20))
+
+
+def test_a_cancelled_task_was_not_claimed(store, host, watch):
+    put(store)
+    assert looks(watch, host, 8, meanwhile=lambda: store.cancel(put(store)))[-1]
+
+
+def test_a_rate_limit_of_the_queue_or_of_a_type_asks_for_more_patience():
+    registry = Registry()
+    assert patience(WorkerSettings(), registry) == PATIENCE
+    assert patience(WorkerSettings(rate_limit=50), registry) == PATIENCE
+    assert patience(WorkerSettings(rate_limit=0.01), registry) == 1000
+    registry.task("slow", rate_limit=0.001)(lambda _, __: None)
+    assert patience(WorkerSettings(rate_limit=0.01), registry) == 10_000
