@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from lifoq.errors import InvalidInput
+from lifoq.numbers import check_count, check_seconds
 
 SPREAD: Final = 3
 """How many times its shortest value a delay with jitter may take."""
@@ -41,15 +42,13 @@ class Backoff:
     jitter: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.min_seconds <= self.max_seconds:
-            raise InvalidInput(
-                "min_seconds",
-                self.min_seconds,
-                f"must be above 0 and at most max_seconds, which is {self.max_seconds:g}",
-            )
+        for name in ("min_seconds", "max_seconds"):
+            check_seconds(name, getattr(self, name))
+        if self.min_seconds > self.max_seconds:
+            problem = f"must be at most max_seconds, which is {self.max_seconds:g}"
+            raise InvalidInput("min_seconds", self.min_seconds, problem)
         for name in ("immediate", "pre_backoff", "post_backoff"):
-            if getattr(self, name) < 0:
-                raise InvalidInput(name, getattr(self, name), "is a number of retries, 0 or more")
+            check_count(name, getattr(self, name), least=0)
         if self.growth not in ("exponential", "geometric", "linear", "arithmetic"):
             raise InvalidInput(
                 "growth", self.growth, "must be exponential, geometric, linear or arithmetic"

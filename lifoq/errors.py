@@ -1,5 +1,6 @@
 """Every error that lifoq raises. All share one root, and carry their data as attributes."""
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -129,12 +130,14 @@ class Retry(LifoqError):
     type's backoff. It counts as an attempt."""
 
     def __init__(
-        self, reason: str = "the task asked for a retry", *, after: float | None = None
+        self, reason: str = "the task asked for a retry", *, after: float | timedelta | None = None
     ) -> None:
-        """``after`` in seconds, a year at the most."""
-        if after is not None and not 0 <= after <= 365 * 86_400:
-            raise InvalidInput("after", after, "must be seconds from 0 to a year")
-        self.after = after
+        """``after`` in seconds, or a timedelta; a year at the most."""
+        seconds = after.total_seconds() if isinstance(after, timedelta) else after
+        is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if seconds is not None and not (is_number and 0 <= seconds <= 365 * 86_400):
+            raise InvalidInput("after", after, "must be seconds from 0 to a year, or a timedelta")
+        self.after = seconds
         super().__init__(reason)
 
 

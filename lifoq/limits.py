@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from lifoq.host import MICROSECONDS, Host, microseconds
+from lifoq.numbers import check_rate
 from lifoq.registry import TaskType
 
 PROBE_AFTER: Final = 100
@@ -23,6 +24,7 @@ class TokenBucket:
     """Lets ``rate`` starts per second through, with a burst of one second's worth (at least 1)."""
 
     def __init__(self, rate: float, host: Host) -> None:
+        check_rate("rate", rate)
         self._rate = rate
         self._host = host
         self._burst = max(1.0, rate)

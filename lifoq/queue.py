@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 from lifoq import connection
@@ -19,14 +20,17 @@ from lifoq.errors import (
 )
 from lifoq.host import SYSTEM, Host, microseconds
 from lifoq.memory import MemoryTable
-from lifoq.schema import Attribute, Status
+from lifoq.numbers import check_count, check_rate, seconds
+from lifoq.schema import MAX_KEY_BYTES, MAX_TABLE_NAME_BYTES, MAX_TYPE_BYTES, Attribute, Status
 from lifoq.stats import CAP, QueueStats, measure
 from lifoq.store import PutOutcome, Store
 from lifoq.table import Count
-from lifoq.task import Duration, NewTask, Task, TaskError
+from lifoq.task import Duration, NewTask, Task, TaskError, check_name
 from lifoq.transitions import Lifetimes
 
 FIRST_POLL: Final = 0.1
+PEEKABLE: Final = (Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE)
+"""Statuses that an index shows."""
 LAST_POLL: Final = 5.0
 """Seconds between two looks of ``wait``, growing by half from one to the other."""
 
@@ -69,6 +73,8 @@ class Queue:
                 client_arguments = {"region_name": settings.region, **client_arguments}
         elif name is not None:
             raise InvalidInput("name", name, f"stands beside {table=}; leave one of them out")
+        else:
+            check_name("table", table, MAX_TABLE_NAME_BYTES)
         # boto3 takes long to import, and not every process that imports lifoq connects.
         from lifoq.dynamo import DynamoTable  # noqa: PLC0415
 
@@ -109,21 +115,26 @@ class Queue:
     ) -> list[PutOutcome]:
         """Put many tasks in batches; the outcome of each, in their order. The last is the newest.
 
-        InvalidInput names the first task that is refused; then none was written.
-        ``on_progress`` hears, after each batch, how many are done.
+        Raises InvalidInput, which names the first task that is refused, and QueueMisconfigured:
+        then none was written. Whatever goes wrong later is the ``error`` of the outcomes that it
+        concerns. ``on_progress`` hears, after each batch, how many are done.
         """
+        if not isinstance(tasks, Iterable):
+            raise InvalidInput("tasks", tasks, "must be an iterable of NewTask, such as a list")
         return self.store.put_many(list(tasks), on_progress)
 
     def get(self, task_id: str) -> Task | None:
         """The task, by a strongly consistent read; None where there is none (any more)."""
-        return self.store.get(task_id)
+        return self.store.get(_id(task_id))
 
-    def wait(self, task_id: str, *, timeout: float) -> Any:
-        """The task's result, once it has one; polls, ever more slowly, for ``timeout`` seconds.
+    def wait(self, task_id: str, *, timeout: Duration) -> Any:
+        """The task's result, once it has one; polls, ever more slowly, for ``timeout`` (seconds or
+        timedelta).
 
         Raises TaskFailed (with the task's error), TaskCancelled, TaskShed, TaskNotFound,
         WaitTimeout.
         """
+        timeout = seconds("timeout", timeout, zero=True)
         until = self._host.now() + microseconds(timeout)
         pause, seen = FIRST_POLL, False
         while True:
@@ -142,12 +153,12 @@ class Queue:
 
     def cancel(self, task_id: str) -> Task:
         """Withdraw a waiting task. WrongStatus where it is TAKEN or has ended, TaskNotFound."""
-        return self.store.cancel(task_id)
+        return self.store.cancel(_id(task_id))
 
     def redrive(self, task_id: str) -> Task:
         """Bring a FAILURE back: as the newest task, with all attempts and a new deadline.
         WrongStatus, TaskNotFound."""
-        return self.store.redrive(task_id)
+        return self.store.redrive(_id(task_id))
 
     def redrive_many(
         self,
@@ -160,8 +171,13 @@ class Queue:
         """Redrive FAILUREs, the newest first: those of a task type, those whose error has a type
         (such as ``TimeoutError``), ``limit`` at most, ``per_second`` at most. Damaged ones stay.
         Returns how many it brought back."""
-        if per_second is not None and not per_second > 0:
-            raise InvalidInput("per_second", per_second, "must be above 0, or left out")
+        for field, name in (("task_type", task_type), ("error_type", error_type)):
+            if name is not None:
+                check_name(field, name, MAX_TYPE_BYTES)
+        if limit is not None:
+            check_count("limit", limit)
+        if per_second is not None:
+            check_rate("per_second", per_second)
         done = 0
         # The ids first: a redriven task may fail again and come by a second time.
         ids = [
@@ -181,28 +197,20 @@ class Queue:
     def peek(self, limit: int = 10, *, status: Status = Status.PENDING) -> list[Task]:
         """The newest tasks of a status, at most ``limit``, without claiming them; of those that are
         PENDING only what has not expired, the next to be claimed first (newest first, that is)."""
-        if limit < 1:
-            raise InvalidInput("limit", limit, "must be 1 or more")
-        if status in (Status.SUCCESS, Status.CANCELLED):
-            raise InvalidInput(
-                "status", status, "is in no index; get such a task by its id, or use the report"
-            )
+        check_count("limit", limit)
+        if status not in PEEKABLE:
+            problem = f"is none of {', '.join(PEEKABLE)}; what is in no index, get by its id"
+            raise InvalidInput("status", str(status), problem)
+        ids = (task_id for task_id, _ in self.store.browse(Status(status), live=True, page=limit))
         found: list[Task] = []
-        now = self._host.now()
-        for task_id, _ in self.store.browse(status):
-            task = self._readable(task_id)
-            if task is None or task.status is not status:
-                continue
-            if status is Status.PENDING and task.expired(now):
-                continue
-            found.append(task)
-            if len(found) == limit:
-                break
+        while asked := list(islice(ids, limit - len(found))):
+            found += (task for task in self.store.read(asked) if task.status == status)
         return found
 
     def stats(self, *, cap: int = CAP) -> QueueStats:
         """Counts by status, each of at most ``cap`` rows read, and the ages of the newest and the
         oldest waiting task."""
+        check_count("cap", cap)
         return measure(self.store, now=self._host.now(), cap=cap)
 
     def waiting(self) -> Count:
@@ -214,6 +222,9 @@ class Queue:
     def purge(self, *, confirm: Callable[[Count], bool]) -> int:
         """Cancel every waiting task, after ``confirm``, told how many there are, said True.
         Returns how many were cancelled; they stay readable, and counted, for their retention."""
+        if not callable(confirm):
+            problem = "must be a function that is told how many tasks wait, and says True or False"
+            raise InvalidInput("confirm", confirm, problem)
         if not confirm(self.waiting()):
             return 0
         return sum(self._cancelled(task_id) for task_id in list(self._waiting_ids()))
@@ -272,3 +283,8 @@ def _name(name: str | None) -> str:
             'or give table="…"',
         )
     return found
+
+
+def _id(task_id: str) -> str:
+    check_name("task_id", task_id, MAX_KEY_BYTES)
+    return task_id

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from lifoq.backoff import Backoff
 from lifoq.context import Context
 from lifoq.errors import InvalidInput
+from lifoq.numbers import check_count, check_rate, check_seconds
 
 Handler = Callable[[Any, Context], Any]
 """Takes the payload and the context; returns a JSON value, or Done with follow-up tasks."""
@@ -30,13 +31,12 @@ class TaskType:
 
     def __post_init__(self) -> None:
         for name in ("max_attempts", "in_flight"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise InvalidInput(f"{self.name}.{name}", value, "must be a whole number from 1 on")
-        for name in ("timeout", "rate_limit"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise InvalidInput(f"{self.name}.{name}", value, "must be above 0")
+            if getattr(self, name) is not None:
+                check_count(f"{self.name}.{name}", getattr(self, name))
+        if self.timeout is not None:
+            check_seconds(f"{self.name}.timeout", self.timeout)
+        if self.rate_limit is not None:
+            check_rate(f"{self.name}.rate_limit", self.rate_limit)
 
 
 class Registry:

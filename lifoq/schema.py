@@ -114,8 +114,12 @@ MAX_ERROR_BYTES: Final = 8 * 1024
 """Of ``error``, so that an attempt can always say how it failed."""
 MAX_PAYLOAD_AND_CHECKPOINT_BYTES: Final = MAX_ITEM_BYTES - MAX_ERROR_BYTES - 4 * 1024
 """A checkpoint leaves room for the error and the queue's own attributes."""
+MAX_KEY_BYTES: Final = 2048
+"""DynamoDB's limit for a hash key."""
+MAX_TABLE_NAME_BYTES: Final = 1024
+"""Of a table's name or ARN."""
 MAX_ID_BYTES: Final = 1024
-"""For ``taskId``; DynamoDB allows a hash key 2,048 bytes."""
+"""For ``taskId``."""
 MAX_TYPE_BYTES: Final = 256
 """For ``taskType``."""
 

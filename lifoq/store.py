@@ -6,6 +6,7 @@ own ``claimId``, or its own id, and succeeds.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,6 +47,7 @@ from lifoq.transitions import Lifetimes
 
 BROWSE_PAGE = 100
 """Rows read at a time by whoever looks through a status."""
+LARGEST_PAGE = 1_000
 MAX_FOLLOW_UPS = MAX_TRANSACTION - 1
 """Follow-up tasks that one success can put, since all go into one transaction."""
 
@@ -377,17 +379,33 @@ class Store:
 
     # Looking
 
-    def browse(self, status: Status) -> Iterator[tuple[str, Item]]:
-        """Ids and index rows of a status, newest first (DELAYED: latest due first)."""
+    def browse(
+        self, status: Status, *, live: bool = False, page: int = BROWSE_PAGE
+    ) -> Iterator[tuple[str, Item]]:
+        """Ids and index rows of a status, newest first (DELAYED: latest due first). ``live``: of
+        those that are PENDING, what can still be claimed. The first ``page`` is the smallest."""
         index = DUE_INDEX if status is Status.DELAYED else STATUS_CREATED_INDEX
         span, start = Span(index=index, status=status), None
+        if live and status is Status.PENDING:
+            now = self._host.now()
+            span = self._alive(now, where=(_unexpired(now),))
         while True:
-            found = self.table.query(span, newest_first=True, limit=BROWSE_PAGE, start=start)
+            page = min(page, LARGEST_PAGE)
+            found = self.table.query(span, newest_first=True, limit=page, start=start)
             for row in found.rows:
                 yield str(row[Attribute.TASK_ID]), row
-            start = found.next
+            start, page = found.next, 10 * page
             if start is None:
                 return
+
+    def read(self, task_ids: Sequence[str]) -> list[Task]:
+        """Those of the tasks that there are and can be read, in this order."""
+        items = {str(item[Attribute.TASK_ID]): item for item in self.table.get_many(task_ids)}
+        tasks = []
+        for task_id in task_ids:
+            with suppress(DamagedTask, KeyError):
+                tasks.append(Task.from_item(items[task_id]))
+        return tasks
 
     def end_of_line(self, *, newest: bool) -> int | None:
         """``taskCreated`` of the newest or oldest live PENDING task; None where none waits."""

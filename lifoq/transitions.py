@@ -4,11 +4,12 @@ Read this file to know what can happen to a task; nothing else writes to one. ``
 derived from it are epoch microseconds.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from lifoq.change import AtMost, Change, Equals, GreaterThan, StatusIs, Value
 from lifoq.host import MICROSECONDS, microseconds
+from lifoq.numbers import check_seconds
 from lifoq.schema import Attribute as A
 from lifoq.schema import Status
 from lifoq.task import Accepted, Task
@@ -25,6 +26,10 @@ class Lifetimes:
     """The longest a task may wait before it is shed; also the default."""
     success_retention: float = 7 * 86_400
     failure_retention: float = 14 * 86_400
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            check_seconds(field.name, getattr(self, field.name))
 
     def retained_until(self, status: Status, now: int) -> int:
         """The ``ttl``, in epoch seconds, of a task that ends as ``status``."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, fields
 
 from lifoq.backoff import Backoff
 from lifoq.errors import InvalidInput
+from lifoq.numbers import check_count, check_rate, check_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,18 +33,19 @@ class WorkerSettings:
     """Kept at the end of a run, after the last timeout, for writing outcomes."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.heartbeat < self.lease:
-            raise InvalidInput("heartbeat", self.heartbeat, f"must lie between 0 and {self.lease=}")
+        for name in ("window", "task_timeout", "lease", "heartbeat"):
+            check_seconds(name, getattr(self, name))
+        for name in ("linger", "settle_time"):
+            check_seconds(name, getattr(self, name), zero=True)
+        if self.heartbeat >= self.lease:
+            problem = f"must be shorter than the lease, which is {self.lease:g} s"
+            raise InvalidInput("heartbeat", self.heartbeat, problem)
         for name in ("in_flight", "page", "max_attempts"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(name, getattr(self, name), "must be 1 or more")
-        for name in ("window", "task_timeout"):
-            if not getattr(self, name) > 0:
-                raise InvalidInput(name, getattr(self, name), "must be above 0 seconds")
-        for name in ("rate_limit", "adaptive_threshold"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise InvalidInput(name, value, "must be above 0, or left out")
+            check_count(name, getattr(self, name))
+        if self.rate_limit is not None:
+            check_rate("rate_limit", self.rate_limit)
+        if self.adaptive_threshold is not None:
+            check_seconds("adaptive_threshold", self.adaptive_threshold)
 
 
 @dataclass(kw_only=True)

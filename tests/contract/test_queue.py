@@ -1,5 +1,7 @@
 """The queue as producers and operators see it, on every table."""
 
+from datetime import timedelta
+
 import pytest
 
 from lifoq import (
@@ -141,6 +143,109 @@ def test_peek_shows_other_statuses_too_as_far_as_an_index_knows_them(queue: Queu
         queue.peek(status=Status.SUCCESS)
     with pytest.raises(InvalidInput, match="limit"):
         queue.peek(0)
+
+
+class Meter:
+    """A table that counts the items it sends, and the index rows it reads."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.items = self.pages = 0
+
+    def __getattr__(self, name: str):
+        return getattr(self._table, name)
+
+    def get(self, task_id: str):
+        self.items += 1
+        return self._table.get(task_id)
+
+    def get_many(self, task_ids):
+        self.items += len(task_ids)
+        return self._table.get_many(task_ids)
+
+    def query(self, *arguments, **named):
+        self.pages += 1
+        return self._table.query(*arguments, **named)
+
+
+def test_peek_reads_no_more_tasks_than_it_shows_whatever_has_expired(
+    store: Store, host: ManualHost
+):
+    meter = Meter(store.table)
+    queue = Queue(Store(meter, host=host), host=host)
+    for n in range(5):
+        queue.put("a", task_id=f"t{n}")
+    queue.put_many([NewTask(task_type="a", deadline=5)] * 300)
+    host.advance(6)
+    assert [task.task_id for task in queue.peek(3)] == ["t4", "t3", "t2"]
+    assert meter.items == 3
+    assert meter.pages <= 4  # ever larger ones
+
+
+def test_peek_goes_on_behind_tasks_that_have_moved_on(store: Store, host: ManualHost):
+    class Lags(Meter):
+        """A worker is faster than the index."""
+
+        def get_many(self, task_ids):
+            if "t4" in task_ids:
+                store.claim("t4", claim_id="c", lease=30)
+            return super().get_many(task_ids)
+
+    lags = Lags(store.table)
+    queue = Queue(Store(lags, host=host), host=host)
+    for n in range(5):
+        queue.put("a", task_id=f"t{n}")
+    assert [task.task_id for task in queue.peek(2)] == ["t3", "t2"]
+    assert lags.items == 3
+
+
+def test_peek_takes_the_status_as_text(queue: Queue):
+    queue.put("a", task_id="t")
+    assert [task.task_id for task in queue.peek(status="PENDING")] == ["t"]
+    with pytest.raises(InvalidInput, match="status='LOST': is none of PENDING, DELAYED, TAKEN"):
+        queue.peek(status="LOST")
+
+
+@pytest.mark.parametrize("task_id", ["", 5, None, "x" * 2049, "\ud800"])
+def test_an_id_that_can_be_none_is_refused(queue: Queue, task_id):
+    for use in (queue.get, queue.cancel, queue.redrive, lambda i: queue.wait(i, timeout=1)):
+        with pytest.raises(InvalidInput, match="task_id"):
+            use(task_id)
+
+
+@pytest.mark.parametrize("timeout", [float("nan"), float("inf"), -1, 10**400, "5", None, True])
+def test_a_wait_of_no_length_is_refused(queue: Queue, timeout):
+    with pytest.raises(InvalidInput, match=r"timeout=.*number of seconds"):
+        queue.wait("t", timeout=timeout)
+
+
+def test_wait_takes_a_timedelta_and_may_look_once(queue: Queue, host: ManualHost):
+    queue.put("a", task_id="t")
+    with pytest.raises(WaitTimeout, match="within 60 s"):
+        queue.wait("t", timeout=timedelta(minutes=1))
+    host.slept.clear()
+    with pytest.raises(WaitTimeout, match="within 0 s"):
+        queue.wait("t", timeout=0)
+    assert host.slept == []
+
+
+@pytest.mark.parametrize("terms", [{"task_type": 5}, {"error_type": ValueError}, {"task_type": ""}])
+def test_redrive_many_refuses_what_could_match_nothing(queue: Queue, terms):
+    with pytest.raises(InvalidInput, match=next(iter(terms))):
+        queue.redrive_many(**terms)
+
+
+def test_purge_wants_to_be_confirmed_by_a_function(queue: Queue):
+    queue.put("a", task_id="t")
+    with pytest.raises(InvalidInput, match="confirm=True: must be a function"):
+        queue.purge(confirm=True)
+    assert queue.get("t").status is Status.PENDING
+
+
+@pytest.mark.parametrize("tasks", [5, None, NewTask(task_type="a")])
+def test_put_many_wants_an_iterable(queue: Queue, tasks):
+    with pytest.raises(InvalidInput, match="must be an iterable of NewTask"):
+        queue.put_many(tasks)
 
 
 def test_stats_count_and_measure(queue: Queue, host: ManualHost):

@@ -70,7 +70,7 @@ def test_a_very_late_retry_waits_no_longer_than_the_maximum():
 @pytest.mark.parametrize(
     ("terms", "sentence"),
     [
-        ({"min_seconds": 0}, "must be above 0"),
+        ({"min_seconds": 0}, "seconds above 0"),
         ({"min_seconds": 5, "max_seconds": 1}, "at most max_seconds, which is 1"),
         ({"immediate": -1}, "immediate=-1"),
         ({"growth": "quadratic"}, "growth='quadratic'"),
