@@ -121,7 +121,7 @@ class Cells:
         """As Queue.get."""
         return self.home(task_id).get(task_id)
 
-    def wait(self, task_id: str, *, timeout: float) -> Any:
+    def wait(self, task_id: str, *, timeout: Duration) -> Any:
         """As Queue.wait."""
         return self.home(task_id).wait(task_id, timeout=timeout)
 

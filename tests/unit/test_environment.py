@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lifoq import Backoff, BadEnvironment, Lifetimes, WorkerSettings, environment
 from lifoq.environment import Environment, Variable
 
-seconds = st.floats(min_value=1e-6, max_value=1e9)
+seconds = st.floats(min_value=1e-6, max_value=1e8)
 backoffs = st.builds(
     Backoff,
     min_seconds=st.floats(min_value=1e-6, max_value=10),
@@ -30,7 +30,7 @@ workers = st.builds(
     page=st.integers(1, 1000),
     max_attempts=st.integers(1, 1000),
     backoff=backoffs,
-    rate_limit=st.none() | seconds,
+    rate_limit=st.none() | st.floats(min_value=1e-6, max_value=1e6),
     adaptive_threshold=st.none() | seconds,
     linger=seconds,
     settle_time=seconds,
@@ -65,7 +65,7 @@ def test_every_setting_has_a_variable(settings, fields):
     [
         ({Variable.WINDOW: "soon"}, Variable.WINDOW, "='soon': must be a number"),
         ({Variable.WINDOW: "nan"}, Variable.WINDOW, "='nan': must be a number"),
-        ({Variable.WINDOW: "-1"}, Variable.WINDOW, "='-1': must be above 0"),
+        ({Variable.WINDOW: "-1"}, Variable.WINDOW, "='-1': must be a number of seconds above 0"),
         ({Variable.IN_FLIGHT: "2.5"}, Variable.IN_FLIGHT, "='2.5': must be a whole number"),
         ({Variable.RATE_LIMIT: ""}, Variable.RATE_LIMIT, "='': must be a number, or not set"),
         ({Variable.HEARTBEAT: "40"}, Variable.HEARTBEAT, "='40': must"),
