@@ -9,6 +9,7 @@ import heapq
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from functools import reduce
 from hashlib import blake2b
@@ -116,6 +117,11 @@ class Cells:
         with ThreadPoolExecutor(max_workers=max(1, len(busy))) as pool:
             list(pool.map(put_share, busy))
         return [outcomes[index] for index in range(len(new))]
+
+    def transaction_item(self, task: NewTask) -> dict[str, Any]:
+        """As Queue.transaction_item, for the table of the task's own cell."""
+        task_id = self._id_of(task)
+        return self.home(task_id).transaction_item(replace(task, task_id=task_id))
 
     def get(self, task_id: str) -> Task | None:
         """As Queue.get."""

@@ -23,7 +23,7 @@ from lifoq.change import (
     Value,
 )
 from lifoq.dynamo_errors import connecting, refusal, refuse_half_answers, translated
-from lifoq.dynamo_values import plain, typed, typed_value
+from lifoq.dynamo_values import plain, put_request, typed, typed_value
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.schema import HASH_KEY, STATUS_CREATED_INDEX, Attribute, table_definition
 from lifoq.table import MAX_BATCH_GET, Count, Cursor, Page, Span
@@ -92,7 +92,7 @@ class DynamoTable:
 
     def put(self, item: Item) -> None:
         with self._translated("PutItem"):
-            self._client.put_item(**self._put(item))
+            self._client.put_item(**put_request(self.name, item))
 
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
         with self._translated("BatchWriteItem"):
@@ -117,7 +117,7 @@ class DynamoTable:
         size.check_transaction(change, items)
         actions = [
             {"Update": self._update(task_id, change)},
-            *({"Put": self._put(item)} for item in items),
+            *({"Put": put_request(self.name, item)} for item in items),
         ]
         with self._translated("TransactWriteItems"):
             try:
@@ -181,15 +181,6 @@ class DynamoTable:
 
     def _translated(self, action: str) -> AbstractContextManager[None]:
         return translated(action, table=self.name, region=self._client.meta.region_name)
-
-    def _put(self, item: Item) -> dict[str, Any]:
-        return {
-            "TableName": self.name,
-            "Item": typed(item),
-            "ConditionExpression": "attribute_not_exists(#id)",
-            "ExpressionAttributeNames": {"#id": HASH_KEY.value},
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
 
     def _update(self, task_id: str, change: Change) -> dict[str, Any]:
         expression = _Expression()

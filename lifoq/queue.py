@@ -123,6 +123,19 @@ class Queue:
             raise InvalidInput("tasks", tasks, "must be an iterable of NewTask, such as a list")
         return self.store.put_many(list(tasks), on_progress)
 
+    def transaction_item(self, task: NewTask) -> dict[str, Any]:
+        """An entry for your own TransactWriteItems, so that a record of yours and its task are
+        written together or not at all: ``client.transact_write_items(TransactItems=[mine, it])``,
+        with a low-level boto3 client. Send it at once: place and deadline count from this call.
+
+        Where a ``task_id`` of your own is in use, the transaction is refused as a whole, with the
+        reason ConditionalCheckFailed for this entry. Raises InvalidInput.
+        """
+        # boto3 takes long to import, and not every process that imports lifoq connects.
+        from lifoq.dynamo_values import put_request  # noqa: PLC0415
+
+        return {"Put": put_request(self.store.table.name, self.store.new_item(task))}
+
     def get(self, task_id: str) -> Task | None:
         """The task, by a strongly consistent read; None where there is none (any more)."""
         return self.store.get(_id(task_id))

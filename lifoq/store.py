@@ -116,6 +116,10 @@ class Store:
         task, _ = self._put_one(self._item(self._accept(new)))
         return task
 
+    def new_item(self, new: NewTask) -> Item:
+        """The item of a new task, for a write of the caller's own. InvalidInput."""
+        return self._item(self._accept(new))
+
     def put_many(
         self,
         tasks: Sequence[NewTask],

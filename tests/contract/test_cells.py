@@ -29,7 +29,7 @@ from tests.hosts import ManualHost
 
 NAMES = ("north", "south", "west")
 SHARED_CALLS = (
-    *("put", "put_many", "get", "wait", "cancel", "redrive", "redrive_many"),
+    *("put", "put_many", "transaction_item", "get", "wait", "cancel", "redrive", "redrive_many"),
     *("peek", "stats", "waiting", "purge", "check"),
 )
 

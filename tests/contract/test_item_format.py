@@ -1,0 +1,132 @@
+"""The page for producers of other languages: what it says is what the library writes and runs."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from lifoq import NewTask, Processor, Queue, Registry, Status, WorkerSettings
+from lifoq.connection import VERSION, Connection
+from lifoq.dynamo_values import put_request
+from lifoq.host import SYSTEM
+from lifoq.memory import MemoryTable
+from lifoq.schema import ATTRIBUTE_TYPES, MAX_ID_BYTES, MAX_PAYLOAD_BYTES, MAX_TYPE_BYTES
+from lifoq.store import Store
+from tests import dynamodb_local
+from tests.hosts import START, ManualHost
+
+PAGE = (Path(__file__).parents[2] / "docs" / "item-format.md").read_text()
+SETTINGS, PUT, DELAYED_PUT = (
+    json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+)
+LIFETIMES = Connection.decode(json.dumps(SETTINGS), source="the page").lifetimes
+
+
+def now_instead(request: dict[str, Any], table_name: str) -> dict[str, Any]:
+    """The page's request as it is sent now, to this table."""
+    later = SYSTEM.now() - START
+    units = {"attempts": 0, "ttl": later // 1_000_000}
+    item = {
+        name: {"N": str(int(value["N"]) + units.get(name, later))} if "N" in value else value
+        for name, value in request["Item"].items()
+    }
+    return {**request, "TableName": table_name, "Item": item}
+
+
+@pytest.fixture
+def queue(dynamodb_local_endpoint, new_dynamo_table) -> Queue:
+    return Queue(Store(new_dynamo_table(dynamodb_local_endpoint), lifetimes=LIFETIMES))
+
+
+@pytest.fixture
+def client(dynamodb_local_endpoint):
+    return boto3.client(
+        "dynamodb", endpoint_url=dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_", "delay"), [(PUT, None), (DELAYED_PUT, 60)], ids=["at once", "delayed"]
+)
+def test_the_library_writes_what_the_page_says(request_, delay):
+    item = request_["Item"]
+    new = NewTask(
+        task_type="device.check",
+        payload={"device": "d-17"},
+        task_id=item["taskId"]["S"],
+        delay=delay,
+    )
+    table = MemoryTable(SETTINGS["table"])
+    store = Store(table, lifetimes=LIFETIMES, host=ManualHost())
+    written = put_request(table.name, store.new_item(new))
+
+    names = written.pop("ExpressionAttributeNames")
+    written["ConditionExpression"] = re.sub(
+        r"#\w+", lambda alias: names[alias[0]], written["ConditionExpression"]
+    )
+    assert written == request_
+
+
+def test_what_is_put_by_the_pages_request_runs(queue, client):
+    client.put_item(**now_instead(PUT, queue.store.table.name))
+    tasks, seen = Registry(), []
+
+    @tasks.task("device.check")
+    def check(payload, context):
+        seen.append((payload, context.task_id, context.attempt))
+        return "checked"
+
+    Processor(queue.store, tasks, WorkerSettings(window=5)).run()
+
+    assert seen == [({"device": "d-17"}, "d-17-connected-4711", 1)]
+    outcome = client.get_item(
+        TableName=queue.store.table.name, Key={"taskId": PUT["Item"]["taskId"]}
+    )["Item"]
+    assert (outcome["taskStatus"], outcome["result"]) == ({"S": "SUCCESS"}, {"S": '"checked"'})
+
+
+def test_what_is_put_by_the_pages_delayed_request_waits_until_it_is_due(queue, client):
+    client.put_item(**now_instead(DELAYED_PUT, queue.store.table.name))
+
+    task = queue.get("d-17-remind-4711")
+    assert task.status is Status.DELAYED
+    host = ManualHost(task.due_at)
+    later = Store(queue.store.table, lifetimes=LIFETIMES, host=host)
+    assert later.due(limit=10) == (["d-17-remind-4711"], None)
+    assert later.promote("d-17-remind-4711").created == task.due_at
+    assert later.claim("d-17-remind-4711", claim_id="c", lease=30).attempts == 1
+
+
+def test_the_pages_condition_keeps_a_task_that_is_there_and_shows_it(queue, client):
+    request = now_instead(PUT, queue.store.table.name)
+    client.put_item(**request)
+    queue.store.claim("d-17-connected-4711", claim_id="c", lease=30)
+
+    with pytest.raises(ClientError) as refused:
+        client.put_item(**request)
+
+    assert refused.value.response["Item"]["claimId"] == {"S": "c"}
+    assert refused.value.response["Item"]["enqueuedAt"] == request["Item"]["taskUpdated"]
+
+
+def test_the_page_names_every_attribute_with_its_type():
+    rows = re.findall(r"^\| (`.+?) \| ([SN])\b", PAGE, re.MULTILINE)
+    named = {name: kind for names, kind in rows for name in re.findall(r"`(\w+)`", names)}
+    assert named == {str(name): kind for name, kind in ATTRIBUTE_TYPES.items()}
+
+
+def test_the_page_names_every_status_the_limits_and_the_version():
+    assert PAGE.startswith(f"# Item format {VERSION}\n")
+    assert SETTINGS["version"] == VERSION
+    assert all(f"`{status}`" in PAGE for status in Status)
+    for limit in (MAX_ID_BYTES, MAX_TYPE_BYTES, MAX_PAYLOAD_BYTES):
+        assert f"{limit:,} bytes" in PAGE
+
+
+def test_the_page_shows_the_settings_as_a_queue_writes_them():
+    shown = Connection(table=SETTINGS["table"], region="eu-west-1", lifetimes=LIFETIMES)
+    assert json.loads(shown.encode()) == SETTINGS

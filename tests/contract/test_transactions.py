@@ -1,0 +1,129 @@
+"""A task in the caller's own transaction: written with the caller's record, or not at all."""
+
+import uuid
+from collections.abc import Callable
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from lifoq import Cells, InvalidInput, NewTask, Queue, Status
+from lifoq.dynamo import DynamoTable
+from tests import dynamodb_local
+
+ORDER = {"orderId": {"S": "o-1"}, "state": {"S": "paid"}}
+TASK = NewTask(task_type="order.ship", payload={"order": "o-1"}, task_id="ship-o-1")
+
+
+@pytest.fixture(params=["moto", "dynamodb-local"])
+def endpoint(request, endpoint_of) -> str:
+    return endpoint_of(request.param)
+
+
+@pytest.fixture
+def client(endpoint: str):
+    return boto3.client("dynamodb", endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
+
+
+@pytest.fixture
+def new_queue(endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]) -> Callable[[], Queue]:
+    def create() -> Queue:
+        return Queue.connect(
+            table=new_dynamo_table(endpoint).name,
+            endpoint_url=endpoint,
+            **dynamodb_local.CREDENTIALS,
+        )
+
+    return create
+
+
+@pytest.fixture
+def orders(client) -> str:
+    """The caller's own table."""
+    name = f"orders-{uuid.uuid4().hex[:12]}"
+    client.create_table(
+        TableName=name,
+        AttributeDefinitions=[{"AttributeName": "orderId", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "orderId", "KeyType": "HASH"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    return name
+
+
+def order_of(client, orders: str):
+    return client.get_item(TableName=orders, Key={"orderId": ORDER["orderId"]}).get("Item")
+
+
+def test_the_record_and_the_task_are_written_together_and_the_task_can_be_claimed(
+    client, new_queue, orders
+):
+    queue = new_queue()
+    client.transact_write_items(
+        TransactItems=[
+            {"Put": {"TableName": orders, "Item": ORDER}},
+            queue.transaction_item(TASK),
+        ]
+    )
+
+    assert order_of(client, orders) == ORDER
+    (task,) = queue.peek()
+    assert (task.task_id, task.payload) == ("ship-o-1", {"order": "o-1"})
+    assert queue.store.claim("ship-o-1", claim_id="c", lease=30).attempts == 1
+
+
+def test_a_record_that_is_refused_leaves_no_task(client, new_queue, orders):
+    queue = new_queue()
+    client.put_item(TableName=orders, Item=ORDER)
+    record = {
+        "TableName": orders,
+        "Item": ORDER,
+        "ConditionExpression": "attribute_not_exists(orderId)",
+    }
+    with pytest.raises(ClientError, match="TransactionCanceled"):
+        client.transact_write_items(TransactItems=[{"Put": record}, queue.transaction_item(TASK)])
+
+    assert queue.get("ship-o-1") is None
+
+
+def test_a_task_that_is_there_already_refuses_the_record_and_stays_as_it_is(
+    client, new_queue, orders
+):
+    queue = new_queue()
+    first = queue.put("order.ship", "the first", task_id="ship-o-1")
+    with pytest.raises(ClientError) as refused:
+        client.transact_write_items(
+            TransactItems=[
+                {"Put": {"TableName": orders, "Item": ORDER}},
+                queue.transaction_item(TASK),
+            ]
+        )
+
+    reasons = [reason["Code"] for reason in refused.value.response["CancellationReasons"]]
+    assert reasons == ["None", "ConditionalCheckFailed"]
+    assert order_of(client, orders) is None
+    assert queue.get("ship-o-1") == first
+
+
+def test_all_terms_of_a_task_hold(client, new_queue):
+    queue = new_queue()
+    delayed = NewTask(task_type="order.remind", delay=60, deadline=120)
+    entry = queue.transaction_item(delayed)
+    client.transact_write_items(TransactItems=[entry])
+
+    task = queue.get(entry["Put"]["Item"]["taskId"]["S"])
+    assert task.status is Status.DELAYED
+    assert task.expires_at - task.due_at == 120_000_000
+    with pytest.raises(InvalidInput, match="payload=nan"):
+        queue.transaction_item(NewTask(task_type="order.ship", payload=float("nan")))
+
+
+def test_with_cells_the_task_goes_to_its_own(client, new_queue):
+    cells = Cells([new_queue(), new_queue(), new_queue()])
+    given = [NewTask(task_type="order.ship", task_id=f"o-{n}") for n in range(5)]
+    drawn = [NewTask(task_type="order.ship") for _ in range(5)]
+    entries = [cells.transaction_item(task) for task in given + drawn]
+    client.transact_write_items(TransactItems=entries)
+
+    for entry in entries:
+        task_id = entry["Put"]["Item"]["taskId"]["S"]
+        assert cells.get(task_id) == cells.home(task_id).get(task_id) is not None
