@@ -26,7 +26,7 @@ from lifoq.errors import (
 from lifoq.outcome import Done
 from lifoq.processor import Processor
 from lifoq.queue import Queue
-from lifoq.registry import REGISTRY, Registry, task
+from lifoq.registry import REGISTRY, Registry, around_attempts, setup, task
 from lifoq.schema import Status
 from lifoq.stats import QueueStats
 from lifoq.store import PutOutcome, Store
@@ -75,5 +75,7 @@ __all__ = [
     "WaitTimeout",
     "WorkerSettings",
     "WrongStatus",
+    "around_attempts",
+    "setup",
     "task",
 ]

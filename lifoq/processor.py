@@ -30,7 +30,8 @@ class Processor:
         host: Host = SYSTEM,
         draw: random.Random | None = None,
     ) -> None:
-        """Raises InvalidInput for a task type that could never start."""
+        """Sets the process up for the registry's tasks, once. Raises InvalidInput for a task type
+        that could never start, and what the set-up raises."""
         self._store = store
         self._registry = registry
         self._settings = settings
@@ -48,6 +49,7 @@ class Processor:
                     f"is beyond the worker's task_timeout of {settings.task_timeout:g} s; "
                     "raise task_timeout_seconds of the stage, or shorten the task",
                 )
+        registry.set_up()
 
     def run(
         self,

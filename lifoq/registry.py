@@ -1,6 +1,9 @@
-"""Which handler runs which type of task, and under what terms."""
+"""Which handler runs which type of task, under what terms, and what surrounds it."""
 
+import functools
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,6 +15,10 @@ from lifoq.numbers import check_count, check_rate, check_seconds
 Handler = Callable[[Any, Context], Any]
 """Takes the payload and the context; returns a JSON value, or Done with follow-up tasks."""
 AnyHandler = TypeVar("AnyHandler", bound=Handler)
+SetUp = Callable[[], None]
+AnySetUp = TypeVar("AnySetUp", bound=SetUp)
+Around = Callable[[Context], AbstractContextManager[object]]
+AnyAround = TypeVar("AnyAround", bound=Around)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +51,10 @@ class Registry:
 
     def __init__(self) -> None:
         self._types: dict[str, TaskType] = {}
+        self._setup: SetUp | None = None
+        self._is_set_up = False
+        self._setting_up = threading.Lock()
+        self._around: Around | None = None
 
     def task(
         self,
@@ -62,7 +73,7 @@ class Registry:
                 raise InvalidInput("task type", name, "has a handler already; use another name")
             self._types[name] = TaskType(
                 name=name,
-                handler=handler,
+                handler=self._surrounded(handler),
                 max_attempts=max_attempts,
                 backoff=backoff,
                 timeout=timeout,
@@ -73,6 +84,48 @@ class Registry:
 
         return register
 
+    def setup(self, function: AnySetUp) -> AnySetUp:
+        """Decorate the function that prepares a process for its tasks: connections, secrets. It
+        runs once, before the first task is claimed; while it raises, no task is."""
+        if self._setup is not None:
+            raise InvalidInput("setup", function, "there is one already; call it from there")
+        self._setup = function
+        return function
+
+    def around_attempts(self, manager: AnyAround) -> AnyAround:
+        """Decorate the function that gives a context manager for an attempt: a session, a span of a
+        trace. It is called with the attempt's context, in the attempt's thread.
+
+        What the handler raises goes through it. The attempt ends with what comes out; with the
+        handler's own error where the manager keeps it back.
+        """
+        if self._around is not None:
+            raise InvalidInput("around_attempts", manager, "there is one already; enter it there")
+        self._around = manager
+        return manager
+
+    def set_up(self) -> None:
+        """Run the set-up, unless it has succeeded before; raises what it raises."""
+        with self._setting_up:
+            if self._setup is not None and not self._is_set_up:
+                self._setup()
+            self._is_set_up = True
+
+    def _surrounded(self, handler: Handler) -> Handler:
+        @functools.wraps(handler)
+        def attempt(payload: Any, context: Context) -> Any:
+            if self._around is None:
+                return handler(payload, context)
+            with self._around(context):
+                try:
+                    return handler(payload, context)
+                except BaseException as error:
+                    raised = error
+                    raise
+            raise raised
+
+        return attempt
+
     def get(self, name: str) -> TaskType | None:
         return self._types.get(name)
 
@@ -81,6 +134,8 @@ class Registry:
 
 
 REGISTRY = Registry()
-"""The one that ``@task`` fills."""
+"""The one that ``@task``, ``@setup`` and ``@around_attempts`` fill."""
 
 task = REGISTRY.task
+setup = REGISTRY.setup
+around_attempts = REGISTRY.around_attempts
