@@ -1,19 +1,22 @@
 """An operator's view of a queue, or of several as one: ``python -m lifoq --queue NAME stats``.
 
-Prints JSON, so that other tools can go on with it. Exit status 0; 1 with a sentence where the queue
-refuses; 2 for a command that is not understood.
+Prints JSON, so that other tools can go on with it; questions and sentences go to the standard
+error. Exit status 0; 1 with a sentence where the queue refuses; 2 for a command that is not
+understood; 130 after an interrupt; 141 where nobody reads the answer any more.
 """
 
 import argparse
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from lifoq.cells import Cells
-from lifoq.errors import LifoqError, TaskNotFound
-from lifoq.queue import Queue
+from lifoq.environment import Variable
+from lifoq.errors import InvalidInput, LifoqError, TaskNotFound
+from lifoq.queue import PEEKABLE, Queue
 from lifoq.schema import Status
 from lifoq.table import Count
 from lifoq.task import Task
@@ -21,6 +24,21 @@ from lifoq.transitions import Lifetimes
 
 Queues = Queue | Cells
 Command = Callable[[Queues, argparse.Namespace], Any]
+
+REFUSED: Final = 1
+INTERRUPTED: Final = 130
+UNREAD: Final = 141
+"""Exit statuses; the last two are those of a shell for SIGINT and SIGPIPE."""
+EXAMPLES: Final = """examples:
+  python -m lifoq --queue prod stats
+  python -m lifoq --queue prod peek --status FAILURE    the newest failures, with their errors
+  python -m lifoq --queue prod get ID
+  python -m lifoq --queue prod redrive --error TimeoutError --per-second 5
+"""
+
+
+class NotAnswered(LifoqError):
+    """A question met the end of the input."""
 
 
 def stats(queue: Queues, _arguments: argparse.Namespace) -> dict[str, Any]:
@@ -46,6 +64,10 @@ def cancel(queue: Queues, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def redrive(queue: Queues, arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.task_id is not None:
+        for option in ("type", "error", "limit", "per_second"):
+            if (value := getattr(arguments, option)) is not None:
+                problem = "is for those that match; leave it out beside a task's id"
+                raise InvalidInput(f"--{option.replace('_', '-')}", value, problem)
         queue.redrive(arguments.task_id)
         return {"redriven": 1}
     number = queue.redrive_many(
@@ -61,7 +83,7 @@ def purge(queue: Queues, arguments: argparse.Namespace) -> dict[str, Any]:
     def confirm(waiting: Count) -> bool:
         if arguments.yes:
             return True
-        answer = input(f"Cancel {waiting} waiting tasks of {_names(queue)}? [y/N] ")
+        answer = _ask(f"Cancel {waiting} waiting tasks of {_names(queue)}? [y/N] ")
         return answer.strip().lower() in ("y", "yes")
 
     return {"cancelled": queue.purge(confirm=confirm)}
@@ -73,7 +95,12 @@ def check(queue: Queues, _arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def parser() -> argparse.ArgumentParser:
-    root = argparse.ArgumentParser(prog="python -m lifoq", description="Operate a lifoq queue.")
+    root = argparse.ArgumentParser(
+        prog="python -m lifoq",
+        description="Operate a lifoq queue.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     root.add_argument(
         "--queue",
         action="append",
@@ -107,8 +134,8 @@ def parser() -> argparse.ArgumentParser:
     looks.add_argument("--limit", type=int, default=10)
     looks.add_argument(
         "--status",
-        choices=[Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE],
-        default=Status.PENDING,
+        choices=[status.value for status in PEEKABLE],
+        default=Status.PENDING.value,
     )
     for run, explanation in (
         (get, "one task, whole"),
@@ -128,7 +155,27 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = parser().parse_args(argv)
+    """Run a command; its exit status. SystemExit where it is not understood, or asks for help."""
+    try:
+        status = _run(_understood(argv))
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    finally:
+        delivered = _deliver("")
+    return status if delivered else UNREAD
+
+
+def _understood(argv: Sequence[str] | None) -> argparse.Namespace:
+    root = parser()
+    arguments = root.parse_args(argv)
+    if not (arguments.queue or arguments.table or os.environ.get(Variable.QUEUE)):
+        root.error(f"which queue? give --queue or --table, or set {Variable.QUEUE}")
+    if arguments.deadline_seconds is not None and not arguments.table:
+        root.error("--deadline-seconds goes with --table; a queue's name brings its own deadline")
+    return arguments
+
+
+def _run(arguments: argparse.Namespace) -> int:
     options = {"region_name": arguments.region, "endpoint_url": arguments.endpoint_url}
     try:
         queue = _connect(
@@ -140,9 +187,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         answer = arguments.run(queue, arguments)
     except LifoqError as error:
         print(error, file=sys.stderr)  # noqa: T201
-        return 1
-    print(json.dumps(answer, indent=2, ensure_ascii=False))  # noqa: T201
-    return 0
+        return REFUSED
+    return 0 if _deliver(json.dumps(answer, indent=2, ensure_ascii=False) + "\n") else UNREAD
+
+
+def _ask(question: str) -> str:
+    """The answer; the question leaves the standard output to the JSON."""
+    print(question, end="", file=sys.stderr, flush=True)  # noqa: T201
+    answer = sys.stdin.readline() if sys.stdin else ""
+    if not answer:
+        raise NotAnswered("no answer, so nothing was done; --yes does it without a question")
+    return answer
+
+
+def _deliver(text: str) -> bool:
+    """Write to the standard output, to the end; False where its reader has gone, such as `head`."""
+    if sys.stdout is None:
+        return True
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left in the buffer would fail again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 def _connect(

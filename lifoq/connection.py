@@ -20,7 +20,7 @@ VERSION: Final = 1
 """Of the document and of the item's schema; a client refuses what is newer than itself."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-_REMEDY: Final = 'deploy the queue, or give Queue.connect its table="…"'
+_REMEDY: Final = "deploy the queue, or name its table instead"
 
 
 def parameter_name(queue_name: str) -> str:

@@ -1,0 +1,189 @@
+"""``python -m lifoq`` as a shell starts it: whatever goes wrong, a sentence and an exit status."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lifoq import NewTask, Queue
+from tests import dynamodb_local
+
+OPTIONS = {
+    *("--queue", "--table", "--region", "--endpoint-url", "--deadline-seconds", "--help"),
+    *("--limit", "--status", "--type", "--error", "--per-second", "--yes"),
+}
+COMMANDS = ("stats", "peek", "get", "cancel", "redrive", "purge", "check")
+ENVIRONMENT = {
+    **{name: os.environ[name] for name in ("PATH", "TZ", "HOME") if name in os.environ},
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_CONFIG_FILE": "/nowhere",
+    "AWS_SHARED_CREDENTIALS_FILE": "/nowhere",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+
+
+def start(*words: str, **more: Any) -> subprocess.Popen[str]:
+    variables = ENVIRONMENT | more.pop("variables", {})
+    return subprocess.Popen(
+        [sys.executable, "-m", "lifoq", *words],
+        env={name: value for name, value in variables.items() if value is not None},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **more,
+    )
+
+
+def run(*words: str, **more: Any) -> tuple[int, str, str]:
+    """Exit status, standard output, standard error."""
+    with start(*words, **{"stdin": subprocess.DEVNULL} | more) as process:
+        printed, told = process.communicate(timeout=60)
+    assert "Traceback" not in told
+    assert "<Status" not in told
+    assert "frozenset" not in told
+    assert set(re.findall(r"(?<!-)--[a-z-]+", told)) <= OPTIONS  # what is advised, exists
+    return process.returncode, printed, told
+
+
+@pytest.fixture
+def queue(
+    dynamodb_local_endpoint: str, new_dynamo_table: Callable[[str], Any]
+) -> tuple[Queue, tuple[str, ...]]:
+    """A queue, and the words that name it to a command."""
+    table = new_dynamo_table(dynamodb_local_endpoint).name
+    connected = Queue.connect(
+        table=table, endpoint_url=dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS
+    )
+    return connected, ("--table", table, "--endpoint-url", dynamodb_local_endpoint)
+
+
+def test_help_tells_every_command_and_how_to_see_failures():
+    status, printed, told = run("--help")
+    assert (status, told) == (0, "")
+    assert all(re.search(rf"^    {command} ", printed, re.MULTILINE) for command in COMMANDS)
+    assert "peek --status FAILURE" in printed
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str):
+    status, printed, told = run(command, "--help")
+    assert (status, told) == (0, "")
+    assert f"python -m lifoq {command}" in printed
+
+
+NOT_UNDERSTOOD = {
+    "no command": ([], "COMMAND"),
+    "an unknown command": (["--table", "t", "drop"], "invalid choice: 'drop'"),
+    "no queue": (["stats"], "which queue? give --queue or --table, or set LIFOQ_QUEUE"),
+    "an unknown status": (
+        ["--table", "t", "peek", "--status", "LOST"],
+        "invalid choice: 'LOST' (choose from 'PENDING', 'DELAYED', 'TAKEN', 'FAILURE')",
+    ),
+    "a limit that is no number": (["--table", "t", "peek", "--limit", "x"], "--limit"),
+    "a deadline beside a name": (
+        ["--queue", "prod", "--deadline-seconds", "5", "stats"],
+        "--deadline-seconds goes with --table",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "sentence"), NOT_UNDERSTOOD.values(), ids=NOT_UNDERSTOOD)
+def test_what_is_not_understood_is_told(words: list[str], sentence: str):
+    status, printed, told = run(*words)
+    assert (status, printed) == (2, "")
+    assert sentence in told
+
+
+REFUSED: dict[str, tuple[list[str], dict[str, Any], str]] = {
+    "no region": (["stats"], {"AWS_DEFAULT_REGION": None}, "specify a region: check region"),
+    "no region, by name": (
+        ["--queue", "prod", "stats"],
+        {"AWS_DEFAULT_REGION": None},
+        "specify a region: check region",
+    ),
+    "an unknown profile": (["stats"], {"AWS_PROFILE": "nobodys"}, "(nobodys) could not be found"),
+    "a malformed endpoint": (["--endpoint-url", "nonsense", "stats"], {}, "endpoint: nonsense"),
+    "a malformed region": (["--region", "here, there", "stats"], {}, "here, there"),
+    "no credentials": (
+        ["--endpoint-url", "http://127.0.0.1:1", "stats"],
+        {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None},
+        "there are no credentials: give the process a role, or set AWS_PROFILE",
+    ),
+    "a deadline of NaN": (["--deadline-seconds", "nan", "stats"], {}, "deadline=nan: must be"),
+    "a rate of NaN": (["redrive", "--per-second", "nan"], {}, "per_second=nan: must be"),
+    "a rate of infinity": (["redrive", "--per-second", "inf"], {}, "per_second=inf: must be"),
+    "a limit of nothing": (["peek", "--limit", "0"], {}, "limit=0: must be"),
+    "a limit beyond reason": (["peek", "--limit", "9" * 400], {}, "must be a whole number"),
+    "an empty id": (["get", ""], {}, "task_id=''"),
+    "an id that is no text": (["get", "\udcff"], {}, "half a surrogate pair"),
+    "an id beside a filter": (["redrive", "t", "--type", "a"], {}, "--type='a': is for those that"),
+    "a table without a name": (["--table", "", "stats"], {}, "table=''"),
+}
+
+
+@pytest.mark.parametrize(("words", "variables", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_gets_one_sentence(
+    words: list[str], variables: dict[str, Any], sentence: str
+):
+    named = words if {"--queue", "--table"} & set(words) else ["--table", "t", *words]
+    status, printed, told = run(*named, variables=variables)
+    assert (status, printed) == (1, "")
+    assert sentence in told
+    assert told.count("\n") == 1
+
+
+def test_the_answer_alone_goes_to_the_standard_output(queue: tuple[Queue, tuple[str, ...]]):
+    put, words = queue
+    put.put("a", {"city": "Zürich"}, task_id="t")
+    with start(*words, "purge", stdin=subprocess.PIPE) as process:
+        printed, told = process.communicate("y\n", timeout=60)
+    assert (process.returncode, json.loads(printed)) == (0, {"cancelled": 1})
+    assert told.startswith("Cancel 1 waiting tasks of queue-")
+    assert "Zürich" in run(*words, "get", "t")[1]
+
+
+def test_a_question_at_the_end_of_the_input_cancels_nothing(queue: tuple[Queue, tuple[str, ...]]):
+    put, words = queue
+    put.put("a", task_id="t")
+    status, printed, told = run(*words, "purge")
+    assert (status, printed) == (1, "")
+    assert told.endswith("no answer, so nothing was done; --yes does it without a question\n")
+    assert put.waiting().value == 1
+    assert json.loads(run(*words, "purge", "--yes")[1]) == {"cancelled": 1}
+
+
+def test_an_interrupt_at_a_question_cancels_nothing(queue: tuple[Queue, tuple[str, ...]]):
+    put, words = queue
+    put.put("a", task_id="t")
+    with start(*words, "purge", stdin=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        assert process.stderr.read(len("Cancel 1")) == "Cancel 1"
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    assert put.waiting().value == 1
+
+
+@pytest.mark.parametrize("command", [["peek", "--limit", "40"], ["check"], ["--help"]])
+def test_a_reader_that_goes_away_is_no_trouble(
+    queue: tuple[Queue, tuple[str, ...]], command: list[str]
+):
+    put, words = queue
+    put.put_many([NewTask(task_type="a", payload="x" * 10_000)] * 40)
+    with start(*words, *command, stdin=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()  # before anything is written
+        told = process.stderr.read()
+        process.wait(timeout=60)
+    assert told == ""
+    assert process.returncode == (0 if command == ["--help"] else 141)
