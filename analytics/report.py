@@ -4,6 +4,8 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -110,9 +112,10 @@ def report(
             allow_missing=allow_missing,
             about={} if about is None else read_about(about),
         )
-        with console.status("starting Spark") as status:
+        with _telling(console) as tell:
+            tell("starting Spark")
             spark = session.start()
-            answers = analysis.Analysis(spark, request, tell=status.update).run()
+            answers = analysis.Analysis(spark, request, tell=tell).run()
     except ReportError as error:
         console.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
         sys.exit(_CANNOT_REPORT)
@@ -121,6 +124,16 @@ def report(
     else:
         Console().print(_table(answers))
         click.echo(f"{request.out}/report.html")
+
+
+@contextmanager
+def _telling(console: Console) -> Iterator[Callable[[str], None]]:
+    """Says each step as it begins: in place on a terminal, else in a line of its own."""
+    if console.is_terminal:
+        with console.status("") as status:
+            yield status.update
+    else:
+        yield lambda step: console.print(f"step: {step}", markup=False, highlight=False)
 
 
 def _located(path: str) -> str:

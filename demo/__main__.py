@@ -20,12 +20,15 @@ from demo.interruption import Interruption
 from demo.ledger import MICROS, Counts, Ledger, Stretch, scan
 from demo.load import Generator, Phase
 from demo.steps import run, step
+from demo.story import Chapter, about
 from demo.view import View
 from lifoq.environment import Variable
 from localcloud import LocalCloud
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 OUT: Final = ROOT / "out" / "demo"
+ASSEMBLY: Final = OUT / "cdk.out"
+STAGE: Final = "demo"
 VENV: Final = Path(sys.executable).parent
 CDK: Final = ROOT / "node_modules" / ".bin" / "cdk"
 
@@ -38,6 +41,8 @@ OVERLOAD: Final = Phase(name="overload", tasks_per_second=20, seconds=40)
 DRAIN: Final = Phase(name="drain", tasks_per_second=0, seconds=90)
 """Ends as soon as nothing waits and nothing is taken; a lost lease waits for the next sweep, which
 comes every minute."""
+
+PHASES: Final = (BELOW, OVERLOAD, DRAIN)
 
 LOOK_SECONDS: Final = 1.0
 """Between two looks at the table: moto reads all of it."""
@@ -63,6 +68,7 @@ class Demo:
         self._cloud = cloud
         self._legacy = legacy
         self._ledger = Ledger()
+        self._chapters: list[Chapter] = []
 
     def run(self) -> list[str]:
         """What does not add up at the end; nothing if all is well."""
@@ -71,32 +77,33 @@ class Demo:
         overload, oldest_waiting = self._drive(queue)
         with step(self._console, "Exporting the table: one full export, and windows over the run"):
             self._export(queue, started)
-        with step(self._console, "Running the Spark report"):
+        with step(self._console, "Running the Spark report") as shown:
             run(
                 [
                     *(sys.executable, "-m", "analytics.report", str(OUT / "exports")),
                     *("--out", str(OUT), "--bucket", str(REPORT_BUCKET_SECONDS)),
+                    *("--about", self._about()),
                 ],
                 log=OUT / "logs" / "report.log",
+                tell=shown.tell,
             )
         return self._judge(overload, oldest_waiting)
 
     def _deploy(self) -> Queue:
-        assembly = OUT / "cdk.out"
         overrides = {"task_environment": {"DOWNSTREAM_URL": self._legacy.url}}
-        with step(self._console, "Synthesizing the CDK app, stage demo"):
+        with step(self._console, f"Synthesizing the CDK app, stage {STAGE}"):
             run(
                 [
-                    *(str(CDK), "synth", "--quiet", "--no-notices", "--output", str(assembly)),
-                    *("-c", "stage=demo", "-c", f"overrides={json.dumps(overrides)}"),
+                    *(str(CDK), "synth", "--quiet", "--no-notices", "--output", str(ASSEMBLY)),
+                    *("-c", f"stage={STAGE}", "-c", f"overrides={json.dumps(overrides)}"),
                 ],
                 log=OUT / "logs" / "synth.log",
                 # The CDK CLI runs on the virtual environment's node and python.
                 environment={"PATH": os.pathsep.join((str(VENV), os.environ.get("PATH", "")))},
             )
-        stacks = [f"lifoq-demo-{name}" for name in ("state", "queue", "generator")]
+        stacks = [f"lifoq-{STAGE}-{name}" for name in ("state", "queue", "generator")]
         with step(self._console, "Deploying it to the local cloud through CloudFormation"):
-            self._cloud.deploy(assembly, *stacks)
+            self._cloud.deploy(ASSEMBLY, *stacks)
         state, processing, generator = (self._cloud.outputs(name) for name in stacks)
         configuration = self._cloud.client("lambda").get_function_configuration(
             FunctionName=processing["TriggerFunctionName"]
@@ -118,7 +125,7 @@ class Demo:
             f"a task that waited {queue.deadline_seconds:g} s is shed.",
             highlight=False,
         )
-        with View(self._console) as view:
+        with View(self._console, phases=PHASES, deadline_seconds=queue.deadline_seconds) as view:
             self._watch(queue, generator, BELOW, view)
             overload_began = _now()
             oldest_waiting = self._watch(queue, generator, OVERLOAD, view)
@@ -134,7 +141,7 @@ class Demo:
         """One phase to its end; the age of the oldest waiting task seen in it, in seconds."""
         dynamodb = self._cloud.client("dynamodb")
         generator.start(phase)
-        began = time.monotonic()
+        started, began = _now(), time.monotonic()
         oldest = 0.0
         while True:
             self._ledger.observe(scan(dynamodb, queue.table_name))
@@ -144,8 +151,9 @@ class Demo:
             counts = snapshot.counts
             drained = phase is DRAIN and not (counts.waiting or counts.taken)
             ended = drained or elapsed >= phase.seconds
-            view.show(phase, elapsed, snapshot, keep=ended)
+            view.show(phase, elapsed, snapshot, end=ended)
             if ended:
+                self._chapters.append(Chapter(name=phase.name, start=started, end=_now()))
                 return oldest
             time.sleep(LOOK_SECONDS)
 
@@ -164,6 +172,10 @@ class Demo:
         for window in windows(start=started, end=ended, deadline_seconds=queue.deadline_seconds):
             exporter.incremental(window)
         exporter.copy(OUT / "exports")
+
+    def _about(self) -> str:
+        template = ASSEMBLY / f"lifoq-{STAGE}-queue.template.json"
+        return about(stage=STAGE, chapters=self._chapters, template=template)
 
     def _judge(self, overload: Stretch, oldest_waiting: float) -> list[str]:
         report = verdict.Report.read(OUT / "summary.json")

@@ -80,6 +80,7 @@ class Snapshot:
     """Those of the waiting tasks that are not due yet."""
     arrival_rate: float
     service_rate: float
+    shed_rate: float
     newest_waiting: float | None
     oldest_waiting: float | None
 
@@ -140,6 +141,7 @@ class Ledger:
             delayed=states[Status.DELAYED],
             arrival_rate=recently.arrivals / RATE_SECONDS,
             service_rate=recently.succeeded / RATE_SECONDS,
+            shed_rate=recently.shed / RATE_SECONDS,
             newest_waiting=(now - max(enqueued)) / MICROS if enqueued else None,
             oldest_waiting=(now - min(enqueued)) / MICROS if enqueued else None,
         )

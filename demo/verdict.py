@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from analytics.page.verdict import sentence
 from demo.ledger import Counts, Stretch
 from demo.view import account
 
@@ -47,8 +48,9 @@ def contradictions(report: Report, ledger: Counts) -> Iterator[str]:
 
 
 def print_summary(console: Console, report: Report) -> None:
-    """The report's headline, as a small table."""
+    """What happened in a sentence, as the report's page begins, and in numbers."""
     summary = report.summary
+    console.print(sentence(summary), style="bold", highlight=False, soft_wrap=True)
     table = Table(title="Report", title_justify="left", show_header=True, header_style="dim")
     table.add_column("seconds")
     for name in ("p50", "p95", "p99", "max"):

@@ -1,11 +1,14 @@
-"""What one sees while it runs: a live table in a terminal, a plain line now and then elsewhere."""
+"""What one sees while it runs: a live frame in a terminal, a plain line now and then elsewhere."""
 
 import time
+from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
+from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
@@ -15,17 +18,31 @@ from demo.load import Phase
 PLAIN_SECONDS = 5.0
 """Between two lines where there is no terminal."""
 BARS = " ▁▂▃▄▅▆▇█"
-HISTORY = 60
-"""Backlogs shown in the sparkline, one for each look at the table."""
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+WIDEST: Final = 110
+"""Of the frame, in columns; a line longer than that is hard to read."""
+BESIDE: Final = 33
+"""Columns of the frame that stand beside a sparkline or a bar: edges, name and number."""
+PHASE_BAR: Final = 12
+
+ARRIVALS: Final = "blue"
+SERVED: Final = "green"
+SHED: Final = "red"
+WAITING: Final = "yellow"
+"""The same meanings as on the report's page."""
 
 
 class View:
-    """Shows snapshots of the queue; a context manager, since a live table must be closed."""
+    """Shows snapshots of the queue; a context manager, since a live frame must be closed."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(
+        self, console: Console, *, phases: Sequence[Phase], deadline_seconds: float
+    ) -> None:
         self._console = console
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
-        self._backlogs: list[int] = []
+        self._phases = phases
+        self._deadline = deadline_seconds
+        self._snapshots: list[Snapshot] = []
         self._last_line = float("-inf")
 
     def __enter__(self) -> Self:
@@ -42,15 +59,102 @@ class View:
         if self._live:
             self._live.stop()
 
-    def show(self, phase: Phase, seconds: float, snapshot: Snapshot, *, keep: bool = False) -> None:
-        """``seconds``: since the phase began. ``keep``: as a line to stay, live table or not."""
-        self._backlogs = [*self._backlogs, snapshot.counts.waiting][-HISTORY:]
+    def show(self, phase: Phase, seconds: float, snapshot: Snapshot, *, end: bool = False) -> None:
+        """``seconds``: since the phase began. ``end``: it is over; without a terminal that is
+        written down at once."""
+        self._snapshots.append(snapshot)
         if self._live:
-            self._live.update(panel(phase, seconds, snapshot, self._backlogs), refresh=True)
-        due = not self._live and time.monotonic() - self._last_line >= PLAIN_SECONDS
-        if keep or due:
+            self._live.update(self._frame(phase, seconds, end=end), refresh=True)
+            return
+        if end or time.monotonic() - self._last_line >= PLAIN_SECONDS:
             self._last_line = time.monotonic()
             self._console.print(line(phase, seconds, snapshot), highlight=False, soft_wrap=True)
+
+    def _frame(self, phase: Phase, seconds: float, *, end: bool) -> RenderableType:
+        width = min(self._console.width, WIDEST)
+        now = self._snapshots[-1]
+        return Panel(
+            Group(
+                _progress(self._phases, phase, seconds, end=end),
+                "",
+                self._flows(width - BESIDE),
+                "",
+                self._ages(now, width - BESIDE),
+                "",
+                _whereabouts(now),
+            ),
+            title="[bold]lifoq[/] newest first, under overload",
+            title_align="left",
+            box=box.ROUNDED,
+            border_style="dim",
+            width=width,
+            padding=(1, 2),
+        )
+
+    def _flows(self, width: int) -> Table:
+        """Rates over time, all on one scale."""
+        recent = self._snapshots[-width:]
+        flows = (
+            ("came in", ARRIVALS, [snapshot.arrival_rate for snapshot in recent]),
+            ("served", SERVED, [snapshot.service_rate for snapshot in recent]),
+            ("shed", SHED, [snapshot.shed_rate for snapshot in recent]),
+        )
+        top = max(rate for _, _, rates in flows for rate in rates)
+        return _grid(
+            (name, f"{rates[-1]:.1f}/s", Text(sparkline(rates, top=top), style=color))
+            for name, color, rates in flows
+        )
+
+    def _ages(self, now: Snapshot, width: int) -> Table:
+        """The newest and the oldest task that wait, as far as the deadline."""
+        ages = (("newest waits", now.newest_waiting), ("oldest waits", now.oldest_waiting))
+        rows = [
+            (name, age(seconds), Text(bar((seconds or 0) / self._deadline, width), style=WAITING))
+            for name, seconds in ages
+        ]
+        edge = Text(f"{f'deadline {self._deadline:g} s ▏':>{width + 1}}", style=SHED)
+        return _grid([*rows, ("", "", edge)])
+
+
+def _grid(rows: Iterable[tuple[str, str, Text]]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(min_width=13, style="dim")
+    table.add_column(min_width=8, justify="right")
+    table.add_column(no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _progress(phases: Sequence[Phase], current: Phase, seconds: float, *, end: bool) -> Text:
+    """All phases in their order: past, present with its bar, and to come."""
+    text = Text()
+    place = phases.index(current) + end
+    for n, phase in enumerate(phases):
+        text.append("  " if n else "")
+        if n < place:
+            text.append(f"✓ {phase.name}", style="green")
+        elif n > place:
+            text.append(f"· {phase.name}", style="dim")
+        else:
+            text.append(f"{phase.name} ", style="bold")
+            text.append(bar(seconds / phase.seconds, PHASE_BAR, ground="░"), style="cyan")
+            text.append(f" {seconds:.0f} s")
+    return text
+
+
+def _whereabouts(now: Snapshot) -> Text:
+    """Where every task is."""
+    counts = now.counts
+    parts = (
+        (f"{counts.created} tasks", "bold"),
+        (f"{counts.waiting} waiting", WAITING),
+        (f"{counts.taken} in work", ""),
+        (f"{counts.succeeded} succeeded", SERVED),
+        (f"{counts.failed} failed", "" if counts.failed else "dim"),
+        (f"{counts.shed} shed", SHED),
+    )
+    return Text("   ").join(Text(part, style=style) for part, style in parts)
 
 
 def line(phase: Phase, seconds: float, snapshot: Snapshot) -> str:
@@ -66,40 +170,18 @@ def line(phase: Phase, seconds: float, snapshot: Snapshot) -> str:
     )
 
 
-def panel(phase: Phase, seconds: float, snapshot: Snapshot, backlogs: list[int]) -> RenderableType:
-    """One moment, as a table."""
-    counts = snapshot.counts
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column(min_width=10, justify="right")
-    table.add_column(style="dim")
-    table.add_column(min_width=10, justify="right")
-    rows = (
-        ("arrivals", f"{snapshot.arrival_rate:.1f}/s", "served", f"{snapshot.service_rate:.1f}/s"),
-        (
-            *("newest waiting", age(snapshot.newest_waiting)),
-            *("oldest waiting", age(snapshot.oldest_waiting)),
-        ),
-        ("PENDING", f"{counts.waiting - snapshot.delayed}", "DELAYED", f"{snapshot.delayed}"),
-        ("TAKEN", f"{counts.taken}", "SUCCESS", f"[green]{counts.succeeded}"),
-        ("FAILURE", f"{counts.failed}", "CANCELLED", f"{counts.cancelled}"),
-        ("created", f"{counts.created}", "shed so far", f"[yellow]{counts.shed}"),
-    )
-    for row in rows:
-        table.add_row(*row)
-    title = Text.assemble(
-        (phase.name, "bold"),
-        f"  {seconds:.0f} s",
-        (f"  {phase.tasks_per_second:g} tasks/s wanted", "dim"),
-    )
-    backlog = Text.assemble(("backlog ", "dim"), sparkline(backlogs), f" {counts.waiting}")
-    return Group(title, table, backlog)
+def sparkline(values: Sequence[float], *, top: float) -> str:
+    """A bar for each value, full at ``top``; what is not nought is seen."""
+    steps = len(BARS) - 1
+    return "".join(BARS[min(steps, -int(-value * steps // (top or 1)))] for value in values)
 
 
-def sparkline(values: list[int]) -> str:
-    """The values as bars; the highest is full."""
-    top = max(values, default=0) or 1
-    return "".join(BARS[-(-value * (len(BARS) - 1) // top)] for value in values)
+def bar(share: float, width: int, *, ground: str = " ") -> str:
+    """So much of ``width`` columns, to an eighth of one; full at 1 and beyond."""
+    eighths = round(min(1.0, max(0.0, share)) * width * 8)
+    whole, rest = divmod(eighths, 8)
+    drawn = "█" * whole + (EIGHTHS[rest] if rest else "")
+    return drawn + ground * (width - len(drawn))
 
 
 def age(seconds: float | None) -> str:

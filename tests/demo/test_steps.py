@@ -1,6 +1,8 @@
 """A step that fails says what; an interrupted one leaves nothing behind."""
 
+import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -8,8 +10,9 @@ import time
 
 import psutil
 import pytest
+from rich.console import Console
 
-from demo.steps import StepError, run
+from demo.steps import StepError, run, step
 
 
 def test_output_goes_to_the_log(tmp_path):
@@ -43,3 +46,38 @@ run([sys.executable, "-c", {parent!r}], log=Path({str(log)!r}))
     assert step.wait(timeout=10) != 0
     _, alive = psutil.wait_procs(started, timeout=10)
     assert alive == []
+
+
+def test_the_parts_of_a_command_are_told_as_it_begins_them(tmp_path):
+    code = "print('WARN: noise'); print('step: reading'); print('step: counting')"
+    told = []
+    run([sys.executable, "-c", code], log=tmp_path / "log", tell=told.append)
+    assert told == ["reading", "counting"]
+
+
+def test_a_terminal_shows_a_step_with_its_parts():
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=True, color_system=None, width=80)
+    with step(console, "Running the report") as shown:
+        shown.tell("reading")
+        shown.tell("counting")
+    last = output.getvalue().rpartition("✓")[2]
+    assert last.split()[:3] == ["Running", "the", "report"]
+    assert "reading" in last
+    assert "counting" in last
+
+
+def test_without_a_terminal_a_step_is_two_plain_lines():
+    output = io.StringIO()
+    with step(Console(file=output), "Running the report") as shown:
+        shown.tell("reading")
+    assert re.fullmatch(r"Running the report … \n  took \d\.\d s\n", output.getvalue())
+
+
+def test_a_step_that_fails_is_no_success():
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=True, color_system=None, width=80)
+    with pytest.raises(StepError), step(console, "Running the report"):
+        raise StepError("no such stage")
+    assert "✗" in output.getvalue()
+    assert "✓" not in output.getvalue()

@@ -21,6 +21,7 @@ def report(tmp_path, **changes):
             {
                 "tasks": {"created": 10} | COUNTS | changes,
                 "shedding_rate": 0.3,
+                "longest_wait_seconds": 12,
                 "backlog": {"max": 4, "max_at": "2026-01-01T00:00:00Z", "end": 0},
                 "wait_seconds": SECONDS,
                 "service_seconds": SECONDS,
@@ -66,6 +67,7 @@ def test_the_summary_shows_where_every_task_is(tmp_path):
     print_summary(Console(file=output, width=200), report(tmp_path))
     assert "created 10 = waiting 0 + taken 0 + succeeded 6 + failed 1" in output.getvalue()
     assert "1.25" in output.getvalue()
+    assert output.getvalue().startswith("30\N{NO-BREAK SPACE}% was shed; who was served waited")
 
 
 def test_the_overload_stands_beside_theory():

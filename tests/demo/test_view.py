@@ -8,50 +8,94 @@ from rich.console import Console
 
 from demo.ledger import Counts, Snapshot
 from demo.load import Phase
-from demo.view import View, sparkline
+from demo.view import View, bar, sparkline
 
+BEFORE = Phase(name="calm", tasks_per_second=5, seconds=20)
 PHASE = Phase(name="overload", tasks_per_second=25, seconds=40)
+AFTER = Phase(name="drain", tasks_per_second=0, seconds=90)
 SNAPSHOT = Snapshot(
     counts=Counts(waiting=140, taken=4, succeeded=230, failed=1, cancelled=0, shed=77),
     delayed=3,
     arrival_rate=25,
     service_rate=9.8,
+    shed_rate=15.2,
     newest_waiting=0.04,
     oldest_waiting=9.6,
 )
 
 
+def view(output: io.StringIO, **options) -> View:
+    console = Console(file=output, **options)
+    return View(console, phases=(BEFORE, PHASE, AFTER), deadline_seconds=10)
+
+
+def frame(*looks: Snapshot, width: int, **options) -> list[str]:
+    """What stands on a terminal after these looks."""
+    output = io.StringIO()
+    with view(output, force_terminal=True, color_system=None, width=width, height=40) as shown:
+        for second, snapshot in enumerate(looks):
+            shown.show(PHASE, second, snapshot, **options)
+    return output.getvalue().rpartition("╭")[2].rpartition("╯")[0].splitlines()
+
+
 def test_without_a_terminal_there_is_one_plain_line_for_many_looks():
     output = io.StringIO()
-    with View(Console(file=output)) as view:
+    with view(output) as shown:
         for second in range(4):
-            view.show(PHASE, second, SNAPSHOT)
+            shown.show(PHASE, second, SNAPSHOT)
     (line,) = output.getvalue().splitlines()
     for part in ("overload", "in 25.0/s", "out  9.8/s", "waiting 140", "oldest 9.6 s", "shed 77"):
         assert part in line
     assert "\x1b" not in line
 
 
-def test_a_terminal_shows_every_status_and_the_backlog():
+def test_without_a_terminal_the_end_of_a_phase_is_written_down_at_once():
     output = io.StringIO()
-    with View(Console(file=output, force_terminal=True, width=100)) as view:
-        view.show(PHASE, 3, SNAPSHOT)
-        view.show(PHASE, 4, replace(SNAPSHOT, oldest_waiting=None))
-    for part in ("overload", "PENDING", "137", "DELAYED", "TAKEN", "SUCCESS", "230", "shed so far"):
-        assert part in output.getvalue()
-
-
-def test_the_end_of_a_phase_is_written_down_at_once():
-    output = io.StringIO()
-    with View(Console(file=output)) as view:
-        view.show(PHASE, 1, SNAPSHOT)
-        view.show(PHASE, 2, SNAPSHOT, keep=True)
-        view.show(PHASE, 3, SNAPSHOT)
+    with view(output) as shown:
+        shown.show(PHASE, 1, SNAPSHOT)
+        shown.show(PHASE, 2, SNAPSHOT, end=True)
+        shown.show(PHASE, 3, SNAPSHOT)
     assert len(output.getvalue().splitlines()) == 2
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_terminal_shows_where_every_task_is_and_how_fast_they_move(width):
+    shown = "\n".join(frame(SNAPSHOT, replace(SNAPSHOT, oldest_waiting=None), width=width))
+    for part in (
+        *("✓ calm", "overload ", "· drain", "came in", "25.0/s", "served", "9.8/s", "15.2/s"),
+        *("452 tasks", "140 waiting", "4 in work", "230 succeeded", "1 failed", "77 shed"),
+        "deadline 10 s",
+    ):
+        assert part in shown
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_frame_keeps_its_width_however_long_it_runs(width):
+    lines = frame(*[SNAPSHOT] * 200, width=width)
+    assert len({len(line) for line in lines[1:-1]}) == 1
+    assert len(lines[1]) <= width
+
+
+def test_the_oldest_bar_is_as_much_longer_than_the_newest_as_it_waits_longer():
+    bars = {line[3:15].strip(): line.count("█") for line in frame(SNAPSHOT, width=80)}
+    assert bars["newest waits"] == 0
+    assert 44 <= bars["oldest waits"] < 47
+
+
+def test_a_phase_that_is_over_is_ticked_off():
+    assert "✓ overload" in "\n".join(frame(SNAPSHOT, width=80, end=True))
+
+
 @pytest.mark.parametrize(
-    ("values", "bars"), [([], ""), ([0, 0], "  "), ([0, 1, 8], " ▁█"), ([5], "█")]
+    ("values", "top", "bars"),
+    [([], 0, ""), ([0, 0], 0, "  "), ([0, 1, 8], 8, " ▁█"), ([0.1, 5], 10, "▁▄"), ([5], 5, "█")],
 )
-def test_the_highest_backlog_fills_the_sparkline(values, bars):
-    assert sparkline(values) == bars
+def test_a_sparkline_is_full_at_its_top_and_shows_all_that_is_not_nought(values, top, bars):
+    assert sparkline(values, top=top) == bars
+
+
+@pytest.mark.parametrize(
+    ("share", "drawn"), [(0, "    "), (0.5, "██  "), (0.53, "██▏ "), (1, "████"), (1.2, "████")]
+)
+def test_a_bar_is_drawn_to_an_eighth_of_a_column(share, drawn):
+    assert bar(share, 4) == drawn
