@@ -98,11 +98,15 @@ def test_an_empty_queue_has_no_ages_and_no_rates():
 def test_rates_are_averages_over_the_last_five_seconds():
     ledger = Ledger()
     ledger.observe(
-        [item(f"{n}", "SUCCESS", at=n, first_taken=n, finished=n + 0.5) for n in range(10)]
+        [
+            *(item(f"{n}", "SUCCESS", at=n, first_taken=n, finished=n + 0.5) for n in range(10)),
+            *(item(f"late {n}", at=n - 10) for n in range(8)),
+        ]
     )
     snapshot = ledger.snapshot(at(10))
     assert snapshot.arrival_rate == 1
     assert snapshot.service_rate == 1
+    assert snapshot.shed_rate == 0.6
 
 
 def test_a_stretch_holds_what_happened_from_its_start_up_to_its_end():
