@@ -24,7 +24,7 @@ from moto.sqs.models import sqs_backends
 
 from localcloud.account import ACCOUNT, REGION
 from localcloud.function import FunctionConfig, Outcome
-from localcloud.moto_adapter import answers, resources, tables
+from localcloud.moto_adapter import answers, deployments, resources, tables
 from localcloud.moto_adapter.patch import replace
 
 Invoke = Callable[[str, bytes], Outcome]
@@ -88,6 +88,7 @@ def install(
     resources.install(client)
     tables.install()
     answers.install()
+    deployments.install()
     original_publish = Subscription.publish
 
     def publish(
