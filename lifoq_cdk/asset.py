@@ -72,6 +72,8 @@ def build(
     folder = (tasks or root / "functions").absolute()
     if not folder.is_dir():
         raise AssetError(f"{folder} is no folder of task code.")
+    if folder.name in LAMBDA_PACKAGES and folder.parent != root:
+        raise AssetError(f"{folder} has the name of a package of lifoq's own: rename it.")
     lock = requirements.locked(folder)
     vendored = requirements.installed(lock, Platform.of_lambda(architecture))
     entries = _joined(
@@ -84,12 +86,12 @@ def build(
         },
     )
     _check_size(folder, entries)
-    return _package(entries)
+    return _package(entries, name=folder.name)
 
 
 def build_report(*, root: Path = ROOT) -> Asset:
     """The Spark job's package: the report, its page's files, and the names of the table."""
-    return _package(dict(_own_files(root, REPORT_PACKAGES)))
+    return _package(dict(_own_files(root, REPORT_PACKAGES)), name="report")
 
 
 def _joined(vendored: Entries, own: Entries) -> Entries:
@@ -127,13 +129,18 @@ def _megabytes(size: int) -> str:
     return f"{size / 1024 / 1024:.1f} MB"
 
 
-def _package(entries: Entries) -> Asset:
+def _package(entries: Entries, *, name: str) -> Asset:
+    """Whatever is new is said, with its size, where the CDK shows it."""
     ordered = dict(sorted(entries.items()))
     digest = _digest(ordered)
     path = requirements.cache() / "assets" / f"{digest}.zip"
-    if not path.exists():
+    is_new = not path.exists()
+    if is_new:
         _write(path, ordered)
-    return Asset(path=path, digest=digest, unzipped_bytes=_unzipped(entries))
+    asset = Asset(path=path, digest=digest, unzipped_bytes=_unzipped(entries))
+    if is_new:
+        print(f"Packaged {name}: {asset.size}", file=sys.stderr)  # noqa: T201 - a command's message
+    return asset
 
 
 def _own_files(

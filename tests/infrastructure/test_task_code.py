@@ -1,5 +1,6 @@
 """A folder of task code with requirements of its own: what is locked, packaged and refused."""
 
+import re
 import shutil
 import sys
 import sysconfig
@@ -174,10 +175,19 @@ def test_a_package_over_lambdas_limit_is_refused_with_its_largest_parts(
         asset.build(tasks)
 
 
-def test_the_size_is_said(tasks: Path, registry: Registry) -> None:
+def test_the_size_of_what_is_new_is_said(
+    tasks: Path, registry: Registry, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tasks / "data.bin").write_bytes(b"\0" * 3 * 1024 * 1024)
 
-    assert "unzipped 3.2 MB of the 250.0 MB that fit" in asset.build(tasks).size
+    asset.build(tasks)
+    assert re.match(
+        r"Packaged thumbnails: 0\.\d MB, unzipped 3\.\d MB of the 250\.0 MB that fit\n",
+        capsys.readouterr().err,
+    )
+
+    asset.build(tasks)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_folder_with_the_name_of_a_required_package_is_refused(
@@ -187,3 +197,11 @@ def test_a_folder_with_the_name_of_a_required_package_is_refused(
 
     with pytest.raises(asset.AssetError, match="'thumbnails' has the name of a package"):
         asset.build(require(tasks, "thumbnails"))
+
+
+@pytest.mark.parametrize("name", asset.LAMBDA_PACKAGES)
+def test_a_folder_with_the_name_of_a_package_of_lifoqs_own_is_refused(
+    tasks: Path, registry: Registry, name: str
+) -> None:
+    with pytest.raises(asset.AssetError, match="rename it"):
+        asset.build(tasks.rename(tasks.with_name(name)))
