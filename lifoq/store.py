@@ -443,13 +443,11 @@ class Store:
 
     def accept_nth(self, name: str, index: int, new: NewTask) -> Accepted:
         """Check one of several tasks, without writing it; InvalidInput says which it is."""
-        place = f"{name}[{index}]"
-        if not isinstance(new, NewTask):
-            raise InvalidInput(place, new, "is no NewTask; give NewTask(task_type=…, payload=…)")
         try:
             return self._accept(new)
         except InvalidInput as error:
-            raise InvalidInput(f"{place}.{error.field}", error.value, error.problem) from None
+            place = f"{name}[{index}]" + ("" if error.field == "task" else f".{error.field}")
+            raise InvalidInput(place, error.value, error.problem) from None
 
     def _item(self, task: Accepted) -> Item:
         return transitions.new_item(

@@ -62,6 +62,8 @@ class Accepted:
 
 def accept(task: NewTask, *, now: int, longest_deadline: int) -> Accepted:
     """Check a new task; InvalidInput names the field that is refused, the value and the remedy."""
+    if not isinstance(task, NewTask):
+        raise InvalidInput("task", task, "is no NewTask; give NewTask(task_type=…, payload=…)")
     task_id = task.task_id
     if task_id is not None:
         check_name("task_id", task_id, MAX_ID_BYTES)

@@ -115,6 +115,8 @@ def test_all_terms_of_a_task_hold(client, new_queue):
     assert task.expires_at - task.due_at == 120_000_000
     with pytest.raises(InvalidInput, match="payload=nan"):
         queue.transaction_item(NewTask(task_type="order.ship", payload=float("nan")))
+    with pytest.raises(InvalidInput, match=r"task=.order.ship.: is no NewTask"):
+        queue.transaction_item("order.ship")
 
 
 def test_with_cells_the_task_goes_to_its_own(client, new_queue):
