@@ -72,7 +72,7 @@ def build(
     folder = (tasks or root / "functions").absolute()
     if not folder.is_dir():
         raise AssetError(f"{folder} is no folder of task code.")
-    if folder.name in LAMBDA_PACKAGES and folder.parent != root:
+    if folder.name in LAMBDA_PACKAGES and folder.parent.resolve() != root.resolve():
         raise AssetError(f"{folder} has the name of a package of lifoq's own: rename it.")
     lock = requirements.locked(folder)
     vendored = requirements.installed(lock, Platform.of_lambda(architecture))
