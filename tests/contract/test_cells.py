@@ -82,6 +82,7 @@ names = st.lists(st.text(min_size=1, max_size=20), min_size=2, max_size=8, uniqu
 ids = st.lists(st.text(max_size=30), max_size=50)
 
 
+@settings(deadline=None)
 @given(names, ids)
 def test_a_cell_that_is_added_takes_over_ids_and_moves_no_other(names, ids):
     *before, added = names
@@ -91,6 +92,7 @@ def test_a_cell_that_is_added_takes_over_ids_and_moves_no_other(names, ids):
         assert now in (was, added)
 
 
+@settings(deadline=None)
 @given(names, ids, st.randoms(use_true_random=False))
 def test_the_order_in_which_cells_are_given_says_nothing(names, ids, random):
     shuffled = random.sample(names, len(names))
@@ -99,7 +101,7 @@ def test_the_order_in_which_cells_are_given_says_nothing(names, ids, random):
         assert one.home(task_id).store.table.name == other.home(task_id).store.table.name
 
 
-@settings(max_examples=30)
+@settings(deadline=None, max_examples=30)
 @given(names)
 def test_every_cell_gets_its_share_of_the_ids(names):
     number = 2_000
