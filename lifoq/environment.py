@@ -26,6 +26,8 @@ class Variable(StrEnum):
     QUEUE = "LIFOQ_QUEUE"
     """The queue's name, for producers: ``Queue.connect()`` finds the rest by it."""
     TABLE = "LIFOQ_TABLE"
+    TASKS = "LIFOQ_TASKS"
+    """The module of task code: importing it registers the task types."""
     PROCESS_TOPIC = "LIFOQ_PROCESS_TOPIC_ARN"
     """Where a kick for the processor is published."""
     TRIGGER_TOPIC = "LIFOQ_TRIGGER_TOPIC_ARN"
@@ -82,6 +84,11 @@ class Environment:
     @property
     def table_name(self) -> str:
         return self._text(Variable.TABLE)
+
+    @property
+    def tasks(self) -> str:
+        """The module of task code."""
+        return self._text(Variable.TASKS)
 
     @property
     def process_topic_arn(self) -> str:

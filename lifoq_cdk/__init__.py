@@ -1,1 +1,48 @@
 """lifoq as CDK constructs, for the CDK application of anybody."""
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from lifoq_cdk.alarms import AlarmThresholds
+    from lifoq_cdk.function import AsyncInvocation
+    from lifoq_cdk.generator import Load, QueueGenerator, RecurringTask
+    from lifoq_cdk.queue import LifoQueue
+    from lifoq_cdk.reports import QueueReports
+    from lifoq_cdk.state import QueueState
+    from lifoq_cdk.task_code import TaskCode
+    from lifoq_cdk.trigger import StreamReading
+
+__all__ = [
+    "AlarmThresholds",
+    "AsyncInvocation",
+    "LifoQueue",
+    "Load",
+    "QueueGenerator",
+    "QueueReports",
+    "QueueState",
+    "RecurringTask",
+    "StreamReading",
+    "TaskCode",
+]
+
+_MODULES: Final = {
+    "AlarmThresholds": "alarms",
+    "AsyncInvocation": "function",
+    "LifoQueue": "queue",
+    "Load": "generator",
+    "QueueGenerator": "generator",
+    "QueueReports": "reports",
+    "QueueState": "state",
+    "RecurringTask": "generator",
+    "StreamReading": "trigger",
+    "TaskCode": "task_code",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """On demand: the CDK starts a process of its own when it is imported, and the local cloud,
+    which installs packages by ``lifoq_cdk.requirements``, has no use for it."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import aws_cdk as cdk
@@ -16,7 +17,6 @@ from constructs import Construct
 from lifoq import schema
 from lifoq.metrics import Metric
 from lifoq_cdk.metrics import MINUTE, QueueMetrics, total
-from stacks.config import StageConfig
 
 RUNBOOK: Final = "docs/runbook.md"
 MISSED_SWEEPS: Final = 5
@@ -24,6 +24,21 @@ MISSED_SWEEPS: Final = 5
 _ABOVE: Final = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
 _AT_LEAST: Final = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 _BELOW: Final = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlarmThresholds:
+    """Beyond these, somebody should look."""
+
+    oldest_waiting_percent_of_deadline: float = 80
+    shed_per_minute: float = 0
+    failures_per_minute: float = 0
+    idle_rounds_per_minute: float = 300
+    """For each processor that may run at a time."""
+    iterator_age: cdk.Duration = MINUTE
+
+    def oldest_waiting_seconds(self, deadline_seconds: float) -> float:
+        return deadline_seconds * self.oldest_waiting_percent_of_deadline / 100
 
 
 class AlarmBoard(Construct):
@@ -110,50 +125,50 @@ class AlarmBoard(Construct):
 def add_queue_alarms(
     board: AlarmBoard,
     *,
-    stage: StageConfig,
+    metrics: QueueMetrics,
+    thresholds: AlarmThresholds,
+    deadline_seconds: float,
+    sweep_minutes: int,
+    processors: int,
     table: dynamodb.ITable,
     trigger: lambda_.IFunction,
     process_tasks: lambda_.IFunction,
     trigger_topic: sns.ITopic,
 ) -> None:
     """Whether the queue does its work."""
-    queue = QueueMetrics(stage)
-    limits = stage.alarms
     board.add(
         "OldestWaiting",
         meaning="Tasks wait almost until their deadline, and are about to be shed.",
-        metric=queue.most(Metric.OLDEST_WAITING_AGE),
-        threshold=stage.deadline_seconds * limits.oldest_waiting_percent_of_deadline / 100,
+        metric=metrics.most(Metric.OLDEST_WAITING_AGE),
+        threshold=thresholds.oldest_waiting_seconds(deadline_seconds),
         minutes=3,
     )
     board.add(
         "Shedding",
         meaning="Tasks are shed: more comes in than is done.",
-        metric=queue.count(Metric.TASKS_SHED),
-        threshold=limits.shed_per_minute,
+        metric=metrics.count(Metric.TASKS_SHED),
+        threshold=thresholds.shed_per_minute,
         minutes=3,
     )
     board.add(
         "TaskFailures",
         meaning="Tasks ended in FAILURE and wait for a redrive.",
-        metric=queue.count(Metric.TASKS_FAILED),
-        threshold=limits.failures_per_minute,
+        metric=metrics.count(Metric.TASKS_FAILED),
+        threshold=thresholds.failures_per_minute,
     )
     board.add(
         "Stalled",
         meaning="Tasks wait and none is claimed, for five minutes or longer.",
         # The sweep waits and judges; twice its interval always holds one of its answers.
-        metric=queue.most(Metric.STALLED).with_(
-            period=cdk.Duration.minutes(2 * stage.sweep_minutes)
-        ),
+        metric=metrics.most(Metric.STALLED).with_(period=cdk.Duration.minutes(2 * sweep_minutes)),
         threshold=1,
         comparison=_AT_LEAST,
     )
     board.add(
         "SweepMissing",
         meaning="The sweep does not run: lost kicks and expired leases stay.",
-        metric=queue.count(Metric.SWEEPS).with_(
-            period=cdk.Duration.minutes(MISSED_SWEEPS * stage.sweep_minutes)
+        metric=metrics.count(Metric.SWEEPS).with_(
+            period=cdk.Duration.minutes(MISSED_SWEEPS * sweep_minutes)
         ),
         threshold=1,
         comparison=_BELOW,
@@ -167,21 +182,21 @@ def add_queue_alarms(
             # one for each. A tail call comes once in a window.
             expression="MAX([FILL(runs, 0) - FILL(claimed, 0), FILL(tailcalls, 0)])",
             using_metrics={
-                "claimed": queue.count(Metric.TASKS_CLAIMED),
+                "claimed": metrics.count(Metric.TASKS_CLAIMED),
                 "runs": process_tasks.metric_invocations(period=MINUTE),
                 "tailcalls": trigger_topic.metric_number_of_messages_published(period=MINUTE),
             },
             label="idle rounds per minute",
             period=MINUTE,
         ),
-        threshold=limits.idle_rounds_per_minute * stage.processor_concurrency,
+        threshold=thresholds.idle_rounds_per_minute * processors,
         minutes=3,
     )
     board.add(
         "IteratorAge",
         meaning="The trigger lags behind the table's stream.",
         metric=trigger.metric("IteratorAge", period=MINUTE, statistic=cloudwatch.Stats.MAXIMUM),
-        threshold=limits.iterator_age_seconds * 1000,
+        threshold=thresholds.iterator_age.to_milliseconds(),
         minutes=3,
     )
     board.add(

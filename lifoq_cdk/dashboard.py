@@ -13,29 +13,29 @@ from constructs import Construct
 from lifoq import schema
 from lifoq.metrics import Metric
 from lifoq_cdk.metrics import MINUTE, QueueMetrics
-from stacks.config import StageConfig
 
 QUARTER: Final = 6
 """A quarter of a dashboard's 24 columns."""
 
 
 class QueueDashboard(Construct):
-    """The stage's dashboard."""
+    """A queue's dashboard."""
 
     def __init__(
         self,
         scope: Construct,
         construct_id: str,
         *,
-        stage: StageConfig,
+        metrics: QueueMetrics,
+        deadline_seconds: float,
         table: dynamodb.ITable,
         functions: Mapping[str, lambda_.IFunction],
         topics: Mapping[str, sns.ITopic],
         queues: Mapping[str, sqs.IQueue],
     ) -> None:
         super().__init__(scope, construct_id)
-        self._stage = stage
-        self._queue = QueueMetrics(stage)
+        self._queue = metrics
+        self._deadline_seconds = deadline_seconds
         cloudwatch.Dashboard(
             self,
             "Dashboard",
@@ -63,9 +63,7 @@ class QueueDashboard(Construct):
             "Age of the newest and the oldest waiting task, seconds",
             self._queue.most(Metric.NEWEST_WAITING_AGE, "newest"),
             self._queue.most(Metric.OLDEST_WAITING_AGE, "oldest"),
-            limit=cloudwatch.HorizontalAnnotation(
-                value=self._stage.deadline_seconds, label="deadline"
-            ),
+            limit=cloudwatch.HorizontalAnnotation(value=self._deadline_seconds, label="deadline"),
         )
 
     def _shed(self) -> cloudwatch.GraphWidget:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lifoq_cdk.state import EXPORTS_PREFIX, REPORTS_PREFIX
-from stacks.config import DAY, MINUTE
+
+MINUTE: Final = 60
+DAY: Final = 24 * 60 * MINUTE
 
 LOOK_AGAIN_SECONDS: Final = 30
 MACHINE_TIMEOUT_SECONDS: Final = 3 * 60 * MINUTE
@@ -25,7 +27,7 @@ FULL: Final = "full"
 class ExportMachine:
     """What the machine works with: names and ARNs, as text or as tokens of a template."""
 
-    stage: str
+    queue_name: str
     window_minutes: int
     partition: str
     table_name: str
@@ -201,7 +203,7 @@ class ExportMachine:
                 "Resource": f"arn:{self.partition}:states:::sns:publish",
                 "Arguments": {
                     "TopicArn": self.alarm_topic_arn,
-                    "Subject": f"lifoq {self.stage}: export or report failed",
+                    "Subject": f"lifoq {self.queue_name}: export or report failed",
                     "Message": "{% $string({'kind': $kind, 'span': $span, 'problem': $problem}) %}",
                 },
                 "Retry": [_RETRY],

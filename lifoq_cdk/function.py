@@ -1,7 +1,8 @@
-"""A Lambda function of the queue, with everything that each of them needs."""
+"""A Lambda function of a queue, with everything that each of them needs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -11,22 +12,45 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lifoq.errors import InvalidInput
 from lifoq.metrics import NAMESPACE, service
+from lifoq_cdk import limits
 from lifoq_cdk.asset import Asset
-from lifoq_cdk.nag import acknowledge
-from stacks.config import AsyncInvocation, LogRetentionDays, StageConfig
+from lifoq_cdk.task_code import Image
 
-RETENTION: Final[dict[LogRetentionDays, logs.RetentionDays]] = {
-    1: logs.RetentionDays.ONE_DAY,
-    3: logs.RetentionDays.THREE_DAYS,
-    7: logs.RetentionDays.ONE_WEEK,
-    14: logs.RetentionDays.TWO_WEEKS,
-    30: logs.RetentionDays.ONE_MONTH,
-    90: logs.RetentionDays.THREE_MONTHS,
-    180: logs.RetentionDays.SIX_MONTHS,
-    365: logs.RetentionDays.ONE_YEAR,
-    731: logs.RetentionDays.TWO_YEARS,
-}
+
+@dataclass(frozen=True, kw_only=True)
+class AsyncInvocation:
+    """How long, and how often, Lambda tries an event that nobody waits for. An error is retried
+    after one minute, and then after two."""
+
+    max_event_age: cdk.Duration
+    retry_attempts: int
+
+    def check(self, timeout: cdk.Duration) -> None:
+        """``InvalidInput`` where a function with this timeout is too old for its retries."""
+        needed = limits.event_age_needed_seconds(
+            retry_attempts=self.retry_attempts, timeout_seconds=round(timeout.to_seconds())
+        )
+        if self.max_event_age.to_seconds() < needed:
+            raise InvalidInput(
+                "max_event_age",
+                self.max_event_age.to_human_string(),
+                f"is too short for {self.retry_attempts} retries, which Lambda makes after one and "
+                f"two minutes: raise it to at least {needed} s, or lower the retries",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What all functions of a queue have in common."""
+
+    queue_name: str
+    package: Asset
+    encryption_key: kms.IKey | None
+    log_retention: logs.RetentionDays
+    removal_policy: cdk.RemovalPolicy
+    tracing: lambda_.Tracing
 
 
 class QueueFunction(lambda_.Function):
@@ -37,83 +61,74 @@ class QueueFunction(lambda_.Function):
         scope: Construct,
         construct_id: str,
         *,
-        stage: StageConfig,
-        key: kms.IKey | None,
-        asset: Asset,
-        handler: str,
+        surroundings: Surroundings,
+        name: str,
         description: str,
         environment: Mapping[str, str],
-        timeout_seconds: int,
-        invocation: AsyncInvocation,
+        timeout: cdk.Duration,
         dead_letters: sqs.IQueue,
-        memory_mb: int = 256,
-        reserved_concurrency: int | None = None,
-        recursive_loop: lambda_.RecursiveLoop | None = None,
+        asynchronous: AsyncInvocation,
+        image: Image | None = None,
+        **props: Any,
     ) -> None:
+        """``name``: of the folder in ``functions/``. ``image``: in place of the package.
+        ``props``: Lambda's own."""
+        asynchronous.check(timeout)
         log_group = logs.LogGroup(
             scope,
             f"{construct_id}Logs",
             # Without a group of its own Lambda makes one that keeps everything for ever.
-            retention=RETENTION[stage.log_retention_days],
-            encryption_key=key,
-            removal_policy=(
-                cdk.RemovalPolicy.RETAIN if stage.protected else cdk.RemovalPolicy.DESTROY
-            ),
+            retention=surroundings.log_retention,
+            encryption_key=surroundings.encryption_key,
+            removal_policy=surroundings.removal_policy,
         )
         role = iam.Role(
             scope,
             f"{construct_id}Role",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
-            description=f"lifoq {stage.name}: {construct_id}",
+            description=f"lifoq {surroundings.queue_name}: {construct_id}",
         )
+        handler = f"functions.{name}.handler.handle"
         super().__init__(
             scope,
             construct_id,
             description=description,
-            runtime=lambda_.Runtime.PYTHON_3_14,
-            architecture=lambda_.Architecture.ARM_64,
-            code=lambda_.Code.from_asset(str(asset.path), asset_hash=asset.digest),
-            handler=handler,
+            **_code(surroundings.package, image, handler),
             environment={
                 **environment,
-                "POWERTOOLS_SERVICE_NAME": service(stage.name),
+                "POWERTOOLS_SERVICE_NAME": service(surroundings.queue_name),
                 "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
                 "POWERTOOLS_LOG_LEVEL": "INFO",
             },
-            timeout=cdk.Duration.seconds(timeout_seconds),
-            memory_size=memory_mb,
-            reserved_concurrent_executions=reserved_concurrency,
-            recursive_loop=recursive_loop,
+            timeout=timeout,
             role=role,
             log_group=log_group,
             logging_format=lambda_.LoggingFormat.JSON,
-            tracing=lambda_.Tracing.ACTIVE,
+            tracing=surroundings.tracing,
+            **{"memory_size": 256, "architecture": lambda_.Architecture.ARM_64, **props},
         )
+        if image:
+            _command(self, handler)
         self.execution_role = role
         self.logs = log_group
         self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], log_group.log_group_arn)
         self.allow(["sqs:SendMessage"], dead_letters.queue_arn)
-        acknowledge(
-            role,
-            "IAM5[Resource::*]",
-            "Active tracing writes to X-Ray, whose actions know no resources.",
+        self._put_aside(dead_letters, asynchronous)
+
+    def allow(self, actions: Sequence[str], *resources: str) -> None:
+        """Let the function do these, and nothing beside: CDK's grants are wider than its calls."""
+        self.add_to_role_policy(
+            iam.PolicyStatement(actions=list(actions), resources=list(resources))
         )
-        if key:
-            # The table, the topics and the queues are all encrypted with it.
-            key.grant_encrypt_decrypt(self)
-            for action in ("kms:GenerateDataKey*", "kms:ReEncrypt*"):
-                acknowledge(
-                    role,
-                    f"IAM5[Action::{action}]",
-                    "DynamoDB uses several actions of this name with its table's key.",
-                )
+
+    def _put_aside(self, dead_letters: sqs.IQueue, asynchronous: AsyncInvocation) -> None:
         lambda_.CfnEventInvokeConfig(
             self,
             "AsyncInvocation",
             function_name=self.function_name,
             qualifier="$LATEST",
-            maximum_event_age_in_seconds=invocation.max_event_age_seconds,
-            maximum_retry_attempts=invocation.retry_attempts,
+            maximum_event_age_in_seconds=asynchronous.max_event_age.to_seconds(),
+            maximum_retry_attempts=asynchronous.retry_attempts,
             destination_config=lambda_.CfnEventInvokeConfig.DestinationConfigProperty(
                 on_failure=lambda_.CfnEventInvokeConfig.OnFailureProperty(
                     destination=dead_letters.queue_arn
@@ -121,8 +136,23 @@ class QueueFunction(lambda_.Function):
             ),
         )
 
-    def allow(self, actions: Sequence[str], *resources: str) -> None:
-        """Let the function do these, and nothing beside: CDK's grants are wider than its calls."""
-        self.add_to_role_policy(
-            iam.PolicyStatement(actions=list(actions), resources=list(resources))
-        )
+
+def _code(package: Asset, image: Image | None, handler: str) -> dict[str, Any]:
+    if image:
+        return {
+            "code": image,
+            "handler": lambda_.Handler.FROM_IMAGE,
+            "runtime": lambda_.Runtime.FROM_IMAGE,
+        }
+    return {
+        "code": lambda_.Code.from_asset(str(package.path), asset_hash=package.digest),
+        "handler": handler,
+        "runtime": lambda_.Runtime.PYTHON_3_14,
+    }
+
+
+def _command(function: lambda_.Function, handler: str) -> None:
+    """One image serves several functions: each says which handler it is."""
+    resource = function.node.default_child
+    if isinstance(resource, lambda_.CfnFunction):
+        resource.image_config = lambda_.CfnFunction.ImageConfigProperty(command=[handler])

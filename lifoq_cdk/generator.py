@@ -1,25 +1,79 @@
-"""The scheduled generator: recurring tasks, and load for trials."""
+"""What puts tasks by itself: recurring ones on a schedule, and load for trials."""
 
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import aws_cdk as cdk
+from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from lifoq import environment
+from lifoq.errors import InvalidInput
+from lifoq_cdk import limits
 from lifoq_cdk.alarms import AlarmBoard
-from lifoq_cdk.asset import Asset
 from lifoq_cdk.dead_letters import DeadLetters
-from lifoq_cdk.function import QueueFunction
+from lifoq_cdk.function import AsyncInvocation, QueueFunction
+from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.schedule import Invocation
-from lifoq_cdk.state import StateStack
-from stacks.config import MINUTE, Load, Schedule, StageConfig
 
-LOAD_EXPRESSION: Final = "rate(1 minute)"
+MINUTE: Final = cdk.Duration.minutes(1)
 SCHEDULED_TIME: Final = "<aws.scheduler.scheduled-time>"
 """EventBridge Scheduler puts the time of the invocation in its place."""
+INSISTENT: Final = AsyncInvocation(max_event_age=cdk.Duration.hours(1), retry_attempts=2)
+"""Nothing makes up for a recurring task that is not put."""
 
 
-class GeneratorStack(cdk.Stack):
+@dataclass(frozen=True, kw_only=True)
+class RecurringTask:
+    """A task that is put by a schedule, with an id of its time: once, however often Lambda or the
+    scheduler try."""
+
+    name: str
+    task_type: str
+    schedule: scheduler.ScheduleExpression | str
+    """Of EventBridge Scheduler: ``rate(1 hour)``, ``cron(0 3 * * ? *)``."""
+    payload: Any = None
+    time_zone: cdk.TimeZone | str = cdk.TimeZone.ETC_UTC
+
+    def event(self) -> dict[str, Any]:
+        return {
+            "taskType": self.task_type,
+            "payload": self.payload,
+            "taskId": f"{self.name}-{SCHEDULED_TIME}",
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """Load for trials: each minute, tasks for ``seconds`` of it."""
+
+    task_type: str
+    tasks_per_second: float
+    payload: Any = None
+    profile: Literal["constant", "burst", "sine"] = "constant"
+    peak_tasks_per_second: float | None = None
+    period: cdk.Duration | None = None
+    seconds: float = 60
+    enabled: bool = True
+
+    def event(self) -> dict[str, Any]:
+        load: dict[str, Any] = {
+            "profile": self.profile,
+            "tasksPerSecond": self.tasks_per_second,
+            "seconds": self.seconds,
+        }
+        if self.profile != "constant":
+            if self.peak_tasks_per_second is None or self.period is None:
+                raise InvalidInput(
+                    "profile", self.profile, "needs peak_tasks_per_second and period, too"
+                )
+            load["peakTasksPerSecond"] = self.peak_tasks_per_second
+            load["periodSeconds"] = self.period.to_seconds(integral=False)
+        return {"taskType": self.task_type, "payload": self.payload, "load": load}
+
+
+class QueueGenerator(Construct):
     """``CreateTasksFunction`` and the schedules that run it."""
 
     def __init__(
@@ -27,65 +81,58 @@ class GeneratorStack(cdk.Stack):
         scope: Construct,
         construct_id: str,
         *,
-        stage: StageConfig,
-        asset: Asset,
-        state: StateStack,
+        queue: LifoQueue,
+        recurring: Sequence[RecurringTask] = (),
+        load: Load | None = None,
+        asynchronous: AsyncInvocation = INSISTENT,
     ) -> None:
-        super().__init__(
-            scope,
-            construct_id,
-            description=f"lifoq {stage.name}: recurring tasks and load",
-            termination_protection=stage.protected,
-        )
-        self._stage = stage
-        self._key = state.key
-        self.dead_letters = DeadLetters(self, "DeadLetters", key=self._key, retention_days=14)
+        super().__init__(scope, construct_id)
+        state = queue.state
+        self._queue = queue
+        self.dead_letters = DeadLetters(self, "DeadLetters", encryption_key=state.encryption_key)
         self.create_tasks = QueueFunction(
             self,
             "CreateTasksFunction",
-            stage=stage,
-            key=self._key,
-            asset=asset,
-            handler="functions.create_tasks.handler.handle",
+            surroundings=queue.surroundings,
+            name="create_tasks",
             description="Puts recurring tasks, and makes load",
-            environment=environment.of_queue(state.table.table_name, stage.lifetimes),
-            timeout_seconds=stage.generator_timeout_seconds,
-            invocation=stage.schedule_invocation,
+            environment=environment.of_queue(state.table.table_name, queue.lifetimes),
+            timeout=cdk.Duration.seconds(
+                limits.generator_timeout_seconds(load.seconds if load else 0)
+            ),
             dead_letters=self.dead_letters,
+            asynchronous=asynchronous,
+            architecture=queue.tasks.architecture,
         )
         self.create_tasks.allow(
-            ["dynamodb:BatchWriteItem", "dynamodb:PutItem"],
-            state.table.table_arn,
+            ["dynamodb:BatchWriteItem", "dynamodb:PutItem"], state.table.table_arn
         )
-        board = AlarmBoard(self, "Alarms", topic=state.alarm_topic)
+        self._watch()
+        for task in recurring:
+            self._recur(task)
+        self.load_schedule = self._load(load) if load else None
+
+    def _watch(self) -> None:
+        board = AlarmBoard(self, "Alarms", topic=self._queue.alarm_topic)
         board.add_dead_letter_alarm(self.dead_letters)
         board.add_function_alarms([self.create_tasks])
         board.add_unlimited_function_alarms([self.create_tasks])
-        for schedule in stage.schedules:
-            self._recurring(schedule)
-        cdk.CfnOutput(self, "CreateTasksFunctionName", value=self.create_tasks.function_name)
-        if stage.load:
-            load = self._load(stage.load)
-            cdk.CfnOutput(self, "LoadScheduleName", value=load.schedule_name)
 
-    def _recurring(self, schedule: Schedule) -> None:
+    def _recur(self, task: RecurringTask) -> None:
+        zone = task.time_zone
+        expression = task.schedule
         Invocation(
             self,
-            f"Schedule-{schedule.name}",
+            f"Schedule-{task.name}",
             target_arn=self.create_tasks.function_arn,
             action="lambda:InvokeFunction",
-            expression=schedule.expression,
-            time_zone=schedule.time_zone,
-            description=f"lifoq {self._stage.name}: {schedule.name}",
-            # The id makes it one task, however often the invocation is repeated.
-            event={
-                "taskType": schedule.task_type,
-                "payload": schedule.payload,
-                "taskId": f"{schedule.name}-{SCHEDULED_TIME}",
-            },
+            expression=expression if isinstance(expression, str) else expression.expression_string,
+            time_zone=zone if isinstance(zone, str) else zone.timezone_name,
+            description=f"lifoq {self._queue.queue_name}: {task.name}",
+            event=task.event(),
             dead_letters=self.dead_letters,
-            key=self._key,
-            max_event_age_seconds=max(MINUTE, round(self._stage.deadline_seconds)),
+            # Later than the deadline, the task would be shed on arrival.
+            max_event_age=cdk.Duration.seconds(self._queue.lifetimes.deadline),
         )
 
     def _load(self, load: Load) -> Invocation:
@@ -94,11 +141,10 @@ class GeneratorStack(cdk.Stack):
             "LoadSchedule",
             target_arn=self.create_tasks.function_arn,
             action="lambda:InvokeFunction",
-            expression=LOAD_EXPRESSION,
-            description=f"lifoq {self._stage.name}: load",
+            expression="rate(1 minute)",
+            description=f"lifoq {self._queue.queue_name}: load",
             event=load.event(),
             dead_letters=self.dead_letters,
-            key=self._key,
-            max_event_age_seconds=MINUTE,
+            max_event_age=MINUTE,
             enabled=load.enabled,
         )

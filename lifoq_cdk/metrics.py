@@ -5,17 +5,21 @@ from typing import Final
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
-from stacks.config import StageConfig
+from lifoq.metrics import DIMENSION, NAMESPACE, Metric, Unit, service
 
 MINUTE: Final = cdk.Duration.minutes(1)
 
 
 class QueueMetrics:
-    """Metrics of one stage, by the minute."""
+    """Metrics of one queue, by the minute."""
 
-    def __init__(self, stage: StageConfig) -> None:
-        self._dimensions = {DIMENSION: service(stage.name)}
+    def __init__(self, queue_name: str) -> None:
+        self._dimensions = {DIMENSION: service(queue_name)}
+
+    def of(self, metric: Metric) -> cloudwatch.Metric:
+        """Gauges and durations by their highest value, events by their sum."""
+        is_level = metric.gauge or metric.unit is Unit.SECONDS
+        return self.most(metric) if is_level else self.count(metric)
 
     def count(self, metric: Metric, label: str | None = None) -> cloudwatch.Metric:
         """How often something happened in a minute."""

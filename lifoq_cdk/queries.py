@@ -1,4 +1,4 @@
-"""Saved questions to the logs, in CloudWatch Logs Insights under ``lifoq/<stage>/``."""
+"""Saved questions to the logs, in CloudWatch Logs Insights under ``lifoq/<queue>/``."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -69,14 +69,14 @@ QUERIES: Final[dict[str, tuple[str, ...]]] = {
 
 
 def save_queries(
-    scope: Construct, *, stage_name: str, log_groups: Sequence[logs.ILogGroup]
+    scope: Construct, *, queue_name: str, log_groups: Sequence[logs.ILogGroup]
 ) -> None:
-    """Save them for ``log_groups``. The name is a folder of the console, so it tells the stage."""
+    """Save them for ``log_groups``. The name is a folder of the console, so it tells the queue."""
     for name, lines in QUERIES.items():
         logs.CfnQueryDefinition(
             scope,
             f"Query-{name.replace(' ', '-').replace(chr(39), '')}",
-            name=f"lifoq/{stage_name}/{name}",
+            name=f"lifoq/{queue_name}/{name}",
             query_string="\n| ".join(lines),
             log_group_names=[group.log_group_name for group in log_groups],
         )

@@ -1,280 +1,356 @@
-"""What works on the table: the trigger, the processor, the sweep, and the loop between them.
+"""A queue as one construct: table, functions, topics, dead letters, alarms, dashboard.
 
 The loop: a change of the table runs the trigger, which publishes a kick to the processor's topic;
 a processor that leaves tasks behind publishes a kick to the trigger's topic (the tail call).
 Kicks carry no data, any of them may be lost, and the sweep replaces a lost one.
 """
 
+from pathlib import Path
 from typing import Final
 
 import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
-from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from lifoq import environment, schema
-from lifoq.environment import Variable
-from lifoq_cdk import wake_ups
-from lifoq_cdk.alarms import AlarmBoard, add_queue_alarms
-from lifoq_cdk.asset import Asset
+from lifoq.backoff import Backoff
+from lifoq.connection import Connection, parameter_name
+from lifoq.errors import InvalidInput
+from lifoq.metrics import Metric
+from lifoq.transitions import Lifetimes
+from lifoq.worker import WorkerSettings
+from lifoq_cdk.access import OPERATE, PUT, READ, Access
+from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_queue_alarms
 from lifoq_cdk.dashboard import QueueDashboard
 from lifoq_cdk.dead_letters import DeadLetters
-from lifoq_cdk.function import QueueFunction
-from lifoq_cdk.nag import acknowledge, import_of
+from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
+from lifoq_cdk.metrics import QueueMetrics
+from lifoq_cdk.processor import Processor
 from lifoq_cdk.queries import save_queries
-from lifoq_cdk.schedule import Invocation
-from lifoq_cdk.state import StateStack
-from stacks.config import MINUTE, StageConfig
+from lifoq_cdk.state import QueueState
+from lifoq_cdk.sweep import Sweep, whole_minutes
+from lifoq_cdk.task_code import TaskCode
+from lifoq_cdk.trigger import StreamReading, Trigger
 
-TRIGGER_TIMEOUT_SECONDS: Final = 30
-SWEEP_TIMEOUT_SECONDS: Final = 60
-DEAD_LETTER_DAYS: Final = 14
-SPARE_KICK_DAYS: Final = 1
+KICKS: Final = AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=0)
+"""An old kick is worth nothing, and the sweep replaces a lost one."""
+LONGEST_NAME: Final = 100
 
 
-class QueueStack(cdk.Stack):
-    """The functions and topics; it holds no data, and can be deleted and deployed again."""
+class LifoQueue(Construct):
+    """A queue of tasks, newest first, and what works through it."""
 
     def __init__(
         self,
         scope: Construct,
         construct_id: str,
         *,
-        stage: StageConfig,
-        asset: Asset,
-        state: StateStack,
+        tasks: str | Path | TaskCode,
+        queue_name: str | None = None,
+        state: QueueState | None = None,
+        deadline: cdk.Duration | None = None,
+        success_retention: cdk.Duration | None = None,
+        failure_retention: cdk.Duration | None = None,
+        window: cdk.Duration | None = None,
+        task_timeout: cdk.Duration | None = None,
+        lease: cdk.Duration | None = None,
+        heartbeat: cdk.Duration | None = None,
+        in_flight: int = WorkerSettings.in_flight,
+        page: int = WorkerSettings.page,
+        max_attempts: int = WorkerSettings.max_attempts,
+        backoff: Backoff | None = None,
+        rate_limit_per_second: float | None = WorkerSettings.rate_limit,
+        adaptive_threshold: cdk.Duration | None = None,
+        processor_concurrency: int = 1,
+        sweep_interval: cdk.Duration | None = None,
+        stream: StreamReading | None = None,
+        kicks: AsyncInvocation = KICKS,
+        alarm_thresholds: AlarmThresholds | None = None,
+        alarm_topic: sns.ITopic | None = None,
+        encryption_key: kms.IKey | None = None,
+        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        tracing: lambda_.Tracing = lambda_.Tracing.DISABLED,
+        removal_policy: cdk.RemovalPolicy | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            construct_id,
-            description=f"lifoq {stage.name}: trigger, processor and sweep",
-            termination_protection=stage.protected,
-        )
-        self._stage = stage
-        self._asset = asset
-        self._state = state
-        self._key = state.key
+        """``tasks``: the folder of task code, or ``TaskCode`` with what it needs around it.
 
-        self.dead_letters = DeadLetters(
-            self, "DeadLetters", key=self._key, retention_days=DEAD_LETTER_DAYS
+        ``queue_name``: by which ``Queue.connect`` finds it; by default unique in the account.
+        ``state``: table, bucket and alarm topic that lie in another stack; by default they are made
+        here, with ``alarm_topic``, ``encryption_key`` and ``removal_policy`` (RETAIN).
+
+        What is left out has the default of ``Lifetimes`` and ``WorkerSettings``; there each setting
+        is explained. Raises ``InvalidInput`` where settings cannot work.
+        """
+        super().__init__(scope, construct_id)
+        self.queue_name = queue_name or _unique_name(self)
+        self.lifetimes = Lifetimes(
+            deadline=_seconds(deadline, Lifetimes.deadline),
+            success_retention=_seconds(success_retention, Lifetimes.success_retention),
+            failure_retention=_seconds(failure_retention, Lifetimes.failure_retention),
         )
+        self.worker = WorkerSettings(
+            window=_seconds(window, WorkerSettings.window),
+            task_timeout=_seconds(task_timeout, WorkerSettings.task_timeout),
+            lease=_seconds(lease, WorkerSettings.lease),
+            heartbeat=_seconds(heartbeat, WorkerSettings.heartbeat),
+            in_flight=in_flight,
+            page=page,
+            max_attempts=max_attempts,
+            backoff=backoff or Backoff(),
+            rate_limit=rate_limit_per_second,
+            adaptive_threshold=_optional_seconds(adaptive_threshold),
+        )
+        self.processor_concurrency = processor_concurrency
+        self.tasks = tasks if isinstance(tasks, TaskCode) else TaskCode(tasks)
+        self.state = state or QueueState(
+            self,
+            "State",
+            encryption_key=encryption_key,
+            alarm_topic=alarm_topic,
+            removal_policy=removal_policy or cdk.RemovalPolicy.RETAIN,
+        )
+        if state:
+            _refuse_beside_state(
+                alarm_topic=alarm_topic,
+                encryption_key=encryption_key,
+                removal_policy=removal_policy,
+            )
+        self.surroundings = Surroundings(
+            queue_name=self.queue_name,
+            package=self.tasks.package(),
+            encryption_key=self.state.encryption_key,
+            log_retention=log_retention,
+            removal_policy=self.state.removal_policy,
+            tracing=tracing,
+        )
+        self.alarm_thresholds = alarm_thresholds or AlarmThresholds()
+        self._metrics = QueueMetrics(self.queue_name)
+        minutes = whole_minutes(sweep_interval or cdk.Duration.minutes(1))
+        self._add_topics()
+        self._add_functions(minutes, stream or StreamReading(), kicks)
+        self._add_parameter()
+        self._watch(minutes)
+
+    # What others use.
+
+    @property
+    def table(self) -> dynamodb.Table:
+        return self.state.table
+
+    @property
+    def alarm_topic(self) -> sns.ITopic:
+        return self.state.alarm_topic
+
+    def grant_put(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let ``grantee`` put tasks, look at them, and wait for their results.
+
+        A Lambda function is also told which queue it is: its code says ``Queue.connect()``. A
+        principal of another account (``iam.ArnPrincipal(role_arn)``) is let in by the table's own
+        policy; it connects by the table's ARN, and its account must allow it the same.
+        """
+        return self._access(grantee).give(PUT)
+
+    def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let ``grantee`` look: at tasks, at the line, at the queue's numbers."""
+        return self._access(grantee).give(READ)
+
+    def grant_operate(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let ``grantee`` look, cancel, redrive and purge."""
+        return self._access(grantee).give(OPERATE)
+
+    def metric(
+        self,
+        metric: Metric,
+        *,
+        statistic: str | None = None,
+        period: cdk.Duration | None = None,
+        label: str | None = None,
+    ) -> cloudwatch.Metric:
+        """One of the queue's metrics, by the minute; ``lifoq.metrics`` explains each.
+
+        By default a gauge and a duration by their maximum, an event by its sum.
+        """
+        return self._metrics.of(metric).with_(statistic=statistic, period=period, label=label)
+
+    def metric_backlog(
+        self, *, period: cdk.Duration | None = None, label: str | None = None
+    ) -> cloudwatch.Metric:
+        """How many tasks wait that could be claimed."""
+        return self.metric(Metric.TASKS_PENDING, period=period, label=label)
+
+    def metric_oldest_age(
+        self, *, period: cdk.Duration | None = None, label: str | None = None
+    ) -> cloudwatch.Metric:
+        """How old the oldest waiting task is, in seconds."""
+        return self.metric(Metric.OLDEST_WAITING_AGE, period=period, label=label)
+
+    def metric_newest_age(
+        self, *, period: cdk.Duration | None = None, label: str | None = None
+    ) -> cloudwatch.Metric:
+        """How old the newest waiting task is, in seconds: low as long as fresh work is done."""
+        return self.metric(Metric.NEWEST_WAITING_AGE, period=period, label=label)
+
+    def metric_shed(
+        self, *, period: cdk.Duration | None = None, label: str | None = None
+    ) -> cloudwatch.Metric:
+        """How many tasks were shed."""
+        return self.metric(Metric.TASKS_SHED, period=period, label=label)
+
+    def metric_succeeded(
+        self, *, period: cdk.Duration | None = None, label: str | None = None
+    ) -> cloudwatch.Metric:
+        """How many tasks were done."""
+        return self.metric(Metric.TASKS_SUCCEEDED, period=period, label=label)
+
+    def metric_failed(
+        self, *, period: cdk.Duration | None = None, label: str | None = None
+    ) -> cloudwatch.Metric:
+        """How many tasks ended in FAILURE."""
+        return self.metric(Metric.TASKS_FAILED, period=period, label=label)
+
+    # What it is made of.
+
+    def _add_topics(self) -> None:
+        key = self.state.encryption_key
+        self.dead_letters = DeadLetters(self, "DeadLetters", encryption_key=key)
         # A kick that finds the one processor busy until it is too old ends here. Under load that is
         # how kicks are coalesced, so it is kept apart from what somebody has to look at.
         self.spare_kicks = DeadLetters(
-            self, "SpareKicks", key=self._key, retention_days=SPARE_KICK_DAYS
+            self, "SpareKicks", encryption_key=key, retention=cdk.Duration.days(1)
         )
-        self.trigger_topic = self._topic("TriggerTopic")
-        self.process_tasks_topic = self._topic("ProcessTasksTopic")
+        self.trigger_topic = sns.Topic(self, "TriggerTopic", enforce_ssl=True, master_key=key)
+        self.process_tasks_topic = sns.Topic(
+            self, "ProcessTasksTopic", enforce_ssl=True, master_key=key
+        )
 
-        self.trigger = self._trigger()
-        self.process_tasks = self._process_tasks()
-        self.sweep = self._sweep()
+    def _add_functions(self, minutes: int, stream: StreamReading, kicks: AsyncInvocation) -> None:
+        self.trigger = Trigger(
+            self,
+            "TriggerFunction",
+            surroundings=self.surroundings,
+            state=self.state,
+            lifetimes=self.lifetimes,
+            process_topic=self.process_tasks_topic,
+            stream=stream,
+            asynchronous=kicks,
+            dead_letters=self.dead_letters,
+            architecture=self.tasks.architecture,
+        )
+        self.processor = Processor(
+            self,
+            "ProcessTasksFunction",
+            surroundings=self.surroundings,
+            state=self.state,
+            tasks=self.tasks,
+            lifetimes=self.lifetimes,
+            worker=self.worker,
+            trigger_topic=self.trigger_topic,
+            concurrency=self.processor_concurrency,
+            asynchronous=kicks,
+            dead_letters=self.spare_kicks,
+        )
+        self.sweep = Sweep(
+            self,
+            "SweepFunction",
+            surroundings=self.surroundings,
+            state=self.state,
+            tasks=self.tasks,
+            lifetimes=self.lifetimes,
+            worker=self.worker,
+            process_topic=self.process_tasks_topic,
+            minutes=minutes,
+            asynchronous=kicks,
+            dead_letters=self.dead_letters,
+        )
         self._subscribe(self.trigger_topic, self.trigger)
-        self._subscribe(self.process_tasks_topic, self.process_tasks)
+        self._subscribe(self.process_tasks_topic, self.processor)
 
-        self._watch()
-
-        cdk.CfnOutput(self, "TriggerTopicArn", value=self.trigger_topic.topic_arn)
-        cdk.CfnOutput(self, "ProcessTasksTopicArn", value=self.process_tasks_topic.topic_arn)
-        cdk.CfnOutput(self, "TriggerFunctionName", value=self.trigger.function_name)
-        cdk.CfnOutput(self, "ProcessTasksFunctionName", value=self.process_tasks.function_name)
-        cdk.CfnOutput(self, "SweepFunctionName", value=self.sweep.function_name)
-
-    def _topic(self, construct_id: str) -> sns.Topic:
-        return sns.Topic(self, construct_id, enforce_ssl=True, master_key=self._key)
-
-    def _subscribe(self, topic: sns.Topic, function: lambda_.IFunction) -> None:
+    def _subscribe(self, topic: sns.ITopic, function: QueueFunction) -> None:
         """With a queue for kicks that SNS could not hand over to Lambda at all."""
         topic.add_subscription(
             subscriptions.LambdaSubscription(function, dead_letter_queue=self.dead_letters)
         )
 
-    def _function(
-        self,
-        construct_id: str,
-        *,
-        package: str,
-        description: str,
-        variables: dict[str, str],
-        timeout_seconds: int,
-        dead_letters: sqs.IQueue | None = None,
-        memory_mb: int = 256,
-        reserved_concurrency: int | None = None,
-        recursive_loop: lambda_.RecursiveLoop | None = None,
-    ) -> QueueFunction:
-        return QueueFunction(
+    def _add_parameter(self) -> None:
+        connection = Connection(
+            table=self.table.table_name,
+            lifetimes=self.lifetimes,
+            topics={
+                "process": self.process_tasks_topic.topic_arn,
+                "trigger": self.trigger_topic.topic_arn,
+            },
+        )
+        self.parameter = ssm.StringParameter(
             self,
-            construct_id,
-            stage=self._stage,
-            key=self._key,
-            asset=self._asset,
-            handler=f"functions.{package}.handler.handle",
-            description=description,
-            environment={
-                **environment.of_queue(self._state.table.table_name, self._stage.lifetimes),
-                **variables,
-            },
-            timeout_seconds=timeout_seconds,
-            invocation=self._stage.async_invocation,
-            dead_letters=dead_letters or self.dead_letters,
-            memory_mb=memory_mb,
-            reserved_concurrency=reserved_concurrency,
-            recursive_loop=recursive_loop,
+            "Connection",
+            parameter_name=parameter_name(self.queue_name),
+            description=f"How to reach the lifoq queue {self.queue_name}",
+            string_value=connection.encode(),
         )
 
-    def _trigger(self) -> QueueFunction:
-        function = self._function(
-            "TriggerFunction",
-            package="trigger",
-            description="Turns changes of the table into kicks, and counts what was shed",
-            variables={Variable.PROCESS_TOPIC.value: self.process_tasks_topic.topic_arn},
-            timeout_seconds=TRIGGER_TIMEOUT_SECONDS,
-            # The tail call is a loop on purpose; Lambda would cut it after about 16 rounds.
-            recursive_loop=lambda_.RecursiveLoop.ALLOW,
-        )
-        function.allow(["sns:Publish"], self.process_tasks_topic.topic_arn)
-        self._follow_stream(function)
-        return function
-
-    def _follow_stream(self, function: QueueFunction) -> None:
-        table = self._state.table
-        stream_arn = table.table_stream_arn
-        if stream_arn is None:
-            raise ValueError("The table has no stream: nothing would wake the queue.")
-        function.allow(
-            ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"],
-            stream_arn,
-        )
-        # Lambda looks for the table's streams before it reads one.
-        function.allow(["dynamodb:ListStreams"], f"{table.table_arn}/stream/*")
-        acknowledge(
-            function.execution_role,
-            f"IAM5[Resource::{import_of(self._state, table.table_arn)}/stream/*]",
-            "ListStreams asks for all streams of the one table; it shows no data.",
-        )
-        stream = self._stage.stream
-        lambda_.CfnEventSourceMapping(
-            function,
-            "TableStream",
-            function_name=function.function_name,
-            event_source_arn=stream_arn,
-            # LATEST can miss what is put while the mapping is being created.
-            starting_position="TRIM_HORIZON",
-            filter_criteria=lambda_.CfnEventSourceMapping.FilterCriteriaProperty(
-                filters=[
-                    lambda_.CfnEventSourceMapping.FilterProperty(pattern=pattern)
-                    for pattern in wake_ups.filters()
-                ]
-            ),
-            batch_size=stream.batch_size,
-            maximum_batching_window_in_seconds=stream.batching_window_seconds,
-            # By default a record that fails blocks its shard for a day.
-            maximum_retry_attempts=stream.retry_attempts,
-            maximum_record_age_in_seconds=stream.max_record_age_seconds,
-            bisect_batch_on_function_error=True,
-            function_response_types=["ReportBatchItemFailures"],
-            destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
-                on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(
-                    destination=self.dead_letters.queue_arn
-                )
-            ),
-        )
-
-    def _process_tasks(self) -> QueueFunction:
-        function = self._function(
-            "ProcessTasksFunction",
-            package="process_tasks",
-            description="Claims the newest waiting tasks and runs them",
-            variables={
-                Variable.TRIGGER_TOPIC.value: self.trigger_topic.topic_arn,
-                **environment.of_worker(self._stage.worker),
-                **self._stage.task_environment,
-            },
-            timeout_seconds=self._stage.processor_timeout_seconds,
-            dead_letters=self.spare_kicks,
-            memory_mb=self._stage.processor_memory_mb,
-            # What protects the downstream: no more processors than this, however many kicks.
-            reserved_concurrency=self._stage.processor_concurrency,
-            # The tail call is a loop on purpose; Lambda would cut it after about 16 rounds.
-            recursive_loop=lambda_.RecursiveLoop.ALLOW,
-        )
-        function.allow(["dynamodb:Query"], *self._index_arns())
-        function.allow(
-            ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
-            self._state.table.table_arn,
-        )
-        function.allow(["sns:Publish"], self.trigger_topic.topic_arn)
-        return function
-
-    def _sweep(self) -> QueueFunction:
-        function = self._function(
-            "SweepFunction",
-            package="sweep",
-            description="Returns expired leases and due tasks, replaces lost kicks, takes stock",
-            variables={
-                Variable.PROCESS_TOPIC.value: self.process_tasks_topic.topic_arn,
-                **environment.of_worker(self._stage.worker),
-            },
-            timeout_seconds=SWEEP_TIMEOUT_SECONDS,
-        )
-        function.allow(["dynamodb:Query"], *self._index_arns())
-        function.allow(
-            ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
-            self._state.table.table_arn,
-        )
-        function.allow(["sns:Publish"], self.process_tasks_topic.topic_arn)
-        minutes = self._stage.sweep_minutes
-        Invocation(
-            self,
-            "SweepSchedule",
-            target_arn=function.function_arn,
-            action="lambda:InvokeFunction",
-            expression=f"rate({minutes} minute{'' if minutes == 1 else 's'})",
-            description=f"lifoq {self._stage.name}: sweep",
-            dead_letters=self.dead_letters,
-            key=self._key,
-            max_event_age_seconds=minutes * MINUTE,
-        )
-        return function
-
-    def _watch(self) -> None:
-        functions = {
-            "trigger": self.trigger,
-            "processor": self.process_tasks,
-            "sweep": self.sweep,
-        }
-        board = AlarmBoard(self, "Alarms", topic=self._state.alarm_topic)
+    def _watch(self, minutes: int) -> None:
+        functions = {"trigger": self.trigger, "processor": self.processor, "sweep": self.sweep}
+        board = AlarmBoard(self, "Alarms", topic=self.alarm_topic)
         board.add_dead_letter_alarm(self.dead_letters)
         board.add_function_alarms(list(functions.values()))
         board.add_unlimited_function_alarms([self.trigger, self.sweep])
         add_queue_alarms(
             board,
-            stage=self._stage,
-            table=self._state.table,
+            metrics=self._metrics,
+            thresholds=self.alarm_thresholds,
+            deadline_seconds=self.lifetimes.deadline,
+            sweep_minutes=minutes,
+            processors=self.processor_concurrency,
+            table=self.table,
             trigger=self.trigger,
-            process_tasks=self.process_tasks,
+            process_tasks=self.processor,
             trigger_topic=self.trigger_topic,
         )
         QueueDashboard(
             self,
             "Overview",
-            stage=self._stage,
-            table=self._state.table,
+            metrics=self._metrics,
+            deadline_seconds=self.lifetimes.deadline,
+            table=self.table,
             functions=functions,
             topics={"processor": self.process_tasks_topic, "trigger": self.trigger_topic},
             queues={"dead letters": self.dead_letters, "spare kicks": self.spare_kicks},
         )
         save_queries(
             self,
-            stage_name=self._stage.name,
+            queue_name=self.queue_name,
             log_groups=[function.logs for function in functions.values()],
         )
 
-    def _index_arns(self) -> list[str]:
-        table_arn = self._state.table.table_arn
-        return [
-            f"{table_arn}/index/{index}"
-            for index in (schema.STATUS_CREATED_INDEX, schema.DUE_INDEX)
-        ]
+    def _access(self, grantee: iam.IGrantable) -> Access:
+        return Access(
+            queue_name=self.queue_name, state=self.state, parameter=self.parameter, grantee=grantee
+        )
+
+
+def _unique_name(scope: Construct) -> str:
+    """By the stack's name and the construct's path in it."""
+    return cdk.Names.unique_resource_name(
+        scope, max_length=LONGEST_NAME, separator="-", allowed_special_characters="-"
+    )
+
+
+def _seconds(duration: cdk.Duration | None, default: float) -> float:
+    return default if duration is None else duration.to_seconds(integral=False)
+
+
+def _optional_seconds(duration: cdk.Duration | None) -> float | None:
+    return None if duration is None else duration.to_seconds(integral=False)
+
+
+def _refuse_beside_state(**props: object) -> None:
+    for name, value in props.items():
+        if value is not None:
+            raise InvalidInput(name, value, "is the state's: give it to QueueState")

@@ -1,77 +1,71 @@
-"""Scheduled exports of the table and the Spark report on them."""
+"""Scheduled exports of a queue's table, and the Spark report on them."""
 
-import json
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import aws_cdk as cdk
-from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
-from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
+from lifoq.errors import InvalidInput
+from lifoq_cdk import asset
 from lifoq_cdk.alarms import AlarmBoard
-from lifoq_cdk.asset import Asset
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.export_machine import FULL, INCREMENTAL, ExportMachine
-from lifoq_cdk.function import RETENTION
+from lifoq_cdk.limits import EXPORT_WINDOW_MINUTES
 from lifoq_cdk.metrics import MINUTE, total
-from lifoq_cdk.nag import acknowledge, import_of
+from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.schedule import Invocation
-from lifoq_cdk.state import EXPORTS_PREFIX, REPORTS_PREFIX, StateStack
-from stacks.config import Analytics, StageConfig
+from lifoq_cdk.spark_job import SparkJob, allow
+from lifoq_cdk.state import EXPORTS_PREFIX
 
-HERE: Final = Path(__file__).parent
-GLUE_VERSION: Final = "6.0"
-"""Spark 4.1.1: the version that the report is tested with."""
 LAG_MINUTES: Final = 10
 """After a window's end: DynamoDB can export it some five minutes later."""
-JOB_TIMEOUT_MINUTES: Final = 60
 MINUTES_PER_HOUR: Final = 60
-SECONDS_PER_MINUTE: Final = 60
 MINUTES_PER_DAY: Final = 24 * 60
 
 
-class AnalyticsStack(cdk.Stack):
-    """The export machine, its schedules, and the Spark job."""
+class QueueReports(Construct):
+    """The export machine, its schedules, and the Spark job.
+
+    Reports lie in the queue's export bucket, under ``reports/DATE/report.html``.
+    """
 
     def __init__(
         self,
         scope: Construct,
         construct_id: str,
         *,
-        stage: StageConfig,
-        analytics: Analytics,
-        report: Asset,
-        state: StateStack,
+        queue: LifoQueue,
+        window: cdk.Duration | None = None,
+        report: asset.Asset | None = None,
     ) -> None:
-        super().__init__(
-            scope,
-            construct_id,
-            description=f"lifoq {stage.name}: exports and the report on them",
-            termination_protection=stage.protected,
+        """``window``: how much each export covers, by default an hour; it divides the day, and is
+        no longer than the queue's deadline. ``report``: the job's package, if it is built already.
+
+        Raises ``InvalidInput`` for another window.
+        """
+        super().__init__(scope, construct_id)
+        self._queue = queue
+        self._window_minutes = _window_minutes(window or cdk.Duration.hours(1), queue)
+        self.dead_letters = DeadLetters(
+            self, "DeadLetters", encryption_key=queue.state.encryption_key
         )
-        self._stage = stage
-        self._analytics = analytics
-        self._state = state
-        self._key = state.key
-        self.dead_letters = DeadLetters(self, "DeadLetters", key=self._key, retention_days=14)
-        self.job = self._job(report)
+        self.job = SparkJob(self, "Report", queue=queue, report=report or asset.build_report())
+        self.machine_role = self._machine_role()
         self.machine = self._machine()
         self._schedule(
             "WindowSchedule",
             kind=INCREMENTAL,
-            expression=window_expression(analytics.window_minutes),
+            expression=window_expression(self._window_minutes),
         )
         self._schedule("FullSchedule", kind=FULL, expression=f"cron({LAG_MINUTES} 0 * * ? *)")
         self._watch()
-        cdk.CfnOutput(self, "ExportMachineArn", value=self.machine.state_machine_arn)
-        cdk.CfnOutput(self, "ReportJobName", value=self.job.ref)
 
     def _watch(self) -> None:
-        board = AlarmBoard(self, "Alarms", topic=self._state.alarm_topic)
+        board = AlarmBoard(self, "Alarms", topic=self._queue.alarm_topic)
         board.add_dead_letter_alarm(self.dead_letters)
         # The machine tells of failures itself; this is for those that it cannot tell of.
         board.add(
@@ -91,194 +85,72 @@ class AnalyticsStack(cdk.Stack):
             threshold=0,
         )
 
-    def _job(self, report: Asset) -> glue.CfnJob:
-        script = s3_assets.Asset(self, "ReportScript", path=str(HERE / "report_job.py"))
-        code = s3_assets.Asset(self, "ReportCode", path=str(report.path), asset_hash=report.digest)
-        packages = s3_assets.Asset(
-            self, "ReportPackages", path=str(HERE / "report-requirements.txt")
-        )
-        role = self._job_role([script, code, packages])
-        job = glue.CfnJob(
-            self,
-            "ReportJob",
-            description=f"lifoq {self._stage.name}: report on a day's exports",
-            role=role.role_arn,
-            glue_version=GLUE_VERSION,
-            worker_type="G.1X",
-            number_of_workers=2,
-            timeout=JOB_TIMEOUT_MINUTES,
-            max_retries=0,  # The machine retries, and tells.
-            # Two reports on one day would write to the same place.
-            execution_property=glue.CfnJob.ExecutionPropertyProperty(max_concurrent_runs=1),
-            command=glue.CfnJob.JobCommandProperty(
-                name="glueetl", python_version="3", script_location=script.s3_object_url
-            ),
-            default_arguments={
-                "--extra-py-files": code.s3_object_url,
-                # Locked with hashes; Glue's own pip chooses what fits its Python.
-                "--additional-python-modules": packages.s3_object_url,
-                "--python-modules-installer-option": "-r",
-                "--slots": str(self._stage.in_flight * self._stage.processor_concurrency),
-                "--about": json.dumps(self._about()),
-                "--enable-metrics": "true",
-                "--enable-continuous-cloudwatch-log": "true",
-                "--job-language": "python",
-            },
-        )
-        # A job must not start before its role may do anything.
-        job.node.add_dependency(role)
-        for rule, what in (
-            ("GL1", "Its log lines"),
-            ("GL3", "Its bookmarks, which it has none of,"),
-        ):
-            acknowledge(job, rule, f"{what} carry no payload; CloudWatch and S3 encrypt at rest.")
-        return job
-
-    def _about(self) -> dict[str, Any]:
-        """What the report's page tells of the queue beside what the exports show."""
-        stage = self._stage
-        alarm = stage.deadline_seconds * stage.alarms.oldest_waiting_percent_of_deadline / 100
-        return {
-            "queue": "lifoq",
-            "stage": stage.name,
-            "alarms": {"oldest_waiting_seconds": alarm},
-        }
-
-    def _job_role(self, assets: list[s3_assets.Asset]) -> iam.Role:
-        bucket = self._state.export_bucket
-        role = iam.Role(
-            self,
-            "ReportJobRole",
-            description=f"lifoq {self._stage.name}: Spark report",
-            assumed_by=iam.ServicePrincipal(
-                "glue.amazonaws.com",
-                conditions={"StringEquals": {"aws:SourceAccount": self.account}},
-            ),
-        )
-        _allow(
-            role,
-            ["s3:GetObject"],
-            *(asset.bucket.arn_for_objects(asset.s3_object_key) for asset in assets),
-        )
-        _allow(role, ["s3:ListBucket"], bucket.bucket_arn)
-        _allow(role, ["s3:GetObject"], bucket.arn_for_objects(f"{EXPORTS_PREFIX}/*"))
-        _allow(
-            role,
-            ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"],
-            bucket.arn_for_objects(f"{REPORTS_PREFIX}/*"),
-        )
-        _allow(
-            role,
-            ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"],
-            self.format_arn(
-                service="logs",
-                resource="log-group",
-                resource_name="/aws-glue/*",
-                arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-            ),
-        )
-        role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["cloudwatch:PutMetricData"],
-                resources=["*"],
-                conditions={"StringEquals": {"cloudwatch:namespace": "Glue"}},
-            )
-        )
-        if self._key:
-            self._key.grant(role, "kms:Decrypt", "kms:GenerateDataKey")
-        self._acknowledge_prefixes(role, EXPORTS_PREFIX, REPORTS_PREFIX)
-        acknowledge(
-            role,
-            "IAM5[Resource::arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:"
-            "log-group:/aws-glue/*]",
-            "Glue makes its log groups itself, below this name.",
-        )
-        acknowledge(
-            role, "IAM5[Resource::*]", "Metrics know no resources; the condition names Glue's own."
-        )
-        return role
-
-    def _acknowledge_prefixes(self, role: iam.Role, *prefixes: str) -> None:
-        bucket_import = import_of(self._state, self._state.export_bucket.bucket_arn)
-        for prefix in prefixes:
-            acknowledge(
-                role,
-                f"IAM5[Resource::{bucket_import}/{prefix}/*]",
-                "The names of the files below this prefix are DynamoDB's and Spark's to choose.",
-            )
-
-    def _machine(self) -> stepfunctions.StateMachine:
-        log_group = logs.LogGroup(
-            self,
-            "ExportMachineLogs",
-            retention=RETENTION[self._stage.log_retention_days],
-            encryption_key=self._key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
+    def _machine_role(self) -> iam.Role:
+        state = self._queue.state
         role = iam.Role(
             self,
             "ExportMachineRole",
-            description=f"lifoq {self._stage.name}: exports",
+            description=f"lifoq {self._queue.queue_name}: exports",
             assumed_by=iam.ServicePrincipal(
                 "states.amazonaws.com",
-                conditions={"StringEquals": {"aws:SourceAccount": self.account}},
+                conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
             ),
         )
-        table, bucket = self._state.table, self._state.export_bucket
-        _allow(
+        allow(
             role,
             ["dynamodb:DescribeContinuousBackups", "dynamodb:ExportTableToPointInTime"],
-            table.table_arn,
+            state.table.table_arn,
         )
-        _allow(role, ["dynamodb:DescribeExport"], f"{table.table_arn}/export/*")
-        _allow(
+        allow(role, ["dynamodb:DescribeExport"], f"{state.table.table_arn}/export/*")
+        allow(
             role,
-            ["s3:PutObject", "s3:AbortMultipartUpload"],
-            bucket.arn_for_objects(f"{EXPORTS_PREFIX}/*"),
+            ["s3:AbortMultipartUpload", "s3:PutObject", "s3:PutObjectAcl"],
+            state.export_bucket.arn_for_objects(f"{EXPORTS_PREFIX}/*"),
         )
-        _allow(
+        allow(
             role,
             ["glue:StartJobRun", "glue:GetJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun"],
-            self.format_arn(service="glue", resource="job", resource_name=self.job.ref),
+            self.job.arn,
         )
-        _allow(role, ["sns:Publish"], self._state.alarm_topic.topic_arn)
-        if self._key:
-            self._key.grant(role, "kms:Decrypt", "kms:GenerateDataKey")
-        self._acknowledge_prefixes(role, EXPORTS_PREFIX)
-        acknowledge(
-            role,
-            f"IAM5[Resource::{import_of(self._state, table.table_arn)}/export/*]",
-            "An export's id is DynamoDB's to choose; all of them are of this table.",
-        )
-        acknowledge(
-            role,
-            "IAM5[Resource::*]",
-            "Log delivery and tracing of a state machine know no resources.",
+        allow(role, ["sns:Publish"], state.alarm_topic.topic_arn)
+        return role
+
+    def _machine(self) -> stepfunctions.StateMachine:
+        queue, state = self._queue, self._queue.state
+        log_group = logs.LogGroup(
+            self,
+            "ExportMachineLogs",
+            # Under this prefix, log delivery needs no entry of its own in the region's resource
+            # policy, which is limited to 5,120 characters for all state machines together.
+            log_group_name=f"/aws/vendedlogs/states/lifoq/{queue.queue_name}/exports",
+            retention=queue.surroundings.log_retention,
+            encryption_key=state.encryption_key,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
         )
         machine = ExportMachine(
-            stage=self._stage.name,
-            window_minutes=self._analytics.window_minutes,
-            partition=self.partition,
-            table_name=table.table_name,
-            table_arn=table.table_arn,
-            bucket=bucket.bucket_name,
-            key_arn=self._key.key_arn if self._key else None,
-            job_name=self.job.ref,
-            alarm_topic_arn=self._state.alarm_topic.topic_arn,
+            queue_name=queue.queue_name,
+            window_minutes=self._window_minutes,
+            partition=cdk.Aws.PARTITION,
+            table_name=state.table.table_name,
+            table_arn=state.table.table_arn,
+            bucket=state.export_bucket.bucket_name,
+            key_arn=state.encryption_key.key_arn if state.encryption_key else None,
+            job_name=self.job.name,
+            alarm_topic_arn=state.alarm_topic.topic_arn,
         )
         return stepfunctions.StateMachine(
             self,
             "ExportMachine",
-            role=role,
+            role=self.machine_role,
             definition_body=stepfunctions.DefinitionBody.from_string(
-                self.to_json_string(machine.definition())
+                cdk.Stack.of(self).to_json_string(machine.definition())
             ),
             logs=stepfunctions.LogOptions(
                 destination=log_group,
                 level=stepfunctions.LogLevel.ALL,
                 include_execution_data=True,
             ),
-            tracing_enabled=True,
+            tracing_enabled=queue.surroundings.tracing is lambda_.Tracing.ACTIVE,
         )
 
     def _schedule(self, construct_id: str, *, kind: str, expression: str) -> None:
@@ -288,11 +160,10 @@ class AnalyticsStack(cdk.Stack):
             target_arn=self.machine.state_machine_arn,
             action="states:StartExecution",
             expression=expression,
-            description=f"lifoq {self._stage.name}: {kind} export",
+            description=f"lifoq {self._queue.queue_name}: {kind} export",
             event={"kind": kind, "scheduledAt": "<aws.scheduler.scheduled-time>"},
             dead_letters=self.dead_letters,
-            key=self._key,
-            max_event_age_seconds=self._analytics.window_minutes * SECONDS_PER_MINUTE,
+            max_event_age=cdk.Duration.minutes(self._window_minutes),
         )
 
 
@@ -305,5 +176,16 @@ def window_expression(minutes: int) -> str:
     return f"cron({LAG_MINUTES} 0 * * ? *)"
 
 
-def _allow(role: iam.Role, actions: list[str], *resources: str) -> None:
-    role.add_to_policy(iam.PolicyStatement(actions=actions, resources=list(resources)))
+def _window_minutes(window: cdk.Duration, queue: LifoQueue) -> int:
+    minutes = window.to_minutes(integral=False)
+    if minutes not in EXPORT_WINDOW_MINUTES:
+        allowed = ", ".join(str(one) for one in EXPORT_WINDOW_MINUTES)
+        raise InvalidInput("window", window.to_human_string(), f"must be minutes of {allowed}")
+    if window.to_seconds() > queue.lifetimes.deadline:
+        raise InvalidInput(
+            "window",
+            window.to_human_string(),
+            f"is longer than the deadline of {queue.lifetimes.deadline:g} s, so that tasks shed "
+            "within a window would leave no trace: shorten it, or lengthen the deadline",
+        )
+    return round(minutes)

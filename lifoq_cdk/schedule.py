@@ -5,10 +5,11 @@ from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
+
+from lifoq_cdk.limits import SCHEDULE_EVENT_AGE_SECONDS
 
 
 class Invocation(Construct):
@@ -24,8 +25,7 @@ class Invocation(Construct):
         expression: str,
         description: str,
         dead_letters: sqs.IQueue,
-        key: kms.IKey | None,
-        max_event_age_seconds: int,
+        max_event_age: cdk.Duration,
         event: Any = None,
         time_zone: str = "UTC",
         enabled: bool = True,
@@ -45,8 +45,6 @@ class Invocation(Construct):
         role.add_to_policy(
             iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[dead_letters.queue_arn])
         )
-        if key:
-            key.grant(role, "kms:Decrypt", "kms:GenerateDataKey")
         schedule = scheduler.CfnSchedule(
             self,
             "Schedule",
@@ -61,7 +59,8 @@ class Invocation(Construct):
                 input=None if event is None else json.dumps(event),
                 # Later than this, the next invocation does the work.
                 retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(
-                    maximum_event_age_in_seconds=max_event_age_seconds, maximum_retry_attempts=3
+                    maximum_event_age_in_seconds=_within_limits(max_event_age),
+                    maximum_retry_attempts=3,
                 ),
                 dead_letter_config=scheduler.CfnSchedule.DeadLetterConfigProperty(
                     arn=dead_letters.queue_arn
@@ -71,3 +70,9 @@ class Invocation(Construct):
         # The schedule's first run must not find a role that cannot do anything yet.
         schedule.node.add_dependency(role)
         self.schedule_name = schedule.ref
+
+
+def _within_limits(age: cdk.Duration) -> int:
+    """The age in seconds, or the nearest that EventBridge Scheduler knows."""
+    shortest, longest = SCHEDULE_EVENT_AGE_SECONDS
+    return min(longest, max(shortest, round(age.to_seconds(integral=False))))

@@ -1,4 +1,4 @@
-"""What must survive: the table and the exports, deployed apart from what changes often."""
+"""What must survive a queue's functions: its table, its exports, and where its alarms are told."""
 
 from typing import Any, Final
 
@@ -8,12 +8,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
-from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from lifoq import schema
-from lifoq_cdk.nag import acknowledge
-from stacks.config import Analytics, StageConfig
+from lifoq_cdk.key import open_to_services
 
 EXPORTS_PREFIX: Final = "exports"
 """Where table exports lie in the export bucket."""
@@ -22,29 +20,68 @@ REPORTS_PREFIX: Final = "reports"
 POINT_IN_TIME_DAYS: Final = 35
 
 
-class StateStack(cdk.Stack):
-    """The table and the export bucket; a protected stage keeps both, whatever is deleted."""
+class QueueState(Construct):
+    """The table, the export bucket and the alarm topic of one queue.
 
-    def __init__(self, scope: Construct, construct_id: str, *, stage: StageConfig) -> None:
-        super().__init__(
-            scope,
-            construct_id,
-            description=f"lifoq {stage.name}: the queue's table and its exports",
-            termination_protection=stage.protected,
+    ``LifoQueue`` makes one itself, unless it is given one: put it into a stack of its own, so that
+    the functions can be deleted and deployed again beside their tasks.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        encryption_key: kms.IKey | None = None,
+        alarm_topic: sns.ITopic | None = None,
+        export_retention: cdk.Duration | None = None,
+        report_retention: cdk.Duration | None = None,
+        deletion_protection: bool = False,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+    ) -> None:
+        """``encryption_key``: for all that holds data, here and beside the functions; none: AWS's.
+
+        ``alarm_topic``: one that exists; none: a new one, for people to subscribe to.
+        ``export_retention``, ``report_retention``: by default 35 and 400 days.
+        ``removal_policy``: what becomes of table and bucket when their stack is deleted.
+        """
+        super().__init__(scope, construct_id)
+        self.encryption_key = encryption_key
+        self.removal_policy = removal_policy
+        if encryption_key:
+            open_to_services(encryption_key, self)
+        self.table = self._table(deletion_protection=deletion_protection)
+        self.export_bucket = self._export_bucket(
+            exports=export_retention or cdk.Duration.days(35),
+            reports=report_retention or cdk.Duration.days(400),
         )
-        self._stage = stage
-        self._removal = cdk.RemovalPolicy.RETAIN if stage.protected else cdk.RemovalPolicy.DESTROY
-        self.key = self._key() if stage.customer_managed_key else None
-        self.table = self._table()
-        self.export_bucket = self._export_bucket()
-        self.alarm_topic = self._alarm_topic()
+        self.alarm_topic = alarm_topic or self._alarm_topic()
 
-        cdk.CfnOutput(self, "TableName", value=self.table.table_name)
-        cdk.CfnOutput(self, "TableArn", value=self.table.table_arn)
-        cdk.CfnOutput(self, "ExportBucketName", value=self.export_bucket.bucket_name)
-        cdk.CfnOutput(self, "AlarmTopicArn", value=self.alarm_topic.topic_arn)
+    @property
+    def index_arns(self) -> list[str]:
+        return [
+            f"{self.table.table_arn}/index/{index}"
+            for index in (schema.STATUS_CREATED_INDEX, schema.DUE_INDEX)
+        ]
 
-    def _table(self) -> dynamodb.Table:
+    def keep_exports(self) -> None:
+        """Export to other stacks what they may import, whether one imports it yet or not.
+
+        CloudFormation refuses to drop an export in use. So a stack that imports from this one can
+        only be taken out of an application when the export does not go with it.
+        """
+        stack = cdk.Stack.of(self)
+        for value in (
+            self.table.table_arn,
+            self.table.table_name,
+            self.table.table_stream_arn,
+            self.export_bucket.bucket_arn,
+            self.export_bucket.bucket_name,
+            self.alarm_topic.topic_arn,
+        ):
+            stack.export_value(value)
+
+    def _table(self, *, deletion_protection: bool) -> dynamodb.Table:
         """``Table`` rather than ``TableV2``: one region, and the resource type that tools know."""
         definition = schema.table_definition("")
         table = dynamodb.Table(
@@ -64,58 +101,44 @@ class StateStack(cdk.Stack):
             ),
             encryption=(
                 dynamodb.TableEncryption.CUSTOMER_MANAGED
-                if self.key
+                if self.encryption_key
                 else dynamodb.TableEncryption.DEFAULT
             ),
-            encryption_key=self.key,
-            deletion_protection=self._stage.protected,
-            removal_policy=self._removal,
+            encryption_key=self.encryption_key,
+            deletion_protection=deletion_protection,
+            removal_policy=self.removal_policy,
         )
         for index in definition["GlobalSecondaryIndexes"]:
             _add_index(table, index)
         return table
 
-    def _export_bucket(self) -> s3.Bucket:
-        analytics = self._stage.analytics or Analytics()
-        bucket = s3.Bucket(
+    def _export_bucket(self, *, exports: cdk.Duration, reports: cdk.Duration) -> s3.Bucket:
+        key = self.encryption_key
+        return s3.Bucket(
             self,
             "ExportBucket",
-            encryption=s3.BucketEncryption.KMS if self.key else s3.BucketEncryption.S3_MANAGED,
-            encryption_key=self.key,
-            bucket_key_enabled=True if self.key else None,
+            encryption=s3.BucketEncryption.KMS if key else s3.BucketEncryption.S3_MANAGED,
+            encryption_key=key,
+            bucket_key_enabled=True if key else None,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             enforce_ssl=True,
             minimum_tls_version=1.2,
-            removal_policy=self._removal,
+            removal_policy=self.removal_policy,
             lifecycle_rules=[
-                s3.LifecycleRule(
-                    id="forget-exports",
-                    prefix=f"{EXPORTS_PREFIX}/",
-                    expiration=cdk.Duration.days(analytics.export_retention_days),
-                ),
-                s3.LifecycleRule(
-                    id="forget-reports",
-                    prefix=f"{REPORTS_PREFIX}/",
-                    expiration=cdk.Duration.days(analytics.report_retention_days),
-                ),
+                # The prefixes end without a slash: Spark's markers lie beside the folders.
+                s3.LifecycleRule(id="forget-exports", prefix=EXPORTS_PREFIX, expiration=exports),
+                s3.LifecycleRule(id="forget-reports", prefix=REPORTS_PREFIX, expiration=reports),
                 s3.LifecycleRule(
                     id="drop-unfinished-uploads",
                     abort_incomplete_multipart_upload_after=cdk.Duration.days(1),
                 ),
             ],
         )
-        acknowledge(
-            bucket,
-            "S1",
-            "Only table exports and reports lie here, written by roles of this deployment; an "
-            "account that wants to know who read them has CloudTrail's data events.",
-        )
-        return bucket
 
     def _alarm_topic(self) -> sns.Topic:
         """Here, because a subscription that somebody confirmed is state, too."""
-        topic = sns.Topic(self, "AlarmTopic", enforce_ssl=True, master_key=self.key)
+        topic = sns.Topic(self, "AlarmTopic", enforce_ssl=True, master_key=self.encryption_key)
         # A topic policy replaces the default one, which lets the account's alarms publish.
         topic.add_to_resource_policy(
             iam.PolicyStatement(
@@ -123,53 +146,10 @@ class StateStack(cdk.Stack):
                 principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
                 actions=["sns:Publish"],
                 resources=[topic.topic_arn],
-                conditions={"StringEquals": {"aws:SourceAccount": self.account}},
+                conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
             )
         )
-        if self._stage.alarms.email:
-            topic.add_subscription(subscriptions.EmailSubscription(self._stage.alarms.email))
         return topic
-
-    def _key(self) -> kms.Key:
-        key = kms.Key(
-            self,
-            "Key",
-            description=f"lifoq {self._stage.name}: table, exports, topics, queues and logs",
-            enable_key_rotation=True,
-            removal_policy=self._removal,
-        )
-        # Roles are allowed through the key's account policy; these are AWS's own services.
-        key.add_to_resource_policy(
-            iam.PolicyStatement(
-                sid="Logs",
-                principals=[iam.ServicePrincipal(f"logs.{self.region}.amazonaws.com")],
-                actions=["kms:Encrypt", "kms:Decrypt", "kms:GenerateDataKey*", "kms:DescribeKey"],
-                resources=["*"],
-                conditions={
-                    "ArnLike": {
-                        "kms:EncryptionContext:aws:logs:arn": self.format_arn(
-                            service="logs",
-                            resource="log-group",
-                            resource_name="*",
-                            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-                        )
-                    }
-                },
-            )
-        )
-        key.add_to_resource_policy(
-            iam.PolicyStatement(
-                sid="TopicsToQueuesAndAlarmsToTopics",
-                principals=[
-                    iam.ServicePrincipal("sns.amazonaws.com"),
-                    iam.ServicePrincipal("cloudwatch.amazonaws.com"),
-                ],
-                actions=["kms:Decrypt", "kms:GenerateDataKey*"],
-                resources=["*"],
-                conditions={"StringEquals": {"aws:SourceAccount": self.account}},
-            )
-        )
-        return key
 
 
 def _attribute(name: schema.Attribute) -> dynamodb.Attribute:

@@ -6,11 +6,11 @@ import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
 from lifoq_cdk.asset import Asset
-from lifoq_cdk.generator import GeneratorStack
-from lifoq_cdk.queue import QueueStack
-from lifoq_cdk.reports import AnalyticsStack
-from lifoq_cdk.state import StateStack
+from stacks.analytics import AnalyticsStack
 from stacks.config import DEFAULT_STAGE, ConfigurationError, StageConfig, load_stage
+from stacks.generator import GeneratorStack
+from stacks.queue import QueueStack
+from stacks.state import KeyStack, StateStack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,9 +28,10 @@ def stage_of(app: cdk.App) -> StageConfig:
 def build(app: cdk.App, *, stage: StageConfig, asset: Asset, report: Asset) -> None:
     """Put the stage's stacks into ``app``, and have them checked when it is synthesized."""
     prefix = f"lifoq-{stage.name}"
-    state = StateStack(app, f"{prefix}-state", stage=stage)
-    QueueStack(app, f"{prefix}-queue", stage=stage, asset=asset, state=state)
-    GeneratorStack(app, f"{prefix}-generator", stage=stage, asset=asset, state=state)
+    key = KeyStack(app, f"{prefix}-key", stage=stage).key if stage.customer_managed_key else None
+    state = StateStack(app, f"{prefix}-state", stage=stage, key=key)
+    queue = QueueStack(app, f"{prefix}-queue", stage=stage, asset=asset, state=state)
+    GeneratorStack(app, f"{prefix}-generator", stage=stage, queue=queue)
     if stage.analytics:
         AnalyticsStack(
             app,
@@ -39,7 +40,8 @@ def build(app: cdk.App, *, stage: StageConfig, asset: Asset, report: Asset) -> N
             analytics=stage.analytics,
             report=report,
             state=state,
+            queue=queue,
         )
-    for key, value in {"application": "lifoq", "stage": stage.name, **stage.tags}.items():
-        cdk.Tags.of(app).add(key, value)
+    for tag, value in {"application": "lifoq", "stage": stage.name, **stage.tags}.items():
+        cdk.Tags.of(app).add(tag, value)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks())

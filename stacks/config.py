@@ -6,7 +6,6 @@ The stages live in ``cdk.json`` under the context key ``stages``; ``-c stage=NAM
 
 import difflib
 import json
-import math
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
@@ -16,16 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from lifoq import backoff
 from lifoq.transitions import Lifetimes
 from lifoq.worker import WorkerSettings
+from lifoq_cdk import limits
 
-LAMBDA_TIMEOUT_LIMIT_SECONDS: Final = 900
-"""https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html"""
-PROCESSOR_MARGIN_SECONDS: Final = 15
-"""What a processor run needs beside its window and its last task: start, settling, tail call."""
-GENERATOR_MARGIN_SECONDS: Final = 30
-"""What a load run needs beside its load: start, and the last batch with its retries."""
-RETRY_WAITS_SECONDS: Final = (60, 120)
-"""Lambda's, before it tries an asynchronous event that failed again
-(https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html)."""
 MINUTE: Final = 60
 DAY: Final = 24 * 60 * MINUTE
 
@@ -44,6 +35,8 @@ ExportWindowMinutes = Literal[15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 PerSecond = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+SecretName = Annotated[str, Field(pattern=r"^[A-Za-z0-9/_+=.@-]{1,512}$")]
+RoleArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:iam::\d{12}:role/[\w+=,.@/-]+$")]
 TaskType = Annotated[str, Field(min_length=1, max_length=256)]
 ScheduleName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,47}$")]
 ScheduleExpression = Annotated[
@@ -98,8 +91,9 @@ class AsyncInvocation(Settings):
 
     def age_needed_seconds(self, timeout_seconds: int) -> int:
         """For all retries of a function that fails at its timeout each time."""
-        waits = RETRY_WAITS_SECONDS[: self.retry_attempts]
-        return sum(wait + timeout_seconds for wait in waits)
+        return limits.event_age_needed_seconds(
+            retry_attempts=self.retry_attempts, timeout_seconds=timeout_seconds
+        )
 
 
 class ScheduleInvocation(AsyncInvocation):
@@ -130,18 +124,6 @@ class Load(Settings):
     period_seconds: Seconds | None = None
     seconds: Annotated[float, Field(gt=0, le=MINUTE)] = MINUTE
     enabled: bool = False
-
-    def event(self) -> dict[str, Any]:
-        """What the generator is sent."""
-        load: dict[str, Any] = {
-            "profile": self.profile,
-            "tasksPerSecond": self.tasks_per_second,
-            "seconds": self.seconds,
-        }
-        if self.profile != "constant":
-            load["peakTasksPerSecond"] = self.peak_tasks_per_second
-            load["periodSeconds"] = self.period_seconds
-        return {"taskType": self.task_type, "payload": self.payload, "load": load}
 
 
 class Alarms(Settings):
@@ -195,10 +177,13 @@ class StageConfig(Settings):
     schedules: list[Schedule] = []
     load: Load | None = None
     task_environment: dict[str, str] = {}
+    task_secrets: dict[str, SecretName] = {}
+    producer_role_arns: list[RoleArn] = []
     analytics: Analytics | None = None
     alarms: Alarms = Alarms()
 
     log_retention_days: LogRetentionDays = 30
+    tracing: bool = False
     customer_managed_key: bool = False
     protected: bool = False
     tags: dict[str, str] = {}
@@ -206,13 +191,12 @@ class StageConfig(Settings):
     @property
     def processor_timeout_seconds(self) -> int:
         """The processor's Lambda timeout: a task claimed in the window's last moment can end."""
-        return math.ceil(self.window_seconds + self.task_timeout_seconds + PROCESSOR_MARGIN_SECONDS)
+        return limits.processor_timeout_seconds(self.worker)
 
     @property
     def generator_timeout_seconds(self) -> int:
         """The generator's Lambda timeout: the longest load it is asked to make."""
-        load_seconds = self.load.seconds if self.load else 0
-        return math.ceil(load_seconds + GENERATOR_MARGIN_SECONDS)
+        return limits.generator_timeout_seconds(self.load.seconds if self.load else 0)
 
     @property
     def lifetimes(self) -> Lifetimes:
@@ -253,12 +237,12 @@ class StageConfig(Settings):
 
     def _timing_problems(self) -> list[str]:
         problems = []
-        if self.processor_timeout_seconds > LAMBDA_TIMEOUT_LIMIT_SECONDS:
-            most = LAMBDA_TIMEOUT_LIMIT_SECONDS - PROCESSOR_MARGIN_SECONDS
+        if self.processor_timeout_seconds > limits.LONGEST_RUN_SECONDS:
+            most = limits.LONGEST_RUN_SECONDS - limits.PROCESSOR_MARGIN_SECONDS
             problems.append(
                 f"window_seconds ({self.window_seconds:g}) and task_timeout_seconds "
                 f"({self.task_timeout_seconds:g}) do not fit Lambda's "
-                f"{LAMBDA_TIMEOUT_LIMIT_SECONDS} seconds: lower one until they add up to at most "
+                f"{limits.LONGEST_RUN_SECONDS} seconds: lower one until they add up to at most "
                 f"{most}"
             )
         if 2 * self.heartbeat_seconds > self.lease_seconds:

@@ -32,6 +32,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
     "AWS_LAMBDA_FUNCTION_NAME": "probe",
     "TZ": "UTC",
+    Variable.TASKS: "functions.tasks",
     Variable.TRIGGER_TOPIC: "arn:aws:sns:us-east-1:123456789012:trigger",
     Variable.PROCESS_TOPIC: "arn:aws:sns:us-east-1:123456789012:process",
     **environment.of_queue("tasks", _STAGE.lifetimes),

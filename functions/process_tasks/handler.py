@@ -8,22 +8,21 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-import functions.tasks  # noqa: F401  (registers the task types)
 from functions.kick import Kicker, sent_at
 from functions.measure import emit, metrics
+from functions.task_types import registered
 from lifoq.environment import Environment
 from lifoq.errors import ProcessUnusable
 from lifoq.metrics import Metric
 from lifoq.processor import Processor
 from lifoq.queue import Queue
-from lifoq.registry import REGISTRY
 from lifoq.worker import RunReport
 
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
 queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
-processor = Processor(queue.store, REGISTRY, environment.worker())
+processor = Processor(queue.store, registered(environment), environment.worker())
 tail_call = Kicker(environment.trigger_topic_arn)
 
 

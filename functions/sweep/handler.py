@@ -6,13 +6,12 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-import functions.tasks  # noqa: F401  (registers the task types, for their max_attempts)
 from functions.kick import Kicker
 from functions.measure import emit, metrics
+from functions.task_types import registered
 from lifoq.environment import Environment
 from lifoq.metrics import Metric
 from lifoq.queue import Queue
-from lifoq.registry import REGISTRY
 from lifoq.stall import StallWatch, patience
 from lifoq.stats import QueueStats
 from lifoq.sweep import Sweeper, SweepReport
@@ -22,8 +21,9 @@ copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
 queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
 worker = environment.worker()
-sweeper = Sweeper(queue.store, REGISTRY, max_attempts=worker.max_attempts)
-watch = StallWatch(queue.store, patience=patience(worker, REGISTRY))
+registry = registered(environment)
+sweeper = Sweeper(queue.store, registry, max_attempts=worker.max_attempts)
+watch = StallWatch(queue.store, patience=patience(worker, registry))
 processor = Kicker(environment.process_topic_arn)
 
 

@@ -272,6 +272,24 @@ class Alarm(_Deployed, CloudFormationModel):
         return str(alarms[0]["AlarmArn" if attribute == "Arn" else attribute])
 
 
+class Parameter(_Deployed, CloudFormationModel):
+    """moto reads a parameter's tags as a list; CloudFormation has a map."""
+
+    TYPE = "AWS::SSM::Parameter"
+    NAME_PROPERTY = "Name"
+
+    def create(self) -> None:
+        wanted = ("Description", "Type", "Value")
+        given = {name: self.properties[name] for name in wanted if name in self.properties}
+        client("ssm").put_parameter(Name=self.name, Overwrite=True, **given)
+
+    def remove(self) -> None:
+        client("ssm").delete_parameter(Name=self.name)
+
+    def get_cfn_attribute(self, attribute: str) -> str:
+        return str(client("ssm").get_parameter(Name=self.name)["Parameter"][attribute])
+
+
 class DeployedTable(_Deployed, CloudFormationModel):
     """moto's table, with TTL and PITR, which it drops, and changes, which it cannot take."""
 

@@ -71,6 +71,7 @@ def load(
     variables = {
         **environment.of_queue(table.name, Lifetimes()),
         **environment.of_worker(WORKER),
+        Variable.TASKS: "functions.tasks",
         Variable.PROCESS_TOPIC: processor_topic.arn,
         Variable.TRIGGER_TOPIC: trigger_topic.arn,
         "POWERTOOLS_SERVICE_NAME": service("test"),

@@ -110,4 +110,6 @@ EVERYTHING: dict[str, Any] = {
         "period_seconds": 600,
     },
     "task_environment": {"DOWNSTREAM_URL": "https://downstream.example.com"},
+    "task_secrets": {"DOWNSTREAM_KEY": "downstream/key"},
+    "tracing": True,
 }

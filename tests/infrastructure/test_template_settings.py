@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.infrastructure.deployments import Deployment
+from tests.infrastructure.deployments import Deployment, synthesize
 
 MISSING = object()
 
@@ -104,9 +104,9 @@ SETTINGS: list[Setting] = [
             "no access lists",
         ),
         (f"{ENCRYPTION}/ServerSideEncryptionByDefault/SSEAlgorithm", "AES256", "payloads inside"),
-        (f"{LIFECYCLE}/0/Prefix", "exports/", "exports end"),
+        (f"{LIFECYCLE}/0/Prefix", "exports", "exports end, and the markers beside them"),
         (f"{LIFECYCLE}/0/ExpirationInDays", 35, "exports end"),
-        (f"{LIFECYCLE}/1/Prefix", "reports/", "reports end"),
+        (f"{LIFECYCLE}/1/Prefix", "reports", "reports end, and the markers beside them"),
         (f"{LIFECYCLE}/1/ExpirationInDays", 400, "reports end"),
         (
             f"{LIFECYCLE}/2/AbortIncompleteMultipartUpload/DaysAfterInitiation",
@@ -124,7 +124,6 @@ SETTINGS: list[Setting] = [
             ("Properties/Architectures/0", "arm64", "a fifth cheaper"),
             ("Properties/Runtime", "python3.14", "the newest that Lambda has"),
             ("Properties/LoggingConfig/LogFormat", "JSON", "logs are queried"),
-            ("Properties/TracingConfig/Mode", "Active", "the way of a kick can be seen"),
         )
     ],
     *[
@@ -368,13 +367,13 @@ def test_a_key_of_ones_own_encrypts_everything_that_holds_data(everything: Deplo
         for step in encrypted.get(resource["Type"], ()):
             value = value[step]
         assert value, logical_id
-    (key,) = everything.resources("state", "AWS::KMS::Key").values()
+    (key,) = everything.resources("key", "AWS::KMS::Key").values()
     assert key["Properties"]["EnableKeyRotation"] is True
     assert key["DeletionPolicy"] == "Retain"
 
 
 def test_the_services_that_use_the_key_may_use_it(everything: Deployment) -> None:
-    (key,) = everything.resources("state", "AWS::KMS::Key").values()
+    (key,) = everything.resources("key", "AWS::KMS::Key").values()
     services = json.dumps(
         [
             statement["Principal"]["Service"]
@@ -387,3 +386,140 @@ def test_the_services_that_use_the_key_may_use_it(everything: Deployment) -> Non
     assert '["logs.", {"Ref": "AWS::Region"}, ".amazonaws.com"]' in services
     assert "sns.amazonaws.com" in services
     assert "cloudwatch.amazonaws.com" in services
+
+
+def test_roles_ask_for_nothing_more_when_the_key_is_switched_on() -> None:
+    """Else calls would be denied from the update of the table to that of the roles."""
+    without, with_key = (
+        synthesize("prod", json.dumps({"customer_managed_key": switched_on}))
+        for switched_on in (False, True)
+    )
+
+    for stack in ("queue", "generator", "analytics"):
+        assert with_key.resources(stack, "AWS::IAM::Policy") == without.resources(
+            stack, "AWS::IAM::Policy"
+        )
+
+
+def test_whoever_may_use_the_table_may_use_its_key_through_dynamodb_alone(
+    everything: Deployment,
+) -> None:
+    (key,) = everything.resources("key", "AWS::KMS::Key").values()
+    (anybody,) = [
+        statement
+        for statement in key["Properties"]["KeyPolicy"]["Statement"]
+        if statement["Principal"] == {"AWS": "*"}
+    ]
+
+    condition = anybody["Condition"]["StringEquals"]
+    assert condition["kms:CallerAccount"] == {"Ref": "AWS::AccountId"}
+    services = [join["Fn::Join"][1][0] for join in condition["kms:ViaService"]]
+    assert services == ["dynamodb.", "s3.", "sns.", "sqs."]
+
+
+@pytest.mark.parametrize("off", [{"analytics": None}, {"customer_managed_key": False}], ids=str)
+def test_switching_a_setting_off_drops_no_export_that_others_import(off: dict[str, Any]) -> None:
+    on = synthesize("prod", json.dumps({"customer_managed_key": True}))
+    then = synthesize("prod", json.dumps({"customer_managed_key": True, **off}))
+
+    for stack in ("state", "key"):
+        if stack in then.templates:
+            assert exports(on, stack) == exports(then, stack)
+
+
+def exports(deployment: Deployment, stack: str) -> set[str]:
+    return {name for name in deployment.templates[stack]["Outputs"] if name.startswith("Exports")}
+
+
+@pytest.mark.parametrize("mode", ["Active", None])
+def test_tracing_is_a_setting(mode: str | None) -> None:
+    tracing = mode is not None
+    deployment = synthesize("prod", json.dumps({"tracing": tracing}))
+
+    for _, resource in deployment.all_resources():
+        properties = resource.get("Properties", {})
+        if resource["Type"] == FUNCTION:
+            assert properties.get("TracingConfig", {}).get("Mode") == mode
+        if resource["Type"] == "AWS::StepFunctions::StateMachine":
+            assert properties["TracingConfiguration"]["Enabled"] is tracing
+    assert ("xray:" in json.dumps(deployment.templates)) is tracing
+
+
+def test_the_deadline_may_be_longer_than_a_schedule_can_try() -> None:
+    schedule = {"name": "nightly", "task_type": "t", "expression": "rate(1 day)"}
+    deployment = synthesize(
+        "dev", json.dumps({"deadline_seconds": 7 * 86_400, "schedules": [schedule]})
+    )
+
+    nightly = deployment.resource("generator", "AWS::Scheduler::Schedule", "Schedulenightly")
+    age = nightly["Properties"]["Target"]["RetryPolicy"]["MaximumEventAgeInSeconds"]
+    assert age == 86_400
+
+
+def test_exports_may_write_as_aws_documents_it(prod: Deployment) -> None:
+    (policy,) = [
+        resource
+        for logical_id, resource in prod.resources("analytics", "AWS::IAM::Policy").items()
+        if logical_id.startswith("ExportMachineRole")
+    ]
+
+    (writing,) = [
+        statement["Action"]
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if "s3:PutObject" in statement["Action"]
+    ]
+    assert set(writing) == {"s3:AbortMultipartUpload", "s3:PutObject", "s3:PutObjectAcl"}
+
+
+def test_the_report_may_write_the_markers_beside_its_folders(prod: Deployment) -> None:
+    text = json.dumps(prod.resources("analytics", "AWS::IAM::Policy"))
+
+    assert "/reports_$folder$" in text
+    assert "/exports_$folder$" in text
+
+
+def test_whatever_writes_logs_has_a_group_that_forgets_and_is_encrypted(
+    everything: Deployment,
+) -> None:
+    groups = {
+        str(group["Properties"].get("LogGroupName")): group["Properties"]
+        for group in everything.resources("analytics", "AWS::Logs::LogGroup").values()
+    }
+    job = everything.resource("analytics", "AWS::Glue::Job", "ReportJob")["Properties"]
+    prefix = job["DefaultArguments"]["--custom-logGroup-prefix"]
+
+    # What Glue appends to the prefix; and where a state machine's log delivery needs no policy.
+    machine = "/aws/vendedlogs/states/lifoq/prod/exports"
+    assert set(groups) == {f"{prefix}/error", f"{prefix}/output", machine}
+    for properties in groups.values():
+        assert properties["RetentionInDays"] == 90
+        assert "KmsKeyId" in properties
+
+
+def test_a_secret_is_told_by_name_and_may_be_read_by_the_processor_alone(
+    everything: Deployment,
+) -> None:
+    readers = [
+        logical_id
+        for logical_id, policy in everything.resources("queue", "AWS::IAM::Policy").items()
+        if "secretsmanager:GetSecretValue" in json.dumps(policy)
+    ]
+
+    assert len(readers) == 1
+    assert readers[0].startswith("ProcessTasksFunctionRole")
+    processor = everything.resource("queue", FUNCTION, "ProcessTasksFunction")
+    assert processor["Properties"]["Environment"]["Variables"]["DOWNSTREAM_KEY"] == "downstream/key"
+
+
+def test_producers_of_another_account_are_let_in_by_the_table() -> None:
+    producer = "arn:aws:iam::210987654321:role/producer"
+    deployment = synthesize("dev", json.dumps({"producer_role_arns": [producer]}))
+
+    (table,) = deployment.resources("state", "AWS::DynamoDB::Table").values()
+    (statement,) = table["Properties"]["ResourcePolicy"]["PolicyDocument"]["Statement"]
+    assert statement["Principal"] == {"AWS": producer}
+    assert set(statement["Action"]) == {
+        "dynamodb:BatchWriteItem",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+    }

@@ -1,0 +1,90 @@
+"""Who may do what with a queue."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_ssm as ssm
+
+from lifoq.environment import Variable
+from lifoq.errors import InvalidInput
+from lifoq_cdk.state import QueueState
+
+TOLD: Final = "lifoq:queue"
+"""Metadata of a function that has been told which queue it puts to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permission:
+    """Actions on the table, and on its indexes."""
+
+    table: tuple[str, ...]
+    indexes: tuple[str, ...] = ()
+
+
+_LOOK: Final = ("dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:GetItem")
+
+PUT: Final = Permission(table=("dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"))
+READ: Final = Permission(table=_LOOK, indexes=("dynamodb:Query",))
+OPERATE: Final = Permission(table=(*_LOOK, "dynamodb:UpdateItem"), indexes=("dynamodb:Query",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """Of one grantee to one queue."""
+
+    queue_name: str
+    state: QueueState
+    parameter: ssm.IStringParameter
+    grantee: iam.IGrantable
+
+    def give(self, permission: Permission) -> iam.Grant:
+        """The narrowest grant, and the queue's name for a function that is given it."""
+        self._tell()
+        grant = self._grant(permission.table, [self.state.table.table_arn])
+        if permission.indexes:
+            grant = grant.combine(self._grant(permission.indexes, self.state.index_arns))
+        if not grant.resource_statements:
+            reads = iam.Grant.add_to_principal(
+                grantee=self.grantee,
+                actions=["ssm:GetParameter"],
+                resource_arns=[self.parameter.parameter_arn],
+            )
+            return grant.combine(reads)
+        # A principal of another account: the parameter cannot be shared with it, and the key lets
+        # in the callers of its own account alone.
+        if self.state.encryption_key:
+            self.state.encryption_key.grant_encrypt_decrypt(self.grantee)
+        return grant
+
+    def _grant(self, actions: tuple[str, ...], resources: list[str]) -> iam.Grant:
+        return iam.Grant.add_to_principal_or_resource(
+            grantee=self.grantee,
+            actions=list(actions),
+            resource_arns=resources,
+            # A table's own policy cannot name the table.
+            resource_self_arns=["*"],
+            resource=self.state.table,
+        )
+
+    def _tell(self) -> None:
+        function = self.grantee
+        if not isinstance(function, lambda_.Function):
+            return
+        told = _told(function)
+        if told.get(TOLD, self.queue_name) != self.queue_name:
+            raise InvalidInput(
+                "grantee",
+                function.node.path,
+                f"is told of the queue {told[TOLD]!r} already, and Queue.connect() can mean one "
+                "queue only: grant to its role (function.role), and name both queues in its code",
+            )
+        if TOLD not in told:
+            function.node.add_metadata(TOLD, self.queue_name)
+            function.add_environment(Variable.QUEUE.value, self.queue_name)
+
+
+def _told(function: lambda_.Function) -> Mapping[str, str]:
+    return {entry.type: str(entry.data) for entry in function.node.metadata}

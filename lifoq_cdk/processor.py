@@ -1,0 +1,80 @@
+"""What works through the queue: it claims the newest tasks, and runs their code."""
+
+import aws_cdk as cdk
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from lifoq import environment
+from lifoq.environment import Variable
+from lifoq.errors import InvalidInput
+from lifoq.transitions import Lifetimes
+from lifoq.worker import WorkerSettings
+from lifoq_cdk import limits
+from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
+from lifoq_cdk.state import QueueState
+from lifoq_cdk.task_code import TaskCode
+
+
+class Processor(QueueFunction):
+    """Runs task code, with what it needs around it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        surroundings: Surroundings,
+        state: QueueState,
+        tasks: TaskCode,
+        lifetimes: Lifetimes,
+        worker: WorkerSettings,
+        trigger_topic: sns.ITopic,
+        concurrency: int,
+        asynchronous: AsyncInvocation,
+        dead_letters: sqs.IQueue,
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            surroundings=surroundings,
+            name="process_tasks",
+            description="Claims the newest waiting tasks and runs them",
+            environment={
+                **environment.of_queue(state.table.table_name, lifetimes),
+                **environment.of_worker(worker),
+                Variable.TRIGGER_TOPIC.value: trigger_topic.topic_arn,
+                Variable.TASKS.value: tasks.imported,
+                **tasks.variables,
+            },
+            timeout=_timeout(worker),
+            dead_letters=dead_letters,
+            asynchronous=asynchronous,
+            image=tasks.image,
+            # What protects the downstream: no more processors than this, however many kicks.
+            reserved_concurrent_executions=concurrency,
+            # The tail call is a loop on purpose; Lambda would cut it after about 16 rounds.
+            recursive_loop=lambda_.RecursiveLoop.ALLOW,
+            **tasks.running(),
+        )
+        self.allow(["dynamodb:Query"], *state.index_arns)
+        self.allow(
+            ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], state.table.table_arn
+        )
+        self.allow(["sns:Publish"], trigger_topic.topic_arn)
+        tasks.permit(self.execution_role)
+
+
+def _timeout(worker: WorkerSettings) -> cdk.Duration:
+    """Raises ``InvalidInput`` where Lambda does not let a function run so long."""
+    seconds = limits.processor_timeout_seconds(worker)
+    if seconds > limits.LONGEST_RUN_SECONDS:
+        raise InvalidInput(
+            "window",
+            worker.window,
+            f"and the task timeout of {worker.task_timeout:g} s do not fit into the "
+            f"{limits.LONGEST_RUN_SECONDS} s that Lambda gives a run: lower one until they add up "
+            f"to at most {limits.LONGEST_RUN_SECONDS - limits.PROCESSOR_MARGIN_SECONDS}",
+        )
+    return cdk.Duration.seconds(seconds)

@@ -1,0 +1,143 @@
+"""The Spark job that reports on a day's exports."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_glue as glue
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3_assets as s3_assets
+from constructs import Construct
+
+from lifoq_cdk.asset import Asset
+from lifoq_cdk.queue import LifoQueue
+from lifoq_cdk.state import EXPORTS_PREFIX, REPORTS_PREFIX
+
+HERE: Final = Path(__file__).parent
+GLUE_VERSION: Final = "6.0"
+"""Spark 4.1.1: the version that the report is tested with."""
+TIMEOUT_MINUTES: Final = 60
+MARKER: Final = "_$folder$"
+"""Glue's S3 connector marks a folder by an object beside it, of the folder's name and this."""
+
+
+class SparkJob(Construct):
+    """The job, its role, and the log groups that it writes to."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, queue: LifoQueue, report: Asset
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._queue = queue
+        log_prefix = f"/lifoq/{queue.queue_name}/report"
+        log_groups = [self._log_group(log_prefix, name) for name in ("error", "output")]
+        script = s3_assets.Asset(self, "Script", path=str(HERE / "report_job.py"))
+        code = s3_assets.Asset(self, "Code", path=str(report.path), asset_hash=report.digest)
+        packages = s3_assets.Asset(self, "Packages", path=str(HERE / "report-requirements.txt"))
+        self.role = self._role([script, code, packages], log_groups)
+        self.job = glue.CfnJob(
+            self,
+            "Job",
+            description=f"lifoq {queue.queue_name}: report on a day's exports",
+            role=self.role.role_arn,
+            glue_version=GLUE_VERSION,
+            worker_type="G.1X",
+            number_of_workers=2,
+            timeout=TIMEOUT_MINUTES,
+            max_retries=0,  # The machine retries, and tells.
+            # Two reports on one day would write to the same place.
+            execution_property=glue.CfnJob.ExecutionPropertyProperty(max_concurrent_runs=1),
+            command=glue.CfnJob.JobCommandProperty(
+                name="glueetl", python_version="3", script_location=script.s3_object_url
+            ),
+            default_arguments={
+                "--extra-py-files": code.s3_object_url,
+                # Locked with hashes; Glue's own pip chooses what fits its Python.
+                "--additional-python-modules": packages.s3_object_url,
+                "--python-modules-installer-option": "-r",
+                "--slots": str(queue.worker.in_flight * queue.processor_concurrency),
+                "--about": json.dumps(_about(queue)),
+                "--enable-metrics": "true",
+                # Without it Glue writes to groups that all jobs of the account share, for ever.
+                "--custom-logGroup-prefix": log_prefix,
+                "--job-language": "python",
+            },
+        )
+        # A job must not start before its role may do anything, nor make its log groups itself.
+        self.job.node.add_dependency(self.role, *log_groups)
+
+    @property
+    def name(self) -> str:
+        return self.job.ref
+
+    @property
+    def arn(self) -> str:
+        return cdk.Stack.of(self).format_arn(
+            service="glue", resource="job", resource_name=self.name
+        )
+
+    def _log_group(self, prefix: str, name: str) -> logs.LogGroup:
+        return logs.LogGroup(
+            self,
+            f"{name.capitalize()}Logs",
+            # Glue composes the name.
+            log_group_name=f"{prefix}/{name}",
+            retention=self._queue.surroundings.log_retention,
+            encryption_key=self._queue.state.encryption_key,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+
+    def _role(self, assets: list[s3_assets.Asset], log_groups: list[logs.LogGroup]) -> iam.Role:
+        bucket = self._queue.state.export_bucket
+        role = iam.Role(
+            self,
+            "Role",
+            description=f"lifoq {self._queue.queue_name}: Spark report",
+            assumed_by=iam.ServicePrincipal(
+                "glue.amazonaws.com",
+                conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
+            ),
+        )
+        allow(
+            role,
+            ["s3:GetObject"],
+            *(asset.bucket.arn_for_objects(asset.s3_object_key) for asset in assets),
+        )
+        allow(role, ["s3:ListBucket"], bucket.bucket_arn)
+        allow(
+            role,
+            ["s3:GetObject"],
+            bucket.arn_for_objects(f"{EXPORTS_PREFIX}/*"),
+            bucket.arn_for_objects(f"{EXPORTS_PREFIX}{MARKER}"),
+        )
+        allow(
+            role,
+            ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"],
+            bucket.arn_for_objects(f"{REPORTS_PREFIX}/*"),
+            bucket.arn_for_objects(f"{REPORTS_PREFIX}{MARKER}"),
+        )
+        allow(
+            role,
+            ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"],
+            *(group.log_group_arn for group in log_groups),
+        )
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["cloudwatch:PutMetricData"],
+                resources=["*"],
+                conditions={"StringEquals": {"cloudwatch:namespace": "Glue"}},
+            )
+        )
+        return role
+
+
+def _about(queue: LifoQueue) -> dict[str, Any]:
+    """What the report's page tells of the queue beside what the exports show."""
+    oldest = queue.alarm_thresholds.oldest_waiting_seconds(queue.lifetimes.deadline)
+    return {"queue": queue.queue_name, "alarms": {"oldest_waiting_seconds": oldest}}
+
+
+def allow(role: iam.Role, actions: list[str], *resources: str) -> None:
+    role.add_to_policy(iam.PolicyStatement(actions=actions, resources=list(resources)))

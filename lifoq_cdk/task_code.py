@@ -1,0 +1,121 @@
+"""Task code, and what it needs around it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_secretsmanager as secretsmanager
+
+from lifoq.errors import InvalidInput
+from lifoq_cdk import asset
+from lifoq_cdk.asset import Asset
+from lifoq_cdk.requirements import Architecture
+
+Image = lambda_.AssetImageCode | lambda_.EcrImageCode
+VPC_ACCESS = "service-role/AWSLambdaVPCAccessExecutionRole"
+RESERVED = ("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_", "_")
+"""How environment variables begin that are not for task code to set."""
+
+
+@dataclass(frozen=True)
+class TaskCode:
+    """A folder of task code, a package of it, or a container image; and what it runs with.
+
+    ``TaskCode("thumbnails", memory_size=1769, initial_policy=[…])``: the folder ``thumbnails`` is
+    imported by its name, and what its ``requirements.txt`` asks for is packaged with it.
+    """
+
+    code: str | Path | Asset | Image
+    _: KW_ONLY
+    module: str | None = None
+    """What to import, so that the task types are registered; by default the folder's name."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, secretsmanager.ISecret] = field(default_factory=dict)
+    """By environment variable, which will hold the secret's name. The code may read the secret."""
+    initial_policy: Sequence[iam.PolicyStatement] = ()
+    managed_policies: Sequence[iam.IManagedPolicy] = ()
+    vpc: ec2.IVpc | None = None
+    """Where the code runs. DynamoDB, SNS and what else it calls must be reachable from there."""
+    vpc_subnets: ec2.SubnetSelection | None = None
+    security_groups: Sequence[ec2.ISecurityGroup] = ()
+    layers: Sequence[lambda_.ILayerVersion] = ()
+    architecture: lambda_.Architecture = lambda_.Architecture.ARM_64
+    memory_size: int = 512
+    """In MB. With it comes CPU: 1769 MB are one."""
+    ephemeral_storage_size: cdk.Size | None = None
+
+    def __post_init__(self) -> None:
+        for name in (*self.environment, *self.secrets):
+            if name.startswith(RESERVED):
+                raise InvalidInput(
+                    "environment", name, f"must not begin with {', '.join(RESERVED)}: rename it"
+                )
+        if both := sorted(set(self.environment) & set(self.secrets)):
+            raise InvalidInput("secrets", both[0], "is in environment, too: rename one")
+        if self.module is None and not isinstance(self.code, str | Path):
+            raise InvalidInput(
+                "module", None, "must be given, as there is no folder to name what to import"
+            )
+        if self.image and self.layers:
+            raise InvalidInput("layers", len(self.layers), "cannot be added to a container image")
+
+    @property
+    def image(self) -> Image | None:
+        code = self.code
+        return code if isinstance(code, lambda_.AssetImageCode | lambda_.EcrImageCode) else None
+
+    @property
+    def imported(self) -> str:
+        """The module that registers the task types."""
+        return self.module or Path(str(self.code)).resolve().name
+
+    def package(self) -> Asset:
+        """What lifoq's functions run: beside a container image, they have no task code with them.
+
+        Raises ``AssetError`` and ``RequirementsError`` where the folder cannot be packaged.
+        """
+        if isinstance(self.code, Asset):
+            return self.code
+        folder = None if self.image else Path(str(self.code)).resolve()
+        return asset.build(folder, architecture=_architecture(self.architecture))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of whoever imports the code."""
+        secrets = {name: secret.secret_name for name, secret in self.secrets.items()}
+        return {**self.environment, **secrets}
+
+    def loading(self) -> dict[str, Any]:
+        """Lambda's props for a function that only has to import the code."""
+        return {"layers": list(self.layers), "architecture": self.architecture}
+
+    def running(self) -> dict[str, Any]:
+        """Lambda's props for the function that runs it."""
+        return {
+            **self.loading(),
+            "memory_size": self.memory_size,
+            "ephemeral_storage_size": self.ephemeral_storage_size,
+            "vpc": self.vpc,
+            "vpc_subnets": self.vpc_subnets,
+            "security_groups": list(self.security_groups) or None,
+        }
+
+    def permit(self, role: iam.IRole) -> None:
+        """Let ``role`` do what the code needs to do."""
+        for statement in self.initial_policy:
+            role.add_to_principal_policy(statement)
+        for policy in self.managed_policies:
+            role.add_managed_policy(policy)
+        if self.vpc:
+            role.add_managed_policy(iam.ManagedPolicy.from_aws_managed_policy_name(VPC_ACCESS))
+        for secret in self.secrets.values():
+            secret.grant_read(role)
+
+
+def _architecture(architecture: lambda_.Architecture) -> Architecture:
+    return "arm64" if architecture.name == "arm64" else "x86_64"

@@ -1,0 +1,135 @@
+"""What works on the table."""
+
+from typing import Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from lifoq_cdk import AlarmThresholds, AsyncInvocation, LifoQueue, StreamReading, TaskCode
+from lifoq_cdk.asset import Asset
+from stacks.config import LogRetentionDays, StageConfig
+from stacks.nag import acknowledge, acknowledge_dead_letters, acknowledge_tracing, import_of
+from stacks.state import StateStack
+
+TASKS: Final = "functions.tasks"
+"""Where this repository keeps task code."""
+RETENTION: Final[dict[LogRetentionDays, logs.RetentionDays]] = {
+    1: logs.RetentionDays.ONE_DAY,
+    3: logs.RetentionDays.THREE_DAYS,
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    90: logs.RetentionDays.THREE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+    731: logs.RetentionDays.TWO_YEARS,
+}
+
+
+class QueueStack(cdk.Stack):
+    """The functions and topics; it holds no data, and can be deleted and deployed again."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage: StageConfig,
+        asset: Asset,
+        state: StateStack,
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            description=f"lifoq {stage.name}: trigger, processor and sweep",
+            termination_protection=stage.protected,
+        )
+        self.queue = self._queue(stage, asset, state)
+        for role_arn in stage.producer_role_arns:
+            self.queue.grant_put(iam.ArnPrincipal(role_arn))
+        self._acknowledge(state)
+        queue = self.queue
+        cdk.CfnOutput(self, "TriggerTopicArn", value=queue.trigger_topic.topic_arn)
+        cdk.CfnOutput(self, "ProcessTasksTopicArn", value=queue.process_tasks_topic.topic_arn)
+        cdk.CfnOutput(self, "TriggerFunctionName", value=queue.trigger.function_name)
+        cdk.CfnOutput(self, "ProcessTasksFunctionName", value=queue.processor.function_name)
+        cdk.CfnOutput(self, "SweepFunctionName", value=queue.sweep.function_name)
+
+    def _queue(self, stage: StageConfig, asset: Asset, state: StateStack) -> LifoQueue:
+        seconds, worker, lifetimes = cdk.Duration.seconds, stage.worker, stage.lifetimes
+        threshold = worker.adaptive_threshold
+        return LifoQueue(
+            self,
+            "Default",
+            queue_name=stage.name,
+            state=state.state,
+            tasks=self._tasks(stage, asset),
+            deadline=seconds(lifetimes.deadline),
+            success_retention=seconds(lifetimes.success_retention),
+            failure_retention=seconds(lifetimes.failure_retention),
+            window=seconds(worker.window),
+            task_timeout=seconds(worker.task_timeout),
+            lease=seconds(worker.lease),
+            heartbeat=seconds(worker.heartbeat),
+            in_flight=worker.in_flight,
+            page=worker.page,
+            max_attempts=worker.max_attempts,
+            backoff=worker.backoff,
+            rate_limit_per_second=worker.rate_limit,
+            adaptive_threshold=None if threshold is None else seconds(threshold),
+            processor_concurrency=stage.processor_concurrency,
+            sweep_interval=cdk.Duration.minutes(stage.sweep_minutes),
+            stream=StreamReading(
+                batch_size=stage.stream.batch_size,
+                max_batching_window=seconds(stage.stream.batching_window_seconds),
+                retry_attempts=stage.stream.retry_attempts,
+                max_record_age=seconds(stage.stream.max_record_age_seconds),
+            ),
+            kicks=AsyncInvocation(
+                max_event_age=seconds(stage.async_invocation.max_event_age_seconds),
+                retry_attempts=stage.async_invocation.retry_attempts,
+            ),
+            alarm_thresholds=AlarmThresholds(
+                oldest_waiting_percent_of_deadline=stage.alarms.oldest_waiting_percent_of_deadline,
+                shed_per_minute=stage.alarms.shed_per_minute,
+                failures_per_minute=stage.alarms.failures_per_minute,
+                idle_rounds_per_minute=stage.alarms.idle_rounds_per_minute,
+                iterator_age=seconds(stage.alarms.iterator_age_seconds),
+            ),
+            log_retention=RETENTION[stage.log_retention_days],
+            tracing=lambda_.Tracing.ACTIVE if stage.tracing else lambda_.Tracing.DISABLED,
+        )
+
+    def _tasks(self, stage: StageConfig, asset: Asset) -> TaskCode:
+        secrets = {
+            variable: secretsmanager.Secret.from_secret_name_v2(self, f"Secret-{variable}", name)
+            for variable, name in stage.task_secrets.items()
+        }
+        return TaskCode(
+            asset,
+            module=TASKS,
+            environment=stage.task_environment,
+            secrets=secrets,
+            memory_size=stage.processor_memory_mb,
+        )
+
+    def _acknowledge(self, state: StateStack) -> None:
+        queue = self.queue
+        acknowledge_dead_letters(queue.dead_letters, queue.spare_kicks)
+        acknowledge_tracing(queue.trigger, queue.processor, queue.sweep)
+        acknowledge(
+            queue.trigger.execution_role,
+            f"IAM5[Resource::{import_of(state, queue.table.table_arn)}/stream/*]",
+            "ListStreams asks for all streams of the one table; it shows no data.",
+        )
+        for secret in queue.tasks.secrets.values():
+            acknowledge(
+                queue.processor.execution_role,
+                "IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:"
+                f"<AWS::AccountId>:secret:{secret.secret_name}-??????]",
+                "Six characters that Secrets Manager adds to the name of the one secret.",
+            )
