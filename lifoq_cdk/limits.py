@@ -3,8 +3,6 @@
 import math
 from typing import Final
 
-from lifoq.worker import WorkerSettings
-
 LONGEST_RUN_SECONDS: Final = 900
 """Of a Lambda function (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
 PROCESSOR_MARGIN_SECONDS: Final = 15
@@ -22,9 +20,9 @@ EXPORT_WINDOW_MINUTES: Final = (15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 14
 """DynamoDB allows 15 minutes to 24 hours; these cut the day into windows that do not overlap."""
 
 
-def processor_timeout_seconds(worker: WorkerSettings) -> int:
+def processor_timeout_seconds(*, window: float, task_timeout: float) -> int:
     """The processor's Lambda timeout: a task claimed in the window's last moment can end."""
-    return math.ceil(worker.window + worker.task_timeout + PROCESSOR_MARGIN_SECONDS)
+    return math.ceil(window + task_timeout + PROCESSOR_MARGIN_SECONDS)
 
 
 def generator_timeout_seconds(load_seconds: float) -> int:

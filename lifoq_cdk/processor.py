@@ -68,7 +68,9 @@ class Processor(QueueFunction):
 
 def _timeout(worker: WorkerSettings) -> cdk.Duration:
     """Raises ``InvalidInput`` where Lambda does not let a function run so long."""
-    seconds = limits.processor_timeout_seconds(worker)
+    seconds = limits.processor_timeout_seconds(
+        window=worker.window, task_timeout=worker.task_timeout
+    )
     if seconds > limits.LONGEST_RUN_SECONDS:
         raise InvalidInput(
             "window",

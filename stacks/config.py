@@ -191,7 +191,9 @@ class StageConfig(Settings):
     @property
     def processor_timeout_seconds(self) -> int:
         """The processor's Lambda timeout: a task claimed in the window's last moment can end."""
-        return limits.processor_timeout_seconds(self.worker)
+        return limits.processor_timeout_seconds(
+            window=self.window_seconds, task_timeout=self.task_timeout_seconds
+        )
 
     @property
     def generator_timeout_seconds(self) -> int:
