@@ -82,7 +82,9 @@ MOMENT_COLUMNS: Final = (
 )
 
 
-def moments(time: Time, over_time: Points, waits: Points) -> list[Moment]:
+def moments(
+    time: Time, over_time: Points, waits: Points, *, say: Callable[[str], str]
+) -> list[Moment]:
     per = words.per(max((point[name] or 0 for point in over_time for name in _RATES), default=0))
     known = {wait["time"]: wait for wait in waits}
     return [
@@ -90,7 +92,7 @@ def moments(time: Time, over_time: Points, waits: Points) -> list[Moment]:
             at=(time.at(times.from_iso(point["time"])) + time.at(times.from_iso(point["until"])))
             / 2,
             cells=(
-                words.moment(max(point["time"], times.to_iso(time.start))),
+                say(max(point["time"], times.to_iso(time.start))),
                 *(per.rate(point[name]) for name in _RATES),
                 *(
                     words.duration(known.get(point["time"], {}).get(name))
@@ -175,12 +177,13 @@ def types(by_type: Mapping[str, Mapping[str, Any]]) -> list[BarRow]:
 def now(answers: Answers) -> list[str]:
     """Where it is going, at the rates of the report's last moments."""
     forecast, utilisation = answers["forecast"], answers["utilisation"]
+    say = words.teller(answers["window"])
     if forecast["from"] is None or not answers["tasks"]["created"]:
         return []
     came, served = forecast["arrivals_per_second"], forecast["first_claims_per_second"]
     per = words.per(max(came, served))
     rates = (
-        f"From {words.clock(forecast['from'])} to {words.clock(forecast['to'])}, "
+        f"From {say(forecast['from'])} to {say(forecast['to'])}, "
         f"{per.number(came)} tasks a {per.name} came in and {per.number(served)} were served."
     )
     sentences = [rates]
@@ -211,7 +214,7 @@ def now(answers: Answers) -> list[str]:
 
 
 def oldest(answers: Answers) -> Table:
-    say = _saying(answers)
+    say = words.teller(answers["window"])
     return Table(
         columns=("task", "type", "since", "waits for", "attempts"),
         rows=[
@@ -228,7 +231,7 @@ def oldest(answers: Answers) -> Table:
 
 
 def sheddings(answers: Answers) -> Table:
-    say = _saying(answers)
+    say = words.teller(answers["window"])
     return Table(
         columns=("type", "from", "shed"),
         rows=[
@@ -293,12 +296,6 @@ def covers(answers: Answers) -> str:
         f"{words.moment(coverage['from'])} to {words.moment(coverage['to'])} (UTC). Of the time "
         "before, only what was still in the table is known."
     )
-
-
-def _saying(answers: Answers) -> Callable[[str], str]:
-    """How moments are told: within one day, without it."""
-    window = answers["window"]
-    return words.clock if window["from"][:10] == window["to"][:10] else words.moment
 
 
 def _stretch(stretch: Mapping[str, str]) -> str:

@@ -56,7 +56,7 @@ def others(answers: Answers) -> list[Figure]:
     if not answers["tasks"]["created"]:
         return []
     peak, oldest = answers["backlog"]["max_at"], answers["oldest_waiting_seconds"]
-    at = "" if peak is None else f"at {words.clock(peak)}"
+    at = "" if peak is None else f"at {words.teller(answers['window'])(peak)}"
     aged = "" if oldest is None else f"the oldest for {words.duration(oldest)}"
     return _known(
         _figure(answers, "backlog.max", "most that waited", words.count, at),

@@ -15,7 +15,7 @@ if (timeline) {
       const pair = document.createElement("div");
       pair.append(document.createElement("dt"), document.createElement("dd"));
       pair.firstChild.textContent = name;
-      pair.lastChild.textContent = n ? cells[n] : cells[n].split(" ").pop();
+      pair.lastChild.textContent = cells[n];
       return pair;
     }));
   };

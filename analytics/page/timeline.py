@@ -1,6 +1,6 @@
 """Everything that shares the page's one time axis: phases, events, overload, charts, numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,7 +23,8 @@ class Mark:
 
     number: int
     at: float
-    clock: str
+    told: str
+    """When it was."""
     name: str
     is_low: bool
     """In the second row, since there is no room beside the one before."""
@@ -52,6 +53,7 @@ def of(
     if not answers["tasks"]["created"] or start >= end or not over_time:
         return None
     time = Time(start=start, end=end)
+    say = words.teller(answers["window"])
     plots = Plots(time, over_time, waits)
     alarm = known["alarms"].get("oldest_waiting_seconds")
     return Timeline(
@@ -64,14 +66,14 @@ def of(
             )
             for phase in known["phases"]
         ],
-        marks=_marks(answers, known["events"], time),
+        marks=_marks(answers, known["events"], time, say=say),
         overloads=plots.overloads(last_until=_overloaded_until(answers, over_time)),
         plots=[
             plots.patience(deadlines=answers["deadline_seconds"], alarm=alarm),
             plots.flows(),
             plots.backlog(),
         ],
-        numbers=details.moments(time, over_time, waits),
+        numbers=details.moments(time, over_time, waits, say=say),
     )
 
 
@@ -87,7 +89,9 @@ def _overloaded_until(answers: Answers, points: Points) -> int | None:
     return end if any(point["arrivals_shed"] for point in recent) else None
 
 
-def _marks(answers: Answers, events: Points, time: Time) -> list[Mark]:
+def _marks(
+    answers: Answers, events: Points, time: Time, *, say: Callable[[str], str]
+) -> list[Mark]:
     backlog, shed = answers["backlog"], answers["shed_at"]
     named = [
         *((event["at"], event["name"]) for event in events),
@@ -111,7 +115,7 @@ def _marks(answers: Answers, events: Points, time: Time) -> list[Mark]:
             Mark(
                 number=number,
                 at=place,
-                clock=words.clock(at),
+                told=say(at),
                 name=name,
                 is_low=is_close and not marks[-1].is_low,
             )

@@ -4,6 +4,7 @@ A number and its unit stay on one line.
 """
 
 import datetime as dt
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -110,6 +111,16 @@ def moment(iso: str) -> str:
 
 def clock(iso: str) -> str:
     return f"{_time(iso):%H:%M:%S}"
+
+
+def teller(window: Mapping[str, str]) -> Callable[[str], str]:
+    """How moments of a window are told: without the day, where all are of one."""
+    return clock if window["from"][:10] == window["to"][:10] else _short
+
+
+def _short(iso: str) -> str:
+    time = _time(iso)
+    return f"{time.day} {time:%b %H:%M:%S}"
 
 
 def period(start: str, end: str) -> str:

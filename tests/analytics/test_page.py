@@ -117,7 +117,6 @@ def test_the_page_shows_the_moment_that_its_slider_is_at(
         return
     (said,) = re.findall(r'aria-valuetext="([^"]*)"', seen)
     told = dict(pair.split(": ", 1) for pair in said.split(", "))
-    assert told.pop("time (UTC)").endswith(shown.pop("time (UTC)"))
     assert shown == told
     assert "waiting" in shown
 

@@ -134,6 +134,7 @@ def test_the_verdict_is_one_sentence_for_every_kind_of_queue(
 def test_the_rates_at_the_end_are_told_with_the_time_that_they_are_of() -> None:
     answers = {
         "tasks": {"created": 900},
+        "window": {"from": "2026-11-20T14:59:00Z", "to": "2026-11-20T15:01:00Z"},
         "backlog": {"end": 0},
         "forecast": {
             "from": "2026-11-20T15:00:55.000000Z",
@@ -149,6 +150,12 @@ def test_the_rates_at_the_end_are_told_with_the_time_that_they_are_of() -> None:
         "From 15:00:55 to 15:01:00, 0 tasks a second came in and 5.4 were served.",
         "Nothing waits.",
     ]
+
+
+def test_a_moment_is_told_with_its_day_where_there_are_several() -> None:
+    moment, later = "2026-11-20T15:00:55.000000Z", "2026-11-21T00:00:00.000000Z"
+    assert words.teller({"from": moment, "to": moment})(moment) == "15:00:55"
+    assert words.teller({"from": moment, "to": later})(moment) == "20 Nov 15:00:55"
 
 
 def test_the_stretches_of_which_a_tenth_was_shed_are_overload() -> None:
