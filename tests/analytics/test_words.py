@@ -6,11 +6,6 @@ from typing import Any
 import pytest
 
 from analytics.page import details, verdict, words
-from analytics.page.axes import Time, durations
-from analytics.page.charts import Plots
-from analytics.times import to_iso
-
-SECOND = 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -156,44 +151,6 @@ def test_a_moment_is_told_with_its_day_where_there_are_several() -> None:
     moment, later = "2026-11-20T15:00:55.000000Z", "2026-11-21T00:00:00.000000Z"
     assert words.teller({"from": moment, "to": moment})(moment) == "15:00:55"
     assert words.teller({"from": moment, "to": later})(moment) == "20 Nov 15:00:55"
-
-
-def test_the_stretches_of_which_a_tenth_was_shed_are_overload() -> None:
-    time = Time(start=0, end=100 * SECOND)
-    shed = [0, 0, 5, 10, 0, 10, 9, 0.5, 0, 0]
-    points = [
-        {
-            "time": to_iso(n * 10 * SECOND),
-            "until": to_iso((n + 1) * 10 * SECOND),
-            "arrivals": 10,
-            "arrivals_shed": lost,
-        }
-        for n, lost in enumerate(shed)
-    ]
-    (found,) = Plots(time, points, []).overloads(last_until=None)
-    assert (found.at, found.to) == (0.2, 0.7)
-    (going_on,) = Plots(time, points, []).overloads(last_until=time.end)
-    assert going_on.to == 1
-
-
-def test_the_time_axis_has_ticks_at_round_moments() -> None:
-    time = Time(start=7 * SECOND, end=68 * SECOND)
-    assert [tick.label for tick in time.ticks()] == [
-        *("00:00:10", "00:00:20", "00:00:30", "00:00:40", "00:00:50", "00:01:00"),
-    ]
-    day = Time(start=0, end=86_400 * SECOND)
-    assert [tick.label for tick in day.ticks()][:2] == ["1 Jan", "03:00"]
-
-
-def test_waits_of_milliseconds_and_of_hours_stand_on_one_axis() -> None:
-    axis = durations(0.02, 3_600)
-    labels = [_plain(tick.label) for tick in axis.ticks]
-    assert labels == ["10 ms", "100 ms", "1 s", "10 s", "1 min", "10 min", "1 h"]
-    assert [tick.at for tick in axis.ticks] == sorted(
-        axis.at(s) for s in (0.01, 0.1, 1, 10, 60, 600, 3_600)
-    )
-    assert axis.at(0) == 0
-    assert axis.at(3_600) < 1
 
 
 def _plain(text: str) -> str:
