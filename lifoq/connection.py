@@ -7,13 +7,12 @@ reads it back.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
+from functools import partial
 from typing import Any, Final
 
-from lifoq.errors import InvalidInput, LifoqError, QueueMisconfigured, StoreUnavailable
+from lifoq.errors import InvalidInput, LifoqError, QueueMisconfigured
 from lifoq.transitions import Lifetimes
 
 VERSION: Final = 1
@@ -96,42 +95,29 @@ def read(queue_name: str, **client_arguments: Any) -> Connection:
     import boto3  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415
 
+    from lifoq.aws_errors import (  # noqa: PLC0415
+        connecting,
+        refuse_half_answers,
+        translated,
+    )
+
     patient = Config(
         connect_timeout=2,
         read_timeout=5,
         retries={"mode": "standard", "total_max_attempts": 4},
     )
-    with _translated(parameter):
+    call = f"SSM parameter {parameter} could not be read"
+    with connecting(call):
         client: Any = boto3.client("ssm", config=patient, **client_arguments)
+        client.meta.events.register("after-call.ssm", refuse_half_answers)
+    with translated(call, operation="GetParameter", meaning=partial(_meaning, parameter)):
         answer = client.get_parameter(Name=parameter)
     return Connection.decode(answer["Parameter"]["Value"], source=f"SSM parameter {parameter}")
 
 
-@contextmanager
-def _translated(parameter: str) -> Iterator[None]:
-    """SSM's errors as lifoq's, as far as they are understood; the rest passes as it is."""
-    from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError  # noqa: PLC0415
-    from botocore.exceptions import ConnectionError as BotoConnectionError  # noqa: PLC0415
-
-    try:
-        yield
-    except ClientError as error:
-        meaning = _meaning(error.response, parameter)
-        if meaning is None:
-            raise
-        raise meaning from error
-    except (BotoConnectionError, HTTPClientError) as error:
-        raise StoreUnavailable(f"SSM parameter {parameter} could not be read: {error}") from error
-    except (BotoCoreError, ValueError) as error:
-        raise QueueMisconfigured(
-            f"SSM parameter {parameter} could not be read: {str(error).rstrip('.')}: check region, "
-            "profile and endpoint, in the arguments, the environment or ~/.aws/config"
-        ) from error
-
-
-def _meaning(response: Any, parameter: str) -> LifoqError | None:
-    code = str(response.get("Error", {}).get("Code", ""))
-    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+def _meaning(parameter: str, error: Any) -> LifoqError | None:
+    """What SSM alone answers with."""
+    code = error.response["Error"]["Code"]
     if code == "ParameterNotFound":
         return QueueMisconfigured(
             f"there is no SSM parameter {parameter} in this account and region: {_REMEDY}, or look "
@@ -142,10 +128,6 @@ def _meaning(response: Any, parameter: str) -> LifoqError | None:
             f"this caller may not read the SSM parameter {parameter}: "
             "grant it ssm:GetParameter on it"
         )
-    if code in ("ThrottlingException", "TooManyUpdates") or (
-        status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    ):
-        return StoreUnavailable(f"SSM parameter {parameter} could not be read: {code}")
     return None
 
 

@@ -3,6 +3,7 @@ answers as lifoq's. All of lifoq's knowledge of that API is here."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, Final
 
 import boto3
@@ -10,6 +11,7 @@ import botocore
 from botocore.config import Config
 
 from lifoq import size
+from lifoq.aws_errors import connecting, refuse_half_answers, translated
 from lifoq.change import (
     AtMost,
     Change,
@@ -22,7 +24,7 @@ from lifoq.change import (
     StatusIs,
     Value,
 )
-from lifoq.dynamo_errors import connecting, refusal, refuse_half_answers, translated
+from lifoq.dynamo_errors import meaning, refusal
 from lifoq.dynamo_values import plain, put_request, typed, typed_value
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.schema import HASH_KEY, STATUS_CREATED_INDEX, Attribute, table_definition
@@ -60,7 +62,7 @@ class DynamoTable:
         def client(config: Config) -> Any:
             return boto3.client("dynamodb", config=config, **client_arguments)
 
-        with connecting(name):
+        with connecting(f"cannot connect to table {name!r}"):
             return cls(name=name, client=client(PATIENT), once=client(ONCE))
 
     def get(self, task_id: str) -> Item | None:
@@ -180,7 +182,12 @@ class DynamoTable:
                 )
 
     def _translated(self, action: str) -> AbstractContextManager[None]:
-        return translated(action, table=self.name, region=self._client.meta.region_name)
+        region = self._client.meta.region_name
+        return translated(
+            f"{action} on table {self.name!r}",
+            operation=action,
+            meaning=partial(meaning, action=action, table=self.name, region=region),
+        )
 
     def _update(self, task_id: str, change: Change) -> dict[str, Any]:
         expression = _Expression()

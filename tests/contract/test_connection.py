@@ -13,6 +13,7 @@ from lifoq import InvalidInput, Lifetimes, Queue, QueueMisconfigured, StoreUnava
 from lifoq import connection as connections
 from lifoq.connection import VERSION, Connection, parameter_name
 from tests import dynamodb_local
+from tests.faults.faults import answer
 
 LIFETIMES = Lifetimes(deadline=120, success_retention=60, failure_retention=90.5)
 
@@ -132,16 +133,23 @@ def test_a_name_that_cannot_be_one_is_refused_before_anything_is_asked(name):
     [
         ("AccessDeniedException", 400, QueueMisconfigured, "grant it ssm:GetParameter"),
         ("ThrottlingException", 400, StoreUnavailable, "could not be read: ThrottlingException"),
+        ("ExpiredTokenException", 400, StoreUnavailable, "could not be read: ExpiredToken"),
+        ("UnrecognizedClientException", 400, QueueMisconfigured, "these credentials: check them"),
         ("InternalServerError", 500, StoreUnavailable, "could not be read"),
         ("Unheard", 400, ClientError, "Unheard"),
     ],
 )
-def test_what_ssm_refuses_is_told_as_far_as_it_is_understood(code, status, error, sentence):
-    with pytest.raises(error, match=sentence), connections._translated("/lifoq/prod/queue"):
-        raise ClientError(
-            {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}},
-            "GetParameter",
-        )
+def test_what_ssm_refuses_is_told_as_far_as_it_is_understood(
+    monkeypatch, arguments, code, status, error, sentence
+):
+    monkeypatch.setattr("time.sleep", lambda _: None)  # between boto3's repeats
+    session = boto3.Session()
+    session.events.register(
+        "before-send.ssm.GetParameter", lambda request, **_: answer(request, status, code)
+    )
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", session)
+    with pytest.raises(error, match=sentence):
+        Queue.connect("prod", **arguments)
 
 
 def test_an_ssm_that_does_not_answer_is_unavailable(arguments):

@@ -1,0 +1,177 @@
+"""What AWS's and boto3's errors mean, whatever was asked of AWS.
+
+Two kinds: what may pass (StoreUnavailable: the same call may succeed later), and what somebody has
+to set right (QueueMisconfigured). What one call alone can answer with, its caller translates; what
+nobody understands passes as it is.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any, Final
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ChecksumError,
+    ClientError,
+    CredentialRetrievalError,
+    HTTPClientError,
+    IncompleteReadError,
+    MetadataRetrievalError,
+    NoCredentialsError,
+    TokenRetrievalError,
+    UnauthorizedSSOTokenError,
+)
+from botocore.exceptions import ConnectionError as BotoConnectionError
+from botocore.parsers import ResponseParserError
+
+from lifoq.errors import LifoqError, QueueMisconfigured, StoreUnavailable
+
+NO_ANSWER: Final = (
+    BotoConnectionError,  # no endpoint reached: address, connection, TLS, proxy
+    HTTPClientError,  # no whole answer: closed, timed out
+    IncompleteReadError,
+    ChecksumError,
+    ResponseParserError,
+    ConnectionError,
+    TimeoutError,
+)
+"""botocore's errors of the network are no subclasses of Python's."""
+
+STALE_CREDENTIALS: Final = (
+    CredentialRetrievalError,
+    MetadataRetrievalError,
+    TokenRetrievalError,
+    UnauthorizedSSOTokenError,
+)
+"""Credentials that could not be had or refreshed at the moment."""
+STILL_EXPIRED: Final = "refreshed credentials are still expired"
+"""Of the RuntimeError with which botocore says the same."""
+
+UNCONFIRMED: Final = frozenset(
+    {
+        "IDPCommunicationError",
+        "InternalFailure",
+        "InternalServerError",
+        "ProvisionedThroughputExceededException",
+        "ReplicatedWriteConflictException",
+        "RequestLimitExceeded",
+        "ServiceUnavailable",
+        "Throttling",
+        "ThrottlingException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+"""Codes after which the same call may succeed
+(https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)."""
+
+EXPIRED: Final = frozenset(
+    {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "RequestTimeTooSkewed"}
+)
+"""Of credentials until they are refreshed, or of a request that lay about for too long."""
+EXPIRED_SIGNATURE: Final = ("signature expired", "signature not yet current")
+"""Of messages that say the same: of a process that was frozen after it had signed, or a clock that
+is off."""
+
+UNKNOWN_CALLER: Final = frozenset(
+    {
+        "IncompleteSignature",
+        "IncompleteSignatureException",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    }
+)
+DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException"})
+"""For the callers' own translations: who lacks which permission."""
+
+Meaning = Callable[[ClientError], Exception | None]
+"""Translates what one call alone can answer with; None where it is not understood."""
+
+
+@contextmanager
+def connecting(call: str) -> Iterator[None]:
+    """QueueMisconfigured, with a remedy, where boto3 cannot make a client of its settings."""
+    try:
+        yield
+    except (BotoCoreError, ValueError) as error:
+        raise QueueMisconfigured(
+            f"{call}: {_sentence(error)}: check region, profile and endpoint, in the arguments, "
+            "the environment or ~/.aws/config"
+        ) from error
+
+
+@contextmanager
+def translated(call: str, *, operation: str, meaning: Meaning) -> Iterator[None]:
+    """AWS's errors as lifoq's, as far as they are understood; the rest passes as it is. ``call``
+    begins each sentence; ``operation`` is its name in AWS's API."""
+    try:
+        yield
+    except ClientError as error:
+        translation = _passing_or_credentials(error, call, operation) or meaning(error)
+        if translation is None:
+            raise
+        raise translation from error
+    except (*NO_ANSWER, *STALE_CREDENTIALS) as error:
+        raise StoreUnavailable(f"{call}: {_sentence(error)}") from error
+    except RuntimeError as error:
+        if STILL_EXPIRED not in str(error):
+            raise
+        raise StoreUnavailable(f"{call}: {_sentence(error)}") from error
+    except NoCredentialsError as error:
+        raise QueueMisconfigured(
+            f"{call}: there are no credentials: give the process a role, or set AWS_PROFILE"
+        ) from error
+    except BotoCoreError as error:
+        raise QueueMisconfigured(f"{call}: it could not be sent: {_sentence(error)}") from error
+
+
+def refuse_half_answers(http_response: Any, **_: Any) -> None:
+    """A handler of botocore's ``after-call``, for APIs that speak JSON: botocore takes an answer
+    that ends early, or the page of a proxy, for a success without content, so that a task would
+    seem to be absent, or a batch to be written whole."""
+    content, told = http_response.content, http_response.headers.get("Content-Length")
+    if told is not None and len(content) != int(told):
+        raise IncompleteReadError(actual_bytes=len(content), expected_bytes=told)
+    if http_response.status_code == HTTPStatus.OK and not content.startswith(b"{"):
+        raise HTTPClientError(error=f"the answer is not AWS's: {content[:80]!r}")
+
+
+def code_of(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def message_of(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Message", ""))
+
+
+def _passing_or_credentials(error: ClientError, call: str, operation: str) -> LifoqError | None:
+    """What any call can be answered with, to it or to a call for credentials before it."""
+    code, described = code_of(error), f"{code_of(error)}: {message_of(error)}"
+    if _may_pass(error):
+        return StoreUnavailable(f"{call}: {described}")
+    if error.operation_name != operation:
+        return QueueMisconfigured(
+            f"{call}: there are no credentials, since {error.operation_name} was refused: "
+            f"{described}"
+        )
+    if code in UNKNOWN_CALLER:
+        return QueueMisconfigured(
+            f"{call}: AWS does not accept these credentials: check them ({described})"
+        )
+    return None
+
+
+def _may_pass(error: ClientError) -> bool:
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    late = any(text in message_of(error).lower() for text in EXPIRED_SIGNATURE)
+    failed = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return code_of(error) in UNCONFIRMED | EXPIRED or late or failed
+
+
+def _sentence(error: Exception) -> str:
+    return str(error).strip().rstrip(".")
