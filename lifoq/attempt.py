@@ -10,7 +10,7 @@ from typing import Final
 
 from lifoq.context import Context
 from lifoq.errors import Busy, ItemTooLarge, LeaseLost, QueueMisconfigured, StoreUnavailable
-from lifoq.host import Host, Outbox, OutOfThreads, microseconds
+from lifoq.host import MICROSECONDS, Host, Outbox, OutOfThreads, microseconds
 from lifoq.limits import Limits
 from lifoq.outcome import GiveUp, Outcome, Succeed, TryAgain, raised, returned
 from lifoq.registry import TaskType
@@ -102,11 +102,6 @@ class Started:
     attempt: Attempt
 
 
-@dataclass(frozen=True)
-class Returned:
-    """The handler is back, perhaps long after a timeout ended the attempt."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Settled:
     """The attempt has ended; with the row that it became, where it waits again, and with what
@@ -125,12 +120,12 @@ class NotRenewed:
     attempt: Attempt
 
 
-AttemptMessage = NotStarted | Started | Returned | Settled | NotRenewed
+AttemptMessage = NotStarted | Started | Settled | NotRenewed
 
 
 class Attempts:
     """Makes attempts, each in a thread of its own, and reports to the run's mailbox: NotStarted; or
-    Started, then Returned and Settled, in either order."""
+    Started, then Settled."""
 
     def __init__(
         self,
@@ -153,11 +148,12 @@ class Attempts:
         self._ends_at = ends_at
 
     def start(self, row: Candidate, kind: TaskType) -> None:
-        """Claim the task, which has taken a slot, and run it. OutOfThreads."""
+        """Claim the task, which has just taken a slot, and run it. OutOfThreads."""
+        entered = self._host.monotonic()
         try:
-            self._spawn(lambda: self._work(row, kind), row.task_id, kind)
+            self._spawn(lambda: self._work(row, kind, entered), row.task_id, kind)
         except OutOfThreads:
-            self._limits.turn_back(kind.name)
+            self._turn_back(kind, entered)
             raise
 
     def timeout(self, kind: TaskType) -> float:
@@ -185,17 +181,21 @@ class Attempts:
     def _spawn(self, work: Callable[[], None], task_id: str, kind: TaskType) -> None:
         self._host.spawn(work, name=f"{kind.name} {task_id}")
 
-    def _work(self, row: Candidate, kind: TaskType) -> None:
+    def _turn_back(self, kind: TaskType, entered: int) -> None:
+        after = (self._host.monotonic() - entered) / MICROSECONDS
+        self._limits.turn_back(kind.name, after=after)
+
+    def _work(self, row: Candidate, kind: TaskType, entered: int) -> None:
         try:
             task = self._claim(row.task_id)
         except Exception as error:  # noqa: BLE001  (the run tells them apart)
-            self._limits.turn_back(kind.name)
+            self._turn_back(kind, entered)
             self._mailbox.put(NotStarted(row=row, error=error))
             return
         if self._host.monotonic() < self._ends_at:
             self._attempt(self._begin(task, kind))
         else:  # left to its lease
-            self._limits.turn_back(kind.name)
+            self._turn_back(kind, entered)
 
     def _claim(self, task_id: str) -> Task:
         """Claim; an unconfirmed claim is asked for once more, under the same id, and so
@@ -236,7 +236,6 @@ class Attempts:
         except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
             outcome, refused = self._after(error, attempt), isinstance(error, Busy)
         attempt.comes_back(self._limits, refused=refused)
-        self._mailbox.put(Returned())
         if attempt.begin_settling():
             self._settle(attempt, outcome)
 

@@ -7,7 +7,7 @@ the attempt's timeout, and beyond the end of the run. So the limits live as long
 
 import math
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from lifoq.host import MICROSECONDS, Host, microseconds
@@ -39,9 +39,11 @@ class TokenBucket:
         self._tokens -= 1
         return True
 
-    def give_back(self) -> None:
-        """Return a token that was taken for nothing."""
-        self._tokens = min(self._burst, self._tokens + 1)
+    def give_back(self, *, after: float) -> None:
+        """Return a token that was taken for nothing, so many seconds ago: less what the bucket has
+        gained since, which may have found no room in it had the token stayed there."""
+        self._fill()
+        self._tokens = min(self._burst, self._tokens + max(0.0, 1 - after * self._rate))
 
     def wait(self) -> float:
         """Seconds until there is a token."""
@@ -117,11 +119,11 @@ class Gate:
         self.inside += 1
         return True
 
-    def turn_back(self) -> None:
-        """Undo an ``enter`` after which nothing was started."""
+    def turn_back(self, *, after: float) -> None:
+        """Undo an ``enter``, so many seconds ago, after which nothing was started."""
         self.inside -= 1
         if self._bucket is not None:
-            self._bucket.give_back()
+            self._bucket.give_back(after=after)
 
     def leave(self, *, refused: bool = False) -> None:
         """A task that entered has ended; perhaps because the downstream had no room for it."""
@@ -157,6 +159,9 @@ class Limits:
     ) -> None:
         """``in_flight`` and ``rate_limit`` (starts per second) of all tasks together."""
         self._lock = threading.Lock()
+        self.on_leave: Callable[[], None] = lambda: None
+        """Called in a handler's thread when it has left its slot, perhaps long after the run that
+        started it; the run that goes on by then sets it."""
         self._all = Gate(in_flight=in_flight, bucket=_bucket(rate_limit, host))
         self._of_type = {
             kind.name: Gate(
@@ -174,15 +179,15 @@ class Limits:
             if not gate.enter():
                 return False
             if not self._all.enter():
-                gate.turn_back()
+                gate.turn_back(after=0)
                 return False
             return True
 
-    def turn_back(self, task_type: str) -> None:
-        """The task that took a slot was not started."""
+    def turn_back(self, task_type: str, *, after: float) -> None:
+        """The task that took a slot so many seconds ago was not started."""
         with self._lock:
             for gate in (self._all, self._gate(task_type)):
-                gate.turn_back()
+                gate.turn_back(after=after)
 
     def hangs(self, task_type: str) -> None:
         """A handler goes on though its attempt was ended by the timeout."""
@@ -199,6 +204,7 @@ class Limits:
             gate.leave(refused=refused)
             for left in (self._all, gate):
                 left.hung -= hung
+        self.on_leave()
 
     def wait(self, task_type: str) -> float:
         """Seconds until a task of this type could start; inf until one has ended."""

@@ -27,7 +27,8 @@ class Pace:
         self._woken_at = woken_at
         self._unchanged = True
         self._empty_since: int | None = None
-        self._sent = self._answered = 0
+        self._sent = self._ended = self._shown = 0
+        """Numbers of the latest look that was sent, that ended somehow, that showed something."""
         self._sent_at = now
 
     # Looks on their way
@@ -38,16 +39,17 @@ class Pace:
         self._sent_at = now
         return self._sent
 
-    def answers(self, number: int) -> bool:
+    def shows(self, number: int) -> bool:
         """A look was answered; False where a later one has been before it: it shows old news."""
-        newest = number > self._answered
-        self._answered = max(self._answered, number)
+        newest = number > self._shown
+        self._shown = max(self._shown, number)
+        self._ended = max(self._ended, number)
         return newest
 
     @property
     def look_at(self) -> int:
         """When the next look is due."""
-        on_its_way = self._answered < self._sent
+        on_its_way = self._ended < self._sent
         patience = self._sent_at + microseconds(LOOK_PATIENCE)
         return max(self._next, patience) if on_its_way else self._next
 
@@ -69,14 +71,23 @@ class Pace:
             # show what it was sent for, and a run that a late kick started ends after one look.
             self._empty_since = self._woken_at if self._unchanged else now
 
+    def found_nothing_yet(self, now: int) -> None:
+        """The queue's first rows hold nothing that waits; the others are being read."""
+        self._next = now + microseconds(EMPTY_POLL)
+
     def found_blocked(self, now: int, *, wait: float) -> None:
         """Tasks wait that must not start yet: the first of them in ``wait`` seconds, as far as one
         can know. Others may come in before."""
         self._empty_since = None
         self._back_off(now, wait)
 
-    def failed(self, now: int) -> None:
-        """A look gave no answer, or an error."""
+    def failed(self, number: int, now: int) -> None:
+        """A look came to nothing."""
+        self._ended = max(self._ended, number)
+        self._back_off(now, LONGEST_POLL)
+
+    def claim_failed(self, now: int) -> None:
+        """A claim was not confirmed: the database is in trouble."""
         self._back_off(now, LONGEST_POLL)
 
     def changed(self) -> None:

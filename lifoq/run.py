@@ -22,7 +22,6 @@ from lifoq.attempt import (
     Attempts,
     NotRenewed,
     NotStarted,
-    Returned,
     Settled,
     Started,
 )
@@ -73,7 +72,12 @@ PAGE_GROWTH: Final = 10
 LARGEST_PAGE: Final = 1_000
 """Rows; only a first page may be larger, which has one for each slot."""
 
-Message = AttemptMessage | ErrandMessage
+
+class SlotFree:
+    """A handler has returned: one of this run, or of an earlier one."""
+
+
+Message = AttemptMessage | ErrandMessage | SlotFree
 
 
 class Run:
@@ -116,6 +120,7 @@ class Run:
             draw=draw,
             ends_at=self._ends_at,
         )
+        limits.on_leave = partial(self._mailbox.put, SlotFree())
         self._errands = Errands(store=store, host=host, mailbox=self._mailbox)
         ago = 0 if woken_at is None else max(0, host.now() - woken_at)
         self._pace = Pace(now=now, woken_at=now - ago, linger=settings.linger)
@@ -229,6 +234,8 @@ class Run:
         now = self._host.monotonic()
         if isinstance(message, AttemptMessage):
             self._of_an_attempt(message, now)
+        elif isinstance(message, SlotFree):
+            self._pace.look_at_once(now)
         else:
             self._of_an_errand(message, now)
 
@@ -238,8 +245,6 @@ class Run:
                 self._not_started(message, now)
             case Started(attempt):
                 self._started(attempt)
-            case Returned():
-                self._pace.look_at_once(now)
             case Settled():
                 self._settled(message, now)
             case NotRenewed(attempt):
@@ -253,10 +258,12 @@ class Run:
             case ShownBehind():
                 self._shown_behind(message, now)
             case Promoted(row):
+                self._trouble.passes()
                 self._tally.of_now.promoted += 1
                 self._pace.changed()
                 self._came_back(row, now)
             case PromotedAll():
+                self._trouble.passes()
                 self._promoted_all(now)
             case Condemned():
                 self._tally.of_now.condemned += 1
@@ -275,13 +282,14 @@ class Run:
         elif isinstance(answer.error, DamagedTask):  # the claim may have come before
             self._condemn(task_id, (Status.PENDING, Status.TAKEN), answer.error.reason)
         else:
-            self._sight.came_back(answer.row)
+            self._came_back(answer.row, now)
             self._trouble.met(answer.error, now)
-            self._pace.failed(now)
+            self._pace.claim_failed(now)
 
     def _started(self, attempt: Attempt) -> None:
         task = attempt.task
         del self._asked[task.task_id]
+        self._trouble.passes()
         self._in_flight[task.task_id] = attempt
         self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
         self._pace.changed()
@@ -303,7 +311,8 @@ class Run:
             self._suspect = None
 
     def _came_back(self, row: Candidate, now: int) -> None:
-        self._sight.came_back(row)
+        for wanted in self._wanted([row]):
+            self._sight.came_back(wanted)
         self._pace.look_at_once(now)
 
     def _promote_due(self, now: int) -> None:
@@ -319,8 +328,7 @@ class Run:
 
     def _failed(self, failed: Failed, now: int) -> None:
         if isinstance(failed.errand, Look):
-            self._pace.answers(failed.errand.number)
-            self._pace.failed(now)
+            self._pace.failed(failed.errand.number, now)
         elif isinstance(failed.errand, PromotedAll):
             self._promoted_all(now)
         elif failed.errand is not None:
@@ -356,7 +364,7 @@ class Run:
         self._errands.look(look, limit=self._first_page)
 
     def _shown(self, shown: Shown, now: int) -> None:
-        if not self._pace.answers(shown.look.number):
+        if not self._pace.shows(shown.look.number):
             return
         self._trouble.passes()
         if not shown.look.newest_first:
@@ -364,29 +372,42 @@ class Run:
         if self._order.newest_first is not shown.look.newest_first:
             self._pace.look_at_once(now)  # it only told the age of the oldest
             return
-        if self._sight.outdated(now) or self._sight.newest_first is not self._order.newest_first:
+        if self._sight_is_of_no_use(now):
             self._sight = Sight(newest_first=self._order.newest_first, now=now)
             self._page_behind, self._read_on_from = self._first_page, None
         self._sight.front(shown.page, self._wanted(shown.page.rows))
         started = self._start_what_may(now)
-        if started:
-            self._pace.found_some(now)
-        elif self._sight.empty() and self._promoting_since is None and not self._ours(shown.page):
-            self._pace.found_nothing(now)
-        else:
-            self._pace.found_blocked(now, wait=self._wait_for_what_waits())
+        self._judge(now, started=started, ours=self._ours(shown.page))
         free = self._slot_free()
         if free and (not started or self._left_free):
             self._read_on(now)
         self._left_free = free
 
+    def _sight_is_of_no_use(self, now: int) -> bool:
+        """Before the queue is believed to be empty, all of it is read once more."""
+        about_to_end = self._sight.empty() and not self._in_flight and not self._asked
+        turned = self._sight.newest_first is not self._order.newest_first
+        return turned or about_to_end or self._sight.outdated(now)
+
     def _shown_behind(self, shown: ShownBehind, now: int) -> None:
         self._read_on_from = None
         self._sight.behind(shown.cursor, shown.page, self._wanted(shown.page.rows))
-        if self._start_what_may(now):
-            self._pace.found_some(now)
-        elif self._slot_free():
+        started = self._start_what_may(now)
+        self._judge(now, started=started, ours=False)
+        if self._slot_free() and not started:
             self._read_on(now)
+
+    def _judge(self, now: int, *, started: bool, ours: bool) -> None:
+        """What the pages so far say of the queue; ``ours``: it still shows a task that this run
+        has, or has just had."""
+        if started:
+            self._pace.found_some(now)
+        elif self._sight.lanes() or ours or self._promoting_since is not None:
+            self._pace.found_blocked(now, wait=self._wait_for_what_waits())
+        elif self._sight.cursor is None:
+            self._pace.found_nothing(now)
+        else:
+            self._pace.found_nothing_yet(now)
 
     def _wait_for_what_waits(self) -> float:
         """Seconds until the first of the tasks that were seen may start, as far as one can know."""
@@ -478,13 +499,14 @@ class Run:
         self._tally.of_now.unsettled += len(self._in_flight)
         now = self._host.monotonic()
         report = self._tally.conclude(now)
+        reason = self._unusable()
         if self._trouble.unexpected is not None:
             raise self._trouble.unexpected
         if self._trouble.error is not None and report.claimed == 0:
             raise self._trouble.error
         if not self._pace.believed_empty(now):
             report.remaining = self._tasks_wait(now)
-        if reason := self._unusable():
+        if reason is not None:
             raise ProcessUnusable(reason, report)
 
     def _tasks_wait(self, now: int) -> bool:

@@ -22,10 +22,11 @@ MOST_REMEMBERED: Final = 1_000
 """Rows of a lane. Those behind them are read again when these have been started."""
 
 Place = tuple[float, str]
-"""Where a row stands: the smaller, the sooner its turn."""
+"""Where a row stands in the index: its ``taskCreated`` and its id."""
 Lane = tuple[str, bool]
 """A task type, and whether these are its suspects. The rows of one lane may start, or none."""
-END: Final[Place] = (float("inf"), "")
+OLDEST: Final[Place] = (float("-inf"), "")
+NEWEST: Final[Place] = (float("inf"), "")
 
 
 class Sight:
@@ -35,31 +36,32 @@ class Sight:
     def __init__(self, *, newest_first: bool, now: int) -> None:
         """``now``: monotonic microseconds."""
         self.newest_first = newest_first
+        self._end = OLDEST if newest_first else NEWEST
         self._began = now
         self._read = 0
         """Rows that were read behind first pages."""
         self._lanes: dict[Lane, list[tuple[Place, Candidate]]] = {}
         self._forgotten: dict[Lane, Place] = {}
         """The first row of a lane that was not remembered."""
-        self._first: Place = END
+        self._first: Place = self._end
         """Of the latest first page."""
         self._gap: Cursor | None = None
-        self._behind_gap: Place = END
+        self._behind_gap: Place = self._end
         """From here on everything is known, down to ``_rest``."""
         self._rest: Cursor | None = None
 
     def front(self, page: Candidates, wanted: Iterable[Candidate]) -> None:
         """A first page came, and some of its rows may be started. What was remembered of its
         stretch, it tells anew."""
-        last = END if page.next is None else self._place_of(page.next)
+        last = self._end if page.next is None else _place_of(page.next)
         known_from = self._behind_gap if self._gap is not None else self._first
         self._forget_until(last)
-        self._first = self._place(page.rows[0]) if page.rows else END
+        self._first = _place(page.rows[0]) if page.rows else self._end
         if page.next is None:
             self._gap = self._rest = None
-        elif known_from == END:
+        elif known_from == self._end:
             self._gap, self._rest = None, page.next
-        elif last < known_from:
+        elif self._before(last, known_from):
             self._gap, self._behind_gap = page.next, known_from
         else:
             self._gap = None
@@ -71,7 +73,8 @@ class Sight:
             return
         self._read += len(page.rows)
         if self._gap is not None:
-            closed = page.next is None or self._place_of(page.next) >= self._behind_gap
+            reached = page.next is not None and _place_of(page.next)
+            closed = not reached or not self._before(reached, self._behind_gap)
             self._gap = None if closed else page.next
         else:
             self._rest = page.next
@@ -84,7 +87,7 @@ class Sight:
     def drop(self, row: Candidate) -> None:
         """The run has done with a row: it was chosen, or can never start."""
         lane = self._lanes[lane_of(row)]
-        del lane[bisect_left(lane, self._place(row), key=_at)]
+        del lane[bisect_left(lane, _place(row), key=_at)]
 
     @property
     def cursor(self) -> Cursor | None:
@@ -93,12 +96,13 @@ class Sight:
 
     def next(self, may_start: Callable[[Lane], bool]) -> Candidate | None:
         """The first row whose lane may start. None also where rows before it were not read yet."""
-        heads = [(rows[0], lane) for lane, rows in self._lanes.items() if rows]
-        open_heads = [head for head, lane in heads if may_start(lane)]
-        if not open_heads:
+        head = -1 if self.newest_first else 0
+        heads = [rows[head] for lane, rows in self._lanes.items() if rows and may_start(lane)]
+        if not heads:
             return None
-        place, row = min(open_heads, key=lambda head: head[0])
-        return row if self.cursor is None or place <= self._place_of(self.cursor) else None
+        place, row = max(heads, key=_at) if self.newest_first else min(heads, key=_at)
+        unread = self.cursor is not None and self._before(_place_of(self.cursor), place)
+        return None if unread else row
 
     def lanes(self) -> Collection[Lane]:
         """Those in which rows wait."""
@@ -106,7 +110,7 @@ class Sight:
 
     def empty(self) -> bool:
         """Whether all of the queue was seen, and nothing waits in it."""
-        return self.cursor is None and not any(self._lanes.values())
+        return self.cursor is None and not self.lanes()
 
     def outdated(self, now: int) -> bool:
         """Whether to begin anew with the next first page: rows can come up in the middle, when an
@@ -119,26 +123,26 @@ class Sight:
 
     def _remember(self, rows: Iterable[Candidate]) -> None:
         for row in rows:
-            place, name = self._place(row), lane_of(row)
+            place, name = _place(row), lane_of(row)
             lane = self._lanes.setdefault(name, [])
             at = bisect_left(lane, place, key=_at)
             if at < len(lane) and lane[at][0] == place:
                 lane[at] = (place, row)
-            elif place < self._forgotten.get(name, END):
+            elif name not in self._forgotten or self._before(place, self._forgotten[name]):
                 lane.insert(at, (place, row))
                 if len(lane) > MOST_REMEMBERED:
-                    self._forgotten[name], _ = lane.pop()
+                    self._forgotten[name], _ = lane.pop(0 if self.newest_first else -1)
 
     def _forget_until(self, last: Place) -> None:
         for rows in self._lanes.values():
-            del rows[: bisect_right(rows, last, key=_at)]
+            if self.newest_first:
+                del rows[bisect_left(rows, last, key=_at) :]
+            else:
+                del rows[: bisect_right(rows, last, key=_at)]
 
-    def _place(self, row: Candidate) -> Place:
-        return (-row.created if self.newest_first else row.created, row.task_id)
-
-    def _place_of(self, cursor: Cursor) -> Place:
-        created = float(cursor[Attribute.TASK_CREATED])
-        return (-created if self.newest_first else created, str(cursor[Attribute.TASK_ID]))
+    def _before(self, one: Place, other: Place) -> bool:
+        """Whether it is sooner its turn."""
+        return one > other if self.newest_first else one < other
 
 
 def lane_of(row: Candidate) -> Lane:
@@ -147,3 +151,11 @@ def lane_of(row: Candidate) -> Lane:
 
 def _at(entry: tuple[Place, Candidate]) -> Place:
     return entry[0]
+
+
+def _place(row: Candidate) -> Place:
+    return row.created, row.task_id
+
+
+def _place_of(cursor: Cursor) -> Place:
+    return float(cursor[Attribute.TASK_CREATED]), str(cursor[Attribute.TASK_ID])

@@ -39,5 +39,5 @@ class Trouble:
         self.hopeless = self.hopeless or lasts or isinstance(error, QueueMisconfigured)
 
     def passes(self) -> None:
-        """A look was answered."""
+        """A call was answered."""
         self.error = self._since = None

@@ -12,7 +12,7 @@ from lifoq.memory import MemoryTable
 from lifoq.schema import Attribute, Status
 from lifoq.table import Count, Cursor, Page, Span
 from tests.simulation.history import History, Violation, Write
-from tests.simulation.looks import Looks, assert_reach
+from tests.simulation.looks import Looks, assert_reach, claim_of
 from tests.simulation.machine import Machine, Role
 from tests.simulation.rules import Rules
 from tests.simulation.scenario import CALM, Faults, Scenario
@@ -21,7 +21,6 @@ from tests.simulation.trace import Trace
 
 Answer = TypeVar("Answer")
 
-PROMPT: Final = microseconds(0.5)
 REPLICAS: Final = 2
 """Copies of the indexes, each behind by its own lag; which one answers, chance decides."""
 
@@ -39,6 +38,10 @@ class Replica:
         self._last[task_id] = max(arrives, self._last.get(task_id, 0))
         self._number += 1
         heapq.heappush(self._coming, (self._last[task_id], self._number, task_id, item))
+
+    def arrived_at(self, task_id: str) -> int:
+        """When its last change has come, or will."""
+        return self._last[task_id]
 
     def at(self, time: int) -> MemoryTable:
         while self._coming and self._coming[0][0] <= time:
@@ -74,6 +77,15 @@ class Database:
         self._clocks_agree = 2 * scenario.worker_skew < scenario.worker.lease / 3
         self._replicas = [Replica() for _ in range(REPLICAS)]
         self._calls = 0
+        self._waits: dict[str, Item] = {}
+        """What is PENDING."""
+
+    def waiting(self) -> list[tuple[Item, int]]:
+        """Items that are PENDING, and since when every copy of the index has shown it."""
+        return [
+            (item, max(replica.arrived_at(task_id) for replica in self._replicas))
+            for task_id, item in self._waits.items()
+        ]
 
     def calm(self) -> None:
         """No more faults."""
@@ -110,13 +122,15 @@ class Database:
             machine=machine,
             role=role,
             claim=self.scheduler.current.claim,
-            faults=self._machines[machine].faults if machine in self._machines else 0,
             call=call,
             before=before,
             after=after,
         )
         self.trace.add(f"{write.was} → {write.becomes} by {machine}", write.task_id)
         self._rules.check(write, self.history)
+        self._waits.pop(write.task_id, None)
+        if write.becomes is Status.PENDING and after is not None:
+            self._waits[write.task_id] = after
         if write.was is Status.TAKEN and role is Role.SWEEP:
             self._assert_unwell(write)
         self.history.add(write)
@@ -130,14 +144,15 @@ class Database:
         self._machines[machine.name] = machine
 
     def _assert_unwell(self, write: Write) -> None:
-        """Who loses a claim had trouble since it made it: a healthy worker keeps its lease by
-        heartbeats, and leaves nothing TAKEN. (Clocks must agree for that, and the claim must have
-        been made at once.)"""
+        """Who loses a claim had trouble with it: whatever becomes of a worker's other calls, it
+        keeps its leases by heartbeats, and leaves nothing TAKEN. (Clocks must agree for that.)"""
         assert write.before is not None
-        claim = self.history.claims[str(write.before[Attribute.CLAIM_ID])]
+        claim_id = str(write.before[Attribute.CLAIM_ID])
+        claim = self.history.claims[claim_id]
         holder = self._machines[claim.machine]
-        at_once = claim.time - claim.clock < PROMPT and self._clocks_agree
-        if at_once and holder.alive and holder.faults == claim.faults:
+        moves = holder.alive and not holder.suspended and holder.resumed_at < claim.time
+        well = moves and not holder.outages
+        if self._clocks_agree and well and claim_id not in holder.claim_faults:
             raise Violation(f"was taken away from {holder.name}, which is well", write.task_id)
 
 
@@ -189,9 +204,15 @@ class Connection:
             return after
 
         if self._looks is not None:
-            self._looks.before_update(task_id, change, self._machine.now())
+            item = self._database.table.get(task_id) or {}
+            self._looks.before_update(task_id, change, item.get(Attribute.TASK_TYPE, ""))
+        claim = claim_of(change)
+
+        def blame() -> None:
+            self._machine.claim_faults.add(claim)
+
         try:
-            after = self._call("update", task_id, apply)
+            after = self._call("update", task_id, apply, blame)
         except ConditionFailed as refused:
             if self._looks is not None:
                 self._looks.refused_update(task_id, change, refused.item)
@@ -201,7 +222,7 @@ class Connection:
                 self._looks.lost_update(change)
             raise
         if self._looks is not None:
-            self._looks.after_update(task_id, change, self._machine.now())
+            self._looks.after_update(task_id, change)
         return after
 
     def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
@@ -215,7 +236,17 @@ class Connection:
             changes = [(before, table.get(task_id)), *((None, item) for item in items)]
             self._record(clock, self._database.next_call(), changes)
 
-        self._call(f"update_and_put of {len(items)}", task_id, apply)
+        def blame() -> None:
+            self._machine.claim_faults.add(claim_of(change))
+
+        try:
+            self._call(f"update_and_put of {len(items)}", task_id, apply, blame)
+        except TransactionRefused as refused:
+            if self._looks is not None and refused.update_refused:
+                self._looks.refused_update(task_id, change, refused.current)
+            raise
+        if self._looks is not None:
+            self._looks.after_update(task_id, change)
 
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
@@ -226,8 +257,14 @@ class Connection:
             assert_reach(span, start, page, index, clock, newest_first=newest_first)
             return page
 
-        sent = self._machine.now()
-        page = self._call(f"query {span.index} {span.status}", "", read)
+        def blame() -> None:
+            if self._looks is not None:
+                self._looks.went_wrong(span)
+
+        if self._looks is not None:
+            self._looks.sends(span, start)
+        sent = self._machine.monotonic()
+        page = self._call(f"query {span.index} {span.status}", "", read, blame)
         if self._looks is not None:
             self._looks.shown(span, start, page, newest_first=newest_first, sent=sent)
         return page
@@ -249,42 +286,54 @@ class Connection:
         for before, after in changes:
             self._database.record(machine.name, machine.role, clock, call, before, after)
 
-    def _call(self, what: str, task_id: str, apply: Callable[[int], Answer]) -> Answer:
+    def _call(
+        self,
+        what: str,
+        task_id: str,
+        apply: Callable[[int], Answer],
+        blame: Callable[[], None] = lambda: None,
+    ) -> Answer:
         """Send the call (others go on meanwhile), apply it at one moment, and bring the answer
-        back (others go on again); or let it go wrong on the way."""
+        back (others go on again); or let it go wrong on the way. ``blame`` is told then."""
         database, machine = self._database, self._machine
         draw, faults = database.draw, database.faults
         clock = machine.now()
-        self._travel(what, task_id)
+
+        def goes_wrong() -> None:
+            machine.faults += 1
+            blame()
+
+        self._travel(what, task_id, goes_wrong)
         if draw.random() < faults.crash:
             self._crash(f"crashes before {what}", task_id)
         if database.out or draw.random() < faults.refused:
-            machine.faults += 1
+            goes_wrong()
+            machine.outages += database.out
             database.trace.add(f"{what} refused", task_id)
             raise StoreUnavailable(f"{what} was refused, on purpose")
         try:
             answer = apply(clock)
         except (ConditionFailed, TransactionRefused, ItemTooLarge) as error:
             database.trace.add(f"{what}: {error}", task_id)
-            self._return(what, task_id)
+            self._return(what, task_id, goes_wrong)
             raise
         database.trace.add(what, task_id)
-        self._return(what, task_id)
+        self._return(what, task_id, goes_wrong)
         return answer
 
-    def _return(self, what: str, task_id: str) -> None:
+    def _return(self, what: str, task_id: str, goes_wrong: Callable[[], None]) -> None:
         """The answer's way back."""
-        database, machine = self._database, self._machine
+        database = self._database
         draw, faults = database.draw, database.faults
         if draw.random() < faults.crash:
             self._crash(f"crashes after {what}", task_id)
-        self._travel(what, task_id)
+        self._travel(what, task_id, goes_wrong)
         if draw.random() < faults.lost_answer:
-            machine.faults += 1
+            goes_wrong()
             database.trace.add(f"the answer to {what} is lost", task_id)
             raise StoreUnavailable(f"the answer to {what} was lost, on purpose")
 
-    def _travel(self, what: str, task_id: str) -> None:
+    def _travel(self, what: str, task_id: str, goes_wrong: Callable[[], None]) -> None:
         """Takes some milliseconds; rarely, very long."""
         database = self._database
         draw = database.draw
@@ -293,7 +342,7 @@ class Connection:
             seconds *= database.faults.sweep_slowness
         if draw.random() < database.faults.stall:
             seconds = draw.uniform(0.5, 2.5) * database.lease
-            self._machine.faults += 1
+            goes_wrong()
             database.trace.add(f"{what} stalls for {seconds:.1f} s", task_id)
         self._machine.sleep(seconds)
 

@@ -3,11 +3,11 @@ the sweep's schedule."""
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from lifoq.errors import StoreUnavailable
+from lifoq.errors import ProcessUnusable, StoreUnavailable
 from lifoq.host import MICROSECONDS, microseconds
 from lifoq.processor import Processor
 from lifoq.schema import Attribute, Status
@@ -49,6 +49,8 @@ class Fleet:
     def __init__(self, scenario: Scenario, database: Database, code: TaskCode) -> None:
         self.scenario = scenario
         self.running: list[Worker] = []
+        self.last_run = 0
+        """When the last run ended; microseconds of the true clock."""
         self.sweep_every = scenario.sweep_every
         self.only_the_sweep_kicks = False
         self._database = database
@@ -122,9 +124,15 @@ class Fleet:
             machine,
             free_types=FREE,
             unregistered=UNREGISTERED,
+            in_flight=self.scenario.worker.in_flight,
+            window=self.scenario.worker.window,
+            lasts=self.scenario.run_lasts,
+            paced=self.scenario.worker.rate_limit is not None,
             rates=RATES,
             rooms=rooms,
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
+            started=self._code.started,
+            waiting=self._database.waiting,
         )
         processor = Processor(
             self._store(machine, looks),
@@ -152,27 +160,38 @@ class Fleet:
     def _run(self, worker: Worker) -> None:
         trace = self._database.trace
         trace.add("run begins")
+        usable = True
         try:
-            self._run_and_check(worker)
+            usable = self._run_and_check(worker)
         except StoreUnavailable as error:
             trace.add(f"run fails: {error}")
         finally:
             trace.add("run ends")
             self.running.remove(worker)
-        if self._database.draw.random() < 0.5:
+            self.last_run = self._scheduler.time
+        if usable and self._database.draw.random() < 0.5:
             worker.machine.suspend()  # threads that still run are frozen until the next run
             self._idle.append(worker)
         else:
             worker.machine.crash()
 
-    def _run_and_check(self, worker: Worker) -> None:
+    def _run_and_check(self, worker: Worker) -> bool:
+        """Whether the process can be used again."""
         settings, machine = self.scenario.worker, worker.machine
-        limit = settings.window + settings.task_timeout + settings.settle_time
-        began, faults = machine.now(), machine.faults
+        limit = self.scenario.run_lasts
+        began, pauses, outages = machine.monotonic(), machine.pauses, machine.outages
         worker.looks.begin()
         since = len(self._database.history.writes)
-        report = worker.processor.run(time_limit=limit + MARGIN)
-        took = (machine.now() - began) / MICROSECONDS
+        told = RunReport()
+        usable = True
+        try:
+            report = worker.processor.run(time_limit=limit + MARGIN, on_progress=told.add)
+        except ProcessUnusable as error:
+            usable, report = False, error.report
+            self._database.trace.add(f"{machine.name} is replaced: {error}")
+        if replace(report, remaining=False) != told:
+            raise Violation(f"a run told of {told} on its way, and reports {report}")
+        took = (machine.monotonic() - began) / MICROSECONDS
         writes = [w for w in self._database.history.writes[since:] if w.machine == machine.name]
         self._check_counts(report, writes)
         self._check_own_settles(worker, report, writes)
@@ -181,11 +200,16 @@ class Fleet:
                 raise Violation(f"a worker did not recognise claim {claim} as its own")
         if report.unsettled and took < limit - LAST_PAUSE:
             raise Violation(f"a run left {report.unsettled} tasks unsettled, with time left")
-        if machine.faults == faults:
-            self._check_times(worker, report, took)
+        if machine.pauses == pauses:
             self._check_remaining(report, took)
-            until = min(machine.now(), began + microseconds(settings.window))
-            worker.looks.assert_watchful(until)
+            if machine.outages == outages and usable:
+                self._check_times(worker, report, took)
+                if took >= settings.window:
+                    worker.looks.assert_watchful(began + microseconds(settings.window))
+        self._check_tail_call(report, writes)
+        return usable
+
+    def _check_tail_call(self, report: RunReport, writes: list[Write]) -> None:
         if report.needs_another_run:
             if not any(w.becomes is Status.TAKEN and w.was is Status.PENDING for w in writes):
                 raise Violation("a run that claimed nothing asks for another")
@@ -225,7 +249,8 @@ class Fleet:
             raise Violation(f"a run reports {report.succeeded} successes, it wrote {written}")
 
     def _check_times(self, worker: Worker, report: RunReport, took: float) -> None:
-        """A run without faults keeps its time, and ends early only where the queue is empty."""
+        """A run keeps its time, whatever becomes of its calls, and ends early only where the queue
+        is empty."""
         settings = self.scenario.worker
         if took > settings.window + settings.task_timeout + settings.settle_time + 2:
             raise Violation(f"a run took {took:.1f} s")
@@ -233,8 +258,8 @@ class Fleet:
             return
         if report.remaining:
             raise Violation("a run ended before its window, and says that tasks remain")
-        worker.looks.assert_empty(worker.machine.now())
-        idle = (worker.machine.now() - worker.looks.last_claim) / MICROSECONDS
+        worker.looks.assert_empty()
+        idle = (worker.machine.monotonic() - worker.looks.last_claim) / MICROSECONDS
         if min(idle, took) < settings.linger:
             raise Violation(f"a run believed the queue empty after {idle:.2f} s")
 

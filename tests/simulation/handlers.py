@@ -57,8 +57,8 @@ class TaskCode:
         """Claims under which task code began."""
         self.finished: set[str] = set()
         """Claims under which task code came to a good end."""
-        self._inside: Counter[tuple[str, int, str]] = Counter()
-        """Attempts that run, by machine, run and task type; "" counts them all."""
+        self._inside: Counter[tuple[str, str]] = Counter()
+        """Attempts that run, by machine and task type; "" counts them all."""
         self.promised: dict[str, int] = {}
         """Follow-ups that the task code under a claim asked for."""
 
@@ -67,7 +67,7 @@ class TaskCode:
         registry = Registry()
 
         def run(payload: Any, context: Context) -> Any:
-            places = [(machine.name, machine.runs, name) for name in ("", context.task_type)]
+            places = [(machine.name, name) for name in ("", context.task_type)]
             self._inside.update(places)
             refused = False
             try:
@@ -83,7 +83,7 @@ class TaskCode:
                 raise
             finally:
                 self._inside.subtract(places)
-                if rooms is not None:
+                if rooms is not None and machine.alive:
                     rooms.end(_claim(context), started=True, refused=refused)
 
         registry.task("plain")(run)
@@ -95,10 +95,11 @@ class TaskCode:
         registry.task("slow-start", rate_limit=RATES["slow-start"])(run)
         return registry
 
-    def _assert_room(self, places: list[tuple[str, int, str]], context: Context) -> None:
-        """Within the caps on tasks in flight; one that hangs after its timeout counts as well."""
+    def _assert_room(self, places: list[tuple[str, str]], context: Context) -> None:
+        """Within the caps on tasks in flight; one that hangs counts as well, after its timeout and
+        over all runs."""
         for place in places:
-            cap = CAPS.get(place[2], self._settings.in_flight)
+            cap = CAPS.get(place[1], self._settings.in_flight)
             if self._inside[place] > cap:
                 raise Violation(f"began as one too many of at most {cap}", context.task_id)
 

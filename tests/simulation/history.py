@@ -30,8 +30,6 @@ class Write:
     role: Role
     claim: str | None
     """The claim that the task code works under which sent the call, if task code did."""
-    faults: int
-    """Of the machine so far."""
     call: int
     """Number of the call; the writes of a transaction share it."""
     before: Item | None

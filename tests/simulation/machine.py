@@ -26,10 +26,16 @@ class Machine:
         self.scheduler = scheduler
         self.faults = 0
         """Calls of this machine that went wrong so far, and calls that took very long."""
+        self.claim_faults: set[str] = set()
+        """Claims of which such a call was one."""
+        self.outages = 0
+        """Calls that an outage of the database refused."""
+        self.pauses = 0
+        """How often it stood still."""
+        self.resumed_at = 0
+        """When it last went on, after it stood still; monotonic."""
         self.runs = 0
         """Runs of a processor that began on it."""
-        self.on_mailbox_read: Callable[[], None] = lambda: None
-        """Told whenever somebody on it finds no more messages."""
         self._skew = microseconds(skew)
         self._power = scheduler.power()
         self._stamps = Stamps()
@@ -38,6 +44,10 @@ class Machine:
     @property
     def alive(self) -> bool:
         return self._power.on
+
+    @property
+    def suspended(self) -> bool:
+        return self._power.suspended
 
     def now(self) -> int:
         self._assert_alive()
@@ -71,9 +81,11 @@ class Machine:
 
     def suspend(self) -> None:
         """Nothing on it moves until ``resume``, but time passes."""
+        self.pauses += 1
         self.scheduler.suspend(self._power)
 
     def resume(self) -> None:
+        self.resumed_at = self.scheduler.time
         self.scheduler.resume(self._power)
 
     def _assert_alive(self) -> None:
@@ -99,7 +111,4 @@ class SimMailbox:
                 self._machine.sleep(timeout)
             finally:
                 self._waiting = None
-        if self._messages:
-            return self._messages.popleft()
-        self._machine.on_mailbox_read()
-        return None
+        return self._messages.popleft() if self._messages else None

@@ -30,26 +30,33 @@ class OrderRule:
         self._tell = tell
         self._newest_first = threshold is None
         self._ask_at = 0
+        self._sure = True
 
-    def begins(self, page: Page, *, newest_first: bool, sent: int, now: int) -> bool:
+    def begin(self) -> None:
+        """A run begins. The one before may have ended without the answer to its last look."""
+        self._sure = False
+
+    def begins(self, page: Page, *, newest_first: bool, sent: int, clock: int, now: int) -> bool:
         """Whether a look begins with this page from an end of the queue; else it only showed the
-        age of the oldest task. By the worker's clock, when it asked for the page, and now."""
-        due = sent >= self._ask_at
+        age of the oldest task. ``sent`` and ``now`` are monotonic, ``clock`` is the worker's."""
+        due, sure, self._sure = sent >= self._ask_at, self._sure, True
         if newest_first:
-            if not self._newest_first:
-                raise Violation("a look began with the newest, while the oldest comes first")
-            if self._threshold is not None and due:
+            if not self._newest_first:  # it was sent before the oldest came first
+                return False
+            if self._threshold is not None and due and sure:
                 raise Violation("the newest come first, and nobody asked for the oldest in time")
             return True
         if self._threshold is None:
             raise Violation("a look began with the oldest, where the newest comes first")
-        if self._newest_first and not due:
+        unanswered = sent <= self._ask_at - ASKED_EVERY  # the one before it, by then
+        if self._newest_first and not (due or unanswered) and sure:
             raise Violation("the oldest task was asked for more often than once a second")
-        self._decide(page, self._threshold, now)
+        self._ask_at = now + ASKED_EVERY
+        self._decide(page, self._threshold, clock)
         return not self._newest_first
 
     def _decide(self, page: Page, threshold: float, now: int) -> None:
-        before, self._ask_at = self._newest_first, now + ASKED_EVERY
+        before = self._newest_first
         limit = threshold * BACK_BELOW if before else threshold
         live = [row for row in page.rows if row[Attribute.EXPIRES_AT] > now]
         if live:

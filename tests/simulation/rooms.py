@@ -1,8 +1,9 @@
 """How many tasks a worker may have at the downstream at a time: all together, of each type, and of
 a type that was refused (Busy) as many as were seen to be taken.
 
-The rule of the rooms, told once more, from what the worker sends and what its task code does. What
-has ended counts from the moment the worker looked into its mailbox, since it cannot know earlier.
+The rule of the rooms, told once more, from what the worker sends and what its task code does. A
+task is inside from the moment its claim is sent until its task code is back: also beyond its
+timeout, and beyond the end of the run.
 """
 
 import math
@@ -17,7 +18,7 @@ from tests.simulation.machine import Machine
 PAUSE: Final = 1.0
 """Seconds without a start after a refusal where the worker had nothing else at the downstream."""
 AT_ONCE: Final = microseconds(0.001)
-"""What a worker finds in its mailbox at one time may take it so many microseconds."""
+"""Between what a worker decides and what it sends there lie microseconds."""
 
 CLOSED: Final = "the downstream takes nothing at all"
 SMALLER: Final = "the downstream has no room for another"
@@ -46,15 +47,6 @@ class Room:
         return now if self.full else max(self.was_full_until, min(self.opens_at, now))
 
 
-@dataclass(frozen=True, kw_only=True)
-class End:
-    """A claim is over, as far as the downstream is concerned."""
-
-    claim: str
-    started: bool
-    refused: bool
-
-
 class Rooms:
     """Of one worker, over all of its runs."""
 
@@ -80,73 +72,56 @@ class Rooms:
         self._unrated = [name for name in caps if name not in rated]
         self._types: dict[str, str] = {}
         """Of the claims inside."""
-        self._ends: list[End] = []
-        """Which the worker has not seen yet."""
-
-    def begin(self) -> None:
-        """A run begins. It knows what was found before, and of no task that runs on."""
-        self._ends.clear()
-        self._types.clear()
-        for room in (self._slots, *self._rooms.values()):
-            room.inside.clear()
 
     def enter(self, claim: str, task_type: str) -> None:
         """A claim is sent."""
-        room, now = self._room(task_type), self._machine.now()
+        room, now = self._room(task_type), self._machine.monotonic()
         if now + AT_ONCE < room.opens_at:
             early = (room.opens_at - now) / MICROSECONDS
             raise Violation(f"a task of type {task_type} began {early:.3f} s before it may again")
-        if room.full:
-            most = min(room.cap, room.found)
-            raise Violation(f"of type {task_type} more than {most:g} tasks began at a time")
+        for which in (room, self._slots):
+            if which.full:
+                most = min(which.cap, which.found)
+                raise Violation(f"of type {task_type} more than {most:g} tasks began at a time")
         self._types[claim] = task_type
         room.inside.add(claim)
         self._slots.inside.add(claim)
 
     def end(self, claim: str, *, started: bool, refused: bool = False) -> None:
         """It gave nothing to run, or its task code is back; ``refused`` by the downstream."""
-        if claim in self._types:  # else it is an earlier run's
-            self._ends.append(End(claim=claim, started=started, refused=refused))
-
-    def take_in(self) -> None:
-        """The worker has read its mailbox to the end."""
-        for end in self._ends:
-            self._leave(end)
-        self._ends.clear()
-
-    def held_since(self, task_type: str, moment: int) -> bool:
-        """Whether another of this type had to wait at any time after the moment."""
-        return self._room(task_type).held_until(self._machine.now()) > moment
-
-    def closed_since(self, moment: int) -> bool:
-        """Whether every type that the worker knows may have had to wait after the moment."""
-        return all(self.held_since(task_type, moment) for task_type in self._unrated)
-
-    def free_since(self) -> int:
-        """The last moment at which no slot was free, or every type may have had to wait."""
-        now = self._machine.now()
-        types = min(self._rooms[name].held_until(now) for name in self._unrated)
-        return max(self._slots.held_until(now), types)
-
-    def _room(self, task_type: str) -> Room:
-        return self._rooms.get(task_type) or Room()  # a stranger never waits
-
-    def _leave(self, end: End) -> None:
-        task_type = self._types.pop(end.claim)
-        room, now = self._room(task_type), self._machine.now()
+        task_type = self._types.pop(claim)
+        room, now = self._room(task_type), self._machine.monotonic()
         for left in (room, self._slots):
             if left.full:
                 left.was_full_until = now
-            left.inside.discard(end.claim)
-        if end.refused:
+            left.inside.discard(claim)
+        if refused:
             room.found, room.passed = max(1, len(room.inside)), 0
             self._tell(SMALLER)
             if not room.inside:
                 room.opens_at = now + microseconds(PAUSE)
                 self._tell(CLOSED)
-        elif end.started:
+        elif started:
             room.passed += 1
             if room.passed == self._probe_after:
                 room.found, room.passed = room.found + 1, 0
                 if room.found < math.inf:
                     self._tell(LARGER)
+
+    def holds(self, claim: str) -> bool:
+        return claim in self._types
+
+    def held_since(self, task_type: str, moment: int) -> bool:
+        """Whether another of this type had to wait at any time after the moment."""
+        now = self._machine.monotonic()
+        return max(r.held_until(now) for r in (self._slots, self._room(task_type))) >= moment
+
+    def free_since(self, task_type: str | None = None) -> int:
+        """The last moment at which no slot was free for a task of this type; or of any type."""
+        now = self._machine.monotonic()
+        names = self._unrated if task_type is None else [task_type]
+        types = min(self._room(name).held_until(now) for name in names)
+        return max(self._slots.held_until(now), types)
+
+    def _room(self, task_type: str) -> Room:
+        return self._rooms.get(task_type) or Room()  # a stranger never waits

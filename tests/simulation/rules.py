@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from lifoq.change import Item
 from lifoq.host import MICROSECONDS, microseconds
+from lifoq.outcome import TOO_LATE
 from lifoq.schema import WAITING, Status
 from lifoq.schema import Attribute as A
 from lifoq.transitions import Lifetimes
@@ -55,6 +56,8 @@ HAS_NOT: Final[dict[Status, set[A]]] = {
     C: {A.TASK_CREATED, A.DUE_AT, A.LEASE_EXPIRES, A.RESULT},
 }
 CONSTANT: Final = (A.TASK_ID, A.PAYLOAD, A.TASK_TYPE, A.ENQUEUED_AT)
+LATEST: Final = MICROSECONDS * 20
+"""The outcome may be written so much later than it was decided."""
 FINAL_ERRORS: Final = {"Fail", "InvalidInput", "ItemTooLarge", "UnknownTaskType"}
 """No retry can help."""
 
@@ -146,8 +149,10 @@ class Rules:
             same = before[A.EXPIRES_AT] == after[A.EXPIRES_AT]
             _require(write, same, "its deadline changed")
             tried = int((write.was, write.becomes) == (P, T))
+            uncounted = int(_refused_for_lack_of_room(write, before, after))
             counted = after[A.ATTEMPTS] - before[A.ATTEMPTS]
-            _require(write, counted == tried, f"attempts rose by {counted}, not by {tried}")
+            due = tried - uncounted
+            _require(write, counted == due, f"attempts rose by {counted}, not by {due}")
 
     def _claim(self, write: Write, before: Item, after: Item, history: History) -> None:
         live = before[A.EXPIRES_AT] > write.clock
@@ -192,15 +197,19 @@ class Rules:
             attempt = f"attempt {before[A.ATTEMPTS]} "
             _require(write, attempt in message, "holds the timeout of another attempt")
         spent = before[A.ATTEMPTS] >= self.max_attempts[before[A.TASK_TYPE]]
+        busy = error["type"] == "Busy"
         if write.becomes is F:
-            final = spent or error["type"] in FINAL_ERRORS
+            final = spent or error["type"] in FINAL_ERRORS or message.startswith(TOO_LATE)
             _require(write, final, "failed with attempts left")
+            _require(write, not busy, "failed, though the downstream only had no room for it")
         else:
-            _require(write, not spent, "is tried again without attempts left")
+            _require(write, busy or not spent, "is tried again without attempts left")
             final = error["type"] in FINAL_ERRORS
             _require(write, not final, "is tried again, though no retry can help")
         if write.becomes is D:
             _require(write, after[A.DUE_AT] > write.clock, "delayed until now")
+            in_time = busy or after[A.DUE_AT] < before[A.EXPIRES_AT] + LATEST
+            _require(write, in_time, "is to be tried again after its deadline")
 
     def _lost_worker(self, write: Write, before: Item, after: Item) -> None:
         over = before[A.LEASE_EXPIRES] < write.clock
@@ -226,6 +235,12 @@ class Rules:
             _require(write, place <= newest, "came back as newer than its redrive made it")
         else:
             _require(write, place == after[A.ENQUEUED_AT], "did not get its place back")
+
+
+def _refused_for_lack_of_room(write: Write, before: Item, after: Item) -> bool:
+    """Whether a worker gives a task back for which the downstream had no room."""
+    given_back = write.was is T and write.becomes in (P, D) and write.role is Role.WORKER
+    return given_back and bool(json.loads(after[A.ERROR])["type"] == "Busy")
 
 
 def _item(item: Item | None) -> Item:

@@ -84,6 +84,11 @@ class Scenario:
     """In the calm after the chaos: whether every other kick stays lost."""
     faults: Faults
 
+    @property
+    def run_lasts(self) -> float:
+        """Seconds after which a run is over, whatever is still in flight."""
+        return self.worker.window + self.worker.task_timeout + self.worker.settle_time
+
     @classmethod
     def of(cls, seed: int) -> "Scenario":
         draw = random.Random(f"scenario {seed}")

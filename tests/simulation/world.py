@@ -168,7 +168,7 @@ class World:
             self._idle_since = None
         elif self._idle_since is None:
             self._idle_since = now
-        elif now - self._idle_since > microseconds(LONGEST_IDLE):
+        elif now - max(self._idle_since, self.fleet.last_run) > microseconds(LONGEST_IDLE):
             raise Violation("tasks wait, and no processor came for longer than a sweep interval")
 
     # At rest

@@ -41,8 +41,18 @@ def test_a_slow_rate_still_lets_one_through():
 def test_a_token_given_back_can_be_taken_again():
     bucket = TokenBucket(1, ManualHost())
     assert bucket.take()
-    bucket.give_back()
+    bucket.give_back(after=0)
     assert bucket.take()
+    assert not bucket.take()
+
+
+def test_a_token_given_back_late_lets_no_two_begin_together():
+    host = ManualHost()
+    bucket = TokenBucket(0.5, host)
+    assert bucket.take()  # a claim that is answered late
+    host.advance(2.1)
+    assert bucket.take()
+    bucket.give_back(after=2.1)  # it was refused
     assert not bucket.take()
 
 
@@ -68,7 +78,7 @@ def test_turning_back_leaves_no_trace():
     bucket = TokenBucket(1, ManualHost())
     gate = Gate(in_flight=1, bucket=bucket)
     assert gate.enter()
-    gate.turn_back()
+    gate.turn_back(after=0)
     assert gate.enter()
 
 
