@@ -18,6 +18,12 @@ from lifoq import Busy, Context, Fail, task
 ANSWER_BYTES = 10_000
 
 
+@task("greet")
+def greet(payload: Any, _context: Context) -> str:
+    """Needs nothing beside: for the first task of a fresh deployment."""
+    return f"Hello, {payload}!"
+
+
 @task("device.check")
 def check_device(payload: Any, context: Context) -> Any:
     """Ask the device service, the slow downstream, how a device is."""

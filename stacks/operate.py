@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,16 +13,40 @@ from typing import Any, Final
 
 import boto3
 import click
-from botocore.exceptions import ClientError, NoCredentialsError, NoRegionError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    NoCredentialsError,
+    NoRegionError,
+    WaiterError,
+)
 
 from stacks.config import ConfigurationError, StageConfig, load_stage
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 CDK: Final = ROOT / "node_modules" / ".bin" / "cdk"
+ASSEMBLIES: Final = ROOT / ".build" / "assemblies"
+"""What ``deploy`` synthesized last, a folder for each stage."""
+HOLDS_DATA: Final = "state"
+"""The stack that is never deleted but by ``destroy``."""
+
+
+class NotDeployedError(click.ClickException):
+    """There is no such stage."""
+
+    def __init__(self, stage: str) -> None:
+        super().__init__(
+            f"'{stage}' is not deployed in this account and region: deploy it first, or look at "
+            "AWS_PROFILE and AWS_REGION."
+        )
 
 
 class DeployedStage:
-    """A stage as it is deployed in the account and region of the environment."""
+    """A stage as it is deployed in the account and region of the environment.
+
+    What holds for it is asked of AWS, since it may have been deployed with other settings than
+    those that cdk.json has now.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -35,35 +60,85 @@ class DeployedStage:
     def _cloudformation(self) -> Any:
         return self._client("cloudformation")
 
+    # Stacks
+
     @property
-    def is_paused(self) -> bool:
-        """Whether the processor may not run at all."""
-        answer = self._client("lambda").get_function_concurrency(FunctionName=self._processor)
-        return bool(answer.get("ReservedConcurrentExecutions") == 0)
-
-    def pause(self) -> None:
-        """Let no processor start; one that runs ends its window. Tasks keep coming, and shedding.
-
-        The function's reserved concurrency is Lambda's own switch, and no deployment turns it on
-        again by the way: CloudFormation leaves alone what did not change in the template.
-        """
-        self._reserve(0)
-
-    def resume(self) -> None:
-        """Let processors run again as the template says, and kick the first."""
-        self._reserve(self._template_concurrency())
-        self._client("sns").publish(
-            TopicArn=self._outputs["ProcessTasksTopicArn"], Message="processing resumes"
+    def stacks(self) -> list[Any]:
+        """As CloudFormation describes them, the youngest first: it may import from the others."""
+        # A stage's name may begin with another's: lifoq-dev-2-state is none of dev.
+        mine = re.compile(rf"lifoq-{re.escape(self._name)}-[a-z]+")
+        pages = self._cloudformation.get_paginator("describe_stacks").paginate()
+        found = [stack for page in pages for stack in page["Stacks"]]
+        return sorted(
+            (stack for stack in found if mine.fullmatch(stack["StackName"])),
+            key=lambda stack: stack["CreationTime"],
+            reverse=True,
         )
+
+    @property
+    def is_protected(self) -> bool:
+        return any(stack.get("EnableTerminationProtection") for stack in self.stacks)
+
+    def delete(self, stack: Any) -> None:
+        """Delete a stack, as ``stacks`` has it, and wait until it is gone."""
+        stack_name = stack["StackName"]
+        if stack.get("EnableTerminationProtection"):
+            self._cloudformation.update_termination_protection(
+                StackName=stack_name, EnableTerminationProtection=False
+            )
+        self._cloudformation.delete_stack(StackName=stack_name)
+        try:
+            self._cloudformation.get_waiter("stack_delete_complete").wait(
+                StackName=stack_name, WaiterConfig={"Delay": 3, "MaxAttempts": 400}
+            )
+        except WaiterError as error:
+            raise click.ClickException(
+                f"{stack_name} could not be deleted: {self._last_reason(stack_name)}"
+            ) from error
+
+    def _last_reason(self, stack_name: str) -> str:
+        events = self._cloudformation.describe_stack_events(StackName=stack_name)["StackEvents"]
+        reasons = (event.get("ResourceStatusReason") for event in events)
+        return next((reason for reason in reasons if reason), "CloudFormation gives no reason")
 
     def empty_export_bucket(self) -> None:
         """Delete exports and reports; CloudFormation deletes only an empty bucket."""
-        bucket = self._outputs_of("state")["ExportBucketName"]
+        bucket = self._outputs_of(HOLDS_DATA).get("ExportBucketName")
+        if bucket is None:
+            return
         s3 = self._client("s3")
         for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
             objects = [{"Key": found["Key"]} for found in page.get("Contents", [])]
             if objects:
                 s3.delete_objects(Bucket=bucket, Delete={"Objects": objects, "Quiet": True})
+
+    # Processing
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the processor may not run at all; not where there is none."""
+        if "ProcessTasksFunctionName" not in self._outputs:
+            return False
+        answer = self._client("lambda").get_function_concurrency(FunctionName=self._processor)
+        return bool(answer.get("ReservedConcurrentExecutions") == 0)
+
+    @property
+    def longest_run_seconds(self) -> int:
+        function = self._client("lambda").get_function_configuration(FunctionName=self._processor)
+        return int(function["Timeout"])
+
+    def pause(self) -> None:
+        """Let no processor start; one that runs ends its window. Tasks keep coming, and shedding.
+
+        The function's reserved concurrency is Lambda's own switch.
+        """
+        self._reserve(0)
+
+    def resume(self) -> None:
+        """Let processors run again as the template says, and kick the first."""
+        topic = self._output("ProcessTasksTopicArn")
+        self._reserve(self._template_concurrency())
+        self._client("sns").publish(TopicArn=topic, Message="processing resumes")
 
     def _reserve(self, executions: int) -> None:
         self._client("lambda").put_function_concurrency(
@@ -83,15 +158,26 @@ class DeployedStage:
 
     @property
     def _processor(self) -> str:
-        return self._outputs["ProcessTasksFunctionName"]
+        return self._output("ProcessTasksFunctionName")
 
-    @cached_property
+    def _output(self, name: str) -> str:
+        try:
+            return self._outputs[name]
+        except KeyError:
+            raise NotDeployedError(self._name) from None
+
+    @property
     def _outputs(self) -> dict[str, str]:
         return self._outputs_of("queue")
 
     def _outputs_of(self, stack: str) -> dict[str, str]:
-        (found,) = self._cloudformation.describe_stacks(StackName=self._stack(stack))["Stacks"]
-        return {one["OutputKey"]: one["OutputValue"] for one in found["Outputs"]}
+        """Empty where the stack is not there."""
+        return {
+            one["OutputKey"]: one["OutputValue"]
+            for found in self.stacks
+            if found["StackName"] == self._stack(stack)
+            for one in found.get("Outputs", [])
+        }
 
     def _stack(self, name: str) -> str:
         return f"lifoq-{self._name}-{name}"
@@ -107,42 +193,93 @@ def main() -> None:
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 @click.argument("cdk_arguments", nargs=-1, type=click.UNPROCESSED)
 def deploy(stage: str, *, yes: bool, cdk_arguments: tuple[str, ...]) -> None:
-    """Deploy all stacks of STAGE; CDK_ARGUMENTS go to the CDK CLI."""
+    """Deploy all stacks of STAGE; CDK_ARGUMENTS go to the CDK CLI.
+
+    A stage that is paused stays paused. A stack that the stage no longer has is deleted.
+    """
     if _configuration(stage).protected and not yes:
         click.confirm(f"'{stage}' is a protected stage. Deploy to it?", abort=True)
     approval = ("--require-approval=never",) if yes else ()
-    _cdk("deploy", "--all", "-c", f"stage={stage}", *approval, *cdk_arguments)
+    assembly = ASSEMBLIES / stage
+    with _explained():
+        deployed = DeployedStage(stage)
+        with _pause_kept(stage, deployed):
+            _cdk(
+                *("deploy", "--all", "-c", f"stage={stage}", f"--output={assembly}"),
+                *approval,
+                *cdk_arguments,
+            )
+        _delete_left_over(deployed, assembly, yes=yes)
 
 
-@main.command(context_settings={"ignore_unknown_options": True})
+@contextmanager
+def _pause_kept(stage: str, deployed: DeployedStage) -> Iterator[None]:
+    """CloudFormation sets the processor's concurrency anew whenever it sees fit."""
+    paused = deployed.is_paused
+    try:
+        yield
+    finally:
+        if paused:
+            deployed.pause()
+            click.echo(f"'{stage}' was paused, and still is.")
+
+
+def _delete_left_over(deployed: DeployedStage, assembly: Path, *, yes: bool) -> None:
+    """Stacks of settings that were switched off, such as the analytics'."""
+    if not (assembly / "manifest.json").exists():
+        return  # the CDK arguments chose another folder
+    artifacts = json.loads((assembly / "manifest.json").read_text())["artifacts"]
+    for stack in deployed.stacks:
+        name = stack["StackName"]
+        if name in artifacts or name.endswith(f"-{HOLDS_DATA}"):
+            continue
+        if yes or click.confirm(f"{name} is no longer part of the stage. Delete it?"):
+            deployed.delete(stack)
+            click.echo(f"{name} is no longer part of the stage, and was deleted.")
+
+
+@main.command()
 @click.argument("stage")
 @click.option("--yes", is_flag=True, help="Ask nothing.")
-@click.argument("cdk_arguments", nargs=-1, type=click.UNPROCESSED)
-def destroy(stage: str, *, yes: bool, cdk_arguments: tuple[str, ...]) -> None:
+def destroy(stage: str, *, yes: bool) -> None:
     """Delete all stacks of STAGE with their tasks and exports."""
     if _configuration(stage).protected:
-        raise click.ClickException(
-            f"'{stage}' is protected: set its 'protected' to false in cdk.json and deploy it, "
-            "if it is really to be destroyed."
-        )
+        raise _protected(stage)
     if not yes:
         typed = click.prompt(f"All tasks and exports will be lost. Type '{stage}' to go on")
         if typed != stage:
             raise click.ClickException(f"'{typed}' is not '{stage}': nothing was destroyed.")
-    with _explained(stage):
-        DeployedStage(stage).empty_export_bucket()
-    _cdk("destroy", "--all", "--force", "-c", f"stage={stage}", *cdk_arguments)
+    with _explained():
+        deployed = DeployedStage(stage)
+        stacks = deployed.stacks
+        if not stacks:
+            raise NotDeployedError(stage)
+        if deployed.is_protected:
+            raise _protected(stage)
+        for stack in stacks:
+            click.echo(f"Deleting {stack['StackName']} …")
+            if stack["StackName"].endswith(f"-{HOLDS_DATA}"):
+                deployed.empty_export_bucket()
+            deployed.delete(stack)
+
+
+def _protected(stage: str) -> click.ClickException:
+    return click.ClickException(
+        f"'{stage}' is protected: set its 'protected' to false in cdk.json and deploy it, "
+        "if it is really to be destroyed."
+    )
 
 
 @main.command()
 @click.argument("stage")
 def pause(stage: str) -> None:
     """Stop processing in STAGE; tasks keep arriving and shedding."""
-    window = _configuration(stage).processor_timeout_seconds
-    with _explained(stage):
-        DeployedStage(stage).pause()
+    with _explained():
+        deployed = DeployedStage(stage)
+        deployed.pause()
+        longest = deployed.longest_run_seconds
     click.echo(
-        f"'{stage}' is paused: no processor starts. One that runs ends within {window} s.\n"
+        f"'{stage}' is paused: no processor starts. One that runs ends within {longest} s.\n"
         f"Tasks are still taken in, and shed at their deadline. Go on with: "
         f"python -m stacks.operate resume {stage}"
     )
@@ -152,14 +289,18 @@ def pause(stage: str) -> None:
 @click.argument("stage")
 def resume(stage: str) -> None:
     """Go on processing in STAGE."""
-    _configuration(stage)
-    with _explained(stage):
+    with _explained():
         DeployedStage(stage).resume()
     click.echo(f"'{stage}' processes tasks again.")
 
 
 def _configuration(stage: str) -> StageConfig:
-    stages = json.loads((ROOT / "cdk.json").read_text())["context"]["stages"]
+    try:
+        stages = json.loads((ROOT / "cdk.json").read_text())["context"]["stages"]
+    except (OSError, ValueError, LookupError) as error:
+        raise click.ClickException(
+            f"cdk.json cannot be read ({error!r}): it must be JSON with stages under 'context'."
+        ) from error
     try:
         return load_stage(stage, stages)
     except ConfigurationError as error:
@@ -167,8 +308,8 @@ def _configuration(stage: str) -> StageConfig:
 
 
 @contextmanager
-def _explained(stage: str) -> Iterator[None]:
-    """Say in a sentence what a newcomer runs into; anything else stays as it is."""
+def _explained() -> Iterator[None]:
+    """AWS's refusals as a sentence each."""
     try:
         yield
     except NoCredentialsError as error:
@@ -177,12 +318,16 @@ def _explained(stage: str) -> Iterator[None]:
         ) from error
     except NoRegionError as error:
         raise click.ClickException("There is no AWS region: set AWS_REGION.") from error
-    except ClientError as error:
-        if "does not exist" not in str(error):
-            raise
+    except BotoCoreError as error:
         raise click.ClickException(
-            f"'{stage}' is not deployed in this account and region: deploy it first, or look at "
-            "AWS_PROFILE and AWS_REGION."
+            f"AWS could not be asked: {str(error).rstrip('.')}. Look at AWS_PROFILE, AWS_REGION "
+            "and the network, or sign in again."
+        ) from error
+    except ClientError as error:
+        described = error.response.get("Error", {})
+        raise click.ClickException(
+            f"AWS refused {error.operation_name}: {described.get('Code')}: "
+            f"{described.get('Message')}"
         ) from error
 
 
@@ -191,9 +336,14 @@ def _cdk(*arguments: str) -> None:
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
-    finished = subprocess.run(  # noqa: S603 - the pinned CLI, no shell
-        [str(CDK), *arguments], cwd=ROOT, env=environment, check=False
-    )
+    try:
+        finished = subprocess.run(  # noqa: S603 - the pinned CLI, no shell
+            [str(CDK), *arguments], cwd=ROOT, env=environment, check=False
+        )
+    except FileNotFoundError as error:
+        raise click.ClickException(
+            "The CDK CLI is not installed: run 'make setup' first."
+        ) from error
     if finished.returncode:
         raise click.exceptions.Exit(finished.returncode)
 

@@ -1,86 +1,301 @@
 """Commands that touch an account ask first, and explain what a newcomer runs into."""
 
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import click
 import pytest
 from click.testing import CliRunner
+from moto import mock_aws
 
 from stacks import operate
 
+PAUSED = {"ReservedConcurrentExecutions": 0}
+
+
+@pytest.fixture(autouse=True)
+def account() -> Iterator[None]:
+    with mock_aws():
+        yield
+
+
+class Cli:
+    """Stands for the CDK CLI: remembers what it was given, and leaves an assembly behind."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, ...]] = []
+        self.stacks = ["lifoq-dev-state", "lifoq-dev-queue"]
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def __call__(self, *arguments: str) -> None:
+        self.given.append(arguments)
+        (folder,) = [one.removeprefix("--output=") for one in arguments if "--output" in one]
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        manifest = json.dumps({"artifacts": {name: {} for name in self.stacks}})
+        Path(folder, "manifest.json").write_text(manifest)
+        self.meanwhile()
+
 
 @pytest.fixture
-def commands(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """What would have been given to the CDK CLI."""
-    given: list[tuple[str, ...]] = []
-    monkeypatch.setattr(operate, "_cdk", lambda *arguments: given.append(arguments))
-    return given
+def cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+    cli = Cli()
+    monkeypatch.setattr(operate, "_cdk", cli)
+    monkeypatch.setattr(operate, "ASSEMBLIES", tmp_path)
+    return cli
 
 
-def test_deploying_to_a_protected_stage_asks_first(commands: list[tuple[str, ...]]) -> None:
-    finished = CliRunner().invoke(operate.main, ["deploy", "prod"], input="n\n")
-
-    assert finished.exit_code == 1
-    assert "protected" in finished.output
-    assert commands == []
+def run(*words: str, answer: str | None = None) -> tuple[int, str]:
+    finished = CliRunner().invoke(operate.main, words, input=answer)
+    assert finished.exception is None or isinstance(finished.exception, SystemExit)
+    return finished.exit_code, finished.output
 
 
-def test_deploying_goes_on_when_it_is_confirmed(commands: list[tuple[str, ...]]) -> None:
-    finished = CliRunner().invoke(operate.main, ["deploy", "prod"], input="y\n")
-
-    assert finished.exit_code == 0
-    assert commands == [("deploy", "--all", "-c", "stage=prod")]
-
-
-def test_deploying_elsewhere_asks_nothing_and_passes_options_on(
-    commands: list[tuple[str, ...]],
-) -> None:
-    finished = CliRunner().invoke(operate.main, ["deploy", "dev", "--", "--profile", "team"])
-
-    assert finished.exit_code == 0
-    assert commands == [("deploy", "--all", "-c", "stage=dev", "--profile", "team")]
-
-
-def test_a_protected_stage_is_not_destroyed(commands: list[tuple[str, ...]]) -> None:
-    finished = CliRunner().invoke(operate.main, ["destroy", "prod", "--yes"])
-
-    assert finished.exit_code == 1
-    assert "'prod' is protected: set its 'protected' to false" in finished.output
-    assert commands == []
+def stack(name: str, *, protected: bool = False, **outputs: str) -> None:
+    """A stack with a processor."""
+    template = {
+        "Resources": {
+            "Processor": {
+                "Type": "AWS::Nowhere::Processor",
+                "Properties": {"ReservedConcurrentExecutions": 3},
+            },
+            "Topic": {"Type": "AWS::SNS::Topic"},
+        },
+        "Outputs": {key: {"Value": value} for key, value in outputs.items()},
+    }
+    boto3.client("cloudformation").create_stack(
+        StackName=name,
+        TemplateBody=json.dumps(template),
+        EnableTerminationProtection=protected,
+    )
 
 
-def test_destroying_wants_the_stages_name_typed(commands: list[tuple[str, ...]]) -> None:
-    finished = CliRunner().invoke(operate.main, ["destroy", "dev"], input="yes\n")
-
-    assert finished.exit_code == 1
-    assert "nothing was destroyed" in finished.output
-    assert commands == []
+def stacks() -> set[str]:
+    found = boto3.client("cloudformation").describe_stacks()["Stacks"]
+    return {one["StackName"] for one in found}
 
 
-@pytest.mark.parametrize("command", ["deploy", "destroy", "pause", "resume"])
-def test_an_unknown_stage_is_refused(commands: list[tuple[str, ...]], command: str) -> None:
-    finished = CliRunner().invoke(operate.main, [command, "prd"])
+@pytest.fixture
+def processor() -> Any:
+    """A stage ``dev`` as it is deployed; its processor runs 77 s at the most."""
+    role = boto3.client("iam").create_role(RoleName="r", AssumeRolePolicyDocument="{}")
+    boto3.client("lambda").create_function(
+        FunctionName="processor",
+        Role=role["Role"]["Arn"],
+        Runtime="python3.13",
+        Handler="a.b",
+        Code={"ZipFile": b""},
+        Timeout=77,
+    )
+    topic = boto3.client("sns").create_topic(Name="kicks")["TopicArn"]
+    bucket = "exports-of-dev"
+    boto3.client("s3").create_bucket(Bucket=bucket)
+    boto3.client("s3").put_object(Bucket=bucket, Key="exports/a", Body=b"")
+    stack("lifoq-dev-state", ExportBucketName=bucket)
+    stack("lifoq-dev-queue", ProcessTasksFunctionName="processor", ProcessTasksTopicArn=topic)
 
-    assert finished.exit_code == 1
-    assert "'prd' is unknown: choose one of demo, dev, prod" in finished.output
-    assert commands == []
+
+def concurrency() -> int | None:
+    answer = boto3.client("lambda").get_function_concurrency(FunctionName="processor")
+    return answer.get("ReservedConcurrentExecutions")
+
+
+def reserve(executions: int) -> None:
+    boto3.client("lambda").put_function_concurrency(
+        FunctionName="processor", ReservedConcurrentExecutions=executions
+    )
+
+
+def test_deploying_to_a_protected_stage_asks_first(cli: Cli) -> None:
+    status, output = run("deploy", "prod", answer="n\n")
+
+    assert status == 1
+    assert "protected" in output
+    assert cli.given == []
+
+
+def test_deploying_goes_on_when_it_is_confirmed(cli: Cli, tmp_path: Path) -> None:
+    status, _ = run("deploy", "prod", answer="y\n")
+
+    assert status == 0
+    output = f"--output={tmp_path / 'prod'}"
+    assert cli.given == [("deploy", "--all", "-c", "stage=prod", output)]
+
+
+def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli: Cli, tmp_path: Path) -> None:
+    status, _ = run("deploy", "dev", "--", "--profile", "team")
+
+    assert status == 0
+    output = f"--output={tmp_path / 'dev'}"
+    assert cli.given == [("deploy", "--all", "-c", "stage=dev", output, "--profile", "team")]
+
+
+@pytest.mark.usefixtures("processor")
+def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli: Cli) -> None:
+    run("pause", "dev")
+    cli.meanwhile = lambda: reserve(3)
+    status, output = run("deploy", "dev")
+
+    assert (status, concurrency()) == (0, 0)
+    assert "'dev' was paused, and still is" in output
+
+
+@pytest.mark.usefixtures("processor")
+def test_a_pause_survives_a_deployment_that_fails(cli: Cli) -> None:
+    def fail() -> None:
+        reserve(3)
+        raise click.exceptions.Exit(1)
+
+    run("pause", "dev")
+    cli.meanwhile = fail
+
+    assert run("deploy", "dev")[0] == 1
+    assert concurrency() == 0
+
+
+@pytest.mark.usefixtures("processor")
+def test_a_stage_that_runs_is_not_paused_by_a_deployment(cli: Cli) -> None:
+    cli.meanwhile = lambda: reserve(3)
+
+    assert "paused" not in run("deploy", "dev")[1]
+    assert concurrency() == 3
+
+
+@pytest.mark.usefixtures("processor")
+def test_a_pause_tells_how_long_the_deployed_processor_may_run_and_is_ended_by_resume() -> None:
+    status, output = run("pause", "dev")
+    assert (status, concurrency()) == (0, 0)
+    assert "ends within 77 s" in output
+
+    assert run("resume", "dev")[0] == 0
+    assert concurrency() == 3
+
+
+@pytest.mark.usefixtures("processor")
+def test_a_stack_that_the_stage_has_no_more_is_deleted_when_it_is_confirmed(cli: Cli) -> None:
+    for name in ("lifoq-dev-analytics", "lifoq-dev-2-analytics", "lifoq-prod-analytics"):
+        stack(name)
+    everything = stacks()
+
+    assert "lifoq-dev-analytics is no longer part" in run("deploy", "dev", answer="n\n")[1]
+    assert stacks() == everything
+    cli.stacks.remove("lifoq-dev-state")  # which is never deleted so
+    run("deploy", "dev", answer="y\n")
+    assert stacks() == everything - {"lifoq-dev-analytics"}
+
+
+def test_a_protected_stage_is_not_destroyed(cli: Cli) -> None:
+    stack("lifoq-prod-state")
+    status, output = run("destroy", "prod", "--yes")
+
+    assert status == 1
+    assert "'prod' is protected: set its 'protected' to false" in output
+    assert stacks() == {"lifoq-prod-state"}
+
+
+def test_a_stage_that_was_deployed_with_protection_is_not_destroyed() -> None:
+    stack("lifoq-dev-state", protected=True)
+    status, output = run("destroy", "dev", "--yes")
+
+    assert status == 1
+    assert "'dev' is protected: set its 'protected' to false" in output
+    assert stacks() == {"lifoq-dev-state"}
+
+
+@pytest.mark.usefixtures("processor")
+def test_destroying_wants_the_stages_name_typed() -> None:
+    status, output = run("destroy", "dev", answer="yes\n")
+
+    assert status == 1
+    assert "nothing was destroyed" in output
+    assert "lifoq-dev-state" in stacks()
+
+
+@pytest.mark.usefixtures("processor")
+def test_destroying_leaves_nothing_of_the_stage_and_all_of_the_others() -> None:
+    """Also what the application no longer has, which may import from what it has."""
+    stack("lifoq-dev-analytics")
+    stack("lifoq-dev-2-state")
+    status, output = run("destroy", "dev", answer="dev\n")
+
+    assert status == 0
+    assert stacks() == {"lifoq-dev-2-state"}
+    assert boto3.client("s3").list_objects_v2(Bucket="exports-of-dev")["KeyCount"] == 0
+    order = [line.split()[1] for line in output.splitlines() if line.startswith("Deleting")]
+    assert order == ["lifoq-dev-analytics", "lifoq-dev-queue", "lifoq-dev-state"]
+
+
+@pytest.mark.parametrize("command", ["deploy", "destroy"])
+def test_an_unknown_stage_is_refused(cli: Cli, command: str) -> None:
+    status, output = run(command, "prd")
+
+    assert status == 1
+    assert "'prd' is unknown: choose one of demo, dev, prod" in output
+    assert cli.given == []
+
+
+@pytest.mark.parametrize("command", ["pause", "resume", "destroy"])
+def test_a_stage_that_is_not_deployed_is_told(command: str) -> None:
+    status, output = run(command, "dev", answer="dev\n")
+
+    assert status == 1
+    assert "'dev' is not deployed in this account and region" in output
 
 
 @pytest.mark.parametrize(
-    ("missing", "remedy"),
+    ("settings", "remedy"),
     [
-        (("AWS_DEFAULT_REGION", "AWS_REGION"), "set AWS_REGION"),
-        (("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "set AWS_PROFILE"),
+        ({"AWS_DEFAULT_REGION": None, "AWS_REGION": None}, "set AWS_REGION"),
+        ({"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}, "set AWS_PROFILE"),
+        ({"AWS_PROFILE": "nobody"}, "nobody) could not be found. Look at AWS_PROFILE"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, "Look at AWS_PROFILE, AWS_REGION and the"),
     ],
 )
-def test_missing_region_or_credentials_are_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...], remedy: str
+def test_what_is_missing_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str | None], remedy: str
 ) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
-    for name in missing:
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    for name, value in settings.items():
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
 
-    finished = CliRunner().invoke(operate.main, ["pause", "dev"])
+    status, output = run("pause", "dev")
 
-    assert finished.exit_code == 1
-    assert remedy in finished.output
-    assert len(finished.output.splitlines()) == 1
+    assert status == 1
+    assert remedy in output
+    assert len(output.splitlines()) == 1
+
+
+def test_a_refusal_of_aws_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    stack("lifoq-dev-queue", ProcessTasksFunctionName="gone", ProcessTasksTopicArn="arn")
+    status, output = run("pause", "dev")
+
+    assert status == 1
+    assert "AWS refused PutFunctionConcurrency: ResourceNotFoundException" in output
+
+
+def test_a_configuration_that_is_no_json_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "cdk.json").write_text("{")
+    monkeypatch.setattr(operate, "ROOT", tmp_path)
+
+    status, output = run("deploy", "dev")
+    assert status == 1
+    assert "cdk.json cannot be read" in output
+
+
+def test_a_missing_cli_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(operate, "CDK", tmp_path / "cdk")
+
+    assert run("deploy", "dev") == (
+        1,
+        "Error: The CDK CLI is not installed: run 'make setup' first.\n",
+    )
