@@ -268,7 +268,8 @@ class Attempts:
             except (StoreUnavailable, QueueMisconfigured) as error:
                 log.warning("outcome of task %s not confirmed: %s", task.task_id, error)
                 if self._host.monotonic() + microseconds(pause) >= self._ends_at:
-                    return Settled(attempt=attempt, end=End.UNSETTLED)
+                    told = error if isinstance(error, QueueMisconfigured) else None
+                    return Settled(attempt=attempt, end=End.UNSETTLED, unexpected=told)
                 self._host.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
             except Exception as error:
