@@ -27,8 +27,9 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 CDK: Final = ROOT / "node_modules" / ".bin" / "cdk"
 ASSEMBLIES: Final = ROOT / ".build" / "assemblies"
 """What ``deploy`` synthesized last, a folder for each stage."""
-HOLDS_DATA: Final = "state"
-"""The stack that is never deleted but by ``destroy``."""
+STATE: Final = "state"
+HOLD_DATA: Final = ("key", STATE)
+"""Stacks that ``destroy`` alone deletes, and last: old data needs the key, even if new does not."""
 
 
 class NotDeployedError(click.ClickException):
@@ -64,14 +65,15 @@ class DeployedStage:
 
     @property
     def stacks(self) -> list[Any]:
-        """As CloudFormation describes them, the youngest first: it may import from the others."""
+        """As CloudFormation describes them, in an order in which they can be deleted: the youngest
+        first, since it may import from the others, and last what holds data."""
         # A stage's name may begin with another's: lifoq-dev-2-state is none of dev.
         mine = re.compile(rf"lifoq-{re.escape(self._name)}-[a-z]+")
         pages = self._cloudformation.get_paginator("describe_stacks").paginate()
         found = [stack for page in pages for stack in page["Stacks"]]
         return sorted(
             (stack for stack in found if mine.fullmatch(stack["StackName"])),
-            key=lambda stack: stack["CreationTime"],
+            key=lambda stack: (_place(stack), stack["CreationTime"]),
             reverse=True,
         )
 
@@ -103,7 +105,7 @@ class DeployedStage:
 
     def empty_export_bucket(self) -> None:
         """Delete exports and reports; CloudFormation deletes only an empty bucket."""
-        bucket = self._outputs_of(HOLDS_DATA).get("ExportBucketName")
+        bucket = self._outputs_of(STATE).get("ExportBucketName")
         if bucket is None:
             return
         s3 = self._client("s3")
@@ -183,6 +185,12 @@ class DeployedStage:
         return f"lifoq-{self._name}-{name}"
 
 
+def _place(stack: Any) -> int:
+    """The lower, the later it goes."""
+    kind = stack["StackName"].rpartition("-")[2]
+    return HOLD_DATA.index(kind) if kind in HOLD_DATA else len(HOLD_DATA)
+
+
 @click.group(help="Deploy, pause, resume and destroy a stage in the account of the environment.")
 def main() -> None:
     pass
@@ -231,7 +239,10 @@ def _delete_left_over(deployed: DeployedStage, assembly: Path, *, yes: bool) -> 
     artifacts = json.loads((assembly / "manifest.json").read_text())["artifacts"]
     for stack in deployed.stacks:
         name = stack["StackName"]
-        if name in artifacts or name.endswith(f"-{HOLDS_DATA}"):
+        if name in artifacts:
+            continue
+        if _place(stack) < len(HOLD_DATA):
+            click.echo(f"{name} is no longer part of the stage, and stays: old data may need it.")
             continue
         if yes or click.confirm(f"{name} is no longer part of the stage. Delete it?"):
             deployed.delete(stack)
@@ -258,7 +269,7 @@ def destroy(stage: str, *, yes: bool) -> None:
             raise _protected(stage)
         for stack in stacks:
             click.echo(f"Deleting {stack['StackName']} …")
-            if stack["StackName"].endswith(f"-{HOLDS_DATA}"):
+            if stack["StackName"].endswith(f"-{STATE}"):
                 deployed.empty_export_bucket()
             deployed.delete(stack)
 

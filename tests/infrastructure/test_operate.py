@@ -181,9 +181,19 @@ def test_a_stack_that_the_stage_has_no_more_is_deleted_when_it_is_confirmed(cli:
 
     assert "lifoq-dev-analytics is no longer part" in run("deploy", "dev", answer="n\n")[1]
     assert stacks() == everything
-    cli.stacks.remove("lifoq-dev-state")  # which is never deleted so
     run("deploy", "dev", answer="y\n")
     assert stacks() == everything - {"lifoq-dev-analytics"}
+
+
+@pytest.mark.usefixtures("processor")
+def test_what_old_data_needs_stays_though_the_stage_has_it_no_more(cli: Cli) -> None:
+    stack("lifoq-dev-key")
+    cli.stacks.remove("lifoq-dev-state")
+    before = stacks()
+    status, output = run("deploy", "dev", "--yes")
+
+    assert (status, stacks()) == (0, before)
+    assert "lifoq-dev-key is no longer part of the stage, and stays" in output
 
 
 def test_a_protected_stage_is_not_destroyed(cli: Cli) -> None:
@@ -216,6 +226,7 @@ def test_destroying_wants_the_stages_name_typed() -> None:
 @pytest.mark.usefixtures("processor")
 def test_destroying_leaves_nothing_of_the_stage_and_all_of_the_others() -> None:
     """Also what the application no longer has, which may import from what it has."""
+    stack("lifoq-dev-key")  # switched on later: the others import from it all the same
     stack("lifoq-dev-analytics")
     stack("lifoq-dev-2-state")
     status, output = run("destroy", "dev", answer="dev\n")
@@ -224,7 +235,7 @@ def test_destroying_leaves_nothing_of_the_stage_and_all_of_the_others() -> None:
     assert stacks() == {"lifoq-dev-2-state"}
     assert boto3.client("s3").list_objects_v2(Bucket="exports-of-dev")["KeyCount"] == 0
     order = [line.split()[1] for line in output.splitlines() if line.startswith("Deleting")]
-    assert order == ["lifoq-dev-analytics", "lifoq-dev-queue", "lifoq-dev-state"]
+    assert order == [f"lifoq-dev-{one}" for one in ("analytics", "queue", "state", "key")]
 
 
 @pytest.mark.parametrize("command", ["deploy", "destroy"])
