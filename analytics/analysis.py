@@ -2,40 +2,37 @@
 
 import json
 import posixpath
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
-from urllib.parse import unquote
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j brings no types
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as sf
+import pyarrow as pa
+from pyspark import SparkContext
 
 from analytics import (
     buckets,
     coverage,
     exports,
-    images,
     outlook,
     page,
+    passes,
     peak,
     percentiles,
     rankings,
     series,
-    session,
     sources,
+    storage,
     summary,
-    tasks,
 )
+from analytics.buckets import Buckets, Span
+from analytics.datafiles import LONGEST_LINE
 from analytics.errors import DamagedExportError, OptionError
 from analytics.exports import Export
 from analytics.intake import Intake, Stretch
-from analytics.sources import Check, Source
+from analytics.passes import Plan, Reading, Record, Tally
+from analytics.peak import Peak
+from analytics.percentiles import Percentiles
 from analytics.state import State
-from analytics.storage import Storage, without_scheme
 from analytics.times import MICROS
 
 MOST_BUCKETS: Final = 1_000_000
@@ -55,152 +52,149 @@ class Request:
     allow_missing: bool = False
     about: Mapping[str, Any] = field(default_factory=dict)
     """What the exports cannot tell, as ``analytics.page.about`` reads it."""
+    longest_line: int = LONGEST_LINE
+    """Bytes of a line that can be a task; of a longer one only the beginning is kept."""
 
 
 class Analysis:
     """One run. ``tell`` hears of each step."""
 
     def __init__(
-        self, spark: SparkSession, request: Request, *, tell: Callable[[str], None]
+        self, spark: SparkContext, request: Request, *, tell: Callable[[str], None]
     ) -> None:
         self._spark = spark
         self._request = request
         self._tell = tell
-        self._storage = Storage(spark)
+        self._state = None if request.state is None else State(request.state)
 
     def run(self) -> dict[str, Any]:
         """Write the report into ``request.out`` and return its summary.
 
         A folder without ``summary.json`` is not a finished report: it is removed first and
-        written last. Raises ``ReportError`` for what the user can put right.
+        written last. Raises ``ReportError`` for what the user can put right; where that is the
+        input, nothing has been written.
         """
         self._tell("finding exports")
-        found = exports.find(self._storage, self._request.paths)
-        self._tell(f"checking the files of {len(found)} exports")
-        checked = sources.check(self._spark, self._storage, found)
-        if checked.complaints and not self._request.allow_missing:
-            raise DamagedExportError(checked.complaints)
-        session.prepare(
-            self._spark,
-            input_bytes=sum(source.length for source in checked.sources),
-            skip_corrupt=self._request.allow_missing,
-        )
-        for name in ("summary.json", "report.html"):
-            self._storage.delete(self._out(name))
-        intake, as_of = self._take_in(found, checked)
-        return self._answer(intake, as_of, table_name=found[0].table.rpartition("/")[2])
-
-    def _take_in(self, found: Sequence[Export], checked: Check) -> tuple[Intake, int]:
-        """Write ``tasks.parquet``; returns what it is from, and the report's moment."""
-        self._tell(f"reading {len(checked.sources)} files")
+        found = exports.find(self._request.paths)
+        files, missing = sources.of_exports(found)
         own = Intake(
             stretches=tuple(Stretch.of(export) for export in found),
-            files=len(checked.sources),
-            missing=checked.complaints,
+            files=len(files),
+            missing=tuple(missing),
         )
-        state = None
-        earlier: list[Intake] = []
-        if self._request.state is not None:
-            state = State(self._spark, self._storage, self._request.state)
-            earlier = [intake for intake in state.intakes() if intake.name != own.name]
-        as_of = self._request.as_of
-        if as_of is None:
-            as_of = max(stretch.end for one in (*earlier, own) for stretch in one.stretches)
-        seen = Observation()
-        observations = self._good_lines(checked.sources, seen).transform(tasks.merge)
-        with _damage_named():
-            if state is not None:
-                state.write(own, observations)
-                observations = state.read([*earlier, own]).transform(tasks.merge)
-            facts = observations.transform(tasks.judge, as_of=as_of)
-            facts.transform(tasks.with_timestamps).write.parquet(
-                self._out("tasks.parquet"), "overwrite"
-            )
-        # Without a file nothing is observed, and ``get`` would wait for ever.
-        counted = seen.get if checked.sources else {"rows": 0, "bad_rows": 0}
-        own = self._counted(own, checked.sources, counted)
-        self._set_aside(own, earlier, checked.sources, state)
-        if state is not None:
-            state.complete(own)
-        return Intake.together([*earlier, own]), as_of
+        earlier = self._earlier(own)
+        as_of = self._as_of([own, *earlier])
+        kept = sources.of_state(self._state.files(earlier)) if self._state else []
 
-    def _good_lines(self, files: Sequence[Source], seen: Observation) -> DataFrame:
-        lines = images.read(self._spark, files).observe(
-            seen,
-            sf.count(sf.lit(1)).alias("rows"),
-            sf.count_if(sf.col("reason").isNotNull()).alias("bad_rows"),
+        self._tell(f"reading {len(files)} files")
+        reading = Reading(
+            self._spark,
+            [*files, *kept],
+            as_of=as_of,
+            longest_line=self._request.longest_line,
         )
-        return lines.where(sf.col("reason").isNull()).select(*images.COLUMNS)
+        records = reading.records()
+        own = self._taken_in(own, records)
+        whole = Intake.together([own, *earlier])
+        span = self._span(records, whole, as_of)
 
-    def _counted(self, intake: Intake, files: Sequence[Source], seen: dict[str, int]) -> Intake:
-        """The intake with its numbers of lines. Fewer lines than the manifests promise are a
-        damage that no checksum told of."""
-        promised = sum(source.items or 0 for source in files)
-        short = images.short_files(self._spark, files) if seen["rows"] < promised else []
-        if short and not self._request.allow_missing:
-            raise DamagedExportError(short)
+        self._tell("judging tasks")
+        for name in ("summary.json", "report.html", "tasks.parquet", "quarantine.parquet"):
+            storage.delete(self._out(name))
+        plan = Plan(
+            span=span,
+            points=span.size * series.width(span.number),
+            left_out=frozenset(record.source for record in records if record.complaint),
+            tasks=self._out("tasks.parquet"),
+            quarantine=self._out("quarantine.parquet"),
+            state=self._state.begin(own) if self._state else None,
+        )
+        tally = reading.judge(plan)
+        if self._state:
+            self._state.complete(own, quarantine=plan.quarantine)
+            self._state.add_quarantine(earlier, plan.quarantine)
+        return self._answer(tally, plan, reading.partitions, whole, table_name=_table_name(found))
+
+    def _earlier(self, own: Intake) -> list[Intake]:
+        """What earlier runs have left; what one left of the same window is made anew."""
+        if self._state is None:
+            return []
+        return [intake for intake in self._state.intakes() if intake.name != own.name]
+
+    def _as_of(self, intakes: Sequence[Intake]) -> int:
+        if self._request.as_of is not None:
+            return self._request.as_of
+        return max(stretch.end for intake in intakes for stretch in intake.stretches)
+
+    def _taken_in(self, intake: Intake, records: Sequence[Record]) -> Intake:
+        """The intake with its numbers of lines, and without the files that are damaged."""
+        own = [record for record in records if record.source >= 0]
+        complaints = [record.complaint for record in own if record.complaint]
+        missing = (*intake.missing, *complaints)
+        if missing and not self._request.allow_missing:
+            raise DamagedExportError(missing)
+        whole = [record for record in own if not record.complaint]
         return replace(
             intake,
-            rows=seen["rows"],
-            bad_rows=seen["bad_rows"],
-            missing=(*intake.missing, *short),
+            files=len(whole),
+            rows=sum(record.rows for record in whole),
+            bad_rows=sum(record.bad_rows for record in whole),
+            missing=missing,
         )
 
-    def _set_aside(
-        self, own: Intake, earlier: Sequence[Intake], files: Sequence[Source], state: State | None
-    ) -> None:
-        """Write ``quarantine.parquet``, if any line of these runs is bad."""
-        path = self._out("quarantine.parquet")
-        self._storage.delete(path)
-        if own.bad_rows:
-            bad = images.quarantine(self._spark, files)
-            if state is None:
-                bad.write.parquet(path)
-            else:
-                state.write_quarantine(own, bad)
-        spoilt = [intake for intake in (*earlier, own) if intake.bad_rows]
-        if state is not None and spoilt:
-            state.read_quarantine(spoilt).write.parquet(path)
+    def _span(self, records: Sequence[Record], intake: Intake, as_of: int) -> Span:
+        """From the first task that a line tells of, or else from when the exports begin."""
+        earliest = [
+            record.earliest
+            for record in records
+            if record.earliest is not None and not record.complaint
+        ]
+        begin = min(as_of, *(stretch.start for stretch in intake.stretches))
+        span = Span(
+            size=self._request.bucket_seconds * MICROS,
+            start=min(earliest, default=begin),
+            as_of=as_of,
+        )
+        if span.number > MOST_BUCKETS:
+            least = (as_of - span.start) // MICROS // MOST_BUCKETS + 1
+            raise OptionError(
+                "--bucket",
+                self._request.bucket_seconds,
+                f"that makes {span.number:,} buckets, more than {MOST_BUCKETS:,}; "
+                f"use at least {least} seconds.",
+            )
+        return span
 
-    def _answer(self, intake: Intake, as_of: int, *, table_name: str) -> dict[str, Any]:
-        facts = self._spark.read.parquet(self._out("tasks.parquet")).transform(tasks.with_micros)
-        self._tell("counting")
-        counts = summary.count(facts, as_of=as_of)
-        everything = summary.total(counts.values())
-        covered = coverage.of(intake.stretches, shortest_deadline=everything["min_deadline"])
-        earliest = min(stretch.start for stretch in intake.stretches)
-        first = everything["min_enqueued_at"]
-        start = min(as_of, earliest) if first is None else first
-        size = self._bucket_size(start, as_of)
+    def _answer(
+        self, tally: Tally, plan: Plan, partitions: int, intake: Intake, *, table_name: str
+    ) -> dict[str, Any]:
+        span = plan.span
+        everything = summary.total(tally.counts)
+        in_total = self._write_buckets(tally, span)
 
-        self._tell("sweeping the backlog")
-        span = {"size": size, "start": start, "as_of": as_of}
-        by_type = buckets.count(self._spark, facts, **span).persist()
-        in_total = buckets.total(self._spark, by_type, **span).persist()
-        for name, table in (("buckets_by_type", by_type), ("buckets", in_total)):
-            shown = buckets.present(table, size=size, as_of=as_of)
-            shown.coalesce(1).write.parquet(self._out(f"{name}.parquet"), "overwrite")
-        highest = peak.find(facts, in_total, size=size, as_of=as_of)
-        width = series.width(as_of // size - start // size + 1)
-        points = series.over_time(in_total, size=size, width=width, start=start, as_of=as_of)
+        self._tell("looking closer")
+        found, highest = self._look_closer(tally, plan, partitions, in_total)
 
-        self._tell("computing percentiles")
-        found = percentiles.find(facts, [*summary.measures(), series.waits_measure(size * width)])
+        self._tell("drawing the page")
         answers = {
             "table": table_name,
             "about": dict(self._request.about),
             **summary.build(
-                by_type=counts, found=found, peak=highest, window_from=start, as_of=as_of
+                counted=tally.counts,
+                found=found,
+                peak=highest,
+                window_from=span.start,
+                as_of=span.as_of,
             ),
             "utilisation": outlook.utilisation(
-                everything, window=as_of - start, slots=self._request.slots
+                everything, window=span.as_of - span.start, slots=self._request.slots
             ),
-            "forecast": outlook.forecast(points, backlog=everything["backlog"]),
+            "forecast": outlook.forecast(in_total, span, backlog=everything["backlog"]),
             "cost": outlook.cost(everything),
-            "failure_reasons": rankings.failure_reasons(facts),
-            "oldest_waiting": rankings.oldest_waiting(facts, as_of=as_of),
-            "largest_sheddings": rankings.largest_sheddings(by_type, size=size),
-            "coverage": covered,
+            "failure_reasons": rankings.failure_reasons(tally.failures),
+            "oldest_waiting": rankings.oldest_waiting(tally.oldest, as_of=span.as_of),
+            "largest_sheddings": rankings.largest_sheddings(tally.flows, span),
+            "coverage": coverage.of(intake.stretches, shortest_deadline=everything["min_deadline"]),
             "input": {
                 "exports": len(intake.stretches),
                 "files": intake.files,
@@ -209,44 +203,48 @@ class Analysis:
                 "missing": list(intake.missing),
             },
         }
-
-        self._tell("drawing the page")
         drawn = page.Series(
-            over_time=points,
-            waits=series.waits(found, span=size * width),
-            ages=series.ages(facts, as_of=as_of),
+            over_time=series.over_time(in_total, span, width=plan.points // span.size),
+            waits=series.waits(found, length=plan.points),
+            ages=series.ages(tally.ages),
         )
-        self._storage.write(self._out("report.html"), page.render(answers, drawn))
-        self._storage.write(self._out("summary.json"), json.dumps(answers, indent=2) + "\n")
-        for table in (by_type, in_total):
-            table.unpersist()
+        storage.write(self._out("report.html"), page.render(answers, drawn).encode())
+        written = json.dumps(answers, indent=2) + "\n"
+        storage.write(self._out("summary.json"), written.encode())
         return answers
 
-    def _bucket_size(self, start: int, as_of: int) -> int:
-        size = self._request.bucket_seconds * MICROS
-        number = as_of // size - start // size + 1
-        if number > MOST_BUCKETS:
-            least = (as_of - start) // MICROS // MOST_BUCKETS + 1
-            raise OptionError(
-                "--bucket",
-                self._request.bucket_seconds,
-                f"that makes {number:,} buckets, more than {MOST_BUCKETS:,}; "
-                f"use at least {least} seconds.",
-            )
-        return size
+    def _write_buckets(self, tally: Tally, span: Span) -> Buckets:
+        """Write the tables over time; returns the one of all task types together."""
+        for name in ("buckets", "buckets_by_type"):
+            storage.delete(self._out(f"{name}.parquet"))
+        in_total = buckets.total(tally.flows, tally.stays, span)
+        storage.write_parquet(passes.part(self._out("buckets.parquet"), 0), in_total.table(span))
+        with storage.parquet_writer(
+            passes.part(self._out("buckets_by_type.parquet"), 0), buckets.BY_TYPE
+        ) as writer:
+            for task_type, its in buckets.by_type(tally.flows, tally.stays, span):
+                writer.write_table(its.table(span, task_type=task_type).cast(buckets.BY_TYPE))
+        return in_total
+
+    def _look_closer(
+        self, tally: Tally, plan: Plan, partitions: int, in_total: Buckets
+    ) -> tuple[dict[str, dict[str, Percentiles]], Peak]:
+        """The percentiles, and the largest backlog, which may take more than one look."""
+        ranks: pa.Table | None = percentiles.ranks(tally.histogram)
+        cells = peak.cells(in_total, plan.span)
+        found: dict[str, dict[str, Percentiles]] = {}
+        while ranks is not None or not cells.are_moments:
+            values, events = passes.look_closer(self._spark, partitions, plan, ranks, cells)
+            if ranks is not None and values is not None:
+                found = percentiles.pick(ranks, values)
+                ranks = None
+            cells = peak.narrow(cells, events)
+        return found, peak.highest(cells)
 
     def _out(self, name: str) -> str:
         return posixpath.join(self._request.out, name)
 
 
-@contextmanager
-def _damage_named() -> Iterator[None]:
-    """A file that cannot be read although its checksum is right, or its manifest has none."""
-    try:
-        yield
-    except (PySparkException, Py4JJavaError) as error:
-        unreadable = re.search(r"while reading file (\S+)\. ", str(error))
-        if unreadable is None:
-            raise
-        path = without_scheme(unquote(unreadable[1]))
-        raise DamagedExportError([f"{path} is truncated or not gzip"]) from error
+def _table_name(found: Sequence[Export]) -> str:
+    """The table's name, of its ARN."""
+    return found[0].table.rpartition("/")[2]

@@ -10,14 +10,13 @@ A file that no manifest names is not read.
 import base64
 import json
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from analytics import times
+from analytics import storage, times
 from analytics.errors import ExportNotFoundError, ManifestError, OptionError
-from analytics.storage import Storage
 
 SUMMARY: Final = "manifest-summary.json"
 FILES: Final = "manifest-files.json"
@@ -52,7 +51,7 @@ class Export:
     files: tuple[DataFile, ...]
 
 
-def find(storage: Storage, paths: Iterable[str]) -> list[Export]:
+def find(paths: Iterable[str]) -> list[Export]:
     """The exports in these folders and below, by time; one that is found twice is one.
 
     Raises ``ExportNotFoundError`` for a path without an export, ``ManifestError`` for a manifest
@@ -62,7 +61,14 @@ def find(storage: Storage, paths: Iterable[str]) -> list[Export]:
     for path in folders:
         if not storage.exists(path):
             raise ExportNotFoundError(path)
-    manifests = storage.find(folders, "manifest-*.json")
+    manifests = storage.read_all(
+        {
+            file.path
+            for folder in folders
+            for file in storage.listed(folder)
+            if posixpath.basename(file.path) in (SUMMARY, FILES)
+        }
+    )
     summaries = [path for path in manifests if posixpath.basename(path) == SUMMARY]
     for path in folders:
         if not any(summary.startswith(f"{path.rstrip('/')}/") for summary in summaries):
@@ -141,8 +147,14 @@ def _data_file(manifest: str, root: str, entry: dict[str, Any]) -> DataFile:
     except (ValueError, TypeError) as error:
         raise ManifestError(manifest, f"has the md5Checksum {checksum!r} of {key}.") from error
     items = entry.get("itemCount")
+    inside = key.rpartition("AWSDynamoDB/")[2]
+    if ".." in inside.split("/") or inside.startswith("/"):
+        raise ManifestError(
+            manifest,
+            f"has the dataFileS3Key {key!r}, which leads out of the export: do not use it.",
+        )
     return DataFile(
-        path=posixpath.join(root, key.rpartition("AWSDynamoDB/")[2]),
+        path=posixpath.join(root, inside),
         items=items if isinstance(items, int) else None,
         md5=md5,
     )
@@ -165,8 +177,3 @@ def _time(path: str, summary: dict[str, Any], name: str) -> int:
         raise ManifestError(
             path, f"has no usable {name} ({summary.get(name)!r}): copy the export again."
         ) from error
-
-
-def newest(exports: Sequence[Export]) -> int:
-    """The moment up to which the exports know the table, in epoch microseconds."""
-    return max(export.end for export in exports)

@@ -7,63 +7,71 @@ A line shows a task at some moment:
 - an ``OldImage`` alone: deleted by that write. It shows the task as it was before the export's
   window, hence "just before the window's start" is the moment that it is an image of.
 
-Times are epoch microseconds.
+Times are epoch microseconds. In Arrow's tables a time that is not known is null, in NumPy's arrays
+it is ``NEVER``, so that the earlier of two times is their minimum, and "by now" a comparison.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as sf
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from analytics import sources, times
-from analytics.sources import Source
-from analytics.storage import pattern
+from analytics import times
+from analytics.columns import NEVER, Array, column, moments
+from analytics.datafiles import KEPT_BYTES, LongLine
+from analytics.lines import IMAGES, has_image, parse
 from lifoq.schema import ATTRIBUTE_TYPES, Attribute, Status
 
-_READ: Final = (
-    Attribute.TASK_ID,
-    Attribute.TASK_STATUS,
-    Attribute.TASK_TYPE,
-    Attribute.ENQUEUED_AT,
-    Attribute.FIRST_TAKEN_AT,
-    Attribute.TAKEN_AT,
-    Attribute.FINISHED_AT,
-    Attribute.EXPIRES_AT,
-    Attribute.ATTEMPTS,
-    Attribute.ERROR,
-)
-"""The parser skips what nobody asks for: payloads, results, checkpoints."""
-
-_IMAGE: Final = ", ".join(
-    f"{attribute}: struct<{ATTRIBUTE_TYPES[attribute]}: string>" for attribute in _READ
-)
-_CORRUPT: Final = "corrupt"
-_LINE: Final = (
-    f"Item struct<{_IMAGE}>, NewImage struct<{_IMAGE}>, OldImage struct<{_IMAGE}>, "
-    f"Metadata struct<WriteTimestampMicros: struct<N: string>>, {_CORRUPT} string"
-)
-_PARSING: Final = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-
 _LATEST_MICROS: Final = times.from_iso("9999-12-31T23:59:59.999999")
+"""No clock gives, and no calendar shows, a later time."""
+_MOST_ATTEMPTS: Final = 2**31 - 1
+_WHOLE_NUMBER: Final = r"^-?\d{1,18}$"
 
-COLUMNS: Final = (
-    "task_id",
-    "task_status",
-    "task_type",
-    "enqueued_at",
-    "first_taken_at",
-    "taken_at",
-    "finished_at",
-    "expires_at",
-    "attempts",
-    "error",
-    "image_order",
-    "alive_at",
-    "deleted_at",
+_STATUSES: Final = pa.array([status.value for status in Status])
+_TIMES: Final = {
+    "enqueued_at": Attribute.ENQUEUED_AT,
+    "first_taken_at": Attribute.FIRST_TAKEN_AT,
+    "taken_at": Attribute.TAKEN_AT,
+    "finished_at": Attribute.FINISHED_AT,
+    "expires_at": Attribute.EXPIRES_AT,
+}
+
+_NOT_JSON: Final = "not a JSON object in DynamoDB's notation"
+_REASONS: Final = (
+    "neither Item nor NewImage nor OldImage",
+    "no usable WriteTimestampMicros",
+    f"no {Attribute.TASK_ID}",
+    f"no {Attribute.TASK_STATUS}",
+    f"unknown {Attribute.TASK_STATUS}",
+    f"no usable {Attribute.ENQUEUED_AT}",
+    f"no usable {Attribute.EXPIRES_AT}",
 )
-"""An observation: the image's attributes; its place among the task's images; the moment at which
-the task was seen alive; the moment of its deletion."""
+
+OBSERVATION: Final = pa.schema(
+    [
+        ("task_id", pa.string()),
+        ("task_status", pa.dictionary(pa.int32(), pa.string())),
+        ("task_type", pa.dictionary(pa.int32(), pa.string())),
+        ("enqueued_at", pa.int64()),
+        ("first_taken_at", pa.int64()),
+        ("taken_at", pa.int64()),
+        ("finished_at", pa.int64()),
+        ("expires_at", pa.int64()),
+        ("attempts", pa.int32()),
+        ("error", pa.string()),
+        ("image_order", pa.int64()),
+        ("alive_at", pa.int64()),
+        ("deleted_at", pa.int64()),
+    ]
+)
+"""The image's attributes; its place among the task's images; the moment at which the task was seen
+alive; the moment of its deletion."""
+
+BAD_LINE: Final = pa.schema([("file", pa.string()), ("reason", pa.string()), ("line", pa.string())])
+"""A line that cannot be used, as ``quarantine.parquet`` shows it; a long one is cut."""
 
 ORDERS: Final = 4
 """``image_order`` is the moment that it is an image of, times this, plus a rank that decides
@@ -71,97 +79,133 @@ between images of one microsecond: 0 an OldImage, 1 an Item, 2 a NewImage. A ful
 may lie before or after a write of the same microsecond, but never after a later one."""
 
 
-def read(spark: SparkSession, files: Sequence[Source]) -> DataFrame:
-    """All lines of these files, as observations with ``file`` and ``reason``: what is wrong with
-    the line, null where nothing is."""
-    paths = [pattern(source.path) for source in files]
-    if not paths:  # an empty table without partitions, or nothing that could be read
-        lines = spark.createDataFrame([], f"{_LINE}, file string")
-        return _observations(spark, lines, files)
-    lines = spark.read.schema(_LINE).options(**_PARSING).json(paths)
-    return _observations(spark, lines.withColumn("file", sf.col("_metadata.file_path")), files)
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """What a line must know about the export that it comes from."""
+
+    file: str
+    full_at: int | None
+    """The moment of a full export."""
+    window_from: int | None
+    """The start of an incremental one."""
 
 
-def quarantine(spark: SparkSession, files: Sequence[Source]) -> DataFrame:
-    """The lines that cannot be used: ``file``, ``reason``, ``line``. Reads the files once more,
-    as text, so that the first pass need not carry every line along."""
-    text = spark.read.text([pattern(source.path) for source in files])
-    lines = text.where(sf.trim("value") != "").select(
-        sf.from_json("value", _LINE, _PARSING).alias("parsed"),
-        sf.col("_metadata.file_path").alias("file"),
-        sf.col("value").alias("line"),
-    )
-    judged = _observations(spark, lines.select("parsed.*", "file", "line"), files, "line")
-    return judged.where(sf.col("reason").isNotNull()).select("file", "reason", "line")
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """What a block of lines tells."""
+
+    observations: pa.Table
+    bad_lines: pa.Table
 
 
-def short_files(spark: SparkSession, files: Sequence[Source]) -> list[str]:
-    """A sentence for each file with fewer lines than its manifest promises."""
-    text = spark.read.text([pattern(source.path) for source in files])
-    rows = text.groupBy(sf.col("_metadata.file_path").alias("file")).count().collect()
-    lines = {row["file"]: row["count"] for row in rows}
-    return [
-        f"{source.path} is truncated: it has {lines.get(source.spelled, 0)} lines, "
-        f"its manifest says {source.items}"
-        for source in files
-        if lines.get(source.spelled, 0) < (source.items or 0)
-    ]
-
-
-def _observations(
-    spark: SparkSession, lines: DataFrame, files: Sequence[Source], *kept: str
-) -> DataFrame:
-    known = sf.broadcast(sources.table(spark, files))
-    return lines.join(known, "file", "left").transform(_flattened, *kept).transform(_judged, *kept)
-
-
-def _flattened(lines: DataFrame, *kept: str) -> DataFrame:
-    image = sf.coalesce("Item", "NewImage", "OldImage")
-    written = _micros(sf.col("Metadata.WriteTimestampMicros.N"))
-    full = sf.col("Item").isNotNull()
-    alive = full | sf.col("NewImage").isNotNull()
-    seen = sf.when(full, sf.col("full_at")).otherwise(written)
-    return lines.select(
-        image[Attribute.TASK_ID]["S"].alias("task_id"),
-        image[Attribute.TASK_STATUS]["S"].alias("task_status"),
-        image[Attribute.TASK_TYPE]["S"].alias("task_type"),
-        _micros(image[Attribute.ENQUEUED_AT]["N"]).alias("enqueued_at"),
-        _micros(image[Attribute.FIRST_TAKEN_AT]["N"]).alias("first_taken_at"),
-        _micros(image[Attribute.TAKEN_AT]["N"]).alias("taken_at"),
-        _micros(image[Attribute.FINISHED_AT]["N"]).alias("finished_at"),
-        _micros(image[Attribute.EXPIRES_AT]["N"]).alias("expires_at"),
-        image[Attribute.ATTEMPTS]["N"].try_cast("int").alias("attempts"),
-        image[Attribute.ERROR]["S"].alias("error"),
-        sf.when(full, seen * ORDERS + 1)
-        .when(alive, seen * ORDERS + 2)
-        .when(seen.isNotNull(), (sf.col("window_from") - 1) * ORDERS)
-        .alias("image_order"),
-        sf.when(alive, seen).alias("alive_at"),
-        sf.when(~alive, seen).alias("deleted_at"),
-        image.isNotNull().alias("has_image"),
-        _CORRUPT,
-        "file",
-        *kept,
+def observe(block: bytes | LongLine, origin: Origin) -> Observed:
+    """Judge the lines of a block, each for itself."""
+    if isinstance(block, LongLine):
+        reason = f"longer than any task: {block.length:,} bytes"
+        return Observed(
+            observations=OBSERVATION.empty_table(),
+            bad_lines=_bad_lines(origin, [reason], [block.beginning]),
+        )
+    read = parse(block, full=origin.full_at is not None)
+    observations = _observations(read.table, origin)
+    wrong = _wrong(read.table, observations)
+    bad = np.flatnonzero(wrong >= 0).tolist()
+    return Observed(
+        observations=observations.filter(pa.array(wrong < 0)) if bad else observations,
+        bad_lines=_bad_lines(
+            origin,
+            [*(_NOT_JSON for _ in read.broken), *(_REASONS[wrong[row]] for row in bad)],
+            [*read.broken, *(read.texts[row] for row in bad)],
+        ),
     )
 
 
-def _judged(lines: DataFrame, *kept: str) -> DataFrame:
-    statuses = [status.value for status in Status]
-    reason = (
-        sf.when(sf.col(_CORRUPT).isNotNull(), "not a JSON object in DynamoDB's notation")
-        .when(~sf.col("has_image"), "neither Item nor NewImage nor OldImage")
-        .when(sf.col("image_order").isNull(), "no usable WriteTimestampMicros")
-        .when(sf.coalesce("task_id", sf.lit("")) == "", f"no {Attribute.TASK_ID}")
-        .when(sf.col("task_status").isNull(), f"no {Attribute.TASK_STATUS}")
-        .when(~sf.col("task_status").isin(statuses), f"unknown {Attribute.TASK_STATUS}")
-        .when(sf.col("enqueued_at").isNull(), f"no usable {Attribute.ENQUEUED_AT}")
-        .when(sf.col("expires_at").isNull(), f"no usable {Attribute.EXPIRES_AT}")
+def _observations(table: pa.Table, origin: Origin) -> pa.Table:
+    full, new = _shows(table, "Item"), _shows(table, "NewImage")
+    alive = full | new
+    seen = np.where(full, _or_never(origin.full_at), _written(table))
+    before = NEVER if origin.window_from is None else (origin.window_from - 1) * ORDERS
+    order = np.select(
+        [seen == NEVER, full, new],
+        [NEVER, seen * ORDERS + 1, seen * ORDERS + 2],
+        default=before,
     )
-    return lines.select(*COLUMNS, "file", reason.alias("reason"), *kept)
+    return pa.table(
+        {
+            "task_id": _attribute(table, Attribute.TASK_ID),
+            "task_status": pc.dictionary_encode(_attribute(table, Attribute.TASK_STATUS)),
+            "task_type": pc.dictionary_encode(_attribute(table, Attribute.TASK_TYPE)),
+            **{
+                name: _whole(_attribute(table, attribute), most=_LATEST_MICROS)
+                for name, attribute in _TIMES.items()
+            },
+            "attempts": _whole(_attribute(table, Attribute.ATTEMPTS), most=_MOST_ATTEMPTS),
+            "error": _attribute(table, Attribute.ERROR),
+            "image_order": column(order),
+            "alive_at": column(np.where(alive, seen, NEVER)),
+            "deleted_at": column(np.where(alive, NEVER, seen)),
+        }
+    ).cast(OBSERVATION)
 
 
-def _micros(number: Column) -> Column:
-    """A number as epoch microseconds; null where it is no time before the year 10000, which no
-    clock gives and no calendar shows."""
-    value = number.try_cast("bigint")
-    return sf.when(value.between(0, _LATEST_MICROS), value)
+def _wrong(table: pa.Table, observations: pa.Table) -> Array:
+    """By row, which of ``_REASONS`` there is not to use the line; -1 for none."""
+    status = observations["task_status"].cast(pa.string())
+    empty = pc.equal(observations["task_id"], "")
+    wrong = (
+        pc.invert(has_image(table)),
+        observations["image_order"].is_null(),
+        pc.fill_null(empty, True),  # noqa: FBT003 - Arrow's value for null
+        status.is_null(),
+        pc.invert(pc.is_in(status, _STATUSES)),
+        observations["enqueued_at"].is_null(),
+        observations["expires_at"].is_null(),
+    )
+    conditions = [condition.to_numpy() for condition in wrong]
+    return np.select(conditions, range(len(_REASONS)), default=-1)
+
+
+def _bad_lines(origin: Origin, reasons: Sequence[str], texts: Sequence[bytes]) -> pa.Table:
+    shown = [text[:KEPT_BYTES].decode(errors="replace") for text in texts]
+    return pa.table(
+        {"file": [origin.file] * len(reasons), "reason": list(reasons), "line": shown},
+        schema=BAD_LINE,
+    )
+
+
+def _attribute(table: pa.Table, attribute: Attribute) -> pa.ChunkedArray:
+    """Of the image that the line shows: Item, else NewImage, else OldImage."""
+    field = [attribute.value, ATTRIBUTE_TYPES[attribute]]
+    images = [table[name] for name in IMAGES if name in table.column_names]
+    values = pc.struct_field(images[-1], field)
+    for image in reversed(images[:-1]):
+        values = pc.if_else(image.is_valid(), pc.struct_field(image, field), values)
+    return values
+
+
+def _shows(table: pa.Table, image: str) -> Array:
+    if image not in table.column_names:
+        return np.zeros(table.num_rows, bool)
+    return np.asarray(table[image].is_valid().to_numpy())
+
+
+def _written(table: pa.Table) -> Array:
+    if "Metadata" not in table.column_names:
+        return np.full(table.num_rows, NEVER)
+    text = pc.struct_field(table["Metadata"], ["WriteTimestampMicros", "N"])
+    return moments(_whole(text, most=_LATEST_MICROS))
+
+
+def _whole(text: pa.ChunkedArray, *, most: int) -> pa.ChunkedArray:
+    """Texts as whole numbers; null where it is none, or not from 0 to the most."""
+    try:
+        number = text.cast(pa.int64())
+    except pa.ArrowInvalid:
+        is_number = pc.match_substring_regex(text, _WHOLE_NUMBER)
+        number = pc.if_else(is_number, text, None).cast(pa.int64())
+    possible = pc.and_(pc.greater_equal(number, 0), pc.less_equal(number, most))
+    return number if pc.all(possible).as_py() else pc.if_else(possible, number, None)
+
+
+def _or_never(moment: int | None) -> int:
+    return NEVER if moment is None else moment

@@ -1,14 +1,16 @@
 """Where it is going, and what it cost: answers that rest on an assumption, which they state."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
-from analytics.series import Points
+from analytics import times
+from analytics.buckets import Buckets, Span
 from analytics.times import MICROS
 
 _HOUR: Final = 3_600
-_RECENT: Final = 10
-"""Points of the time series, out of ``series.MOST_POINTS``, that count as "at current rates"."""
+_RECENT_SHARE: Final = 20
+_MOST_RECENT: Final = 10
+"""Buckets that count as now: one in so many, at least one, and no more than these."""
 
 WRITE_UNITS: Final = {
     "put": 2,
@@ -25,19 +27,19 @@ USD_PER_MILLION_WRITE_UNITS: Final = 0.625
 """On-demand, us-east-1 (https://aws.amazon.com/dynamodb/pricing/on-demand/)."""
 
 
-def forecast(points: Points, *, backlog: int) -> dict[str, Any]:
-    """When the backlog clears, or how much is going to be shed, if the rates stay as they were.
-
-    The rates are those of the last points that lie wholly before the report's moment.
-    """
-    known = [point for point in points if point["arrivals"] is not None]
-    recent = [point for point in known if point is not points[-1]][-_RECENT:] or known
-    arriving, served = _mean(recent, "arrivals"), _mean(recent, "first_claims")
+def forecast(buckets: Buckets, span: Span, *, backlog: int) -> dict[str, Any]:
+    """When the backlog clears, or how much is going to be shed, if the rates stay as they are now:
+    as they were in the last whole buckets, a twentieth of the report's time."""
+    begin, end = recent(span)
+    arriving, served = (
+        _rate(int(buckets.flows[name][begin:end].sum()), _covered(span, begin, end)) or 0.0
+        for name in ("arrivals", "first_claims")
+    )
     # Without a backlog every arrival is claimed; what differs is chance.
     surplus = arriving - served if backlog else 0.0
     return {
-        "from": recent[0]["time"] if recent else None,
-        "to": recent[-1]["until"] if recent else None,
+        "from": times.to_iso(max(span.start, int(span.begins()[begin]))),
+        "to": times.to_iso(int(span.ends()[end - 1])),
         "arrivals_per_second": arriving,
         "first_claims_per_second": served,
         "clears_in_seconds": backlog / -surplus if surplus < 0 else (None if backlog else 0.0),
@@ -45,6 +47,16 @@ def forecast(points: Points, *, backlog: int) -> dict[str, Any]:
         "assumption": "Arrivals and first claims go on at their mean rates of the time given; "
         "what arrives beyond what is claimed is shed one deadline later.",
     }
+
+
+def recent(span: Span) -> tuple[int, int]:
+    """From which bucket up to which one looks to tell the rates of now. The last is not whole."""
+    end = max(1, span.number - 1)
+    return end - min(max(1, end // _RECENT_SHARE), _MOST_RECENT), end
+
+
+def _covered(span: Span, begin: int, end: int) -> int:
+    return int(span.ends()[end - 1]) - max(span.start, int(span.begins()[begin]))
 
 
 def cost(everything: Mapping[str, int]) -> dict[str, Any]:
@@ -83,7 +95,3 @@ def utilisation(everything: Mapping[str, Any], *, window: int, slots: int | None
 
 def _rate(number: int, window: int) -> float | None:
     return number * MICROS / window if window else None
-
-
-def _mean(points: Sequence[Mapping[str, Any]], name: str) -> float:
-    return sum(point[name] for point in points) / len(points) if points else 0.0

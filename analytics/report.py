@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
 
 import click
 from rich.console import Console
@@ -17,13 +16,10 @@ from rich.table import Table
 from analytics import analysis, session, times
 from analytics.errors import OptionError, ReportError
 from analytics.page.about import read as read_about
-from analytics.storage import without_scheme
+from analytics.storage import is_remote
 
 _CANNOT_REPORT = 1
 """The exit status for what the user can put right; click's own for a bad command line is 2."""
-
-
-_REMOTE = ("s3", "s3a")
 
 
 class _Moment(click.ParamType[int]):
@@ -137,14 +133,13 @@ def _telling(console: Console) -> Iterator[Callable[[str], None]]:
 
 
 def _located(path: str) -> str:
-    """A local path made absolute, since Spark's working folder may be another; URLs as they are."""
-    plain = without_scheme(path)
-    return plain if urlparse(plain).scheme in _REMOTE else str(Path(plain).absolute())
+    """A local path made absolute, since a worker's folder may be another; URLs as they are."""
+    return path if is_remote(path) else str(Path(path.removeprefix("file://")).absolute())
 
 
 def _writable(option: str, folder: str) -> str:
     """Refuse a local folder that cannot be written to before any work is done."""
-    if urlparse(folder).scheme in _REMOTE:
+    if is_remote(folder):
         return folder
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)

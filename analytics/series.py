@@ -6,13 +6,14 @@ Each series is a list of JSON objects.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
+import numpy as np
+import pyarrow as pa
 
 from analytics import times
-from analytics.buckets import FLOWS, bucket_of
+from analytics.buckets import FLOWS, Buckets, Span
+from analytics.columns import NEVER, count, fold, moments
 from analytics.percentiles import Measure, Percentiles
-from analytics.tasks import Outcome
+from analytics.tasks import Outcome, is_at, outcomes
 from analytics.times import MICROS
 
 MOST_POINTS: Final = 300
@@ -35,42 +36,39 @@ def width(number_of_buckets: int) -> int:
     return -(-number_of_buckets // MOST_POINTS)
 
 
-def over_time(buckets: DataFrame, *, size: int, width: int, start: int, as_of: int) -> Points:
+def over_time(buckets: Buckets, span: Span, *, width: int) -> Points:
     """Flows per second, and at the end of each point's time: how many tasks were in the queue, and
     the age of the oldest that waited.
 
     A point at either end that the report covers less than half of has no rates, which would be of
     a moment: they are None.
     """
-    rows = (
-        buckets.groupBy(bucket_of(sf.col("bucket"), width).alias("point"))
-        .agg(
-            *(sf.sum(name).alias(name) for name in FLOWS),
-            *(sf.max_by(name, "bucket").alias(name) for name in ("backlog", "oldest_enqueued_at")),
-        )
-        .orderBy("point")
-        .collect()
-    )
-    span = size * width
+    number = np.arange(span.first, span.first + span.number) // width
+    firsts = np.flatnonzero(np.diff(number, prepend=-1))
+    lasts = np.append(firsts[1:], span.number) - 1
+    flows = {name: np.add.reduceat(buckets.flows[name], firsts) for name in FLOWS}
+    gone = sum(flows[name] for name in ("succeeded", "failed", "cancelled", "shed"))
+    present = np.cumsum(flows["arrivals"] - gone)
+    length = span.size * width
     points = []
-    present = 0
-    for row in rows:
-        gone = row["succeeded"] + row["failed"] + row["cancelled"] + row["shed"]
-        present += row["arrivals"] - gone
-        begin, until = row["point"] * span, min((row["point"] + 1) * span, as_of)
-        oldest = row["oldest_enqueued_at"]
-        covered = until - max(begin, start) if len(rows) > 1 else span
+    for point, last in enumerate(lasts.tolist()):
+        begin = int(number[last]) * length
+        until = min(begin + length, span.as_of)
+        covered = until - max(begin, span.start) if len(lasts) > 1 else length
+        oldest, backlog = int(buckets.oldest[last]), int(buckets.backlog[last])
         points.append(
             {
                 "time": times.to_iso(begin),
                 "until": times.to_iso(until),
                 **{
-                    name: row[name] * MICROS / covered if covered * 2 >= span else None
+                    name: int(flows[name][point]) * MICROS / covered
+                    if covered * 2 >= length
+                    else None
                     for name in RATES
                 },
-                "waiting": row["backlog"],
-                "claimed": present - row["backlog"],
-                "oldest_waiting_seconds": None if oldest is None else (until - oldest) / MICROS,
+                "waiting": backlog,
+                "claimed": int(present[point]) - backlog,
+                "oldest_waiting_seconds": None if oldest == NEVER else (until - oldest) / MICROS,
             }
         )
     return points
@@ -79,48 +77,57 @@ def over_time(buckets: DataFrame, *, size: int, width: int, start: int, as_of: i
 WAITS: Final = "wait_by_point"
 
 
-def waits_measure(span: int) -> Measure:
-    """The waits of those first claimed in each point's time, of ``span`` microseconds."""
-    return Measure(
-        name=WAITS,
-        value=sf.col("wait_us"),
-        group=bucket_of(sf.col("first_taken_at"), span),
-    )
+def waits_measure(tasks: pa.Table, *, length: int) -> Measure:
+    """The waits of those first claimed in each point's time, of ``length`` microseconds."""
+    wait, claimed_at = moments(tasks["wait_us"]), moments(tasks["first_taken_at"])
+    claimed = claimed_at != NEVER
+    points, group = np.unique(claimed_at[claimed] // length, return_inverse=True)
+    names = pa.array(points, pa.int64()).cast(pa.string())
+    return Measure(name=WAITS, values=wait[claimed], group=group, groups=names)
 
 
-def waits(found: Mapping[str, Mapping[str, Percentiles]], *, span: int) -> Points:
+def waits(found: Mapping[str, Mapping[str, Percentiles]], *, length: int) -> Points:
     """Percentiles of the wait over time."""
-    by_point = sorted((int(point), values) for point, values in found[WAITS].items())
+    by_point = sorted((int(point), values) for point, values in found.get(WAITS, {}).items())
     return [
         {
-            "time": times.to_iso(point * span),
+            "time": times.to_iso(point * length),
             **{f"p{percent}": value / MICROS for percent, value in sorted(values.items())},
         }
         for point, values in by_point
     ]
 
 
-def ages(tasks: DataFrame, *, as_of: int) -> Points:
+_CLAIMED, _SHED, _WAITING = "claimed", "shed", "waiting"
+
+
+def count_ages(tasks: pa.Table, *, as_of: int) -> pa.Table:
+    """``kind``, ``bin``, ``tasks``: how long tasks waited, by what then became of them."""
+    enqueued_at, left_at = moments(tasks["enqueued_at"]), moments(tasks["left_at"])
+    outcome, claimed = outcomes(tasks), moments(tasks["first_taken_at"]) != NEVER
+    waited = np.where(left_at == NEVER, as_of, left_at) - enqueued_at
+    reached = np.searchsorted(np.multiply(AGES, MICROS).astype(np.int64), waited, side="right")
+    arrived = enqueued_at <= as_of
+    tables = []
+    for kind, is_kind in (
+        (_CLAIMED, claimed),
+        (_SHED, ~claimed & is_at(outcome, Outcome.SHED)),
+        (_WAITING, ~claimed & is_at(outcome, Outcome.WAITING)),
+    ):
+        bins, number = count(reached[is_kind & arrived])
+        kinds = pa.repeat(kind, len(bins))
+        tables.append(pa.table({"kind": kinds, "bin": bins, "tasks": number}))
+    return pa.concat_tables(tables)
+
+
+def add_ages(tables: Sequence[pa.Table]) -> pa.Table:
+    return fold(tables, ["kind", "bin"])
+
+
+def ages(counted: pa.Table) -> Points:
     """How long tasks waited: those claimed, those shed before a first claim, those that wait."""
-    end = sf.coalesce("left_at", sf.lit(as_of))
-    kind = (
-        sf.when(sf.col("first_taken_at").isNotNull(), "claimed")
-        .when(sf.col("outcome") == Outcome.SHED.value, "shed")
-        .when(sf.col("outcome") == Outcome.WAITING.value, "waiting")
-    )
-    waited = (end - sf.col("enqueued_at")) / MICROS
-    reached = sum(((waited >= edge).cast("int") for edge in AGES), sf.lit(0))
-    rows = (
-        tasks.where((sf.col("enqueued_at") <= as_of) & kind.isNotNull())
-        .groupBy(kind.alias("kind"), reached.alias("bin"))
-        .count()
-        .orderBy("bin", "kind")
-        .collect()
-    )
-    return [
-        {"bin": row["bin"], "age": _label(row["bin"]), "kind": row["kind"], "tasks": row["count"]}
-        for row in rows
-    ]
+    ordered = counted.sort_by([("bin", "ascending"), ("kind", "ascending")])
+    return [{**row, "age": _label(row["bin"])} for row in ordered.to_pylist()]
 
 
 def _label(reached: int) -> str:

@@ -9,50 +9,53 @@ exports would. A partition is as large as the number of tasks that its window to
 import json
 import posixpath
 from collections.abc import Iterable
+from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
-
+from analytics import storage
 from analytics.intake import Intake
-from analytics.storage import Storage
+from analytics.storage import File
+
+_OBSERVATIONS: Final = "observations"
+_QUARANTINE: Final = "quarantine"
 
 
 class State:
     """``<folder>/observations/window=<name>/``, ``<folder>/quarantine/window=<name>/`` where lines
     were bad, and, once these are complete, ``<folder>/intakes/<name>.json``."""
 
-    def __init__(self, spark: SparkSession, storage: Storage, folder: str) -> None:
-        self._spark = spark
-        self._storage = storage
+    def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def intakes(self) -> list[Intake]:
         """What the complete partitions are from."""
-        folder = posixpath.join(self._folder, "intakes")
-        if not self._storage.exists(folder):
-            return []
-        files = self._storage.find([folder], "*.json")
-        return [Intake.from_json(json.loads(content)) for _, content in sorted(files.items())]
+        marks = storage.listed(posixpath.join(self._folder, "intakes"))
+        contents = storage.read_all(mark.path for mark in marks).values()
+        return [Intake.from_json(json.loads(content)) for content in contents]
 
-    def write(self, intake: Intake, observations: DataFrame) -> None:
-        """Begin to keep a window; it does not count before ``complete``."""
-        self._storage.delete(self._mark(intake))
-        observations.write.parquet(self._partition("observations", intake), "overwrite")
+    def files(self, intakes: Iterable[Intake]) -> list[File]:
+        """Those with the observations of these intakes."""
+        folders = (self._partition(_OBSERVATIONS, intake) for intake in intakes)
+        return [file for folder in folders for file in storage.listed(folder)]
 
-    def write_quarantine(self, intake: Intake, lines: DataFrame) -> None:
-        lines.write.parquet(self._partition("quarantine", intake), "overwrite")
+    def begin(self, intake: Intake) -> str:
+        """The folder for the observations of a window, which does not count before ``complete``."""
+        storage.delete(self._mark(intake))
+        folder = self._partition(_OBSERVATIONS, intake)
+        storage.delete(folder)
+        return folder
 
-    def complete(self, intake: Intake) -> None:
-        self._storage.write(self._mark(intake), json.dumps(intake.to_json()) + "\n")
+    def complete(self, intake: Intake, *, quarantine: str) -> None:
+        """``quarantine``: the folder with the window's bad lines, if there were any."""
+        kept = self._partition(_QUARANTINE, intake)
+        storage.delete(kept)
+        storage.copy(quarantine, kept)
+        storage.write(self._mark(intake), json.dumps(intake.to_json()).encode())
 
-    def read(self, intakes: Iterable[Intake]) -> DataFrame:
-        return self._read("observations", intakes)
-
-    def read_quarantine(self, intakes: Iterable[Intake]) -> DataFrame:
-        """Of intakes that have bad rows."""
-        return self._read("quarantine", intakes)
-
-    def _read(self, table: str, intakes: Iterable[Intake]) -> DataFrame:
-        return self._spark.read.parquet(*(self._partition(table, intake) for intake in intakes))
+    def add_quarantine(self, intakes: Iterable[Intake], quarantine: str) -> None:
+        """Put the bad lines of these intakes beside the others."""
+        for intake in intakes:
+            folder = self._partition(_QUARANTINE, intake)
+            storage.copy(folder, quarantine, prefix=f"{intake.name}-")
 
     def _partition(self, table: str, intake: Intake) -> str:
         return posixpath.join(self._folder, table, f"window={intake.name}")

@@ -1,15 +1,16 @@
 """The report's answers: counts that add up, rates and times, in total and by task type."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
+import numpy as np
+import pyarrow as pa
 
 from analytics import percentiles, times
+from analytics.columns import NEVER, Array, codes, column, fold, moments
 from analytics.peak import Peak
 from analytics.percentiles import Measure, Percentiles
-from analytics.tasks import Outcome
+from analytics.tasks import Outcome, is_at, outcomes
 from analytics.times import MICROS
 
 _TIMES: Final = ("wait", "service", "sojourn")
@@ -20,95 +21,109 @@ FRESH_SECONDS: Final = (1, 10, 60, 600, 3_600)
 """Ages below which a first claim may count as fresh."""
 
 Counts = dict[str, Any]
-"""What one pass over the tasks finds for a task type, or for several together: sums are numbers,
-maxima and minima may be None. Times and durations are microseconds."""
+"""What is known of the tasks of a type, or of several together: sums are numbers, maxima and minima
+may be None. Times and durations are microseconds."""
 
 
-def count(tasks: DataFrame, *, as_of: int) -> dict[str, Counts]:
-    """One pass over the tasks, by task type."""
-    columns = [column.alias(name) for name, column in _aggregates(as_of).items()]
-    rows = tasks.groupBy("task_type").agg(*columns).orderBy("task_type").collect()
-    return {row["task_type"]: row.asDict() for row in rows}
+def count(tasks: pa.Table, *, as_of: int) -> pa.Table:
+    """A row for each task type."""
+    each = {name: _column(values) for name, values in _contributions(tasks, as_of).items()}
+    return add_counts([pa.table({"task_type": tasks["task_type"].cast(pa.string()), **each})])
 
 
-def total(counts: Iterable[Counts]) -> Counts:
-    """The counts of several task types together."""
-    several = list(counts)
-    return {
-        name: _fold(name)([one[name] for one in several if one[name] is not None])
-        for name in _aggregates(0)
-    }
+def add_counts(tables: Sequence[pa.Table]) -> pa.Table:
+    return fold(tables, ["task_type"])
 
 
-def _aggregates(as_of: int) -> dict[str, Column]:
-    """By the prefix of their names it is known how they add up: ``max_``, ``min_``, else sums."""
-    outcome = sf.col("outcome")
-    waits = _waits(as_of)
-    is_waiting = outcome == Outcome.WAITING.value
-    return {
-        "created": sf.count("task_id"),
-        **{value.value: sf.count_if(outcome == value.value) for value in Outcome},
-        "first_claims": sf.count("first_taken_at"),
-        "backlog": sf.count_if(waits),
-        "not_due": sf.count_if(is_waiting & (sf.col("enqueued_at") > as_of)),
-        "retrying": sf.count_if(is_waiting & sf.col("first_taken_at").isNotNull()),
-        "claimed": sf.count_if(sf.col("attempts") > 0),
-        "attempts": sf.coalesce(sf.sum("attempts"), sf.lit(0)),
-        "retried": sf.count_if(sf.col("attempts") > 1),
-        "max_attempts": sf.max("attempts"),
-        "service": sf.coalesce(sf.sum("service_us"), sf.lit(0)),
-        **{f"fresh_{age}": sf.count_if(sf.col("wait_us") < age * MICROS) for age in FRESH_SECONDS},
-        **{f"max_{measure}": sf.max(f"{measure}_us") for measure in _TIMES},
-        "min_enqueued_at": sf.min(sf.when(sf.col("enqueued_at") <= as_of, sf.col("enqueued_at"))),
-        "min_waiting_at": sf.min(sf.when(waits, sf.col("enqueued_at"))),
-        **{
-            f"{name}_deadline": fold(sf.col("expires_at") - sf.col("enqueued_at"))
-            for name, fold in (("min", sf.min), ("max", sf.max))
-        },
-        "min_shed_at": sf.min("shed_at"),
-        "max_shed_at": sf.max("shed_at"),
-        "max_waited": sf.max(
-            sf.when(
-                sf.col("enqueued_at") <= as_of,
-                sf.coalesce("left_at", sf.lit(as_of)) - sf.col("enqueued_at"),
-            )
-        ),
-    }
+def by_type(counted: pa.Table) -> dict[str, Counts]:
+    return {row["task_type"]: row for row in counted.sort_by("task_type").to_pylist()}
 
 
-def measures() -> list[Measure]:
-    """What ``build`` needs the percentiles of."""
-    in_total = [
-        Measure(name=name, value=sf.col(f"{name}_us"), group=sf.lit(_ALL)) for name in _TIMES
-    ]
-    by_type = Measure(name=_WAIT_BY_TYPE, value=sf.col("wait_us"), group=sf.col("task_type"))
-    return [*in_total, by_type]
-
-
-def _waits(as_of: int) -> Column:
-    return (sf.col("enqueued_at") <= as_of) & (
-        sf.col("left_at").isNull() | (sf.col("left_at") > as_of)
+def total(counted: pa.Table) -> Counts:
+    """The counts of all task types together."""
+    together = counted.set_column(0, "task_type", pa.repeat("", counted.num_rows))
+    rows = add_counts([together]).to_pylist()
+    return (
+        rows[0]
+        if rows
+        else {
+            name: None if name.startswith(("max_", "min_")) else 0 for name in counted.column_names
+        }
     )
 
 
-def _fold(name: str) -> Callable[[list[int]], int | None]:
-    if name.startswith("max_"):
-        return lambda values: max(values, default=None)
-    if name.startswith("min_"):
-        return lambda values: min(values, default=None)
-    return sum
+def _contributions(tasks: pa.Table, as_of: int) -> dict[str, Array]:
+    """What each task adds to the counts of its type, or stands for in a maximum or minimum."""
+    outcome = outcomes(tasks)
+    enqueued_at, first_taken_at, left_at, expires_at, shed_at = (
+        moments(tasks[name])
+        for name in ("enqueued_at", "first_taken_at", "left_at", "expires_at", "shed_at")
+    )
+    wait, service, sojourn = (moments(tasks[f"{name}_us"]) for name in _TIMES)
+    attempts = moments(tasks["attempts"])
+    tried = np.where(attempts == NEVER, 0, attempts)
+    arrived = enqueued_at <= as_of
+    waits = arrived & (left_at > as_of)
+    is_waiting = is_at(outcome, Outcome.WAITING)
+    claimed = first_taken_at != NEVER
+    deadline = expires_at - enqueued_at
+    return {
+        "created": np.ones(len(outcome), bool),
+        **{value.value: is_at(outcome, value) for value in Outcome},
+        "first_claims": claimed,
+        "backlog": waits,
+        "not_due": is_waiting & ~arrived,
+        "retrying": is_waiting & claimed,
+        "claimed": tried > 0,
+        "attempts": tried,
+        "retried": tried > 1,
+        "max_attempts": attempts,
+        "service": np.where(service == NEVER, 0, service),
+        **{f"fresh_{age}": wait < age * MICROS for age in FRESH_SECONDS},
+        "max_wait": wait,
+        "max_service": service,
+        "max_sojourn": sojourn,
+        "min_waiting_at": np.where(waits, enqueued_at, NEVER),
+        "min_deadline": deadline,
+        "max_deadline": deadline,
+        "min_shed_at": shed_at,
+        "max_shed_at": shed_at,
+        "max_waited": np.where(arrived, np.minimum(left_at, as_of) - enqueued_at, NEVER),
+    }
+
+
+def _column(values: Array) -> pa.Array:
+    return column(values.astype(np.int64))
+
+
+def measures(tasks: pa.Table) -> list[Measure]:
+    """What ``build`` needs the percentiles of."""
+    kind, names = codes(tasks["task_type"])
+    found = []
+    for name in _TIMES:
+        values = moments(tasks[f"{name}_us"])
+        there = values != NEVER
+        everybody = np.zeros(int(there.sum()), np.int64)
+        found.append(
+            Measure(name=name, values=values[there], group=everybody, groups=pa.array([_ALL]))
+        )
+        if name == "wait":
+            found.append(
+                Measure(name=_WAIT_BY_TYPE, values=values[there], group=kind[there], groups=names)
+            )
+    return found
 
 
 def build(
     *,
-    by_type: Mapping[str, Counts],
+    counted: pa.Table,
     found: Mapping[str, Mapping[str, Percentiles]],
     peak: Peak,
     window_from: int,
     as_of: int,
 ) -> dict[str, Any]:
     """The part of ``summary.json`` that is about the tasks."""
-    everything = total(by_type.values())
+    everything = total(counted)
     return {
         "as_of": times.to_iso(as_of),
         "window": {"from": times.to_iso(window_from), "to": times.to_iso(as_of)},
@@ -139,7 +154,7 @@ def build(
             "last": _moment(everything["max_shed_at"]),
         },
         **{
-            f"{measure}_seconds": _spread(everything, measure, found[measure].get(_ALL))
+            f"{measure}_seconds": _spread(everything, measure, found.get(measure, {}).get(_ALL))
             for measure in _TIMES
         },
         "attempts": {
@@ -154,11 +169,13 @@ def build(
                 **_tasks(counts),
                 "shedding_rate": shedding_rate(counts),
                 "oldest_waiting_seconds": _seconds(_age(counts["min_waiting_at"], as_of)),
-                "wait_seconds": _spread(counts, "wait", found[_WAIT_BY_TYPE].get(task_type)),
+                "wait_seconds": _spread(
+                    counts, "wait", found.get(_WAIT_BY_TYPE, {}).get(task_type)
+                ),
                 "retried": counts["retried"],
                 "fresh_claims": _freshness(counts),
             }
-            for task_type, counts in by_type.items()
+            for task_type, counts in by_type(counted).items()
         },
     }
 

@@ -9,13 +9,14 @@ import sys
 import time
 from pathlib import Path
 
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from analytics import session
 
 
 def main(folder: Path) -> dict[str, object]:
-    spark = session.start()
+    spark = SparkSession(session.start())
     begun = time.perf_counter()
     lines = spark.read.options(recursiveFileLookup=True, pathGlobFilter="*.json.gz").json(
         str(folder)

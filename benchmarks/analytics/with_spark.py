@@ -1,5 +1,4 @@
-"""The report itself, timed by its steps, with what went through its shuffles; and then, with all
-code compiled, its first part alone: lines of JSON to observations.
+"""The report itself, timed by its steps, with what went through its shuffles.
 
 python -m benchmarks.analytics.with_spark FOLDER OUT
 """
@@ -11,10 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
-from analytics import analysis, exports, images, session, sources
-from analytics.storage import Storage
+from analytics import analysis, session
 
 
 def main(folder: Path, out: Path) -> dict[str, object]:
@@ -35,7 +33,6 @@ def main(folder: Path, out: Path) -> dict[str, object]:
             step: round(after - before, 2) for (step, before), (_, after) in pairwise(moments)
         },
         "traffic": _traffic(spark),
-        "parsing_alone_seconds": _parsing(spark, folder),
         "created": answers["tasks"]["created"],
         "shed": answers["tasks"]["shed"],
         "backlog": answers["backlog"]["max"],
@@ -43,26 +40,16 @@ def main(folder: Path, out: Path) -> dict[str, object]:
     }
 
 
-def _parsing(spark: SparkSession, folder: Path) -> float:
-    storage = Storage(spark)
-    checked = sources.check(spark, storage, exports.find(storage, [str(folder)]))
-    begun = time.perf_counter()
-    images.read(spark, checked.sources).write.format("noop").mode("overwrite").save()
-    return round(time.perf_counter() - begun, 2)
-
-
-def _traffic(spark: SparkSession) -> dict[str, int]:
+def _traffic(spark: SparkContext) -> dict[str, int]:
     """Bytes over all stages of the run, as Spark counts them."""
-    context: Any = spark.sparkContext
+    context: Any = spark
     no_quantiles = context._gateway.new_array(context._jvm.double, 0)  # noqa: SLF001 - no public way
     store = context._jsc.sc().statusStore()  # noqa: SLF001
     stages = store.stageList(None, False, False, no_quantiles, None)  # noqa: FBT003 - Java's
     all_stages = [stages.apply(number) for number in range(stages.size())]
     return {
-        "largest_shuffle_bytes": max(stage.shuffleWriteBytes() for stage in all_stages),
         "shuffled_bytes": sum(stage.shuffleWriteBytes() for stage in all_stages),
         "spilled_bytes": sum(stage.diskBytesSpilled() for stage in all_stages),
-        "written_bytes": sum(stage.outputBytes() for stage in all_stages),
     }
 
 

@@ -1,20 +1,17 @@
 """One Spark session for all tests of the report."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from analytics import analysis, session
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    # Tests are short: optimising what runs once costs more than it saves.
-    os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+def spark() -> Iterator[SparkContext]:
     running = session.start()
     yield running
     running.stop()
@@ -23,7 +20,7 @@ def spark() -> Iterator[SparkSession]:
 class Reporter:
     """Runs a report over folders into ``out`` and returns its summary."""
 
-    def __init__(self, spark: SparkSession, out: Path) -> None:
+    def __init__(self, spark: SparkContext, out: Path) -> None:
         self._spark = spark
         self.out = out
 
@@ -34,11 +31,11 @@ class Reporter:
 
 
 @pytest.fixture
-def report(spark: SparkSession, tmp_path: Path) -> Reporter:
+def report(spark: SparkContext, tmp_path: Path) -> Reporter:
     return Reporter(spark, tmp_path / "out")
 
 
 @pytest.fixture(scope="module")
-def module_report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Reporter:
+def module_report(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> Reporter:
     """For reports that several tests look at."""
     return Reporter(spark, tmp_path_factory.mktemp("report") / "out")

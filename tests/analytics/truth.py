@@ -104,9 +104,12 @@ def services(fates: Sequence[Fate]) -> list[int]:
 
 
 def sojourns(fates: Sequence[Fate]) -> list[int]:
-    """A delayed task that is cancelled before it falls due was never in the queue."""
-    finished = [(fate.enqueued_at, fate.finished_at) for fate in fates]
-    return [end - begin for begin, end in finished if end is not None and end >= begin]
+    """Of what succeeded or failed: a cancelled task never came out at the other end."""
+    return [
+        fate.finished_at - fate.enqueued_at
+        for fate in fates
+        if fate.outcome in ("succeeded", "failed") and fate.finished_at is not None
+    ]
 
 
 def backlog(fates: Sequence[Fate], moment: int) -> int:
