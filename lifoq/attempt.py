@@ -246,7 +246,7 @@ class Attempts:
             max_attempts=attempt.context.max_attempts,
             backoff=attempt.kind.backoff or self._settings.backoff,
             draw=self._draw,
-            now=self._host.now(),
+            now=self._store.now(),
         )
 
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:

@@ -5,13 +5,20 @@ The transitions of a task are such values (see ``transitions``); a table applies
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from decimal import Decimal
+from typing import Any, TypeGuard
 
 from lifoq.schema import Attribute, Status
 
 Value = int | str
 Item = Mapping[str, Any]
-"""An item as a table returns it: attribute name to int or str. A damaged item can hold anything."""
+"""An item as a table returns it: attribute name to int or str. A damaged item can hold anything
+that DynamoDB can: Decimal for a number that is not whole, None, bool, bytes, sets, lists, dicts."""
+
+
+def is_number(value: object) -> TypeGuard[int | Decimal]:
+    """Whether DynamoDB takes the value for a number: true is none."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,15 @@ class StatusIs:
 
 
 @dataclass(frozen=True)
+class StatusIn:
+    statuses: frozenset[Status]
+
+    def holds(self, item: Item) -> bool:
+        status = item.get(Attribute.TASK_STATUS)
+        return isinstance(status, str) and status in self.statuses
+
+
+@dataclass(frozen=True)
 class Equals:
     attribute: Attribute
     value: Value
@@ -49,7 +65,7 @@ class GreaterThan:
 
     def holds(self, item: Item) -> bool:
         value = item.get(self.attribute)
-        return isinstance(value, int) and value > self.value
+        return is_number(value) and value > self.value
 
 
 @dataclass(frozen=True)
@@ -59,7 +75,7 @@ class AtMost:
 
     def holds(self, item: Item) -> bool:
         value = item.get(self.attribute)
-        return isinstance(value, int) and value <= self.value
+        return is_number(value) and value <= self.value
 
 
 @dataclass(frozen=True)
@@ -67,13 +83,15 @@ class Not:
     """Also holds where the condition could not be decided: for want of the attribute, or of a
     number in it."""
 
-    condition: AtMost
+    condition: AtMost | Exists
 
     def holds(self, item: Item) -> bool:
         return not self.condition.holds(item)
 
 
-Condition = Exists | StatusIs | Equals | GreaterThan | AtMost | Not
+Condition = Exists | StatusIs | StatusIn | Equals | GreaterThan | AtMost | Not
+Alternatives = tuple[tuple[Condition, ...], ...]
+"""Holds where all conditions of one of them hold."""
 
 
 @dataclass(frozen=True, kw_only=True)

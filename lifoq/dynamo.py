@@ -13,6 +13,7 @@ from botocore.config import Config
 from lifoq import size
 from lifoq.aws_errors import connecting, refuse_half_answers, translated
 from lifoq.change import (
+    Alternatives,
     AtMost,
     Change,
     Condition,
@@ -21,12 +22,15 @@ from lifoq.change import (
     GreaterThan,
     Item,
     Not,
+    StatusIn,
     StatusIs,
     Value,
 )
+from lifoq.clock import ServerClock
 from lifoq.dynamo_errors import meaning, refusal
-from lifoq.dynamo_values import plain, put_request, typed, typed_value
+from lifoq.dynamo_values import plain, typed, typed_value
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
+from lifoq.host import SYSTEM, Host
 from lifoq.schema import HASH_KEY, STATUS_CREATED_INDEX, Attribute, table_definition
 from lifoq.table import MAX_BATCH_GET, Count, Cursor, Page, Span
 
@@ -45,16 +49,18 @@ ONCE: Final = PATIENT.merge(Config(retries={"mode": "standard", "total_max_attem
 
 
 class DynamoTable:
-    def __init__(self, *, name: str, client: Any, once: Any) -> None:
+    def __init__(self, *, name: str, client: Any, once: Any, host: Host = SYSTEM) -> None:
         """``client`` repeats a call that failed; ``once`` must not. ``connect`` makes both."""
         self.name = name
         self._client = client
         self._once = once
+        self._clock = ServerClock(host)
         for each in (client, once):
+            self._clock.watch(each)
             each.meta.events.register("after-call.dynamodb", refuse_half_answers, unique_id="whole")
 
     @classmethod
-    def connect(cls, name: str, **client_arguments: Any) -> "DynamoTable":
+    def connect(cls, name: str, *, host: Host = SYSTEM, **client_arguments: Any) -> "DynamoTable":
         """The table of this name. ``client_arguments`` (region_name, endpoint_url …) go to
         ``boto3.client``; without them, boto3's own configuration holds. QueueMisconfigured where
         that names no region, an unknown profile or a malformed endpoint."""
@@ -63,7 +69,7 @@ class DynamoTable:
             return boto3.client("dynamodb", config=config, **client_arguments)
 
         with connecting(f"cannot connect to table {name!r}"):
-            return cls(name=name, client=client(PATIENT), once=client(ONCE))
+            return cls(name=name, client=client(PATIENT), once=client(ONCE), host=host)
 
     def get(self, task_id: str) -> Item | None:
         with self._translated("GetItem"):
@@ -92,9 +98,13 @@ class DynamoTable:
                     raise StoreUnavailable("DynamoDB left a whole BatchGetItem unprocessed")
         return items
 
-    def put(self, item: Item) -> None:
+    def put(self, item: Item, *, over: Alternatives = ()) -> None:
         with self._translated("PutItem"):
-            self._client.put_item(**put_request(self.name, item))
+            self._client.put_item(**self._put(item, ((Not(Exists(HASH_KEY)),), *over)))
+
+    def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
+        with self._translated("PutItem"):
+            self._client.put_item(**self._put(item, ((Exists(HASH_KEY), *when),)))
 
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
         with self._translated("BatchWriteItem"):
@@ -115,11 +125,13 @@ class DynamoTable:
             )
         return plain(answer["Attributes"])
 
-    def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
+    def update_and_put(
+        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+    ) -> None:
         size.check_transaction(change, items)
         actions = [
             {"Update": self._update(task_id, change)},
-            *({"Put": put_request(self.name, item)} for item in items),
+            *({"Put": self._put(item, ((Not(Exists(HASH_KEY)),), *over))} for item in items),
         ]
         with self._translated("TransactWriteItems"):
             try:
@@ -153,6 +165,9 @@ class DynamoTable:
             if not last or read >= cap:
                 return Count(value=found, capped=bool(last))
             request |= {"ExclusiveStartKey": last, "Limit": cap - read}
+
+    def clock_ahead(self) -> int:
+        return self._clock.ahead()
 
     def check(self) -> None:
         with self._translated("DescribeTable"):
@@ -189,6 +204,14 @@ class DynamoTable:
             meaning=partial(meaning, action=action, table=self.name, region=region),
         )
 
+    def _put(self, item: Item, when: Alternatives) -> dict[str, Any]:
+        return {
+            "TableName": self.name,
+            "Item": typed(item),
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            **_Expression().conditions("ConditionExpression", when),
+        }
+
     def _update(self, task_id: str, change: Change) -> dict[str, Any]:
         expression = _Expression()
         update = expression.update(change)
@@ -197,7 +220,7 @@ class DynamoTable:
             "Key": _key(task_id),
             "UpdateExpression": update,
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-            **expression.condition("ConditionExpression", (Exists(HASH_KEY), *change.when)),
+            **expression.conditions("ConditionExpression", ((Exists(HASH_KEY), *change.when),)),
         }
 
     def _query(self, span: Span, *, newest_first: bool, limit: int) -> dict[str, Any]:
@@ -208,7 +231,7 @@ class DynamoTable:
             "KeyConditionExpression": expression.span(span),
             "ScanIndexForward": not newest_first,
             "Limit": limit,
-            **expression.condition("FilterExpression", span.where),
+            **expression.conditions("FilterExpression", (span.where,)),
         }
 
 
@@ -219,9 +242,12 @@ class _Expression:
         self._names: dict[str, str] = {}
         self._values: dict[str, dict[str, str]] = {}
 
-    def condition(self, field: str, conditions: Sequence[Condition]) -> dict[str, Any]:
-        """The request's fields: ``conditions`` under ``field``, and all names and values so far."""
-        text = " AND ".join(self._condition(condition) for condition in conditions)
+    def conditions(self, field: str, alternatives: Alternatives) -> dict[str, Any]:
+        """The request's fields: the conditions under ``field``, and all names and values so far."""
+        text = " OR ".join(
+            " AND ".join(self._condition(condition) for condition in conditions)
+            for conditions in alternatives
+        )
         return {
             **({field: text} if text else {}),
             **({"ExpressionAttributeNames": self._names} if self._names else {}),
@@ -261,12 +287,14 @@ class _Expression:
                 return f"attribute_exists({self._name(attribute)})"
             case StatusIs(status):
                 return f"{self._name(Attribute.TASK_STATUS)} = {self._value(status.value)}"
+            case StatusIn(statuses):
+                values = ", ".join(self._value(status.value) for status in sorted(statuses))
+                return f"{self._name(Attribute.TASK_STATUS)} IN ({values})"
             case Equals(attribute, value):
                 return f"{self._name(attribute)} = {self._value(value)}"
-            case GreaterThan(attribute, value):
-                return f"{self._name(attribute)} > {self._value(value)}"
-            case AtMost(attribute, value):
-                return f"{self._name(attribute)} <= {self._value(value)}"
+            case GreaterThan(attribute, value) | AtMost(attribute, value):
+                sign = "<=" if isinstance(condition, AtMost) else ">"
+                return f"{self._name(attribute)} {sign} {self._value(value)}"
             case Not(inner):
                 return f"NOT {self._condition(inner)}"
 

@@ -6,8 +6,12 @@ from typing import Any, Final
 
 from boto3.dynamodb.types import TypeDeserializer
 
-from lifoq.change import Item, Value
+from lifoq.change import Item, is_number
 from lifoq.schema import HASH_KEY
+
+LARGEST_WHOLE: Final = 10**38
+"""A whole number from here on stays a Decimal: written out, it has more digits than DynamoDB
+takes."""
 
 _FOREIGN: Final[Callable[[Any], Any]] = TypeDeserializer().deserialize
 
@@ -28,8 +32,9 @@ def typed(item: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): typed_value(value) for name, value in item.items()}
 
 
-def typed_value(value: Value) -> dict[str, str]:
-    return {"N": str(value)} if isinstance(value, int) else {"S": str(value)}
+def typed_value(value: object) -> dict[str, str]:
+    """Of a value that lifoq writes, and of any number and string that a cursor holds."""
+    return {"N": str(value)} if is_number(value) else {"S": str(value)}
 
 
 def plain(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,5 +48,6 @@ def plain_value(value: Mapping[str, Any]) -> Any:
         return value["S"]
     if "N" in value:
         number = Decimal(value["N"])  # boto3's reader fails where there are more than 38 digits
-        return int(number) if number == number.to_integral_value() else number
+        whole = abs(number) < LARGEST_WHOLE and number == number.to_integral_value()
+        return int(number) if whole else number
     return _FOREIGN(value)

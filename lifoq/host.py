@@ -48,8 +48,9 @@ class Host(Protocol):
         """Microseconds since some moment; it never steps. Durations are measured with it."""
         ...
 
-    def stamp(self) -> int:
-        """Epoch microseconds, strictly greater than every stamp before it on this host."""
+    def stamp(self, now: int) -> int:
+        """``now``, in epoch microseconds, or as little more as makes it strictly greater than every
+        stamp before it on this host; but for those of a clock that was far ahead."""
         ...
 
     def sleep(self, seconds: float) -> None: ...
@@ -69,8 +70,13 @@ class OutOfThreads(Exception):
     """The operating system gives this process no other thread."""
 
 
+LARGEST_STEP = 5 * MICROSECONDS
+"""By which a clock may step back, and stamps still increase. Beyond it, it was wrong before, and
+stamps that went on from there would be wrong for as long."""
+
+
 class Stamps:
-    """Turns a clock that may stand still or step back into strictly increasing stamps."""
+    """Turns a clock that may stand still or step back a little into strictly increasing stamps."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -78,7 +84,7 @@ class Stamps:
 
     def next(self, now: int) -> int:
         with self._lock:
-            self._last = max(now, self._last + 1)
+            self._last = now if now < self._last - LARGEST_STEP else max(now, self._last + 1)
             return self._last
 
 
@@ -96,8 +102,8 @@ class SystemHost:
     def monotonic(self) -> int:
         return time.monotonic_ns() // 1_000
 
-    def stamp(self) -> int:
-        return self._stamps.next(self.now())
+    def stamp(self, now: int) -> int:
+        return self._stamps.next(now)
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)

@@ -7,15 +7,19 @@ import threading
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 from lifoq import size
 from lifoq.change import (
+    Alternatives,
     Change,
+    Condition,
     ConditionFailed,
     Item,
     TransactionRefused,
     UnfitAttribute,
     Value,
+    is_number,
 )
 from lifoq.errors import ItemTooLarge
 from lifoq.schema import (
@@ -30,7 +34,7 @@ from lifoq.table import MAX_BATCH, Count, Cursor, Page, Span
 SORT_KEYS = {STATUS_CREATED_INDEX: Attribute.TASK_CREATED, DUE_INDEX: Attribute.DUE_AT}
 PROJECTIONS = {STATUS_CREATED_INDEX: STATUS_CREATED_PROJECTION, DUE_INDEX: ()}
 
-Entry = tuple[int, str]
+Entry = tuple[int | Decimal, str]
 """A row's place in an index: sort key, then id."""
 
 
@@ -50,11 +54,17 @@ class MemoryTable:
         with self._lock:
             return [dict(self._items[i]) for i in task_ids if i in self._items]
 
-    def put(self, item: Item) -> None:
+    def put(self, item: Item, *, over: Alternatives = ()) -> None:
         with self._lock:
-            existing = self.get(str(item[Attribute.TASK_ID]))
-            if existing is not None:
-                raise ConditionFailed(existing)
+            if not self._is_free(item, over):
+                raise ConditionFailed(self.get(str(item[Attribute.TASK_ID])))
+            self._store(item)
+
+    def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
+        with self._lock:
+            before = self.get(str(item[Attribute.TASK_ID]))
+            if before is None or not _all_hold(when, before):
+                raise ConditionFailed(before)
             self._store(item)
 
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
@@ -74,15 +84,15 @@ class MemoryTable:
             self._store(after)
             return dict(after)
 
-    def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
+    def update_and_put(
+        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+    ) -> None:
         size.check_transaction(change, items)
         for item in items:
             _check_size(item)
         with self._lock:
             taken = frozenset(
-                str(item[Attribute.TASK_ID])
-                for item in items
-                if item[Attribute.TASK_ID] in self._items
+                str(item[Attribute.TASK_ID]) for item in items if not self._is_free(item, over)
             )
             refused, after = False, None
             try:
@@ -113,6 +123,10 @@ class MemoryTable:
         page = self.query(span, newest_first=True, limit=cap)
         return Count(value=len(page.rows), capped=page.next is not None)
 
+    def clock_ahead(self) -> int:
+        """It has no clock of its own."""
+        return 0
+
     def check(self) -> None:
         """Always a queue's table."""
 
@@ -139,16 +153,20 @@ class MemoryTable:
         with self._lock:
             self._store(item)
 
+    def _is_free(self, item: Item, over: Alternatives) -> bool:
+        before = self._items.get(str(item[Attribute.TASK_ID]))
+        return before is None or any(_all_hold(conditions, before) for conditions in over)
+
     def _after(self, task_id: str, change: Change) -> dict[str, Value]:
         before = self._items.get(task_id)
-        if before is None or not all(condition.holds(before) for condition in change.when):
+        if before is None or not _all_hold(change.when, before):
             raise ConditionFailed(self.get(task_id))
         after: dict[str, Value] = dict(before)
         after.update({str(k): v for k, v in change.set_once.items() if k not in before})
         after.update({str(k): v for k, v in change.set.items()})
         if change.increment is not None:
             number = before.get(change.increment, 0)
-            if not isinstance(number, int):
+            if not isinstance(number, int) or isinstance(number, bool):
                 raise UnfitAttribute(f"{change.increment} is not a number")
             after[change.increment] = number + 1
         for attribute in change.remove:
@@ -176,7 +194,7 @@ class MemoryTable:
         status = item.get(Attribute.TASK_STATUS)
         for index, attribute in SORT_KEYS.items():
             sort_key = item.get(attribute)
-            if isinstance(status, str) and isinstance(sort_key, int):
+            if isinstance(status, str) and is_number(sort_key):
                 yield (index, str(status)), (sort_key, str(item[Attribute.TASK_ID]))
 
     def _project(self, index: str, task_id: str) -> Item:
@@ -194,10 +212,10 @@ def _places(
     entries: Sequence[Entry], span: Span, *, newest_first: bool, start: Cursor | None
 ) -> range:
     """Where in an index the rows of a span are that come after ``start``, in their order."""
-    if start is not None and not _within(span, int(start[SORT_KEYS[span.index]])):
+    if start is not None and not _within(span, start[SORT_KEYS[span.index]]):
         raise ValueError("the cursor lies outside of the span, which DynamoDB refuses")
     low = 0 if span.first is None else bisect_left(entries, (span.first, ""))
-    high = len(entries) if span.last is None else bisect_left(entries, (span.last + 1, ""))
+    high = len(entries) if span.last is None else bisect_right(entries, span.last, key=_sort_key)  # type: ignore[arg-type]  # a Decimal compares with an int
     if start is not None and newest_first:
         high = min(high, bisect_left(entries, _place(span.index, start)))
     elif start is not None:
@@ -205,13 +223,21 @@ def _places(
     return range(high - 1, low - 1, -1) if newest_first else range(low, high)
 
 
-def _within(span: Span, sort_key: int) -> bool:
+def _sort_key(entry: Entry) -> int | Decimal:
+    return entry[0]
+
+
+def _all_hold(conditions: Iterable[Condition], item: Item) -> bool:
+    return all(condition.holds(item) for condition in conditions)
+
+
+def _within(span: Span, sort_key: int | Decimal) -> bool:
     not_below = span.first is None or span.first <= sort_key
     return not_below and (span.last is None or sort_key <= span.last)
 
 
 def _place(index: str, cursor: Cursor) -> Entry:
-    return int(cursor[SORT_KEYS[index]]), str(cursor[Attribute.TASK_ID])
+    return cursor[SORT_KEYS[index]], str(cursor[Attribute.TASK_ID])
 
 
 def _cursor(index: str, row: Item) -> Cursor:

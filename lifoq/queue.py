@@ -224,7 +224,7 @@ class Queue:
         """Counts by status, each of at most ``cap`` rows read, and the ages of the newest and the
         oldest waiting task."""
         check_count("cap", cap)
-        return measure(self.store, now=self._host.now(), cap=cap)
+        return measure(self.store, now=self.store.now(), cap=cap)
 
     def waiting(self) -> Count:
         """How many tasks wait, to be claimed or to fall due; expired ones that are still there
@@ -252,7 +252,7 @@ class Queue:
             raise TaskFailed(task.task_id, task.error or unknown)
         if task.status is Status.CANCELLED:
             raise TaskCancelled(task.task_id)
-        if task.waiting and task.expired(self._host.now()):
+        if task.waiting and task.expired(self.store.now()):
             raise TaskShed(task.task_id)
 
     def _redrive_matching(self, task_id: str, error_type: str | None) -> bool:
@@ -263,8 +263,8 @@ class Queue:
             return False
         try:
             self.redrive(task_id)
-        except (WrongStatus, TaskNotFound):
-            return False  # somebody else was faster, or its retention is over
+        except (WrongStatus, TaskNotFound, DamagedTask):
+            return False  # somebody else was faster, its retention is over, or it is full
         return True
 
     def _readable(self, task_id: str) -> Task | None:

@@ -60,7 +60,7 @@ class StallWatch:
 
     def _newest_waiting(self) -> tuple[str, ...]:
         page = self._store.candidates(limit=SAMPLE)
-        now = self._host.now()
+        now = self._store.now()
         return tuple(row.task_id for row in page.rows if row.expires_at > now)
 
     def _claimed(self, waited: Iterable[str]) -> bool:
@@ -83,7 +83,7 @@ class StallWatch:
         taken = Span(index=STATUS_CREATED_INDEX, status=Status.TAKEN)
         rows = self._store.table.query(taken, newest_first=True, limit=SAMPLE).rows
         items = self._store.table.get_many([str(row[Attribute.TASK_ID]) for row in rows])
-        now = self._host.now()
+        now = self._store.now()
         return any(_lease(item.get(Attribute.LEASE_EXPIRES)) > now for item in items)
 
 

@@ -5,8 +5,10 @@ and the caller repeats it, the item itself tells whether it was applied: the rep
 own ``claimId``, or its own id, and succeeds.
 """
 
+import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,12 +18,15 @@ from lifoq.change import (
     Change,
     Condition,
     ConditionFailed,
+    Equals,
     GreaterThan,
     Item,
     Not,
+    StatusIs,
     TransactionRefused,
     UnfitAttribute,
 )
+from lifoq.clock import TOLERANCE
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
@@ -37,6 +42,7 @@ from lifoq.host import SYSTEM, Host, microseconds
 from lifoq.schema import (
     DUE_INDEX,
     MAX_PAYLOAD_AND_CHECKPOINT_BYTES,
+    MAX_TYPE_BYTES,
     STATUS_CREATED_INDEX,
     Attribute,
     Status,
@@ -44,6 +50,8 @@ from lifoq.schema import (
 from lifoq.table import MAX_BATCH, MAX_TRANSACTION, Count, Cursor, Span, Table
 from lifoq.task import Accepted, NewTask, Task, TaskError, accept
 from lifoq.transitions import Lifetimes
+
+log = logging.getLogger("lifoq.store")
 
 BROWSE_PAGE = 100
 """Rows read at a time by whoever looks through a status."""
@@ -103,18 +111,20 @@ class Store:
         self._host = host
 
     def now(self) -> int:
-        """Epoch microseconds, by which deadlines and leases are judged."""
-        return self._host.now()
+        """Epoch microseconds, by the database's clock where this machine's is off."""
+        return self._host.now() - self.table.clock_ahead()
 
     # Producers
 
     def put(self, new: NewTask) -> Task:
-        """Put one task; a second put of a caller's id returns the first task.
+        """Put one task; a second put of a caller's id returns the first task, until that is shed or
+        its retention is over.
 
         Raises InvalidInput, and StoreUnavailable: then nobody knows whether it was stored.
         """
-        task, _ = self._put_one(self._item(self._accept(new)))
-        return task
+        ahead = self.table.clock_ahead()
+        task, created = self._put_one(self._item(self._accept(new)))
+        return self._timed_anew(new, task) if created and self._clock_was_off(ahead) else task
 
     def new_item(self, new: NewTask) -> Item:
         """The item of a new task, for a write of the caller's own. InvalidInput."""
@@ -135,6 +145,7 @@ class Store:
 
         ``new_id`` draws an id that nobody else has, for each task that brings none, in their order.
         """
+        ahead = self.table.clock_ahead()
         accepted = [self.accept_nth("tasks", index, new) for index, new in enumerate(tasks)]
         outcomes: dict[int, PutOutcome] = {}
         for step in self._steps(accepted, new_id or self._host.new_id):
@@ -146,6 +157,10 @@ class Store:
                 lost = PutOutcome(task=None, error=error)
                 return [outcomes.get(index, lost) for index in range(len(accepted))]
             on_progress(len(outcomes))
+        if self._clock_was_off(ahead):
+            for index, put in sorted(outcomes.items()):
+                if put.task is not None and put.created:
+                    outcomes[index] = self._outcome_timed_anew(tasks[index], put, put.task)
         return [outcomes[index] for index in range(len(accepted))]
 
     def get(self, task_id: str) -> Task | None:
@@ -153,18 +168,18 @@ class Store:
         return None if item is None else Task.from_item(item)
 
     def cancel(self, task_id: str) -> Task:
-        """PENDING or DELAYED → CANCELLED; a cancelled task stays so. WrongStatus, TaskNotFound."""
+        """PENDING or DELAYED → CANCELLED; a cancelled task stays so. WrongStatus, TaskNotFound,
+        DamagedTask."""
         while True:
             task = self._existing(task_id)
             if task.status is Status.CANCELLED:
                 return task
             if not task.waiting:
                 raise WrongStatus(task_id, task.status, "PENDING or DELAYED")
-            change = transitions.cancel(
-                seen=task.status, now=self._host.now(), lifetimes=self.lifetimes
-            )
+            change = transitions.cancel(seen=task.status, now=self.now(), lifetimes=self.lifetimes)
             try:
-                return Task.from_item(self.table.update_and_get(task_id, change))
+                with _fits(task_id, "cancelled"):
+                    return Task.from_item(self.table.update_and_get(task_id, change))
             except ConditionFailed:
                 continue  # it moved in between: look again, which ends, as statuses do
 
@@ -173,10 +188,11 @@ class Store:
         task = self._existing(task_id)
         if task.status is not Status.FAILURE:
             raise WrongStatus(task_id, task.status, "FAILURE")
-        stamp = self._host.stamp()
+        stamp = self._host.stamp(self.now())
         change = transitions.redrive(stamp=stamp, lifetimes=self.lifetimes)
         try:
-            return Task.from_item(self.table.update_and_get(task_id, change))
+            with _fits(task_id, "redriven"):
+                return Task.from_item(self.table.update_and_get(task_id, change))
         except ConditionFailed as refused:
             now = Task.from_item(refused.item) if refused.item else None
             if now is None:
@@ -193,7 +209,7 @@ class Store:
         """A page of PENDING tasks from either end. It leaves out those that are too old to be
         alive, so that a mountain of expired ones costs nothing; and where it goes on from
         ``start``, all that have expired, which are read, but not sent."""
-        now = self._host.now()
+        now = self.now()
         expired = AtMost(Attribute.EXPIRES_AT, now)
         where = () if start is None else (Not(expired),)  # what is damaged is to be seen
         span = self._alive(now, start=start, where=where)
@@ -205,15 +221,12 @@ class Store:
 
         Raises NotClaimed where somebody was faster or the task has expired, DamagedTask.
         """
-        change = transitions.claim(
-            now=self._host.now(), claim_id=claim_id, lease=microseconds(lease)
-        )
+        change = transitions.claim(now=self.now(), claim_id=claim_id, lease=microseconds(lease))
         try:
-            return Task.from_item(self.table.update_and_get(task_id, change))
+            with _fits(task_id, "claimed"):
+                return Task.from_item(self.table.update_and_get(task_id, change))
         except UnfitAttribute as unfit:
             raise DamagedTask(task_id, f"attempts cannot be raised ({unfit})") from unfit
-        except ItemTooLarge as error:
-            raise DamagedTask(task_id, f"it is too large to be claimed ({error})") from error
         except ConditionFailed as refused:
             item = refused.item
             if item is None:
@@ -230,7 +243,7 @@ class Store:
         self._under_claim(
             task,
             transitions.extend(
-                claim_id=_claim(task), lease_expires=self._host.now() + microseconds(lease)
+                claim_id=_claim(task), lease_expires=self.now() + microseconds(lease)
             ),
             Status.TAKEN,
         )
@@ -238,15 +251,15 @@ class Store:
     def checkpoint(self, task: Task, value: Any, *, lease: float) -> None:
         """Keep ``value`` (JSON) for the next attempt, and extend. LeaseLost, InvalidInput."""
         text = jsontext.encode(value, "checkpoint")
-        beside = jsontext.size(jsontext.encode(task.payload, "payload"))
-        if (room := MAX_PAYLOAD_AND_CHECKPOINT_BYTES - beside) < jsontext.size(text):
+        room = MAX_PAYLOAD_AND_CHECKPOINT_BYTES - task.payload_bytes
+        if room < jsontext.size(text):
             raise InvalidInput(
                 "checkpoint",
                 text,
                 f"is {jsontext.size(text):,} bytes of JSON, beside this payload there is room for "
                 f"{room:,}; put it in S3 and keep its key",
             )
-        now = self._host.now()
+        now = self.now()
         change = transitions.checkpoint(now=now, claim_id=_claim(task), value=text)
         if not self._applied(
             task.task_id, transitions.and_extend(change, now + microseconds(lease))
@@ -257,7 +270,7 @@ class Store:
         """TAKEN → SUCCESS with the result (JSON text), and with it, all or nothing, the follow-up
         tasks. LeaseLost; InvalidInput for a follow-up, before anything is written."""
         change = transitions.succeed(
-            now=self._host.now(), claim_id=_claim(task), result=result, lifetimes=self.lifetimes
+            now=self.now(), claim_id=_claim(task), result=result, lifetimes=self.lifetimes
         )
         items = self._follow_up_items(task, follow_ups)
         if items:
@@ -268,7 +281,7 @@ class Store:
     def fail(self, task: Task, error: TaskError) -> None:
         """TAKEN → FAILURE. LeaseLost."""
         change = transitions.fail(
-            now=self._host.now(),
+            now=self.now(),
             claim_id=_claim(task),
             error=error.to_json(),
             lifetimes=self.lifetimes,
@@ -281,7 +294,7 @@ class Store:
         """TAKEN → DELAYED for ``delay`` seconds, or straight → PENDING where it is 0: then the row
         as it now stands in the index. The attempt is taken back where it does not count.
         LeaseLost."""
-        now = self._host.now()
+        now = self.now()
         if delay > 0:
             becomes = Status.DELAYED
             change = transitions.delay(
@@ -314,7 +327,8 @@ class Store:
 
     def due(self, *, limit: int, start: Cursor | None = None) -> tuple[list[str], Cursor | None]:
         """Ids of DELAYED tasks whose time has come, the longest overdue first; where to go on."""
-        span = Span(index=DUE_INDEX, status=Status.DELAYED, last=self._host.now())
+        last = _reaching(self.now(), start, Attribute.DUE_AT)
+        span = Span(index=DUE_INDEX, status=Status.DELAYED, last=last)
         page = self.table.query(span, newest_first=False, limit=limit, start=start)
         return [str(row[Attribute.TASK_ID]) for row in page.rows], page.next
 
@@ -325,9 +339,10 @@ class Store:
         if item is None or item.get(Attribute.TASK_STATUS) != Status.DELAYED:
             return None
         task = Task.from_item(item)
-        change = transitions.promote(task=task, now=self._host.now(), lifetimes=self.lifetimes)
-        if not self._applied(task_id, change):
-            return None
+        change = transitions.promote(task=task, now=self.now(), lifetimes=self.lifetimes)
+        with _fits(task_id, "promoted"):
+            if not self._applied(task_id, change):
+                return None
         return _candidate({**item, **{str(name): value for name, value in change.set.items()}})
 
     def taken(self, *, limit: int, start: Cursor | None) -> tuple[list[Item], Cursor | None]:
@@ -340,7 +355,7 @@ class Store:
     def reclaim(self, task: Task, *, max_attempts: int) -> Status | None:
         """End a claim whose lease is over: → PENDING, or → FAILURE after the last attempt. Returns
         the new status; None where the worker was alive after all. DamagedTask."""
-        now = self._host.now()
+        now = self.now()
         error = TaskError(
             type="LeaseExpired",
             message=f"the worker of attempt {task.attempts} was lost: its lease ran out",
@@ -348,35 +363,29 @@ class Store:
         last = task.attempts >= max_attempts
         build = transitions.bury if last else transitions.reclaim
         change = build(task=task, now=now, error=error, lifetimes=self.lifetimes)
-        try:
-            applied = self._applied(task.task_id, change)
-        except ItemTooLarge as error:
-            reason = f"it is too large to be brought back ({error})"
-            raise DamagedTask(task.task_id, reason) from error
-        if not applied:
-            return None
+        with _fits(task.task_id, "brought back"):
+            if not self._applied(task.task_id, change):
+                return None
         return Status.FAILURE if last else Status.PENDING
 
     def condemn(self, task_id: str, *, seen: Status, reason: str) -> bool:
         """A damaged item → FAILURE with the reason; False where it is no longer as ``seen``."""
-        error = TaskError(type="DamagedTask", message=reason)
-        change = transitions.condemn(
-            seen=seen, now=self._host.now(), error=error.to_json(), lifetimes=self.lifetimes
-        )
+        error, now = TaskError(type="DamagedTask", message=reason).to_json(), self.now()
+        change = transitions.condemn(seen=seen, now=now, error=error, lifetimes=self.lifetimes)
         try:
             return self._applied(task_id, change)
         except ItemTooLarge:
-            return self._applied(task_id, transitions.without_payload(change))
+            return self._bury_under(task_id, seen, now=now, error=error)
 
     def out_of_reach(self, *, limit: int, start: Cursor | None) -> tuple[list[str], Cursor | None]:
         """Ids of PENDING items that have not expired and yet lie below the range that workers look
         through: no task of ours can. And where to go on."""
-        now = self._host.now()
+        now = self.now()
         span = Span(
             index=STATUS_CREATED_INDEX,
             status=Status.PENDING,
-            last=self.lifetimes.oldest_alive(now) - 1,
-            where=(_unexpired(now),),
+            last=_reaching(self.lifetimes.oldest_alive(now) - 1, start, Attribute.TASK_CREATED),
+            where=(Not(AtMost(Attribute.EXPIRES_AT, now)),),  # what is damaged is to be seen
         )
         page = self.table.query(span, newest_first=True, limit=limit, start=start)
         return [str(row[Attribute.TASK_ID]) for row in page.rows], page.next
@@ -391,7 +400,7 @@ class Store:
         index = DUE_INDEX if status is Status.DELAYED else STATUS_CREATED_INDEX
         span, start = Span(index=index, status=status), None
         if live and status is Status.PENDING:
-            now = self._host.now()
+            now = self.now()
             span = self._alive(now, where=(_unexpired(now),))
         while True:
             page = min(page, LARGEST_PAGE)
@@ -413,7 +422,7 @@ class Store:
 
     def end_of_line(self, *, newest: bool) -> int | None:
         """``taskCreated`` of the newest or oldest live PENDING task; None where none waits."""
-        now = self._host.now()
+        now = self.now()
         span = self._alive(now, where=(_unexpired(now),))
         start: Cursor | None = None
         while True:
@@ -431,15 +440,13 @@ class Store:
 
     def count_live(self, *, cap: int) -> Count:
         """How many PENDING tasks can still be claimed."""
-        now = self._host.now()
+        now = self.now()
         return self.table.count(self._alive(now, where=(_unexpired(now),)), cap=cap)
 
     # Inside
 
     def _accept(self, new: NewTask) -> Accepted:
-        return accept(
-            new, now=self._host.now(), longest_deadline=microseconds(self.lifetimes.deadline)
-        )
+        return accept(new, now=self.now(), longest_deadline=microseconds(self.lifetimes.deadline))
 
     def accept_nth(self, name: str, index: int, new: NewTask) -> Accepted:
         """Check one of several tasks, without writing it; InvalidInput says which it is."""
@@ -453,14 +460,14 @@ class Store:
         return transitions.new_item(
             task,
             task_id=task.task_id or self._host.new_id(),
-            stamp=self._host.stamp(),
+            stamp=self._host.stamp(self.now()),
             lifetimes=self.lifetimes,
         )
 
     def _put_one(self, item: Item) -> tuple[Task, bool]:
         """The task, and whether it is new."""
         try:
-            self.table.put(item)
+            self.table.put(item, over=transitions.gone(self.now()))
         except ConditionFailed as refused:
             if refused.item is None:  # put by another, and deleted before we could see it
                 return self._put_one(item)
@@ -468,6 +475,32 @@ class Store:
             stamp = item[Attribute.TASK_UPDATED]  # ours, where only the answer was lost
             return first, stamp in (first.enqueued_at, first.task_updated)
         return Task.from_item(item), True
+
+    def _clock_was_off(self, ahead: int) -> bool:
+        """Whether answers have told since it was thought to be ``ahead`` that it is not so."""
+        return abs(self.table.clock_ahead() - ahead) > microseconds(TOLERANCE)
+
+    def _timed_anew(self, new: NewTask, put: Task) -> Task:
+        """A process learns how far its clock is off from the answer to its first call. Where that
+        was a put, the task's times are set right, unless it has moved on meanwhile."""
+        try:
+            item = self._item(self._accept(replace(new, task_id=put.task_id)))
+        except InvalidInput as error:
+            log.warning("task %s was put by a clock that was off: %s", put.task_id, error)
+            return put
+        same = Equals(Attribute.TASK_UPDATED, put.task_updated)
+        try:
+            self.table.replace(item, when=(StatusIs(put.status), same))
+        except ConditionFailed as refused:
+            return put if refused.item is None else Task.from_item(refused.item)
+        return Task.from_item(item)
+
+    def _outcome_timed_anew(self, new: NewTask, outcome: PutOutcome, put: Task) -> PutOutcome:
+        try:
+            return replace(outcome, task=self._timed_anew(new, put))
+        except StoreUnavailable as error:
+            log.warning("task %s was put by a clock that was off: %s", put.task_id, error)
+            return outcome
 
     def _put_safely(self, item: Item) -> PutOutcome:
         try:
@@ -530,12 +563,29 @@ class Store:
         first = self.lifetimes.oldest_alive(now)
         if start is not None:
             # The bound moves up during a walk, and DynamoDB refuses a cursor from below it.
-            first = min(first, int(start[Attribute.TASK_CREATED]))
+            first = min(first, math.floor(start[Attribute.TASK_CREATED]))
         return Span(index=STATUS_CREATED_INDEX, status=Status.PENDING, first=first, where=where)
 
     def _applied(self, task_id: str, change: Change) -> bool:
         try:
             self.table.update(task_id, change)
+        except ConditionFailed:
+            return False
+        return True
+
+    def _bury_under(self, task_id: str, seen: Status, *, now: int, error: str) -> bool:
+        item = self.table.get(task_id)
+        named = item and item.get(Attribute.TASK_TYPE)
+        fits = isinstance(named, str) and jsontext.size(named) <= MAX_TYPE_BYTES
+        tombstone = transitions.tombstone(
+            task_id,
+            task_type=named if fits and isinstance(named, str) else "",
+            now=now,
+            error=error,
+            lifetimes=self.lifetimes,
+        )
+        try:
+            self.table.replace(tombstone, when=(StatusIs(seen),))
         except ConditionFailed:
             return False
         return True
@@ -559,7 +609,9 @@ class Store:
     def _succeed_with(self, task: Task, change: Change, items: list[Item]) -> None:
         while True:
             try:
-                self.table.update_and_put(task.task_id, change, items)
+                self.table.update_and_put(
+                    task.task_id, change, items, over=transitions.gone(self.now())
+                )
             except TransactionRefused as refused:
                 if refused.update_refused:
                     self._recognise(task, refused.current, Status.SUCCESS, refused)
@@ -582,6 +634,25 @@ def _unexpired(now: int) -> Condition:
     return GreaterThan(Attribute.EXPIRES_AT, now)
 
 
+def _reaching(last: int, start: Cursor | None, sort_key: Attribute) -> int:
+    """The end of a span from ``start`` on. Where the clock was set back, it lies before the cursor,
+    which DynamoDB refuses."""
+    return last if start is None else max(last, math.ceil(start[sort_key]))
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+@contextmanager
+def _fits(task_id: str, action: str) -> Iterator[None]:
+    """A write that makes an item at DynamoDB's limit a few bytes larger."""
+    try:
+        yield
+    except ItemTooLarge as error:
+        raise DamagedTask(task_id, f"it is too large to be {action} ({error})") from error
+
+
 def _claim(task: Task) -> str:
     if task.claim_id is None:
         raise ValueError(f"task {task.task_id!r} was not claimed")
@@ -597,11 +668,13 @@ def _candidate(row: Item) -> Candidate:
     expires_at, task_type = row.get(Attribute.EXPIRES_AT), row.get(Attribute.TASK_TYPE)
     leases_lost = row.get(Attribute.LEASES_LOST, 0)
     damage = None
-    if not isinstance(expires_at, int) or isinstance(expires_at, bool):
+    if not _whole(row[Attribute.TASK_CREATED]):
+        damage = "taskCreated is not a whole number"
+    elif not _whole(expires_at):
         damage = "expiresAt is missing or not a whole number"
     elif not isinstance(task_type, str):
         damage = "taskType is missing or not a string"
-    elif not isinstance(leases_lost, int) or isinstance(leases_lost, bool):
+    elif not _whole(leases_lost):
         damage = "leasesLost is not a whole number"
     return Candidate(
         task_id=str(row[Attribute.TASK_ID]),

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from lifoq.change import Item
-from lifoq.errors import DamagedTask
-from lifoq.host import SYSTEM, Host, microseconds
+from lifoq.clock import TOLERANCE
+from lifoq.errors import DamagedTask, StoreUnavailable
+from lifoq.host import MICROSECONDS, SYSTEM, Host, microseconds
 from lifoq.registry import Registry
 from lifoq.schema import Attribute, Status
 from lifoq.stats import QueueStats, measure
 from lifoq.store import Store
 from lifoq.table import Cursor
 from lifoq.task import Task
+from lifoq.transitions import LONGEST_LEASE
 
 log = logging.getLogger("lifoq.sweep")
 
@@ -73,7 +75,7 @@ class Sweeper:
     def run(self) -> SweepReport:
         """One sweep. StoreUnavailable and QueueMisconfigured pass: the next sweep goes on."""
         report = SweepReport()
-        until = self._host.now() + microseconds(self._time_budget)
+        until = self._host.monotonic() + microseconds(self._time_budget)
         steps: tuple[Callable[[SweepReport, int], None], ...] = (
             self._end_expired_leases,
             self._promote_due,
@@ -82,7 +84,7 @@ class Sweeper:
         for step in steps:
             step(report, until)
         if report.finished:
-            report.stats = measure(self._store, now=self._host.now())
+            report.stats = measure(self._store, now=self._store.now())
         return report
 
     def _end_expired_leases(self, report: SweepReport, until: int) -> None:
@@ -94,7 +96,12 @@ class Sweeper:
 
     def _end_expired_leases_from_here(self, report: SweepReport, until: int) -> None:
         while True:
-            items, self._taken_at = self._store.taken(limit=PAGE, start=self._taken_at)
+            start, self._taken_at = self._taken_at, None
+            try:
+                items, self._taken_at = self._store.taken(limit=PAGE, start=start)
+            except StoreUnavailable:
+                self._taken_at = start
+                raise
             for item in items:
                 self._end_if_expired(str(item[Attribute.TASK_ID]), item, report)
             if self._taken_at is None:
@@ -112,7 +119,13 @@ class Sweeper:
             reason = "it is TAKEN without leaseExpires or claimId"
             self._condemn(task_id, Status.TAKEN, reason, report)
             return
-        if task.lease_expires >= self._host.now():
+        now = self._store.now()
+        if task.lease_expires > now + microseconds(LONGEST_LEASE + TOLERANCE):
+            ahead = (task.lease_expires - now) / MICROSECONDS
+            reason = f"leaseExpires lies {ahead:.0f} s ahead, further than any worker's lease"
+            self._condemn(task_id, Status.TAKEN, reason, report)
+            return
+        if task.lease_expires >= now:
             return
         kind = self._registry.get(task.task_type)
         max_attempts = (kind and kind.max_attempts) or self._max_attempts
@@ -148,9 +161,8 @@ class Sweeper:
         for _ in range(REACH_PAGES):
             if self._out_of_time(report, until):
                 return
-            ids, self._out_of_reach_at = self._store.out_of_reach(
-                limit=10 * PAGE, start=self._out_of_reach_at
-            )
+            start, self._out_of_reach_at = self._out_of_reach_at, None
+            ids, self._out_of_reach_at = self._store.out_of_reach(limit=10 * PAGE, start=start)
             for task_id in ids:
                 self._condemn(task_id, Status.PENDING, OUT_OF_REACH, report)
             if self._out_of_reach_at is None:
@@ -163,6 +175,6 @@ class Sweeper:
             log.error("task %s is damaged and went to FAILURE: %s", task_id, reason)
 
     def _out_of_time(self, report: SweepReport, until: int) -> bool:
-        if self._host.now() >= until:
+        if self._host.monotonic() >= until:
             report.finished = False
         return not report.finished

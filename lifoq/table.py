@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from lifoq.change import Change, Condition, Item, Value
+from lifoq.change import Alternatives, Change, Condition, Item
 from lifoq.schema import Status
 
-Cursor = Mapping[str, Value]
-"""Where a query stopped: the index keys of its last row."""
+Cursor = Mapping[str, Any]
+"""Where a query stopped: the index keys of its last row. The sort key of a damaged row can be any
+number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +48,14 @@ class Table(Protocol):
         """Those of the items that exist, in no order, by strongly consistent reads."""
         ...
 
-    def put(self, item: Item) -> None:
-        """Write a new item; ConditionFailed where the id is in use."""
+    def put(self, item: Item, *, over: Alternatives = ()) -> None:
+        """Write a new item; ConditionFailed where the id is in use, unless ``over`` holds for the
+        item that has it: then that one is gone."""
+        ...
+
+    def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
+        """Write an item in place of the one that has its id; ConditionFailed where there is none,
+        or where a condition does not hold for it."""
         ...
 
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
@@ -66,9 +73,11 @@ class Table(Protocol):
         """The same, and return the item as the change left it, payload and all."""
         ...
 
-    def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
-        """Apply the change and write new items, all or nothing; TransactionRefused if not,
-        ItemTooLarge where it is more than an item or a transaction holds."""
+    def update_and_put(
+        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+    ) -> None:
+        """Apply the change and put items, all or nothing; TransactionRefused if not, ItemTooLarge
+        where it is more than an item or a transaction holds."""
         ...
 
     def query(
@@ -79,6 +88,11 @@ class Table(Protocol):
 
     def count(self, span: Span, *, cap: int) -> "Count":
         """How many rows the span has; stops after having read ``cap`` rows."""
+        ...
+
+    def clock_ahead(self) -> int:
+        """Microseconds by which this machine's clock is ahead of the database's (below 0: behind
+        it), as far as its answers have told; 0 where that is little. Never calls the database."""
         ...
 
     def check(self) -> None:

@@ -229,6 +229,8 @@ class Task:
     checkpoint: Any = None
     result: Any = None
     error: TaskError | None = None
+    payload_bytes: int = 0
+    """Of the payload's JSON."""
 
     @property
     def waiting(self) -> bool:
@@ -263,6 +265,7 @@ class Task:
             checkpoint=reader.optional_json(Attribute.CHECKPOINT),
             result=reader.optional_json(Attribute.RESULT),
             error=reader.error(),
+            payload_bytes=jsontext.size(reader.text(Attribute.PAYLOAD)),
         )
 
 

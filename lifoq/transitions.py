@@ -7,13 +7,24 @@ derived from it are epoch microseconds.
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
-from lifoq.change import AtMost, Change, Equals, GreaterThan, StatusIs, Value
+from lifoq.change import (
+    Alternatives,
+    AtMost,
+    Change,
+    Equals,
+    GreaterThan,
+    StatusIn,
+    StatusIs,
+    Value,
+)
 from lifoq.host import MICROSECONDS, microseconds
 from lifoq.numbers import check_seconds
+from lifoq.schema import TERMINAL, WAITING, Status
 from lifoq.schema import Attribute as A
-from lifoq.schema import Status
 from lifoq.task import Accepted, Task
 
+LONGEST_LEASE: Final = 86_400.0
+"""Seconds. What is held for longer was not written by a worker."""
 IN_FLIGHT_TTL: Final = 10 * 365 * 86_400
 """Seconds. While TAKEN, TTL must never delete the item, however long the sweep is down."""
 
@@ -72,6 +83,14 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
     else:
         item |= {A.TASK_STATUS: Status.DELAYED.value, A.DUE_AT: task.due_at}
     return {str(name): value for name, value in item.items()}
+
+
+def gone(now: int) -> Alternatives:
+    """Of an item that DynamoDB's TTL could have deleted by now, so that a put of its id begins
+    anew: TTL comes late, by days perhaps."""
+    was_shed = (StatusIn(WAITING), AtMost(A.EXPIRES_AT, now))
+    was_retained = (StatusIn(TERMINAL), AtMost(A.TTL, now // MICROSECONDS))
+    return was_shed, was_retained
 
 
 def claim(*, now: int, claim_id: str, lease: int) -> Change:
@@ -232,7 +251,8 @@ def cancel(*, seen: Status, now: int, lifetimes: Lifetimes) -> Change:
 
 
 def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
-    """FAILURE → PENDING, as the newest task, with all its attempts and a new deadline."""
+    """FAILURE → PENDING, as the newest task, with all its attempts and a new deadline. The error
+    stays until the next end, so that one sees why it was redriven."""
     expires = stamp + microseconds(lifetimes.deadline)
     return Change(
         when=(StatusIs(Status.FAILURE),),
@@ -244,7 +264,7 @@ def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
             A.EXPIRES_AT: expires,
             A.TTL: seconds_up(expires),
         },
-        remove=(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST, A.ERROR),
+        remove=(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST),
     )
 
 
@@ -257,9 +277,20 @@ def condemn(*, seen: Status, now: int, error: str, lifetimes: Lifetimes) -> Chan
     )
 
 
-def without_payload(condemnation: Change) -> Change:
-    """The same, of an item so large that the reason finds no room in it."""
-    return replace(condemnation, remove=(*condemnation.remove, A.PAYLOAD, A.CHECKPOINT, A.RESULT))
+def tombstone(
+    task_id: str, *, task_type: str, now: int, error: str, lifetimes: Lifetimes
+) -> dict[str, Value]:
+    """What is left of a damaged item so large that the reason finds no room in it."""
+    item: dict[A, Value] = {
+        A.TASK_ID: task_id,
+        A.TASK_TYPE: task_type,
+        A.TASK_CREATED: now,
+        A.ENQUEUED_AT: now,
+        A.EXPIRES_AT: now,
+        A.ATTEMPTS: 0,
+        **_failure(now=now, error=error, lifetimes=lifetimes),
+    }
+    return {str(name): value for name, value in item.items()}
 
 
 def _pending(task: Task, *, now: int, lifetimes: Lifetimes) -> dict[A, Value]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from lifoq.backoff import Backoff
 from lifoq.errors import InvalidInput
 from lifoq.numbers import check_count, check_rate, check_seconds
+from lifoq.transitions import LONGEST_LEASE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,9 @@ class WorkerSettings:
             check_seconds(name, getattr(self, name))
         for name in ("linger", "settle_time"):
             check_seconds(name, getattr(self, name), zero=True)
+        if self.lease > LONGEST_LEASE:
+            problem = f"is longer than {LONGEST_LEASE:g} s; shorten it, heartbeats extend it"
+            raise InvalidInput("lease", self.lease, problem)
         if self.heartbeat >= self.lease:
             problem = f"must be shorter than the lease, which is {self.lease:g} s"
             raise InvalidInput("heartbeat", self.heartbeat, problem)

@@ -25,8 +25,8 @@ class ManualHost:
     def monotonic(self) -> int:
         return self.time
 
-    def stamp(self) -> int:
-        return self._stamps.next(self.time)
+    def stamp(self, now: int) -> int:
+        return self._stamps.next(now)
 
     def advance(self, seconds: float) -> None:
         self.time += microseconds(seconds)

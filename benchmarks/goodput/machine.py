@@ -53,8 +53,11 @@ class VirtualHost:
     def now(self) -> int:
         return self.time + self._ahead
 
-    def stamp(self) -> int:
-        return self._stamps.next(self.now())
+    def monotonic(self) -> int:
+        return self.now()
+
+    def stamp(self, now: int) -> int:
+        return self._stamps.next(now)
 
     def sleep(self, seconds: float) -> None:
         self._ahead += microseconds(seconds)

@@ -15,13 +15,15 @@ from lifoq.host import MICROSECONDS
 from lifoq.memory import MemoryTable
 from lifoq.schema import Attribute
 from lifoq.store import Store
-from lifoq.transitions import Lifetimes
+from lifoq.transitions import LONGEST_LEASE, Lifetimes
 
 UNIT: Final = 1_000 * MICROSECONDS
 """Of time, one mean service, in virtual microseconds. So long that what the queue takes
 a second for (polls of an empty queue) is a thousandth of it."""
 FOREVER: Final = 10.0 * 365 * 86_400
 """Seconds; for deadlines and leases that are never reached."""
+LEASE: Final = LONGEST_LEASE
+"""Seconds, 86 mean service times: nearly no task needs a heartbeat."""
 WINDOW: Final = 200.0
 """Of a processor's run, in mean service times."""
 TYPE: Final = "request"
@@ -81,8 +83,8 @@ class System:
         settings = WorkerSettings(
             window=_seconds(window),
             task_timeout=FOREVER,
-            lease=FOREVER,
-            heartbeat=FOREVER / 2,
+            lease=LEASE,
+            heartbeat=LEASE / 2,
             in_flight=slots,
             page=slots,
             adaptive_threshold=None if policy.threshold is None else _seconds(policy.threshold),

@@ -30,8 +30,8 @@ class Journal(MemoryTable):
         super().__init__()
         self.units = 0
 
-    def put(self, item):
-        super().put(item)
+    def put(self, item, *, over=()):
+        super().put(item, over=over)
         self.units += rules.write_units(None, typed(item))
 
     def update_and_get(self, task_id, change):

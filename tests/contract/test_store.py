@@ -4,6 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lifoq import jsontext
+from lifoq.dynamo import DynamoTable
+from lifoq.dynamo_values import typed
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
@@ -15,7 +18,7 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
-from lifoq.schema import Status
+from lifoq.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_AND_CHECKPOINT_BYTES, Status
 from lifoq.store import Store
 from lifoq.table import Table
 from lifoq.task import NewTask, TaskError
@@ -59,6 +62,105 @@ def test_a_second_put_of_an_id_returns_the_first_task_as_it_is_by_then(store: St
     assert second.status is Status.TAKEN
 
 
+def shed(store: Store, host: ManualHost) -> None:
+    put(store, "t", deadline=10)
+    host.advance(10)
+
+
+def shed_while_delayed(store: Store, host: ManualHost) -> None:
+    put(store, "t", delay=5, deadline=10)
+    host.advance(15)
+
+
+def done_and_retained(store: Store, host: ManualHost) -> None:
+    put(store, "t")
+    store.succeed(claim(store, "t"), "1")
+    host.advance(7 * 86_400)
+
+
+def failed_and_retained(store: Store, host: ManualHost) -> None:
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    host.advance(14 * 86_400)
+
+
+@pytest.mark.parametrize("end", [shed, shed_while_delayed, done_and_retained, failed_and_retained])
+@pytest.mark.parametrize("way", ["put", "put_many", "follow-up"])
+def test_an_id_whose_task_is_gone_but_not_deleted_begins_anew(
+    store: Store, host: ManualHost, end, way
+):
+    end(store, host)
+    new = NewTask(task_type="b", payload="new", task_id="t")
+    if way == "put":
+        store.put(new)
+    elif way == "put_many":
+        (outcome,) = store.put_many([new])
+        assert outcome.created
+    else:
+        put(store, "parent")
+        store.succeed(claim(store, "parent"), "null", [new])
+    task = claim(store, "t", "anew")
+    assert (task.payload, task.task_type, task.attempts) == ("new", "b", 1)
+    assert task.enqueued_at >= host.now()
+    assert (task.result, task.error, task.due_at) == (None, None, None)
+
+
+@pytest.mark.parametrize("end", [shed, done_and_retained])
+def test_until_its_very_end_a_task_keeps_its_id(store: Store, host: ManualHost, end):
+    end(store, host)
+    host.time -= 1 if end is shed else SECOND
+    first = store.get("t")
+    assert store.put(NewTask(task_type="b", task_id="t")) == first
+
+
+def test_a_task_in_flight_keeps_its_id_beyond_its_deadline(store: Store, host: ManualHost):
+    put(store, "t", deadline=10)
+    claim(store, "t")
+    host.advance(11)
+    assert store.put(NewTask(task_type="b", task_id="t")).status is Status.TAKEN
+
+
+def lose_the_answer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next put is applied, and its answer lost; the client repeats it by itself."""
+    write = store.table.put
+
+    def twice(item, **terms):
+        monkeypatch.undo()
+        write(item, **terms)
+        write(item, **terms)
+
+    monkeypatch.setattr(store.table, "put", twice)
+
+
+def test_a_put_that_begins_anew_is_recognised_when_its_answer_was_lost(
+    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+):
+    shed(store, host)
+    lose_the_answer(store, monkeypatch)
+    (outcome,) = store.put_many([NewTask(task_type="b", payload="new", task_id="t")])
+    assert outcome.created
+    assert outcome.task == store.get("t")
+    assert outcome.task.payload == "new"
+    again = store.put(NewTask(task_type="c", task_id="t"))  # the caller's own repeat
+    assert again == outcome.task
+
+
+@pytest.mark.parametrize("delay", [0, 0.0, timedelta(0)])
+def test_a_delay_of_zero_is_none(store: Store, delay):
+    task = put(store, "t", delay=delay)
+    assert (task.status, task.due_at, task.enqueued_at) == (Status.PENDING, None, START)
+    assert claim(store, "t").status is Status.TAKEN
+
+
+def test_names_of_exactly_the_permitted_length_are_taken(store: Store):
+    task_id, task_type = "ü" * 512, "ü" * 128
+    store.put(NewTask(task_type=task_type, task_id=task_id))
+    task = claim(store, task_id)
+    assert (task.task_id, task.task_type) == (task_id, task_type)
+    store.succeed(task, "1")
+    assert store.get(task_id).status is Status.SUCCESS
+
+
 def test_a_random_id_is_drawn_where_none_is_given(store: Store):
     one, two = (store.put(NewTask(task_type="a")) for _ in range(2))
     assert one.task_id != two.task_id
@@ -92,14 +194,14 @@ class Fragile:
     def __getattr__(self, name: str):
         return getattr(self._table, name)
 
-    def _write(self, method: str, *arguments):
+    def _write(self, method: str, *arguments, **terms):
         number, self._writes = self._writes, self._writes + 1
         if number in self._fails:
             raise self._error
-        return getattr(self._table, method)(*arguments)
+        return getattr(self._table, method)(*arguments, **terms)
 
-    def put(self, item):
-        self._write("put", item)
+    def put(self, item, **terms):
+        self._write("put", item, **terms)
 
     def put_batch(self, items):
         return self._write("put_batch", items)
@@ -157,9 +259,11 @@ def test_put_many_tells_new_tasks_from_old_ones_though_answers_are_lost(
     class LosesAnswers(Fragile):
         """Writes are applied, and not confirmed at first; a worker is quick to claim them."""
 
-        def put(self, item):
-            super().put(item)
-            self._table.put(item)  # as a client does that repeats the call: ConditionFailed
+        def put(self, item, **terms):
+            super().put(item, **terms)
+            self._table.put(
+                item, **terms
+            )  # as a client does that repeats the call: ConditionFailed
 
         def put_batch(self, items):
             self._table.put_batch(items)
@@ -821,7 +925,7 @@ def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(
     host.advance(5 * 86_400)
     put(store, "other")
     task = store.redrive("t")
-    assert (task.status, task.attempts, task.error) == (Status.PENDING, 0, None)
+    assert (task.status, task.attempts) == (Status.PENDING, 0)
     assert task.enqueued_at == START
     assert task.first_taken_at == START
     assert task.task_created == host.now() + 1  # a microsecond after `other`
@@ -830,6 +934,38 @@ def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(
     assert pending(store) == ["t", "other"]
     with pytest.raises(WrongStatus):
         store.redrive("t")
+
+
+def test_a_redriven_task_keeps_its_error_until_its_next_end(store: Store):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    assert store.redrive("t").error == BOOM
+    task = claim(store, "t", "again")
+    assert task.error == BOOM
+    store.succeed(task, "1")
+    assert store.get("t").error is None
+
+
+def delete(store: Store, task_id: str) -> None:
+    """As TTL does."""
+    if isinstance(store.table, DynamoTable):
+        key = {"taskId": {"S": task_id}}
+        store.table._client.delete_item(TableName=store.table.name, Key=key)
+    else:
+        store.table._remove(task_id)
+
+
+@pytest.mark.parametrize("act", ["redrive", "cancel"])
+def test_a_task_that_vanishes_between_look_and_write_is_not_found(
+    store: Store, monkeypatch: pytest.MonkeyPatch, act: str
+):
+    put(store, "t")
+    if act == "redrive":
+        store.fail(claim(store, "t"), BOOM)
+    once_seen(store, monkeypatch, lambda: delete(store, "t"))
+    with pytest.raises(TaskNotFound):
+        getattr(store, act)("t")
+    assert store.get("t") is None
 
 
 @pytest.mark.parametrize("delay", [0, 5])
@@ -866,6 +1002,52 @@ def test_a_condemned_item_is_a_failure_with_the_reason(store: Store, seen):
     assert (task.status, task.error.message) == (Status.FAILURE, "payload is not JSON")
     assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
     assert not store.condemn("t", seen=seen, reason="again")
+
+
+@pytest.mark.parametrize("attribute", ["payload", "taskType", "blob"])
+@pytest.mark.parametrize("table", ["memory", "dynamodb-local"], indirect=True)  # moto miscounts
+def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(store: Store, attribute):
+    put(store, "t")
+    full = dict(store.table.get("t"))
+    full.pop(attribute, None)
+    room = MAX_ITEM_BYTES - 100 - sum(len(k) + len(str(v)) for k, v in full.items())
+    write_past_the_library(store, {**full, attribute: "x" * room})
+    assert store.condemn("t", seen=Status.PENDING, reason="y" * 900)
+    assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
+    item = store.table.get("t")
+    assert "y" * 900 in item["error"]
+    assert item["taskType"] == ("" if attribute == "taskType" else "a")
+    with pytest.raises(DamagedTask):
+        store.redrive("t")
+    assert not store.condemn("t", seen=Status.PENDING, reason="again")
+
+
+def write_past_the_library(store: Store, item) -> None:
+    if isinstance(store.table, DynamoTable):
+        store.table._client.put_item(TableName=store.table.name, Item=typed(item))
+    else:
+        store.table.damage(item)
+
+
+def test_a_checkpoint_is_measured_beside_the_payload_as_it_stands(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    payload = "ü" * 100_000
+    store.put(NewTask(task_type="a", payload=payload, task_id="t"))
+    task = claim(store, "t")
+    encoded = []
+    encode = jsontext.encode
+
+    def watched(value, field):
+        encoded.append(field)
+        return encode(value, field)
+
+    monkeypatch.setattr(jsontext, "encode", watched)
+    room = MAX_PAYLOAD_AND_CHECKPOINT_BYTES - 200_002
+    store.checkpoint(task, "x" * (room - 2), lease=30)
+    with pytest.raises(InvalidInput, match=f"there is room for {room:,}"):
+        store.checkpoint(task, "x" * (room - 1), lease=30)
+    assert encoded == ["checkpoint", "checkpoint"]
 
 
 # The door

@@ -1,8 +1,12 @@
 """The sweep, on every table."""
 
+from decimal import Decimal
+
 import pytest
 
 from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper
+from lifoq.change import Change
+from lifoq.schema import Attribute
 from lifoq.store import Store
 from tests.hosts import ManualHost
 
@@ -100,6 +104,43 @@ def test_an_item_that_no_worker_would_ever_find_is_put_aside(
     task = store.get("lost")
     assert task.status is Status.FAILURE
     assert "longer deadline than the queue's" in task.error.message
+
+
+@pytest.mark.parametrize("status", ["TAKEN", "PENDING"])
+def test_a_sweep_goes_on_behind_damaged_places_though_its_clock_is_set_back(
+    store: Store,
+    sweeper: Sweeper,
+    host: ManualHost,
+    monkeypatch: pytest.MonkeyPatch,
+    status: str,
+):
+    monkeypatch.setattr("lifoq.sweep.PAGE", 1)
+    monkeypatch.setattr("lifoq.sweep.REACH_PAGES", 1)
+    for n in range(25):
+        place = Decimal(host.now() - 3_700_000_000 + n) + Decimal("0.5")
+        damaged = {"taskId": f"t{n}", "taskStatus": status, "taskCreated": place}
+        store.table.put({**damaged, "expiresAt": host.now() + 10**9})
+    for _ in range(4):
+        sweeper.run()
+        host.advance(-30)
+    failed = dict(store.browse(Status.FAILURE))
+    assert len(failed) == 25
+
+
+@pytest.mark.parametrize(
+    ("ahead", "status"),
+    [(86_400 - 60, Status.TAKEN), (86_400 + 60, Status.FAILURE), (10**9, Status.FAILURE)],
+)
+def test_a_lease_further_ahead_than_any_workers_is_damage(
+    store: Store, sweeper: Sweeper, host: ManualHost, ahead: int, status: Status
+):
+    strand(store, "t")
+    lease = {Attribute.LEASE_EXPIRES: host.now() + ahead * 1_000_000}
+    store.table.update("t", Change(when=(), set=lease))
+    sweeper.run()
+    task = store.get("t")
+    assert task.status is status
+    assert task.error is None or "further than any worker's lease" in task.error.message
 
 
 def test_measures_come_with_the_sweep(store: Store, sweeper: Sweeper, host: ManualHost):

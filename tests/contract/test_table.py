@@ -1,5 +1,7 @@
 """What every table promises the store, whichever engine is behind it."""
 
+from decimal import Decimal
+
 import pytest
 
 from lifoq.change import (
@@ -10,6 +12,7 @@ from lifoq.change import (
     Exists,
     GreaterThan,
     Not,
+    StatusIn,
     StatusIs,
     TransactionRefused,
     UnfitAttribute,
@@ -51,6 +54,60 @@ def test_a_second_put_of_an_id_changes_nothing_and_shows_the_first(table: Table)
         table.put(item("a", payload="2"))
     assert refused.value.item == item("a", payload="1")
     assert table.get("a") == item("a", payload="1")
+
+
+OVER = (
+    (StatusIn(frozenset({Status.PENDING, Status.DELAYED})), AtMost(Attribute.EXPIRES_AT, 100)),
+    (StatusIs(Status.SUCCESS), AtMost(Attribute.TTL, 7)),
+)
+
+
+@pytest.mark.parametrize(
+    ("there", "gone"),
+    [
+        ({}, True),
+        ({"taskStatus": "DELAYED"}, True),
+        ({"expiresAt": 101}, False),
+        ({"taskStatus": "TAKEN"}, False),
+        ({"taskStatus": "SUCCESS", "ttl": 7}, True),
+        ({"taskStatus": "SUCCESS", "ttl": 8}, False),
+    ],
+)
+@pytest.mark.parametrize("way", ["put", "replace", "update_and_put"])
+def test_an_item_is_written_over_one_that_is_gone_and_over_no_other(table: Table, way, there, gone):
+    before, after = item("a", **there), item("a", payload="2", expiresAt=999)
+    table.put(before)
+    table.put(item("parent"))
+
+    def write():
+        if way == "put":
+            table.put(after, over=OVER)
+        elif way == "replace":
+            table.replace(after, when=OVER["ttl" in there])
+        else:
+            change = Change(when=(), set={Attribute.TASK_UPDATED: 7})
+            table.update_and_put("parent", change, [after, item("b")], over=OVER)
+
+    if gone:
+        write()
+        assert table.get("a") == after
+    else:
+        with pytest.raises((ConditionFailed, TransactionRefused)) as refused:
+            write()
+        if isinstance(refused.value, TransactionRefused):
+            assert refused.value.taken_ids == {"a"}
+        else:
+            assert refused.value.item == before
+        assert table.get("a") == before
+        assert table.get("b") is None
+    assert table.get("parent") == item("parent", **({"taskUpdated": 7} if table.get("b") else {}))
+
+
+def test_nothing_is_replaced_where_nothing_is(table: Table):
+    with pytest.raises(ConditionFailed) as refused:
+        table.replace(item("a"), when=())
+    assert refused.value.item is None
+    assert table.get("a") is None
 
 
 def test_a_batch_writes_all_its_items(table: Table):
@@ -186,6 +243,31 @@ def test_pages_follow_each_other_without_gap_or_overlap(table: Table):
     assert len(seen) == 7
     assert len(set(seen)) == 7
     assert [created for created, _ in seen] == sorted((c for c, _ in seen), reverse=True)
+
+
+FRACTIONS = ("-1E+100", "-2.5", "-0.1", "0", "1E-100", "1.5", "2", "1E+38", "9.9E+125")
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.parametrize("index", [STATUS_CREATED_INDEX, DUE_INDEX])
+def test_pages_go_on_behind_any_number_that_an_index_can_hold(table: Table, index, newest_first):
+    numbers = [Decimal(text) for text in FRACTIONS]
+    sort_key = "taskCreated" if index == STATUS_CREATED_INDEX else "dueAt"
+    for number in numbers:
+        damaged = {**item(f"t{number}"), sort_key: number}
+        if sort_key == "dueAt":
+            del damaged["taskCreated"]
+        table.put(damaged)
+    span, seen, start = Span(index=index, status=Status.PENDING), [], None
+    while True:
+        page = table.query(span, newest_first=newest_first, limit=1, start=start)
+        seen += [row[sort_key] for row in page.rows]
+        start = page.next
+        if start is None:
+            break
+    assert seen == sorted(numbers, reverse=newest_first)
+    within = Span(index=index, status=Status.PENDING, first=-1, last=1)
+    assert table.count(within, cap=100).value == 3
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
-from lifoq.change import Change, Item
+from lifoq.change import Alternatives, Change, Condition, Item
 from lifoq.dynamo import DynamoTable
 from lifoq.errors import StoreUnavailable
 from lifoq.host import microseconds
@@ -92,8 +92,11 @@ class FaultyTable:
     def get_many(self, task_ids: Sequence[str]) -> list[Item]:
         return self._call("get_many", task_ids)
 
-    def put(self, item: Item) -> None:
-        self._call("put", item)
+    def put(self, item: Item, *, over: Alternatives = ()) -> None:
+        self._call("put", item, over=over)
+
+    def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
+        self._call("replace", item, when=when)
 
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
         return self._call("put_batch", items)
@@ -104,8 +107,10 @@ class FaultyTable:
     def update_and_get(self, task_id: str, change: Change) -> Item:
         return self._call("update_and_get", task_id, change)
 
-    def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
-        self._call("update_and_put", task_id, change, items)
+    def update_and_put(
+        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+    ) -> None:
+        self._call("update_and_put", task_id, change, items, over=over)
 
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
@@ -114,6 +119,9 @@ class FaultyTable:
 
     def count(self, span: Span, *, cap: int) -> Count:
         return self._call("count", span, cap=cap)
+
+    def clock_ahead(self) -> int:
+        return self._table.clock_ahead()
 
     def check(self) -> None:
         self._call("check")

@@ -98,8 +98,8 @@ class VirtualHost:
     def monotonic(self) -> int:
         return self.now()
 
-    def stamp(self) -> int:
-        return self._stamps.next(self.now())
+    def stamp(self, now: int) -> int:
+        return self._stamps.next(now)
 
     def sleep(self, seconds: float) -> None:
         self.check_alive()

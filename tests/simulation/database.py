@@ -5,7 +5,14 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from lifoq.change import Change, ConditionFailed, Item, TransactionRefused
+from lifoq.change import (
+    Alternatives,
+    Change,
+    Condition,
+    ConditionFailed,
+    Item,
+    TransactionRefused,
+)
 from lifoq.errors import ItemTooLarge, StoreUnavailable
 from lifoq.host import microseconds
 from lifoq.memory import MemoryTable
@@ -156,6 +163,14 @@ class Database:
             raise Violation(f"was taken away from {holder.name}, which is well", write.task_id)
 
 
+def _begun_anew(
+    before: Sequence[Item | None], items: Sequence[Item]
+) -> list[tuple[Item | None, Item | None]]:
+    """A put over what TTL could have deleted is that deletion, and a new task."""
+    gone = [(item, None) for item in before if item is not None]
+    return [*gone, *((None, item) for item in items)]
+
+
 class Connection:
     """One machine's way to the database: the library's Table."""
 
@@ -173,12 +188,19 @@ class Connection:
     def get_many(self, task_ids: Sequence[str]) -> list[Item]:
         return self._call("get_many", "", lambda _: self._database.table.get_many(task_ids))
 
-    def put(self, item: Item) -> None:
+    def put(self, item: Item, *, over: Alternatives = ()) -> None:
         def apply(clock: int) -> None:
-            self._database.table.put(item)
-            self._record(clock, self._database.next_call(), [(None, item)])
+            before = self._database.table.get(str(item[Attribute.TASK_ID]))
+            self._database.table.put(item, over=over)
+            self._record(clock, self._database.next_call(), _begun_anew([before], [item]))
 
         self._call("put", str(item[Attribute.TASK_ID]), apply)
+
+    def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
+        raise Violation("was replaced, though the clock is right", str(item[Attribute.TASK_ID]))
+
+    def clock_ahead(self) -> int:
+        return 0
 
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
         def apply(clock: int) -> list[Item]:
@@ -225,15 +247,18 @@ class Connection:
             self._looks.after_update(task_id, change)
         return after
 
-    def update_and_put(self, task_id: str, change: Change, items: Sequence[Item]) -> None:
+    def update_and_put(
+        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+    ) -> None:
         def apply(clock: int) -> None:
             table = self._database.table
             ids = [task_id, *(str(item[Attribute.TASK_ID]) for item in items)]
             if len(set(ids)) < len(ids):  # DynamoDB refuses such a transaction
                 raise Violation(f"a transaction writes an item twice: {ids}", task_id)
             before = table.get(task_id)
-            table.update_and_put(task_id, change, items)
-            changes = [(before, table.get(task_id)), *((None, item) for item in items)]
+            there = [table.get(str(item[Attribute.TASK_ID])) for item in items]
+            table.update_and_put(task_id, change, items, over=over)
+            changes = [(before, table.get(task_id)), *_begun_anew(there, items)]
             self._record(clock, self._database.next_call(), changes)
 
         def blame() -> None:

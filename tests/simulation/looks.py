@@ -434,7 +434,8 @@ def assert_reach(
 def _looks_for_tasks(span: Span) -> bool:
     """Not one that measures the queue, or looks for what is out of sight."""
     measures = any(isinstance(condition, GreaterThan) for condition in span.where)
-    return span.index == STATUS_CREATED_INDEX and span.status is Status.PENDING and not measures
+    of_tasks = span.index == STATUS_CREATED_INDEX and span.status is Status.PENDING
+    return of_tasks and span.last is None and not measures
 
 
 def claim_of(change: Change) -> str:

@@ -57,8 +57,8 @@ class Machine:
         self._assert_alive()
         return self.scheduler.time
 
-    def stamp(self) -> int:
-        return self._stamps.next(self.now())
+    def stamp(self, now: int) -> int:
+        return self._stamps.next(now)
 
     def sleep(self, seconds: float) -> None:
         self._assert_alive()

@@ -35,7 +35,8 @@ LEGAL: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
     (P, C): {Role.CLIENT},
     (D, C): {Role.CLIENT},
     (F, P): {Role.CLIENT},
-    **{(status, None): {Role.TTL} for status in (P, D, S, F, C)},
+    # By TTL, or by a put of its id that comes before TTL.
+    **{(status, None): {Role.TTL, *WORKERS_AND_CLIENTS} for status in (P, D, S, F, C)},
 }
 """From, to, and who may. Nothing else happens to a task that nobody damages."""
 
@@ -125,10 +126,10 @@ class Rules:
 
     def _deletion(self, write: Write, item: Item) -> None:
         if write.was in WAITING:
-            over = item[A.EXPIRES_AT] <= write.time
+            over = item[A.EXPIRES_AT] <= write.clock
             _require(write, over, "deleted before its deadline")
         else:
-            kept = write.time - item[A.FINISHED_AT]
+            kept = write.clock - item[A.FINISHED_AT]
             enough = kept >= self._retention(Status(item[A.TASK_STATUS]))
             _require(write, enough, "deleted before its retention was over")
 

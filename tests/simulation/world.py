@@ -202,7 +202,8 @@ class World:
             if claim is None:
                 continue
             put[claim] += 1
-            success = [w for w in history.writes if w.call == write.call and w.was is not None]
+            call = [w for w in history.writes if w.call == write.call]
+            success = [w for w in call if w.was is not None and w.becomes is not None]
             if [w.becomes for w in success] != [Status.SUCCESS]:
                 raise Violation("a follow-up without its parent's success", write.task_id)
         for write in history.writes:

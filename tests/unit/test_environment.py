@@ -24,7 +24,7 @@ workers = st.builds(
     WorkerSettings,
     window=seconds,
     task_timeout=seconds,
-    lease=st.floats(min_value=21, max_value=1e6),
+    lease=st.floats(min_value=21, max_value=86_400),
     heartbeat=st.floats(min_value=0.01, max_value=10),
     in_flight=st.integers(1, 1000),
     page=st.integers(1, 1000),

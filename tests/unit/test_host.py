@@ -16,7 +16,7 @@ def test_stamps_of_all_threads_are_distinct():
     seen: list[int] = []
 
     def draw():
-        seen.extend(host.stamp() for _ in range(2000))
+        seen.extend(host.stamp(host.now()) for _ in range(2000))
 
     threads = [threading.Thread(target=draw) for _ in range(4)]
     for thread in threads:

@@ -1,0 +1,225 @@
+"""Machines whose clocks are off, at a table whose answers tell the time."""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from lifoq import NewTask, Registry, Status, Sweeper
+from lifoq.clock import TOLERANCE, ServerClock
+from lifoq.dynamo import DynamoTable
+from lifoq.errors import NotClaimed
+from lifoq.host import MICROSECONDS, Stamps, SystemHost, microseconds
+from lifoq.memory import MemoryTable
+from lifoq.store import Store
+from lifoq.table import Table
+from lifoq.task import TaskError
+from tests import dynamodb_local
+from tests.hosts import START
+
+SECOND = MICROSECONDS
+BACKENDS = ("memory", "moto", "dynamodb-local")
+ERROR = TaskError(type="E", message="m")
+NEAR = SECOND
+"""How close times come to the server's."""
+
+
+class Server:
+    """The right time."""
+
+    def __init__(self) -> None:
+        self.time = START + 300_000
+
+    def now(self) -> int:
+        return self.time
+
+    def advance(self, seconds: float) -> None:
+        self.time += microseconds(seconds)
+
+
+class Now:
+    """The same, of servers that have a clock of their own."""
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000
+
+
+class Machine(SystemHost):
+    def __init__(self, server: Any, off: float) -> None:
+        """``off``: seconds by which its clock is ahead."""
+        super().__init__()
+        self._stamps = Stamps()
+        self._server = server
+        self._off = microseconds(off)
+
+    def now(self) -> int:
+        return self._server.now() + self._off
+
+
+class DatedTable:
+    """A machine's way to a table in memory: each answer is dated, as DynamoDB's are."""
+
+    def __init__(self, table: MemoryTable, server: Server, machine: Machine) -> None:
+        self._table = table
+        self._server = server
+        self._machine = machine
+        self._clock = ServerClock(machine)
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
+            try:
+                return getattr(self._table, name)(*arguments, **named)
+            finally:
+                now = self._machine.now()
+                dated = self._server.now() // SECOND * SECOND
+                self._clock.learn(dated=dated, sent=now, received=now)
+
+        return call
+
+    def clock_ahead(self) -> int:
+        return self._clock.ahead()
+
+
+class Site:
+    """One table, and machines that reach it."""
+
+    def __init__(self, server: Any, connect: Callable[[Machine], Table]) -> None:
+        self.server = server
+        self._connect = connect
+
+    def machine(self, off: float = 0) -> Store:
+        host = Machine(self.server, off)
+        return Store(self._connect(host), host=host)
+
+
+@pytest.fixture(params=BACKENDS)
+def site(
+    request: pytest.FixtureRequest,
+    endpoint_of: Callable[[str], str],
+    new_dynamo_table: Callable[[str], DynamoTable],
+) -> Site:
+    if request.param == "memory":
+        return in_memory()
+    table = new_dynamo_table(endpoint_of(request.param))
+
+    def connect(host: Machine) -> Table:
+        endpoint = endpoint_of(request.param)
+        arguments: Any = dynamodb_local.CREDENTIALS
+        return DynamoTable.connect(table.name, host=host, endpoint_url=endpoint, **arguments)
+
+    return Site(Now(), connect)
+
+
+def in_memory() -> Site:
+    table, server = MemoryTable(), Server()
+    return Site(server, lambda host: DatedTable(table, server, host))
+
+
+@pytest.mark.parametrize("off", [-600, -60, 60, 600])
+def test_what_a_producer_puts_is_timed_by_the_servers_clock_from_the_first_on(
+    site: Site, off: float
+):
+    producer, worker = site.machine(off), site.machine()
+    producer.put(NewTask(task_type="a", task_id="first", deadline=300))
+    producer.put_many([NewTask(task_type="a", task_id="second"), NewTask(task_type="a")])
+    for task in [worker.get("first"), worker.get("second")]:
+        assert task is not None
+        assert abs(task.enqueued_at - site.server.now()) < 30 * SECOND
+        assert task.task_created == task.enqueued_at == task.task_updated
+    first = worker.claim("first", claim_id="c", lease=30)
+    assert first.expires_at == first.enqueued_at + 300 * SECOND
+
+
+@pytest.mark.parametrize("off", [-600, 600])
+def test_what_was_put_at_once_is_timed_anew_in_its_order(off: float):
+    site = in_memory()
+    new = [NewTask(task_type="a", payload=n, deadline=300) for n in range(60)]
+    new[7] = NewTask(task_type="a", payload=7, task_id="own", delay=5)
+    outcomes = site.machine(off).put_many(new)
+    stamps = [o.task.task_updated for o in outcomes if o.task]
+    assert stamps == sorted(set(stamps))
+    assert abs(stamps[0] - site.server.now()) < NEAR
+    assert abs(stamps[-1] - site.server.now()) < NEAR
+    assert [o.created for o in outcomes] == [True] * 60
+    worker = site.machine()
+    assert worker.count_live(cap=100).value == 59
+    due = worker.get("own").due_at
+    assert abs(due - site.server.now() - 5 * SECOND) < NEAR
+
+
+@pytest.mark.parametrize("off", [-600, -60, 60, 600])
+def test_stamps_increase_across_the_correction(off: float):
+    site = in_memory()
+    producer = site.machine(off)
+    put = []
+    for n in range(5):
+        put.append(producer.put(NewTask(task_type="a", payload=n)).task_created)
+        site.server.advance(0.0001)
+    assert put == sorted(set(put))
+
+
+def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch):
+    site = in_memory()
+    producer, worker = site.machine(-60), site.machine()
+    learn = ServerClock.learn
+
+    def learn_late(clock, **times):
+        learn(clock, **times)
+        monkeypatch.undo()
+        worker.claim("t", claim_id="quick", lease=30)
+
+    monkeypatch.setattr(ServerClock, "learn", learn_late)
+    assert producer.put(NewTask(task_type="a", task_id="t")).status is Status.TAKEN
+    assert worker.get("t").claim_id == "quick"
+
+
+def test_a_deadline_that_was_over_at_the_put_is_told(caplog: pytest.LogCaptureFixture):
+    site = in_memory()
+    past = datetime.fromtimestamp(site.server.now() / 1e6 - 60, UTC)
+    with caplog.at_level(logging.WARNING):
+        site.machine(-600).put(NewTask(task_type="a", task_id="t", deadline=past))
+    told = [record.getMessage() for record in caplog.records]
+    assert any("clock is 600 s behind" in text for text in told)
+    assert any("task t was put by a clock that was off" in text for text in told)
+
+
+@pytest.mark.parametrize("off", [-60, -TOLERANCE, TOLERANCE, 60, 600])
+def test_a_sweep_ends_no_lease_that_holds_whatever_its_clock_says(site: Site, off: float):
+    worker, sweeping = site.machine(), site.machine(off)
+    worker.put(NewTask(task_type="a", task_id="t"))
+    worker.claim("t", claim_id="c", lease=30)
+    report = Sweeper(sweeping, Registry(), max_attempts=3, host=Machine(site.server, off)).run()
+    assert (report.leases_expired, report.condemned) == (0, 0)
+    assert worker.get("t").status is Status.TAKEN
+    assert report.stats.live.value == 0
+
+
+@pytest.mark.parametrize("off", [-600, -60, 60, 600])
+def test_a_sweep_ends_a_lease_that_is_over_whatever_its_clock_says(off: float):
+    site = in_memory()
+    worker = site.machine()
+    worker.put(NewTask(task_type="a", task_id="t"))
+    worker.claim("t", claim_id="c", lease=30)
+    site.server.advance(30 + NEAR / SECOND)
+    Sweeper(site.machine(off), Registry(), max_attempts=3, host=Machine(site.server, off)).run()
+    assert worker.get("t").status is Status.PENDING
+
+
+@pytest.mark.parametrize("off", [-600, -60, 60, 600])
+def test_a_worker_claims_and_settles_by_the_servers_clock(off: float):
+    site = in_memory()
+    producer, worker = site.machine(), site.machine(off)
+    producer.put(NewTask(task_type="a", task_id="shed", deadline=10))
+    producer.put(NewTask(task_type="a", task_id="t", deadline=60))
+    site.server.advance(10 + NEAR / SECOND)
+    (live,) = [r for r in worker.candidates(limit=9).rows if r.expires_at > worker.now()]
+    assert live.task_id == "t"
+    with pytest.raises(NotClaimed):
+        worker.claim("shed", claim_id="c", lease=30)
+    task = worker.claim("t", claim_id="c", lease=30)
+    assert abs(task.lease_expires - site.server.now() - 30 * SECOND) < NEAR
+    worker.retry(task, ERROR, delay=5)
+    assert abs(producer.get("t").due_at - site.server.now() - 5 * SECOND) < NEAR
