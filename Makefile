@@ -167,7 +167,7 @@ lock-check: setup ## Whether the lock files fit pyproject.toml (needs the networ
 
 .PHONY: clean
 clean: ## Remove what was built and written (the installed tools stay)
-	@rm -rf out cdk.out .build/synth .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse
+	@rm -rf out cdk.out .build/synth .build/assemblies .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse
 	@find . -name __pycache__ -not -path './.venv/*' -not -path './node_modules/*' -prune -exec rm -rf {} +
 
 .PHONY: distclean
