@@ -28,7 +28,7 @@ from analytics.buckets import Buckets, Span
 from analytics.datafiles import LONGEST_LINE
 from analytics.errors import DamagedExportError, OptionError
 from analytics.exports import Export
-from analytics.intake import Intake, Stretch
+from analytics.intake import Intake, Stretch, by_cell
 from analytics.passes import Plan, Reading, Record, Tally
 from analytics.peak import Peak
 from analytics.percentiles import Percentiles
@@ -50,6 +50,8 @@ class Request:
     slots: int | None = None
     """How many tasks the workers can serve at a time, where the user says it."""
     allow_missing: bool = False
+    cells: bool = False
+    """Whether the exports' tables are cells of one queue."""
     about: Mapping[str, Any] = field(default_factory=dict)
     """What the exports cannot tell, as ``analytics.page.about`` reads it."""
     longest_line: int = LONGEST_LINE
@@ -75,10 +77,11 @@ class Analysis:
         input, nothing has been written.
         """
         self._tell("finding exports")
-        found = exports.find(self._request.paths)
-        files, missing = sources.of_exports(found)
+        cells = self._request.cells
+        found = exports.find(self._request.paths, cells=cells)
+        files, missing = sources.of_exports(found, cells=cells)
         own = Intake(
-            stretches=tuple(Stretch.of(export) for export in found),
+            stretches=tuple(Stretch.of(export, cells=cells) for export in found),
             files=len(files),
             missing=tuple(missing),
         )
@@ -124,7 +127,8 @@ class Analysis:
     def _as_of(self, intakes: Sequence[Intake]) -> int:
         if self._request.as_of is not None:
             return self._request.as_of
-        return max(stretch.end for intake in intakes for stretch in intake.stretches)
+        stretches = (stretch for intake in intakes for stretch in intake.stretches)
+        return min(max(stretch.end for stretch in cell) for cell in by_cell(stretches))
 
     def _taken_in(self, intake: Intake, records: Sequence[Record]) -> Intake:
         """The intake with its numbers of lines, and without the files that are damaged."""
@@ -246,5 +250,5 @@ class Analysis:
 
 
 def _table_name(found: Sequence[Export]) -> str:
-    """The table's name, of its ARN."""
-    return found[0].table.rpartition("/")[2]
+    """The table's name; those of all cells."""
+    return ", ".join(sorted({export.table_name for export in found}))

@@ -4,17 +4,31 @@ An incremental export has one row per task and window. What was put and deleted 
 leaves none, so a window longer than the shortest shedding deadline may hide tasks.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from analytics import times
-from analytics.intake import Stretch
+from analytics.intake import Stretch, by_cell
 
 
 def of(stretches: Iterable[Stretch], *, shortest_deadline: int | None) -> dict[str, Any]:
     """``shortest_deadline``: microseconds that the least patient task may wait; None without
     tasks. ``from``: before it, only what was still in the table is known."""
-    ordered = sorted(set(stretches))
+    cells = [_of_one(ordered, shortest_deadline) for ordered in by_cell(stretches)]
+    return {
+        # What is known of all: of cells, the least.
+        "from": max(cell["from"] for cell in cells),
+        "to": min(cell["to"] for cell in cells),
+        "starts_with_full_export": all(cell["starts_with_full_export"] for cell in cells),
+        **{
+            name: sorted((one for cell in cells for one in cell[name]), key=itemgetter("from"))
+            for name in ("gaps", "long_windows")
+        },
+    }
+
+
+def _of_one(ordered: Sequence[Stretch], shortest_deadline: int | None) -> dict[str, Any]:
     start = reached = ordered[0].start
     gaps = []
     for stretch in ordered:

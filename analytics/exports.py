@@ -50,12 +50,17 @@ class Export:
     end: int
     files: tuple[DataFile, ...]
 
+    @property
+    def table_name(self) -> str:
+        return self.table.rpartition("/")[2]
 
-def find(paths: Iterable[str]) -> list[Export]:
+
+def find(paths: Iterable[str], *, cells: bool = False) -> list[Export]:
     """The exports in these folders and below, by time; one that is found twice is one.
 
     Raises ``ExportNotFoundError`` for a path without an export, ``ManifestError`` for a manifest
-    that cannot be followed, ``OptionError`` where exports of several tables would be mixed.
+    that cannot be followed, ``OptionError`` where exports of several tables would be mixed,
+    and the tables are not said to be ``cells`` of one queue.
     """
     folders = list(paths)
     for path in folders:
@@ -78,9 +83,11 @@ def find(paths: Iterable[str]) -> list[Export]:
         key=lambda export: (export.end, export.start, export.folder),
     )
     tables = sorted({export.table for export in exports})
-    if len(tables) > 1:
+    if len(tables) > 1 and not cells:
         raise OptionError(
-            "PATH", " and ".join(tables), "name exports of one table; a report is about one queue."
+            "PATH",
+            " and ".join(tables),
+            "name exports of one table; or give --cells, where the tables are cells of one queue.",
         )
     return exports
 

@@ -88,6 +88,9 @@ class Origin:
     """The moment of a full export."""
     window_from: int | None
     """The start of an incremental one."""
+    cell: str = ""
+    """The table's name, where several are read as one queue: an id that moved from one cell to
+    another may be in both, as two tasks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +135,7 @@ def _observations(table: pa.Table, origin: Origin) -> pa.Table:
     )
     return pa.table(
         {
-            "task_id": _attribute(table, Attribute.TASK_ID),
+            "task_id": _in_cell(origin.cell, _attribute(table, Attribute.TASK_ID)),
             "task_status": pc.dictionary_encode(_attribute(table, Attribute.TASK_STATUS)),
             "task_type": pc.dictionary_encode(_attribute(table, Attribute.TASK_TYPE)),
             **{
@@ -146,6 +149,13 @@ def _observations(table: pa.Table, origin: Origin) -> pa.Table:
             "deleted_at": column(np.where(alive, NEVER, seen)),
         }
     ).cast(OBSERVATION)
+
+
+def _in_cell(cell: str, task_ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not cell:
+        return task_ids
+    named = pc.binary_join_element_wise(cell, task_ids, "/")
+    return pc.if_else(pc.equal(task_ids, ""), task_ids, named)  # no id stays none
 
 
 def _wrong(table: pa.Table, observations: pa.Table) -> Array:

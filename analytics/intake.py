@@ -1,5 +1,6 @@
 """What runs have read: the stretches of time that their exports cover, and how much it was."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,10 +15,25 @@ class Stretch:
     start: int
     end: int
     full: bool
+    cell: str = ""
+    """The table's name, where several are read as one queue."""
 
     @classmethod
-    def of(cls, export: Export) -> "Stretch":
-        return cls(start=export.start, end=export.end, full=export.kind is Kind.FULL)
+    def of(cls, export: Export, *, cells: bool = False) -> "Stretch":
+        return cls(
+            start=export.start,
+            end=export.end,
+            full=export.kind is Kind.FULL,
+            cell=export.table_name if cells else "",
+        )
+
+
+def by_cell(stretches: Iterable[Stretch]) -> list[list[Stretch]]:
+    """By cell, in order; of one queue, all of them."""
+    cells: defaultdict[str, list[Stretch]] = defaultdict(list)
+    for stretch in sorted(set(stretches)):
+        cells[stretch.cell].append(stretch)
+    return list(cells.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +49,11 @@ class Intake:
 
     @property
     def name(self) -> str:
-        """The same for every run over the same window."""
+        """The same for every run over the same window of the same tables."""
         start = min(stretch.start for stretch in self.stretches)
-        return f"{start}-{max(stretch.end for stretch in self.stretches)}"
+        window = f"{start}-{max(stretch.end for stretch in self.stretches)}"
+        cells = sorted({stretch.cell for stretch in self.stretches} - {""})
+        return "-".join([window, *cells])
 
     @classmethod
     def together(cls, intakes: Iterable["Intake"]) -> "Intake":

@@ -67,6 +67,11 @@ class _Moment(click.ParamType[int]):
     "object, or a local file with one.",
 )
 @click.option(
+    "--cells",
+    is_flag=True,
+    help="The exports are of several tables, the cells of one queue: report on all of them as one.",
+)
+@click.option(
     "--allow-missing",
     is_flag=True,
     help="Go on without files that are missing or damaged, and say so in the report.",
@@ -88,6 +93,7 @@ def report(
     state: str | None,
     slots: int | None,
     about: str | None,
+    cells: bool,
     allow_missing: bool,
     output_format: str,
 ) -> None:
@@ -106,6 +112,7 @@ def report(
             state=None if state is None else _writable("--state", _located(state)),
             slots=slots,
             allow_missing=allow_missing,
+            cells=cells,
             about={} if about is None else read_about(about),
         )
         with _telling(console) as tell:

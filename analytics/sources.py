@@ -24,14 +24,16 @@ class Source:
     origin: Origin | None = None
 
 
-def of_exports(exports: Iterable[Export]) -> tuple[list[Source], list[str]]:
-    """What can be read, and a sentence for each file that is missing."""
+def of_exports(exports: Iterable[Export], *, cells: bool = False) -> tuple[list[Source], list[str]]:
+    """What can be read, and a sentence for each file that is missing. ``cells``: the tables are
+    one queue's, and tasks are named with their table's name."""
     promised = {file.path: (file, export) for export in exports for file in export.files}
     lengths = _lengths(promised)
     missing = [f"{path} is missing" for path in sorted(promised) if path not in lengths]
     there = sorted(lengths.items())
     return [
-        _source(number, length, *promised[path]) for number, (path, length) in enumerate(there)
+        _source(number, length, *promised[path], cells=cells)
+        for number, (path, length) in enumerate(there)
     ], missing
 
 
@@ -42,12 +44,13 @@ def of_state(files: Sequence[storage.File]) -> list[Source]:
     ]
 
 
-def _source(number: int, length: int, file: DataFile, export: Export) -> Source:
+def _source(number: int, length: int, file: DataFile, export: Export, *, cells: bool) -> Source:
     full = export.kind is Kind.FULL
     origin = Origin(
         file=file.path,
         full_at=export.end if full else None,
         window_from=None if full else export.start,
+        cell=export.table_name if cells else "",
     )
     return Source(
         number=number,
