@@ -301,7 +301,7 @@ class Run:
         self._suspect_is_over(task_id)
         self._tally.ended(settled, seconds=(now - settled.attempt.began) / MICROSECONDS)
         if settled.unexpected is not None:
-            self._trouble.met(settled.unexpected, now)
+            self._trouble.ends_the_run(settled.unexpected)
         self._pace.more_may_have_come(now)
         if settled.row is not None:
             self._came_back(settled.row, now)

@@ -20,16 +20,14 @@ class Trouble:
         self.error: LifoqError | None = None
         """The latest that has not passed."""
         self.unexpected: Exception | None = None
-        """The first that nobody understands: the run ends, once its tasks are settled."""
+        """The first that ends the run, once its tasks are settled; then it is raised."""
         self.hopeless = False
         """Whether to claim no more."""
 
     def met(self, error: Exception, now: int) -> None:
         """A call failed."""
         if not isinstance(error, StoreUnavailable | QueueMisconfigured):
-            log.error("the run ends early", exc_info=error)
-            self.unexpected = self.unexpected or error
-            self.hopeless = True
+            self.ends_the_run(error)
             return
         log.warning("%s", error)
         self.error = error
@@ -37,6 +35,12 @@ class Trouble:
         # Decided at a failure: a call that took long, and then was answered, is none.
         lasts = now - self._since >= microseconds(TROUBLE_LIMIT)
         self.hopeless = self.hopeless or lasts or isinstance(error, QueueMisconfigured)
+
+    def ends_the_run(self, error: Exception) -> None:
+        """Nobody understands it, or it kept an outcome from being written until the end."""
+        log.error("the run ends early", exc_info=error)
+        self.unexpected = self.unexpected or error
+        self.hopeless = True
 
     def passes(self) -> None:
         """A call was answered."""

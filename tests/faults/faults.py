@@ -15,7 +15,7 @@ from lifoq.dynamo import DynamoTable
 from lifoq.errors import StoreUnavailable
 from lifoq.host import microseconds
 from lifoq.table import Count, Cursor, Page, Span, Table
-from tests.faults.virtual import VirtualHost
+from tests.virtual.machine import Machine
 
 OUTAGE_SECONDS = 3.0
 """How long a cut connection stays cut."""
@@ -40,7 +40,7 @@ class Injection:
     ``at``: the number of the call, from 0; None: no call, which only records them.
     """
 
-    def __init__(self, host: VirtualHost, fault: Fault | None = None, at: int | None = None):
+    def __init__(self, host: Machine, fault: Fault | None = None, at: int | None = None):
         self.host = host
         self.fault = fault
         self.at = at
@@ -50,7 +50,7 @@ class Injection:
 
     def arrives(self, call: str) -> Fault | None:
         """A call arrives; what happens to it."""
-        self.host.check_alive()
+        self.host.assert_alive()
         number = len(self.calls)
         self.calls.append(call)
         if number == self.at:
@@ -149,7 +149,7 @@ class Wire:
         self._here.attempt = 0
 
     def _send(self, request: Any, client: Any, **_: Any) -> AWSResponse | None:
-        self._injection.host.check_alive()
+        self._injection.host.assert_alive()
         self._here.attempt += 1
         fault = self._here.fault
         if self._injection.cut:

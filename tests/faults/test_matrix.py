@@ -16,8 +16,8 @@ from tests.faults import streams
 from tests.faults.faults import Fault, FaultyTable, Injection, Wire
 from tests.faults.history import Image, audit
 from tests.faults.paths import PATHS, End, Path
-from tests.faults.virtual import Clock, Killed, VirtualHost
 from tests.faults.world import DynamoTruth, MemoryTruth, Process, World
+from tests.virtual.scheduler import Crashed, Scheduler
 
 BOTO_RETRY_SECONDS = 0.5
 
@@ -27,10 +27,10 @@ every_path = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 
 
 @pytest.fixture
-def boto_sleeps_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[Clock], None]:
+def boto_sleeps_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[Scheduler], None]:
     """boto3 waits for its retries on the clock of the world."""
 
-    def use(clock: Clock) -> None:
+    def use(clock: Scheduler) -> None:
         time = SimpleNamespace(sleep=lambda _: clock.sleep(BOTO_RETRY_SECONDS))
         monkeypatch.setattr("botocore.endpoint.time", time)
 
@@ -42,9 +42,10 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path: Path, record_p
     def run(fault: Fault | None, at: int | None) -> list[str]:
         truth = MemoryTruth()
         world = World(truth)
-        injection = Injection(VirtualHost(world.clock), fault, at)
+        injection = Injection(world.new_machine(), fault, at)
         process = Process(world, injection.host, FaultyTable(truth.table, injection))
         strike(path, world, process, injection)
+        world.close()
         audit(truth.table.writes, damaged=world.damaged)
         return injection.calls
 
@@ -62,7 +63,7 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
     record_property: Record,
     dynamodb_local_endpoint: str,
     new_dynamo_table: Callable[[str], DynamoTable],
-    boto_sleeps_in_virtual_time: Callable[[Clock], None],
+    boto_sleeps_in_virtual_time: Callable[[Scheduler], None],
 ):
     truth = DynamoTruth(new_dynamo_table(dynamodb_local_endpoint))
     arguments: Any = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
@@ -72,10 +73,11 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
     def run(fault: Fault | None, at: int | None, *, stubborn: bool = False) -> list[str]:
         world = World(truth)
         boto_sleeps_in_virtual_time(world.clock)
-        injection = Injection(VirtualHost(world.clock), fault, at)
+        injection = Injection(world.new_machine(), fault, at)
         wire.use(injection, stubborn=stubborn)
         items = strike(path, world, Process(world, injection.host, wire.table), injection)
         damaged.update(world.damaged)
+        world.close()
         truth.remove(items)
         return injection.calls
 
@@ -104,7 +106,7 @@ def strike(path: Path, world: World, process: Process, injection: Injection) -> 
     path.arrange(world)
     try:
         path.act(process)
-    except Killed:
+    except Crashed:
         assert killed(injection)
     assert injection.struck or injection.at is None, f"there was no call {injection.at}"
     items = world.drive_to_rest()

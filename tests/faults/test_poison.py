@@ -1,5 +1,6 @@
 """Tasks that always fail, at the newest end, stand in nobody's way."""
 
+import random
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +21,9 @@ from lifoq.sweep import Sweeper
 from lifoq.table import Table
 from lifoq.task import NewTask
 from lifoq.worker import WorkerSettings
-from tests.faults.virtual import Clock, VirtualHost
+from tests.hosts import START
+from tests.virtual.machine import Machine
+from tests.virtual.scheduler import Scheduler
 
 ATTEMPTS = 4
 SERVICE_SECONDS = 0.05
@@ -41,7 +44,7 @@ def table(
 
 
 def test_poison_at_the_newest_end_blocks_nobody_ends_in_failure_and_can_be_redriven(table: Table):
-    host = VirtualHost(Clock())
+    host = Machine("worker", Scheduler(random.Random(0), start=START))
     store = Store(table, host=host)
     queue = Queue(store, host=host)
     registry, effects, mended = Registry(), Counter[str](), False

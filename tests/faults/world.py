@@ -1,6 +1,7 @@
 """A queue, the processes around it, and what their tasks really did."""
 
 import json
+import random
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from lifoq.backoff import Backoff
 from lifoq.context import Context
 from lifoq.dynamo import DynamoTable
 from lifoq.dynamo_values import plain
-from lifoq.errors import Fail, Retry, StoreUnavailable
+from lifoq.errors import Fail, ProcessUnusable, Retry, StoreUnavailable
 from lifoq.host import microseconds
 from lifoq.memory import MemoryTable
 from lifoq.outcome import Done
@@ -26,7 +27,9 @@ from lifoq.table import Table
 from lifoq.task import NewTask
 from lifoq.worker import RunReport, WorkerSettings
 from tests.faults.history import Image, Write
-from tests.faults.virtual import Clock, VirtualHost
+from tests.hosts import START
+from tests.virtual.machine import Machine
+from tests.virtual.scheduler import Scheduler
 
 Answer = TypeVar("Answer")
 
@@ -110,7 +113,8 @@ def _serialized(value: Any) -> Any:
 class World:
     def __init__(self, truth: Truth) -> None:
         self.truth = truth
-        self.clock = Clock()
+        self.clock = Scheduler(random.Random(0), start=START)
+        self._machines = 0
         self.run_id = uuid.uuid4().hex[:8]
         self.effects: Counter[str] = Counter()
         """How often a handler began, by the task's name."""
@@ -125,7 +129,7 @@ class World:
         """Ids of items written past the library."""
         self.mended = False
         """Whether the task type ``broken`` works by now."""
-        self.operator = Process(self, VirtualHost(self.clock), truth.table)
+        self.operator = Process(self, self.new_machine(), truth.table)
 
     def id(self, name: str) -> str:
         return f"{self.run_id}-{name}"
@@ -137,8 +141,16 @@ class World:
         name: str = json.loads(item[Attribute.PAYLOAD])["name"]
         return name
 
+    def new_machine(self) -> Machine:
+        self._machines += 1
+        return Machine(f"machine-{self._machines}-{self.run_id}", self.clock)
+
+    def close(self) -> None:
+        """End what still runs."""
+        self.clock.close()
+
     def new_process(self) -> "Process":
-        return Process(self, VirtualHost(self.clock), self.truth.table)
+        return Process(self, self.new_machine(), self.truth.table)
 
     def put(self, task_type: str, *names: str, **terms: Any) -> None:
         for name in names:
@@ -183,7 +195,7 @@ class World:
 class Process:
     """One process: its own host, its own view of the table, its own library objects."""
 
-    def __init__(self, world: World, host: VirtualHost, table: Table) -> None:
+    def __init__(self, world: World, host: Machine, table: Table) -> None:
         self.world = world
         self.host = host
         self.store = Store(table, host=host)
@@ -191,7 +203,10 @@ class Process:
         self.registry = _registry(self)
 
     def work(self) -> RunReport:
-        return Processor(self.store, self.registry, SETTINGS, host=self.host).run()
+        try:
+            return Processor(self.store, self.registry, SETTINGS, host=self.host).run()
+        except ProcessUnusable as error:
+            return error.report
 
     def sweep(self) -> SweepReport:
         sweeper = Sweeper(
@@ -215,7 +230,7 @@ def _registry(process: Process) -> Registry:  # noqa: C901  (a list, not branche
     world, host = process.world, process.host
 
     def begin(payload: Any) -> None:
-        host.check_alive()
+        host.assert_alive()
         world.effects[payload["name"]] += 1
 
     @registry.task("ok")

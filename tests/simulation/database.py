@@ -23,8 +23,8 @@ from tests.simulation.looks import Looks, assert_reach, claim_of
 from tests.simulation.machine import Machine, Role
 from tests.simulation.rules import Rules
 from tests.simulation.scenario import CALM, Faults, Scenario
-from tests.simulation.scheduler import Crashed, Scheduler
 from tests.simulation.trace import Trace
+from tests.virtual.scheduler import Crashed, Scheduler
 
 Answer = TypeVar("Answer")
 

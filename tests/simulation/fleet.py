@@ -18,10 +18,11 @@ from tests.simulation.database import Connection, Database
 from tests.simulation.handlers import CAPS, FREE, RATES, TYPES, UNREGISTERED, TaskCode
 from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
-from tests.simulation.machine import Machine, Role, SimMailbox
+from tests.simulation.machine import Machine, Role
 from tests.simulation.order import OrderRule
 from tests.simulation.rooms import Rooms
 from tests.simulation.scenario import Scenario
+from tests.virtual.machine import Mailbox
 
 SWEEP_EVERY: Final = 60.0
 EVENT_AGE: Final = 60.0
@@ -61,8 +62,8 @@ class Fleet:
         """Tasks that the runs of each machine left unsettled."""
         self._made = 0
         self._cloud = Machine("cloud", Role.TTL, self._scheduler)
-        self._kicks = SimMailbox(self._cloud)
-        self._records = SimMailbox(self._cloud)
+        self._kicks = Mailbox(self._cloud)
+        self._records = Mailbox(self._cloud)
         database.on_write = self._stream
         self._cloud.spawn(self._trigger, "trigger")
         self._cloud.spawn(self._hand_over, "kicks")

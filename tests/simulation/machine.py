@@ -1,12 +1,9 @@
-"""A simulated machine: the library's host, with a clock of its own that may be wrong."""
+"""A machine of the simulation: what it does, and what went wrong on it."""
 
-from collections import deque
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
 
-from lifoq.host import Stamps, microseconds
-from tests.simulation.scheduler import Crashed, Scheduler, Strand
+from tests.virtual import machine
+from tests.virtual.scheduler import Scheduler
 
 
 class Role(StrEnum):
@@ -18,97 +15,16 @@ class Role(StrEnum):
     TTL = "ttl"
 
 
-class Machine:
+class Machine(machine.Machine):
     def __init__(self, name: str, role: Role, scheduler: Scheduler, *, skew: float = 0.0) -> None:
         """``skew``: seconds by which its clock is ahead."""
-        self.name = name
+        super().__init__(name, scheduler, skew=skew)
         self.role = role
-        self.scheduler = scheduler
         self.faults = 0
         """Calls of this machine that went wrong so far, and calls that took very long."""
         self.claim_faults: set[str] = set()
         """Claims of which such a call was one."""
         self.outages = 0
         """Calls that an outage of the database refused."""
-        self.pauses = 0
-        """How often it stood still."""
-        self.resumed_at = 0
-        """When it last went on, after it stood still; monotonic."""
         self.runs = 0
         """Runs of a processor that began on it."""
-        self._skew = microseconds(skew)
-        self._power = scheduler.power()
-        self._stamps = Stamps()
-        self._ids = 0
-
-    @property
-    def alive(self) -> bool:
-        return self._power.on
-
-    @property
-    def suspended(self) -> bool:
-        return self._power.suspended
-
-    def now(self) -> int:
-        self._assert_alive()
-        return self.scheduler.time + self._skew
-
-    def monotonic(self) -> int:
-        self._assert_alive()
-        return self.scheduler.time
-
-    def stamp(self, now: int) -> int:
-        return self._stamps.next(now)
-
-    def sleep(self, seconds: float) -> None:
-        self._assert_alive()
-        self.scheduler.sleep(seconds)
-
-    def new_id(self) -> str:
-        self._assert_alive()
-        self._ids += 1
-        return f"{self.name}.{self._ids}"
-
-    def spawn(self, work: Callable[[], None], name: str) -> None:
-        self._assert_alive()
-        self.scheduler.spawn(self._power, f"{self.name}: {name}", work)
-
-    def mailbox(self) -> "SimMailbox":
-        return SimMailbox(self)
-
-    def crash(self) -> None:
-        self.scheduler.cut(self._power)
-
-    def suspend(self) -> None:
-        """Nothing on it moves until ``resume``, but time passes."""
-        self.pauses += 1
-        self.scheduler.suspend(self._power)
-
-    def resume(self) -> None:
-        self.resumed_at = self.scheduler.time
-        self.scheduler.resume(self._power)
-
-    def _assert_alive(self) -> None:
-        if not self._power.on:
-            raise Crashed
-
-
-class SimMailbox:
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._messages: deque[Any] = deque()
-        self._waiting: Strand | None = None
-
-    def put(self, message: Any) -> None:
-        self._messages.append(message)
-        if self._waiting is not None:
-            self._machine.scheduler.wake(self._waiting)
-
-    def take(self, timeout: float) -> Any:
-        if not self._messages:
-            self._waiting = self._machine.scheduler.current
-            try:
-                self._machine.sleep(timeout)
-            finally:
-                self._waiting = None
-        return self._messages.popleft() if self._messages else None

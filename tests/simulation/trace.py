@@ -3,7 +3,7 @@
 from typing import Final
 
 from lifoq.host import MICROSECONDS
-from tests.simulation.scheduler import Scheduler
+from tests.virtual.scheduler import Scheduler
 
 SHOWN: Final = 60
 """Events before a violation that its schedule shows, beside those of the task in question."""

@@ -23,8 +23,8 @@ from tests.simulation.history import Violation, status_of
 from tests.simulation.machine import Machine, Role
 from tests.simulation.rules import Rules
 from tests.simulation.scenario import Scenario
-from tests.simulation.scheduler import Scheduler
 from tests.simulation.trace import Trace
+from tests.virtual.scheduler import Scheduler
 
 TICK: Final = 2.0
 """Seconds between two looks of the director."""

@@ -1,6 +1,7 @@
 """The adaptive order: oldest first while all is well, newest first once the oldest has waited."""
 
 import itertools
+import random
 
 import pytest
 
@@ -21,8 +22,9 @@ from lifoq.order import Order
 from lifoq.schema import STATUS_CREATED_INDEX
 from lifoq.store import Candidate, Candidates, Store
 from lifoq.transitions import Lifetimes
-from tests.faults.virtual import Clock, VirtualHost
-from tests.hosts import ManualHost
+from tests.hosts import START, ManualHost
+from tests.virtual.machine import Machine
+from tests.virtual.scheduler import Scheduler
 
 THRESHOLD = 60.0
 DEADLINE = 600.0
@@ -46,8 +48,8 @@ class Bench:
     """A queue under a virtual clock, whose tasks take ``service`` seconds, one at a time."""
 
     def __init__(self, threshold=THRESHOLD, service=1.0, **settings):
-        self.clock = Clock()
-        self.host = VirtualHost(self.clock)
+        self.clock = Scheduler(random.Random(0), start=START)
+        self.host = Machine("worker", self.clock)
         self.table = CountingTable()
         self.store = Store(self.table, lifetimes=Lifetimes(deadline=DEADLINE), host=self.host)
         self.order = []
