@@ -86,12 +86,28 @@ def delete_stack(backend: CloudFormationBackend, name_or_stack_id: str) -> None:
 
 
 def create_change_set(
-    backend: CloudFormationBackend, stack_name: str, **more: Any
+    backend: CloudFormationBackend, stack_name: str, *, parameters: dict[str, str], **more: Any
 ) -> tuple[str, str]:
     stack = _standing(backend, stack_name)
     if stack is not None and stack.status == "REVIEW_IN_PROGRESS":
         del backend.stacks[stack.stack_id]  # of a change set that was never executed
-    return _moto_create_change_set(backend, stack_name, **more)
+    elif stack is not None:
+        parameters = _unresolved(stack, parameters)
+    return _moto_create_change_set(backend, stack_name, parameters=parameters, **more)
+
+
+def _unresolved(stack: Stack, parameters: dict[str, str]) -> dict[str, str]:
+    """A parameter that names an SSM parameter keeps the name for its previous value; moto takes
+    what it read under that name."""
+    declared = stack.template_dict.get("Parameters", {})
+    read = {
+        key
+        for key, value in parameters.items()
+        if declared.get(key, {}).get("Type", "").startswith("AWS::SSM::Parameter::")
+        and value == stack.stack_parameters.get(key)
+    }
+    named = {key: stack.parameters[key] for key in read if key in stack.parameters}
+    return {key: value for key, value in parameters.items() if key not in read} | named
 
 
 def describe_change_set(response: CloudFormationResponse) -> ActionResult:

@@ -188,6 +188,30 @@ def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks: Stacks, na
     assert f"{name}:Topic" not in stacks.exports()
 
 
+def test_an_update_keeps_the_name_of_an_ssm_parameter_that_a_stack_reads(
+    deployed: Deployed, stacks: Stacks, name: str
+) -> None:
+    """As every stack of the CDK reads the version of its bootstrap."""
+    deployed.client("ssm").put_parameter(Name=f"/{name}/version", Value="30", Type="String")
+    template = json.loads(exporting(name, "Topic", Topic=TOPIC))
+    version = {"Type": "AWS::SSM::Parameter::Value<String>", "Default": f"/{name}/version"}
+    template["Parameters"] = {"Version": version}
+    stacks.change(name, json.dumps(template))
+
+    template["Resources"]["Another"] = TOPIC
+    stacks.api.create_change_set(
+        StackName=name,
+        ChangeSetName="second",
+        ChangeSetType="UPDATE",
+        TemplateBody=json.dumps(template),
+        Parameters=[{"ParameterKey": "Version", "UsePreviousValue": True}],
+    )
+    stacks.api.execute_change_set(StackName=name, ChangeSetName="second")
+    assert stacks.status(name) == "UPDATE_COMPLETE"
+    (parameter,) = stacks.api.describe_stacks(StackName=name)["Stacks"][0]["Parameters"]
+    assert parameter["ParameterValue"] == "30"
+
+
 def test_parameters_are_written_changed_and_forgotten(
     deployed: Deployed, stacks: Stacks, name: str
 ) -> None:
