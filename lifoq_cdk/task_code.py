@@ -92,7 +92,7 @@ class TaskCode:
 
     def loading(self) -> dict[str, Any]:
         """Lambda's props for a function that only has to import the code."""
-        return {"layers": list(self.layers), "architecture": self.architecture}
+        return {"layers": list(self.layers) or None, "architecture": self.architecture}
 
     def running(self) -> dict[str, Any]:
         """Lambda's props for the function that runs it."""

@@ -15,6 +15,7 @@ from moto.cloudformation import parsing
 from moto.cloudformation.models import CloudFormationBackend
 from moto.core.common_models import CloudFormationModel
 from moto.dynamodb.models.table import Table
+from moto.s3.models import FakeBucket
 
 from localcloud.moto_adapter.patch import replace
 
@@ -272,6 +273,30 @@ class Alarm(_Deployed, CloudFormationModel):
         return str(alarms[0]["AlarmArn" if attribute == "Arn" else attribute])
 
 
+class EncryptionKey(_Deployed, CloudFormationModel):
+    """moto takes a key's tags by other names than CloudFormation has, and no change of a key."""
+
+    TYPE = "AWS::KMS::Key"
+
+    def create(self) -> None:
+        answer = client("kms").create_key(
+            Policy=json.dumps(self.properties["KeyPolicy"]),
+            Description=self.properties.get("Description", ""),
+        )
+        self.name = answer["KeyMetadata"]["KeyId"]
+
+    def update(self) -> None:
+        client("kms").put_key_policy(
+            KeyId=self.name, PolicyName="default", Policy=json.dumps(self.properties["KeyPolicy"])
+        )
+
+    def remove(self) -> None:
+        client("kms").schedule_key_deletion(KeyId=self.name)
+
+    def get_cfn_attribute(self, attribute: str) -> str:
+        return str(client("kms").describe_key(KeyId=self.name)["KeyMetadata"][attribute])
+
+
 class Parameter(_Deployed, CloudFormationModel):
     """moto reads a parameter's tags as a list; CloudFormation has a map."""
 
@@ -334,6 +359,28 @@ class DeployedTable(_Deployed, CloudFormationModel):
     def get_cfn_attribute(self, attribute: str) -> str:
         table = client("dynamodb").describe_table(TableName=self.name)["Table"]
         return str(table[{"Arn": "TableArn", "StreamArn": "LatestStreamArn"}[attribute]])
+
+
+class DeployedBucket(FakeBucket, CloudFormationModel):
+    """moto's bucket; a change of one whose name CloudFormation made up finds it."""
+
+    @classmethod
+    def update_from_cloudformation_json(
+        cls,
+        original_resource: FakeBucket,
+        new_resource_name: str,
+        cloudformation_json: dict[str, Any],
+        account_id: str,
+        region_name: str,
+    ) -> FakeBucket:
+        named = {"BucketName": original_resource.name, **cloudformation_json["Properties"]}
+        return FakeBucket.update_from_cloudformation_json(
+            original_resource,
+            new_resource_name,
+            {**cloudformation_json, "Properties": named},
+            account_id,
+            region_name,
+        )
 
 
 class DeployedFunction(LambdaFunction, CloudFormationModel):

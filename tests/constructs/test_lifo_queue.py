@@ -1,0 +1,399 @@
+"""What the constructs put into the template of somebody's own stack."""
+
+import ast
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sns as sns
+
+import lifoq_cdk
+from lifoq import Lifetimes, WorkerSettings
+from lifoq.connection import Connection
+from lifoq.environment import Environment
+from lifoq.errors import InvalidInput
+from lifoq.metrics import Metric
+from lifoq_cdk import (
+    AsyncInvocation,
+    LifoQueue,
+    QueueGenerator,
+    QueueReports,
+    QueueState,
+    RecurringTask,
+    TaskCode,
+)
+from tests.constructs.application import HERE, app_in, resources, template_of
+
+TASKS = HERE / "thumbnails"
+FUNCTION = "AWS::Lambda::Function"
+POLICY = "AWS::IAM::Policy"
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> cdk.Stack:
+    return cdk.Stack(app_in(tmp_path), "pictures")
+
+
+def processor_of(template: dict[str, Any]) -> dict[str, Any]:
+    (processor,) = [
+        function
+        for function in resources(template, FUNCTION)
+        if function.get("Handler") == "functions.process_tasks.handler.handle"
+    ]
+    return processor
+
+
+def plain(value: Any) -> str:
+    """Text with placeholders for what is only known when it is deployed."""
+    if isinstance(value, str):
+        return value
+    _, parts = value["Fn::Join"]
+    return "".join(part if isinstance(part, str) else "token" for part in parts)
+
+
+def actions(template: dict[str, Any], prefix: str) -> set[str]:
+    """What the role whose policy's logical id begins with ``prefix`` may do."""
+    return {
+        action
+        for policy in resources(template, POLICY, prefix)
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action in (
+            statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+        )
+    }
+
+
+def test_a_queue_needs_nothing_but_a_folder_of_task_code(stack: cdk.Stack) -> None:
+    LifoQueue(stack, "Queue", tasks=str(TASKS))
+
+    told = processor_of(template_of(stack))["Environment"]["Variables"]
+    environment = Environment({name: str(value) for name, value in told.items()})
+    assert environment.worker() == WorkerSettings()
+    assert environment.lifetimes() == Lifetimes()
+    assert environment.tasks == "thumbnails"
+
+
+def test_two_queues_of_one_stack_share_no_name(stack: cdk.Stack) -> None:
+    queues = [LifoQueue(stack, name, tasks=TASKS) for name in ("Small", "Large")]
+
+    template = template_of(stack)
+    for type_name, key in (
+        ("AWS::SSM::Parameter", "Name"),
+        ("AWS::Logs::QueryDefinition", "Name"),
+    ):
+        names = [one[key] for one in resources(template, type_name)]
+        assert len(names) == len(set(names)) > 1
+    services = {
+        function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+        for function in resources(template, FUNCTION)
+        if function.get("Handler", "").startswith("functions.")
+    }
+    assert services == {f"lifoq-{queue.queue_name}" for queue in queues}
+    assert len(services) == 2
+
+
+def test_what_clients_need_is_written_where_they_look(stack: cdk.Stack) -> None:
+    LifoQueue(
+        stack, "Queue", tasks=TASKS, queue_name="thumbnails", deadline=cdk.Duration.minutes(5)
+    )
+
+    (parameter,) = resources(template_of(stack), "AWS::SSM::Parameter")
+    assert parameter["Name"] == "/lifoq/thumbnails/queue"
+    connection = Connection.decode(plain(parameter["Value"]), source="the template")
+    assert connection.lifetimes == Lifetimes(deadline=300)
+    assert set(connection.topics) == {"process", "trigger"}
+
+
+# Grants
+
+Grant = Callable[[LifoQueue, iam.IGrantable], iam.Grant]
+
+
+@pytest.mark.parametrize(
+    ("grant", "allowed"),
+    [
+        (
+            LifoQueue.grant_put,
+            {"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"},
+        ),
+        (
+            LifoQueue.grant_read,
+            {
+                "dynamodb:BatchGetItem",
+                "dynamodb:DescribeTable",
+                "dynamodb:GetItem",
+                "dynamodb:Query",
+            },
+        ),
+        (
+            LifoQueue.grant_operate,
+            {
+                "dynamodb:BatchGetItem",
+                "dynamodb:DescribeTable",
+                "dynamodb:GetItem",
+                "dynamodb:Query",
+                "dynamodb:UpdateItem",
+            },
+        ),
+    ],
+)
+def test_a_grant_allows_what_its_name_says_and_tells_the_function_its_queue(
+    stack: cdk.Stack, grant: Grant, allowed: set[str]
+) -> None:
+    queue = LifoQueue(stack, "Queue", tasks=TASKS, queue_name="thumbnails")
+    mine = function(stack, "Mine")
+    grant(queue, mine)
+
+    template = template_of(stack)
+    assert actions(template, "MineServiceRole") == {*allowed, "ssm:GetParameter"}
+    (told,) = resources(template, FUNCTION, "Mine")
+    assert told["Environment"]["Variables"]["LIFOQ_QUEUE"] == "thumbnails"
+
+
+def test_a_function_is_not_told_of_two_queues(stack: cdk.Stack) -> None:
+    one, other = (LifoQueue(stack, name, tasks=TASKS) for name in ("One", "Other"))
+    mine = function(stack, "Mine")
+    one.grant_put(mine)
+    one.grant_read(mine)
+
+    with pytest.raises(InvalidInput, match=r"function\.role"):
+        other.grant_put(mine)
+    assert mine.role is not None
+    other.grant_put(mine.role)
+
+
+def test_a_producer_of_another_account_is_let_in_by_the_table_and_the_key(
+    stack: cdk.Stack,
+) -> None:
+    queue = LifoQueue(stack, "Queue", tasks=TASKS, encryption_key=kms.Key(stack, "Key"))
+    producer = "arn:aws:iam::210987654321:role/producer"
+    queue.grant_put(iam.ArnPrincipal(producer))
+
+    template = template_of(stack)
+    (table,) = resources(template, "AWS::DynamoDB::Table")
+    (key,) = resources(template, "AWS::KMS::Key")
+    for policy in (table["ResourcePolicy"]["PolicyDocument"], key["KeyPolicy"]):
+        assert [one for one in policy["Statement"] if one["Principal"] == {"AWS": producer}]
+
+
+def function(stack: cdk.Stack, name: str) -> lambda_.Function:
+    return lambda_.Function(
+        stack,
+        name,
+        code=lambda_.Code.from_inline("def handle(event, context): ..."),
+        handler="index.handle",
+        runtime=lambda_.Runtime.PYTHON_3_14,
+    )
+
+
+# Metrics and alarms
+
+
+def test_metrics_are_those_that_the_functions_emit(stack: cdk.Stack) -> None:
+    queue = LifoQueue(stack, "Queue", tasks=TASKS, queue_name="thumbnails")
+
+    for metric, name, statistic in (
+        (queue.metric_backlog(), Metric.TASKS_PENDING, "Maximum"),
+        (queue.metric_oldest_age(), Metric.OLDEST_WAITING_AGE, "Maximum"),
+        (queue.metric_newest_age(), Metric.NEWEST_WAITING_AGE, "Maximum"),
+        (queue.metric_shed(), Metric.TASKS_SHED, "Sum"),
+        (queue.metric_succeeded(), Metric.TASKS_SUCCEEDED, "Sum"),
+        (queue.metric_failed(), Metric.TASKS_FAILED, "Sum"),
+        (queue.metric(Metric.WAIT, statistic="p95"), Metric.WAIT, "p95"),
+    ):
+        assert (metric.metric_name, metric.statistic) == (name.value, statistic)
+        assert metric.dimensions == {"service": "lifoq-thumbnails"}
+    assert queue.metric_shed(period=cdk.Duration.hours(1)).period.to_minutes() == 60
+
+
+def test_alarms_are_told_to_a_topic_that_exists(stack: cdk.Stack) -> None:
+    topic = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:eu-west-1:123456789012:pager")
+    queue = LifoQueue(stack, "Queue", tasks=TASKS, alarm_topic=topic)
+
+    alarms = resources(template_of(stack), "AWS::CloudWatch::Alarm")
+    assert alarms
+    assert all(alarm["AlarmActions"] == [topic.topic_arn] for alarm in alarms)
+    assert queue.alarm_topic is topic
+
+
+# State of its own
+
+
+def test_state_can_lie_in_a_stack_of_its_own(tmp_path: Path) -> None:
+    app = app_in(tmp_path)
+    state_stack, stack, reports = (cdk.Stack(app, name) for name in ("state", "work", "reports"))
+    state = QueueState(state_stack, "State")
+    queue = LifoQueue(stack, "Queue", state=state, tasks=TASKS)
+    QueueGenerator(
+        stack,
+        "Generator",
+        queue=queue,
+        recurring=[RecurringTask(name="hourly", task_type="thumbnail", schedule="rate(1 hour)")],
+    )
+    QueueReports(reports, "Reports", queue=queue)
+
+    assembly = app.synth()
+    kinds = {
+        one.stack_name: {each["Type"] for each in one.template["Resources"].values()}
+        for one in assembly.stacks
+    }
+    stateful = {"AWS::DynamoDB::Table", "AWS::S3::Bucket"}
+    assert stateful <= kinds["state"]
+    assert not stateful & (kinds["work"] | kinds["reports"])
+
+
+def test_what_belongs_to_the_state_is_not_given_twice(stack: cdk.Stack) -> None:
+    state = QueueState(stack, "State")
+
+    with pytest.raises(InvalidInput, match="QueueState"):
+        LifoQueue(stack, "Queue", tasks=TASKS, state=state, encryption_key=kms.Key(stack, "Key"))
+
+
+# What task code needs
+
+
+def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(
+    stack: cdk.Stack,
+) -> None:
+    vpc = ec2.Vpc(stack, "Network")
+    secret = secretsmanager.Secret(stack, "Login")
+    LifoQueue(
+        stack,
+        "Queue",
+        tasks=TaskCode(
+            TASKS,
+            environment={"SIZE": "640"},
+            secrets={"LOGIN": secret},
+            initial_policy=[
+                iam.PolicyStatement(actions=["s3:GetObject"], resources=["arn:aws:s3:::cats/*"])
+            ],
+            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("ReadOnlyAccess")],
+            vpc=vpc,
+            security_groups=[ec2.SecurityGroup(stack, "Group", vpc=vpc)],
+            layers=[
+                lambda_.LayerVersion.from_layer_version_arn(
+                    stack, "Layer", "arn:aws:lambda:eu-west-1:123456789012:layer:fonts:1"
+                )
+            ],
+            architecture=lambda_.Architecture.X86_64,
+            memory_size=1769,
+            ephemeral_storage_size=cdk.Size.gibibytes(2),
+        ),
+    )
+
+    template = template_of(stack)
+    processor = processor_of(template)
+    assert processor["MemorySize"] == 1769
+    assert processor["EphemeralStorage"] == {"Size": 2048}
+    assert len(processor["VpcConfig"]["SubnetIds"]) == 2
+    assert "SIZE" in processor["Environment"]["Variables"]
+    assert "LOGIN" in processor["Environment"]["Variables"]
+    own = {
+        one["Handler"].split(".")[1]: one
+        for one in resources(template, FUNCTION)
+        if one.get("Handler", "").startswith("functions.")
+    }
+    # All are one package; the sweep imports the code, and runs none of it.
+    assert all(one["Architectures"] == ["x86_64"] for one in own.values())
+    assert {name for name, one in own.items() if "Layers" in one} == {"process_tasks", "sweep"}
+    assert {name for name, one in own.items() if "VpcConfig" in one} == {"process_tasks"}
+    needed = {"s3:GetObject", "secretsmanager:GetSecretValue"}
+    assert needed <= actions(template, "QueueProcessTasksFunctionRole")
+    assert not needed & actions(template, "QueueSweepFunctionRole")
+    (role,) = resources(template, "AWS::IAM::Role", "QueueProcessTasksFunctionRole")
+    policies = json.dumps(role["ManagedPolicyArns"])
+    assert "ReadOnlyAccess" in policies
+    assert "AWSLambdaVPCAccessExecutionRole" in policies
+
+
+def test_a_container_image_takes_the_place_of_the_package(stack: cdk.Stack, tmp_path: Path) -> None:
+    folder = tmp_path / "image"
+    folder.mkdir()
+    (folder / "Dockerfile").write_text("FROM public.ecr.aws/lambda/python:3.14\n")
+    image = lambda_.Code.from_asset_image(str(folder))
+    LifoQueue(stack, "Queue", tasks=TaskCode(image, module="thumbnails"))
+
+    commands = {
+        tuple(one["ImageConfig"]["Command"])
+        for one in resources(template_of(stack), FUNCTION, "Queue")
+        if one.get("PackageType") == "Image"
+    }
+    assert commands == {
+        ("functions.process_tasks.handler.handle",),
+        ("functions.sweep.handler.handle",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"environment": {"AWS_REGION": "x"}}, ["AWS_REGION", "rename"]),
+        ({"code": lambda_.Code.from_asset_image("."), "module": None}, ["module"]),
+    ],
+)
+def test_task_code_that_cannot_be_deployed_is_refused(
+    settings: dict[str, Any], words: list[str]
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        TaskCode(**{"code": TASKS, **settings})
+
+    for word in words:
+        assert word in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"window": cdk.Duration.minutes(15)}, ["window", "885"]),
+        ({"sweep_interval": cdk.Duration.seconds(90)}, ["sweep_interval", "whole minutes"]),
+        ({"heartbeat": cdk.Duration.minutes(1)}, ["heartbeat"]),
+        ({"queue_name": "a/b"}, ["queue name", "letters"]),
+        (
+            {"kicks": AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=1)},
+            ["max_event_age", "raise it"],
+        ),
+    ],
+)
+def test_a_queue_that_could_not_work_is_refused(
+    stack: cdk.Stack, settings: dict[str, Any], words: list[str]
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        LifoQueue(stack, "Queue", tasks=TASKS, **settings)
+
+    for word in words:
+        assert word in str(refused.value)
+
+
+@pytest.mark.parametrize("minutes", [45, 120])
+def test_a_window_that_would_lose_tasks_is_refused(stack: cdk.Stack, minutes: int) -> None:
+    queue = LifoQueue(stack, "Queue", tasks=TASKS)
+
+    with pytest.raises(InvalidInput, match="window"):
+        QueueReports(stack, "Reports", queue=queue, window=cdk.Duration.minutes(minutes))
+
+
+def test_the_constructs_bring_nothing_of_this_repositorys_own_application() -> None:
+    """Neither its stages nor its checks, which would judge other people's resources."""
+    imported = {
+        name.split(".")[0]
+        for file in Path(lifoq_cdk.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+
+    assert not imported & {"stacks", "cdk_nag", "pydantic", "localcloud"}
+    assert "aws_cdk" in imported

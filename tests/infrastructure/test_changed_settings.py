@@ -1,0 +1,35 @@
+"""Settings are switched on and off again by deploying one over the other, with the real CDK CLI.
+
+The local cloud refuses to delete an export that another stack imports, as CloudFormation does.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localcloud import LocalCloud
+from tests.infrastructure.deployments import synthesize
+
+LASTING: dict[str, Any] = {"deadline_seconds": 3600}
+ON = {"analytics": {"window_minutes": 60}, "customer_managed_key": True}
+OFF = {"analytics": None, "customer_managed_key": False}
+CHANGES: list[dict[str, Any]] = [
+    ON,
+    {**ON, "analytics": None},
+    {**ON, "customer_managed_key": False},
+    OFF,
+    ON,
+]
+
+
+@pytest.mark.timeout(900)
+def test_every_change_can_be_deployed_over_what_was_before(tmp_path: Path) -> None:
+    with LocalCloud(tmp_path) as cloud:
+        outputs = []
+        for settings in CHANGES:
+            cloud.deploy(synthesize("demo", json.dumps({**LASTING, **settings})).assembly)
+            outputs.append(cloud.outputs("lifoq-demo-state"))
+
+    assert all(each == outputs[0] for each in outputs), "table, bucket and topic stay the same"
