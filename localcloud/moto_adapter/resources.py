@@ -16,6 +16,7 @@ from moto.cloudformation.models import CloudFormationBackend
 from moto.core.common_models import CloudFormationModel
 from moto.dynamodb.models.table import Table
 from moto.s3.models import FakeBucket
+from moto.sns.models import Topic
 
 from localcloud.moto_adapter.patch import replace
 
@@ -381,6 +382,25 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
             account_id,
             region_name,
         )
+
+
+class DeployedTopic(Topic, CloudFormationModel):
+    """moto's topic; a change does not make another one of it, with another ARN."""
+
+    @classmethod
+    def update_from_cloudformation_json(
+        cls,
+        original_resource: Topic,
+        new_resource_name: str,  # noqa: ARG003 - moto's signature
+        cloudformation_json: dict[str, Any],
+        account_id: str,  # noqa: ARG003
+        region_name: str,  # noqa: ARG003
+    ) -> Topic:
+        key = cloudformation_json["Properties"].get("KmsMasterKeyId", "")
+        client("sns").set_topic_attributes(
+            TopicArn=original_resource.arn, AttributeName="KmsMasterKeyId", AttributeValue=key
+        )
+        return original_resource
 
 
 class DeployedFunction(LambdaFunction, CloudFormationModel):
