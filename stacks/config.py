@@ -5,14 +5,17 @@ The stages live in ``cdk.json`` under the context key ``stages``; ``-c stage=NAM
 """
 
 import difflib
-import json
 import re
+import reprlib
+import zoneinfo
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from lifoq import backoff
+from lifoq import backoff, jsontext
+from lifoq.errors import InvalidInput
+from lifoq.numbers import LONGEST
 from lifoq.transitions import Lifetimes
 from lifoq.worker import WorkerSettings
 from lifoq_cdk import limits
@@ -33,8 +36,29 @@ LogRetentionDays = Literal[1, 3, 7, 14, 30, 90, 180, 365, 731]
 ExportWindowMinutes = Literal[15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440]
 """DynamoDB allows 15 minutes to 24 hours; these cut the day into windows that do not overlap."""
 
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-PerSecond = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+def _known_time_zone(name: str) -> str:
+    # Empty where Python has no time zone database, as in some slim containers: AWS judges then.
+    known = zoneinfo.available_timezones()
+    if known and name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        remedy = f"did you mean {close[0]}" if close else "choose one such as Europe/Berlin or UTC"
+        raise ValueError(f"is no time zone: {remedy}")
+    return name
+
+
+def _json(value: Any) -> Any:
+    try:
+        jsontext.encode(value, "it")
+    except InvalidInput as error:
+        raise ValueError(f"cannot be sent: {error.field} {error.problem}") from error
+    return value
+
+
+Seconds = Annotated[float, Field(gt=0, le=LONGEST)]
+PerSecond = Annotated[float, Field(gt=0)]
+TimeZone = Annotated[str, AfterValidator(_known_time_zone)]
+Payload = Annotated[Any, AfterValidator(_json)]
 SecretName = Annotated[str, Field(pattern=r"^[A-Za-z0-9/_+=.@-]{1,512}$")]
 RoleArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:iam::\d{12}:role/[\w+=,.@/-]+$")]
 TaskType = Annotated[str, Field(min_length=1, max_length=256)]
@@ -54,7 +78,7 @@ class ConfigurationError(ValueError):
 class Settings(BaseModel):
     """What all groups of settings share: nothing unknown, nothing converted, nothing changed."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Backoff(Settings):
@@ -108,16 +132,16 @@ class Schedule(Settings):
 
     name: ScheduleName
     task_type: TaskType
-    payload: Any = None
+    payload: Payload = None
     expression: ScheduleExpression
-    time_zone: Annotated[str, Field(min_length=1)] = "UTC"
+    time_zone: TimeZone = "UTC"
 
 
 class Load(Settings):
     """A load profile for trials: every minute, tasks for ``seconds`` of it."""
 
     task_type: TaskType
-    payload: Any = None
+    payload: Payload = None
     profile: Literal["constant", "burst", "sine"] = "constant"
     tasks_per_second: Annotated[float, Field(gt=0, le=500)]
     peak_tasks_per_second: Annotated[float, Field(gt=0, le=500)] | None = None
@@ -329,10 +353,16 @@ class StageConfig(Settings):
         ]
 
     def _environment_problems(self) -> list[str]:
-        return [
-            f"task_environment.{name} is not for task code to set: choose a name of letters, "
+        variables = {"task_environment": self.task_environment, "task_secrets": self.task_secrets}
+        twice = [
+            f"task_secrets.{name} is in task_environment, too: rename one"
+            for name in sorted(set(self.task_environment) & set(self.task_secrets))
+        ]
+        return twice + [
+            f"{group}.{name} is not for task code to set: choose a name of letters, "
             "digits and '_' that does not begin with LIFOQ_, POWERTOOLS_, AWS_, LAMBDA_ or _"
-            for name in self.task_environment
+            for group, names in variables.items()
+            for name in names
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]+", name)
             or name.startswith(("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_"))
         ]
@@ -382,15 +412,19 @@ def load_stage(
 
 def _parsed(overrides: str) -> Mapping[str, Any]:
     try:
-        settings = json.loads(overrides)
-    except json.JSONDecodeError as error:
+        settings = jsontext.decode(overrides)
+    except RecursionError as error:
         raise ConfigurationError(
-            f"overrides ({overrides!r}) is not JSON ({error}): pass an object such as "
+            f"overrides ({_shown(overrides)}) is nested too deeply: flatten it."
+        ) from error
+    except ValueError as error:
+        raise ConfigurationError(
+            f"overrides ({_shown(overrides)}) is not JSON ({error}): pass an object such as "
             """'{"deadline_seconds": 600}'."""
         ) from error
     if not isinstance(settings, dict):
         raise ConfigurationError(
-            f"overrides ({overrides!r}) is not a JSON object: pass one such as "
+            f"overrides ({_shown(overrides)}) is not a JSON object: pass one such as "
             """'{"deadline_seconds": 600}'."""
         )
     return settings
@@ -414,17 +448,26 @@ def _sentences(stage: str, error: ValidationError) -> str:
 
 def _sentence(problem: Any) -> str:
     key = ".".join(str(part) for part in problem["loc"])
-    value = problem["input"]
+    value = _shown(problem["input"])
     match problem["type"]:
-        case "value_error":
+        case "value_error" if not key:  # of settings together, which names them itself
             return str(problem["ctx"]["error"])
+        case "value_error":
+            return f"{key} ({value}) {problem['ctx']['error']}"
         case "extra_forbidden":
-            return f"unknown setting {key} ({value!r}): {_remedy_for_unknown(problem['loc'])}"
+            return f"unknown setting {key} ({value}): {_remedy_for_unknown(problem['loc'])}"
         case "missing":
             return f"{key} is missing: set it"
         case _:
             expectation = problem["msg"][0].lower() + problem["msg"][1:]
-            return f"{key} ({value!r}) is refused: {expectation}"
+            return f"{key} ({value}) is refused: {expectation}"
+
+
+def _shown(value: Any) -> str:
+    """As Python writes it, cut where it is long or deep."""
+    cut = reprlib.Repr()
+    cut.maxstring = cut.maxother = cut.maxlong = 80
+    return cut.repr(value)
 
 
 def _remedy_for_unknown(location: tuple[str | int, ...]) -> str:

@@ -51,6 +51,14 @@ def install(client: Client) -> None:
         return resolve(backend, instance, known)
 
     replace(CloudFormationBackend, "_resolve_update_parameters", resolve_update_parameters)
+    update = parsing.parse_and_update_resource
+
+    def update_resource(logical_id: str, resource_json: Any, resources: Any, **place: Any) -> Any:
+        """What moto cannot change stays as it is; moto itself would lose it from the stack."""
+        changed = update(logical_id, resource_json, resources, **place)
+        return resources[logical_id] if changed is None else changed
+
+    replace(parsing, "parse_and_update_resource", update_resource)
 
 
 def client(service: str) -> Any:

@@ -1,6 +1,7 @@
 """A stage's configuration: what it defaults to, and what it refuses in which words."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -14,6 +15,14 @@ from tests.infrastructure.deployments import CONTEXT, ROOT
 
 def configured(**settings: Any) -> StageConfig:
     return load_stage("trial", {"trial": settings})
+
+
+def schedule(**settings: Any) -> dict[str, Any]:
+    return {"schedules": [{"name": "a", "task_type": "t", "expression": "rate(1 day)", **settings}]}
+
+
+def deep(levels: int) -> list[Any]:
+    return json.loads("[" * levels + "]" * levels)
 
 
 def refusal(**settings: Any) -> str:
@@ -87,6 +96,15 @@ def test_no_stage_makes_load_by_itself() -> None:
             ["load.seconds (90)", "less than or equal to 60"],
         ),
         ({"load": {"task_type": "t"}}, ["load.tasks_per_second is missing", "set it"]),
+        ({"deadline_seconds": 1e300}, ["deadline_seconds (1e+300)", "less than or equal to"]),
+        ({"deadline_seconds": math.nan}, ["deadline_seconds (nan)", "finite"]),
+        ({"alarms": {"shed_per_minute": math.inf}}, ["alarms.shed_per_minute (inf)", "finite"]),
+        (schedule(time_zone="Mars/X"), ["schedules.0.time_zone ('Mars/X') is no time zone"]),
+        (schedule(time_zone="Europe/Berln"), ["did you mean Europe/Berlin"]),
+        (schedule(payload=[math.nan]), ["schedules.0.payload ([nan]) cannot be sent"]),
+        (schedule(payload=deep(300)), ["schedules.0.payload ([[", "nested", "flatten it"]),
+        ({"task_secrets": {"KEY": "a b"}}, ["task_secrets.KEY ('a b')", "pattern"]),
+        ({"producer_role_arns": ["me"]}, ["producer_role_arns.0 ('me')", "pattern"]),
     ],
 )
 def test_a_single_wrong_setting_is_refused_by_key_value_and_remedy(
@@ -160,6 +178,11 @@ def load(**settings: Any) -> dict[str, Any]:
         ({"task_environment": {"LIFOQ_TABLE": "x"}}, ["task_environment.LIFOQ_TABLE", "choose"]),
         ({"task_environment": {"AWS_REGION": "x"}}, ["task_environment.AWS_REGION", "choose"]),
         ({"task_environment": {"A-B": "x"}}, ["task_environment.A-B", "choose"]),
+        ({"task_secrets": {"AWS_KEY": "x"}}, ["task_secrets.AWS_KEY", "choose"]),
+        (
+            {"task_environment": {"KEY": "x"}, "task_secrets": {"KEY": "y"}},
+            ["task_secrets.KEY", "rename"],
+        ),
     ],
 )
 def test_settings_that_cannot_work_together_are_refused(
@@ -188,10 +211,17 @@ def test_overrides_win_and_merge_into_groups() -> None:
     assert stage.page == 3
 
 
-@pytest.mark.parametrize("overrides", ["{", "[1]", "null", "deadline_seconds=600"])
+@pytest.mark.parametrize("overrides", ["{", "[1]", "null", "deadline_seconds=600", '{"page": NaN}'])
 def test_overrides_that_are_no_json_object_are_refused(overrides: str) -> None:
     with pytest.raises(ConfigurationError, match="deadline_seconds"):
         load_stage("trial", {"trial": {}}, overrides)
+
+
+def test_overrides_that_are_nested_beyond_reason_are_refused_in_few_words() -> None:
+    with pytest.raises(ConfigurationError, match="nested too deeply") as refused:
+        load_stage("trial", {"trial": {}}, '{"backoff":' * 100_000)
+
+    assert len(str(refused.value)) < 200
 
 
 def test_an_unknown_stage_is_refused_with_the_known_ones() -> None:
