@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from lifoq_cdk.queries import QUERIES
+from lifoq.metrics import Metric
+from lifoq_cdk.queries import OF_A_SWEEP, QUERIES
 from tests.infrastructure.deployments import ROOT, Deployment, synthesize
 
 QUEUE_ALARMS = {
@@ -77,6 +78,26 @@ def test_thresholds(prod: Deployment, name: str, threshold: float, periods: int)
 
     assert alarm["Threshold"] == pytest.approx(threshold)
     assert alarm["EvaluationPeriods"] == periods
+
+
+def test_the_page_on_cost_counts_what_stands_there(prod: Deployment) -> None:
+    page = " ".join((ROOT / "docs" / "cost.md").read_text().split())
+
+    def read(stack: str) -> int:
+        """By the metric is how CloudWatch bills alarms."""
+        return sum(
+            sum("MetricStat" in one for one in alarm.get("Metrics", [])) or 1
+            for alarm in alarms(prod, stack).values()
+        )
+
+    gauges = sum(metric.gauge for metric in Metric)
+    by_sweep = gauges + len({Metric.SWEEPS, *OF_A_SWEEP})
+    assert f"the metrics that the sweep sends ({by_sweep} at 0.30)" in page
+    assert f"all {len(Metric)} metrics" in page
+    assert (
+        f"{read('queue')} in the queue's stack, {read('generator')} in the generator's, "
+        f"{read('analytics')} with `analytics`"
+    ) in page
 
 
 def test_silence_is_an_alarm_for_the_sweep_alone(prod: Deployment) -> None:
