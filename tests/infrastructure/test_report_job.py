@@ -85,7 +85,7 @@ def test_the_job_reports_on_its_exports(tmp_path: Path, exports: Path, prod: Dep
     assert summary["tasks"]["created"] == 2
     assert summary["tasks"]["waiting"] == 2
     page = (tmp_path / "report" / "report.html").read_text()
-    assert "stage prod" in page
+    assert '<p class="where">prod</p>' in page
     assert "alarm 48\N{NO-BREAK SPACE}min" in page
 
 
