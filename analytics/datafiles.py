@@ -41,7 +41,6 @@ class Digest:
     def __init__(self, stream: pa.NativeFile) -> None:
         self._stream = stream
         self._md5 = hashlib.md5(usedforsecurity=False)
-        self.length = 0
 
     def close(self) -> None:
         """Whoever reads is done; there may be more to hash."""
@@ -49,7 +48,6 @@ class Digest:
     def read(self, size: int) -> bytes:
         data = bytes(self._stream.read(size))
         self._md5.update(data)
-        self.length += len(data)
         return data
 
     def rest(self) -> str:
@@ -67,43 +65,48 @@ def blocks(source: Digest, *, longest_line: int = LONGEST_LINE) -> Iterator[byte
     # A chunk is never longer than the longest line: a longer one always meets an end of a chunk,
     # where its length is looked at.
     chunk_bytes = min(BLOCK_BYTES, longest_line)
-    line = _Line()
+    line = _Line(longest_line)
     for chunk in _unzipped(source, chunk_bytes):
-        end = chunk.find(_NEWLINE) + 1
-        line.add(chunk[:end] if end else chunk, keep=longest_line)
-        if not end:
+        end = chunk.find(_NEWLINE)
+        if end < 0:
+            line.add(chunk)
             continue
-        rest = chunk.rfind(_NEWLINE) + 1
-        if line.length - 1 > longest_line:
+        line.add(chunk[:end])
+        last = chunk.rfind(_NEWLINE) + 1
+        if line.is_long:
             yield line.cut()
-            yield from filter(None, [chunk[end:rest]])
+            if end + 1 < last:
+                yield chunk[end + 1 : last]
         else:
-            yield bytes(line.kept) + chunk[end:rest]
-        line = _Line()
-        line.add(chunk[rest:], keep=longest_line)
-    if line.length > longest_line:
+            yield bytes(line.kept) + chunk[end:last]
+        line = _Line(longest_line)
+        line.add(chunk[last:])
+    if line.is_long:
         yield line.cut()
     elif line.length:
         yield bytes(line.kept) + _NEWLINE
 
 
 class _Line:
-    """A line whose end has not been seen yet."""
+    """A line whose end has not been seen yet; of one that is too long only the beginning is kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
         self.kept = bytearray()
         self.length = 0
 
-    def add(self, text: bytes, *, keep: int) -> None:
+    @property
+    def is_long(self) -> bool:
+        return self.length > self._longest
+
+    def add(self, text: bytes) -> None:
         self.length += len(text)
-        if self.length <= keep + 1:
-            self.kept += text
-        else:
-            self.kept = (self.kept + text)[:KEPT_BYTES]
+        self.kept += text
+        if self.is_long:
+            del self.kept[KEPT_BYTES:]
 
     def cut(self) -> LongLine:
-        beginning = bytes(self.kept[:KEPT_BYTES])
-        return LongLine(beginning=beginning, length=self.length)
+        return LongLine(beginning=bytes(self.kept), length=self.length)
 
 
 def _unzipped(source: Digest, size: int) -> Iterator[bytes]:

@@ -15,8 +15,8 @@ CLASSES: Final = Path(__file__).absolute().parents[1] / ".build" / "spark" / "cl
 starts in half the time, without it all works as well."""
 
 
-def start() -> SparkContext:
-    """Start Spark, or join the context that ``spark-submit`` has set up.
+def start(*java_options: str) -> SparkContext:
+    """Start Spark, with further options for Java, or join the context of ``spark-submit``.
 
     Raises ``JavaMissingError`` where there is no Java.
     """
@@ -24,11 +24,11 @@ def start() -> SparkContext:
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         if not _java_is_present():
             raise JavaMissingError
-        conf.setAll(list(_local().items()))
+        conf.setAll(list(_local(*java_options).items()))
     return SparkContext.getOrCreate(conf)
 
 
-def _local() -> dict[str, str]:
+def _local(*java_options: str) -> dict[str, str]:
     """What ``spark-submit`` would bring along. Nothing listens beyond the loopback device."""
     logging = Path(__file__).absolute().with_name("log4j2.properties").as_uri()
     options = [
@@ -36,9 +36,12 @@ def _local() -> dict[str, str]:
         f"-Dlog4j2.configurationFile={logging}",
         # Java only carries bytes from process to process: what starts quickest is best.
         "-XX:TieredStopAtLevel=1",
+        # An archive of classes that no longer fits is left aside without a word.
+        "-Xlog:disable",
+        "-Xlog:all=error:stderr",
         "-XX:+UseSerialGC",
-        "-Xshare:auto",
-        f"-XX:SharedArchiveFile={CLASSES}" if CLASSES.exists() else "",
+        *((f"-XX:SharedArchiveFile={CLASSES}",) if CLASSES.exists() else ()),
+        *java_options,
     ]
     return {
         "spark.master": "local[*]",

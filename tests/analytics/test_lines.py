@@ -1,0 +1,78 @@
+"""Lines of a data file: parsed at once or one by one, they tell the same."""
+
+import gzip
+import hashlib
+import io
+import json
+
+import pyarrow as pa
+import pytest
+
+from analytics import datafiles, lines
+from analytics.datafiles import Digest, LongLine
+from tests.analytics.exportfiles import full_line, incremental_line
+from tests.analytics.items import at, item
+
+TASK = item("t", "SUCCESS", firstTakenAt=10, takenAt=10, finishedAt=12)
+LINES = [
+    full_line(TASK),
+    {"Item": {"taskId": None, "payload": {"M": {"deep": {"L": [1, "}"]}}}}},
+    incremental_line("t", at(5), None, TASK),
+    incremental_line("t", at(5), TASK, None),
+    {"NewImage": {}, "other": [1.5, None, True]},
+]
+BROKEN = [
+    b"{",
+    b"[]",
+    b'"text"',
+    b'{"Item": 5}',
+    b'{"Item": {"taskId": {"S": 5}}}',
+    b'{"Item": {"taskId": {"S": "\xff"}}}',
+    b'{"Item": {"taskId": {"S": "\\ud800"}}}',
+    b"[" * 100_000,
+]
+
+
+def _block(*texts: bytes) -> bytes:
+    return b"".join(text + b"\n" for text in texts)
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_broken_line_changes_nothing_about_the_others(full: bool) -> None:
+    good = [json.dumps(line).encode() for line in LINES]
+    alone = lines.parse(_block(*good), full=full)
+    mixed = [text for pair in zip(BROKEN, [*good, b"", b"  ", b"\r"], strict=True) for text in pair]
+
+    among = lines.parse(_block(*mixed), full=full)
+
+    assert [text.rstrip() for text in among.broken] == BROKEN
+    assert among.table.to_pylist() == alone.table.select(among.table.column_names).to_pylist()
+    assert list(among.texts[: len(good)]) == list(alone.texts[: len(good)]) == good
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_each_broken_line_is_found_where_all_others_are_whole(broken: bytes) -> None:
+    good = json.dumps(full_line(TASK)).encode()
+    parsed = lines.parse(_block(good, broken, good), full=True)
+    assert (parsed.table.num_rows, list(parsed.broken)) == (2, [broken])
+
+
+@pytest.mark.parametrize("longest", [10, 17, 1_000])
+def test_a_line_of_any_length_is_told_apart_by_its_length_alone(longest: int) -> None:
+    """Wherever the chunks end that the file is read in."""
+    texts = [b"x" * length for length in (3, longest, longest + 1, 0, 5 * longest, 1, longest - 1)]
+    stored = gzip.compress(b"\n".join(texts))
+    source = Digest(pa.PythonFile(io.BytesIO(stored), mode="r"))
+
+    told: list[bytes] = []
+    for block in datafiles.blocks(source, longest_line=longest):
+        if isinstance(block, LongLine):
+            assert texts[len(told)].startswith(block.beginning)
+            assert len(block.beginning) <= datafiles.KEPT_BYTES
+            told.append(b"x" * block.length)
+        else:
+            assert all(len(text) <= longest for text in block.splitlines())
+            told += block.removesuffix(b"\n").split(b"\n")
+
+    assert told == texts
+    assert source.rest() == hashlib.md5(stored, usedforsecurity=False).hexdigest()
