@@ -88,7 +88,7 @@ def blocks(source: Digest, *, longest_line: int = LONGEST_LINE) -> Iterator[byte
 
 
 class _Line:
-    """A line whose end has not been seen yet; of one that is too long only the beginning is kept."""
+    """A line whose end has not been seen yet; of a long one only the beginning is kept."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest

@@ -10,7 +10,6 @@ from analytics.times import MICROS
 _HOUR: Final = 3_600
 _RECENT_SHARE: Final = 20
 _MOST_RECENT: Final = 10
-"""Buckets that count as now: one in so many, at least one, and no more than these."""
 
 WRITE_UNITS: Final = {
     "put": 2,
@@ -29,7 +28,7 @@ USD_PER_MILLION_WRITE_UNITS: Final = 0.625
 
 def forecast(buckets: Buckets, span: Span, *, backlog: int) -> dict[str, Any]:
     """When the backlog clears, or how much is going to be shed, if the rates stay as they are now:
-    as they were in the last whole buckets, a twentieth of the report's time."""
+    as they were in its last buckets."""
     begin, end = recent(span)
     arriving, served = (
         _rate(int(buckets.flows[name][begin:end].sum()), _covered(span, begin, end)) or 0.0
@@ -50,8 +49,10 @@ def forecast(buckets: Buckets, span: Span, *, backlog: int) -> dict[str, Any]:
 
 
 def recent(span: Span) -> tuple[int, int]:
-    """From which bucket up to which one looks to tell the rates of now. The last is not whole."""
-    end = max(1, span.number - 1)
+    """From which bucket up to which one looks to tell the rates of now: one in twenty, and no more
+    than ten. The last is among them once half of it is over."""
+    last_is_known = 2 * _covered(span, span.number - 1, span.number) >= span.size
+    end = span.number if last_is_known else max(1, span.number - 1)
     return end - min(max(1, end // _RECENT_SHARE), _MOST_RECENT), end
 
 

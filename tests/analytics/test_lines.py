@@ -38,7 +38,7 @@ def _block(*texts: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("full", [True, False])
-def test_a_broken_line_changes_nothing_about_the_others(full: bool) -> None:
+def test_a_broken_line_changes_nothing_about_the_others(*, full: bool) -> None:
     good = [json.dumps(line).encode() for line in LINES]
     alone = lines.parse(_block(*good), full=full)
     mixed = [text for pair in zip(BROKEN, [*good, b"", b"  ", b"\r"], strict=True) for text in pair]

@@ -1,6 +1,8 @@
 """Exports are read through their manifests; what cannot be read is refused, or set aside."""
 
+import base64
 import gzip
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -15,7 +17,6 @@ from analytics.errors import (
     ManifestError,
     OptionError,
     ReportError,
-    StorageError,
 )
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line, write_data
 from tests.analytics.items import at, item
@@ -177,11 +178,6 @@ def test_a_path_without_an_export_is_refused(tmp_path: Path, report: Any) -> Non
             report(tmp_path / "good", path)
 
 
-def test_a_path_that_spark_has_no_access_to_is_refused(report: Any) -> None:
-    with pytest.raises(StorageError, match="s3://bucket/exports cannot be reached"):
-        report("s3://bucket/exports")
-
-
 def test_exports_of_two_tables_are_not_mixed(tmp_path: Path, report: Any) -> None:
     Exporter(root=tmp_path / "a").full(_tasks(1), at=at(60))
     Exporter(root=tmp_path / "b", table_arn="arn:other").full(_tasks(1), at=at(60))
@@ -270,3 +266,113 @@ def test_a_report_can_look_back_from_its_exports(tmp_path: Path, report: Any) ->
     assert summary["backlog"]["end"] == 2
     assert summary["tasks"]["created"] == 5
     assert summary["oldest_waiting_seconds"] == 30
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+@pytest.mark.parametrize("checksum", [True, False])
+def test_an_empty_file_whose_manifest_promises_lines_is_damage_wherever_it_stands(
+    tmp_path: Path, report: Any, position: int, *, checksum: bool
+) -> None:
+    folder = Exporter(root=tmp_path / "exports").full(_tasks(*range(9)), at=at(60), files=3)
+    empty = _data_files(folder)[position]
+    empty.write_bytes(b"")
+    manifest = folder / "manifest-files.json"
+    entries = [json.loads(line) for line in manifest.read_text().splitlines()]
+    md5 = base64.b64encode(hashlib.md5(b"", usedforsecurity=False).digest()).decode()
+    entries[position]["md5Checksum"] = md5 if checksum else None
+    manifest.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+
+    with pytest.raises(DamagedExportError, match=f"{empty} is truncated: it has 0 lines, .* 3"):
+        report(tmp_path / "exports")
+    assert not (tmp_path / "out").exists()
+    assert report(tmp_path / "exports", allow_missing=True)["tasks"]["created"] == 6
+
+
+@pytest.mark.parametrize("key", ["AWSDynamoDB/../../secret.json.gz", "a/AWSDynamoDB//etc/x.gz"])
+def test_a_key_that_leads_out_of_the_export_is_refused(
+    tmp_path: Path, report: Any, key: str
+) -> None:
+    folder = Exporter(root=tmp_path / "exports").full(_tasks(1), at=at(60))
+    _edit(folder / "manifest-files.json", dataFileS3Key=key)
+
+    with pytest.raises(ManifestError, match="which leads out of the export") as refused:
+        report(tmp_path / "exports")
+    assert key in str(refused.value)
+
+
+def test_a_line_longer_than_any_task_is_set_aside_with_its_beginning_alone(
+    tmp_path: Path, report: Any
+) -> None:
+    exports = tmp_path / "exports"
+    long = json.dumps({"Item": {"taskId": {"S": "x" * 50_000}}})
+    Exporter(root=exports).full([*_tasks(1), long, *_tasks(2)], at=at(60))
+
+    summary = report(exports, longest_line=20_000)
+
+    assert summary["tasks"]["created"] == 2
+    (row,) = ds.dataset(tmp_path / "out" / "quarantine.parquet").to_table().to_pylist()
+    assert row["reason"] == f"longer than any task: {len(long):,} bytes"
+    assert len(row["line"]) < 5_000
+    assert long.startswith(row["line"])
+
+
+def test_damage_leaves_the_report_before_it_as_it_was(tmp_path: Path, report: Any) -> None:
+    exports = tmp_path / "exports"
+    folder = Exporter(root=exports).full(_tasks(1, 2), at=at(60))
+    report(exports)
+    before = _everything_but_quarantine(tmp_path / "out")
+    (file,) = _data_files(folder)
+    file.write_bytes(file.read_bytes()[:-5])
+
+    with pytest.raises(DamagedExportError):
+        report(exports)
+    assert _everything_but_quarantine(tmp_path / "out") == before
+
+
+def _everything_but_quarantine(out: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in out.rglob("*.*") if file.is_file()}
+
+
+def test_looking_back_before_a_deletion_the_task_is_still_there(
+    tmp_path: Path, report: Any
+) -> None:
+    """What was deleted since the report's moment was not deleted by then."""
+    exporter = Exporter(root=tmp_path / "exports")
+    done = item("done", "SUCCESS", firstTakenAt=5, takenAt=5, finishedAt=10)
+    exporter.incremental(
+        [
+            incremental_line("by-operator", at(90), item("by-operator", "PENDING"), None),
+            incremental_line("by-ttl", at(95), item("by-ttl", "PENDING", expiresAt=70), None),
+            incremental_line("done", at(96), done, None),
+        ],
+        start=at(60),
+        end=at(120),
+    )
+
+    def outcomes(moment: float) -> dict[str, str]:
+        report(tmp_path / "exports", as_of=at(moment))
+        rows = ds.dataset(tmp_path / "out" / "tasks.parquet").to_table().to_pylist()
+        return {row["task_id"]: row["outcome"] for row in rows}
+
+    kept = {"done": "succeeded"}
+    assert outcomes(65) == {"by-operator": "waiting", "by-ttl": "waiting", **kept}
+    assert outcomes(89.999999) == {"by-operator": "waiting", "by-ttl": "shed", **kept}
+    assert outcomes(90) == {"by-operator": "shed", "by-ttl": "shed", **kept}
+
+
+def test_an_id_that_was_used_again_is_its_latest_task(tmp_path: Path, report: Any) -> None:
+    """Its first task's deletion is none of the second's, whichever moment one looks from."""
+    exporter = Exporter(root=tmp_path / "exports")
+    first = item("again", "PENDING", expiresAt=70)
+    second = item("again", "PENDING", enqueuedAt=150, expiresAt=900)
+    exporter.incremental(
+        [incremental_line("again", at(80), first, None)], start=at(60), end=at(120)
+    )
+    exporter.incremental(
+        [incremental_line("again", at(150), None, second)], start=at(120), end=at(180)
+    )
+
+    summary = report(tmp_path / "exports")
+    assert (summary["tasks"]["created"], summary["tasks"]["waiting"]) == (1, 1)
+    assert summary["oldest_waiting_seconds"] == 30
+    assert report(tmp_path / "exports", as_of=at(100))["tasks"]["created"] == 0

@@ -1,0 +1,79 @@
+"""A report from S3 to S3: nothing but Arrow's file system and the environment's credentials."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from analytics import storage
+from analytics.errors import StorageError
+from tests.analytics.exportfiles import Exporter, full_line
+from tests.analytics.items import at, item
+
+
+@pytest.fixture(scope="module")
+def environment() -> Iterator[dict[str, str]]:
+    """With an S3 of its own on this machine."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    server.stop()
+
+
+@pytest.fixture
+def bucket(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    storage._s3.cache_clear()
+    made = boto3.resource("s3").create_bucket(Bucket="exports")
+    yield made
+    made.objects.delete()
+    made.delete()
+    storage._s3.cache_clear()
+
+
+def test_exports_in_s3_make_a_report_in_s3_again_and_again(bucket: Any, tmp_path: Path) -> None:
+    """In a process of its own, since Spark's workers keep the environment that they began with."""
+    lines = [full_line(item(f"t{number}", "PENDING")) for number in range(3)]
+    Exporter(root=tmp_path).full([*lines, "bad"], at=at(60), files=2)
+    for file in (file for file in tmp_path.rglob("*") if file.is_file()):
+        bucket.upload_file(str(file), f"all of/them 100%/{file.relative_to(tmp_path)}")
+    root = "s3://exports"
+    command = [
+        *(sys.executable, "-m", "analytics.report", f"{root}/all of/them 100%"),
+        *("--out", f"{root}/out", "--state", "s3a://exports/state", "--format", "json"),
+    ]
+
+    for _ in range(2):
+        told = subprocess.run(command, capture_output=True, check=False, text=True)
+        assert told.returncode == 0, told.stderr
+        assert '"created": 3' in told.stdout
+
+    written = {each.key for each in bucket.objects.all() if not each.key.endswith("/")}
+    assert {
+        "out/summary.json",
+        "out/report.html",
+        "out/tasks.parquet/part-00000.parquet",
+    } <= written
+    assert any(key.startswith("out/quarantine.parquet/") for key in written)
+    assert any(key.startswith("state/observations/window=") for key in written)
+    assert storage.read(f"{root}/out/summary.json").decode().strip() == told.stdout.strip()
+
+
+def test_s3_that_refuses_is_told_with_the_path(bucket: Any, report: Any) -> None:
+    bucket.delete()
+    with pytest.raises(StorageError, match="s3://exports/reports/x cannot be reached"):
+        storage.write("s3://exports/reports/x", b"text")
+    boto3.resource("s3").create_bucket(Bucket="exports")
