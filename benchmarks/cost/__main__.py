@@ -38,7 +38,7 @@ def main(sizes: str) -> None:
         counted = engine.measure(tuple(map(int, sizes.split(","))))
         cloud = loads.measure()
         memory: dict[str, int] = cloud["memory_megabytes"]
-        month = _month_of_nothing(cloud["sweep"], memory, cloud["standing"])
+        month = _month_of_nothing(cloud["sweep"], memory, cloud["standing"], traced=cloud["traced"])
         found.results = {
             "goals": _goals(counted["table"], cloud["cloud"]),
             **counted,
@@ -123,7 +123,7 @@ def _quantities(units: Row, runs: Row) -> dict[str, float]:
 
 
 def _month_of_nothing(
-    sweep: Traffic, memory: dict[str, int], standing: dict[str, float]
+    sweep: Traffic, memory: dict[str, int], standing: dict[str, float], *, traced: bool
 ) -> list[Row]:
     """A month of sweeps over an empty queue, and what stands there."""
     minutes = bill.MONTH_SECONDS / 60
@@ -136,7 +136,7 @@ def _month_of_nothing(
         "function time": sweep.gigabyte_seconds(memory) * minutes,
         "schedule": minutes,
         "logs": sum(sweep.log_bytes.values()) * minutes / bill.GIGABYTE,
-        "traces": minutes,
+        "traces": minutes * traced,
         **standing,
     }
     return bill.lines(quantities)

@@ -24,7 +24,7 @@ from localcloud import LocalCloud
 ROOT: Final = Path(__file__).resolve().parents[2]
 CDK: Final = ROOT / "node_modules" / ".bin" / "cdk"
 STAGE: Final = "dev"
-STACKS: Final = (f"lifoq-{STAGE}-state", f"lifoq-{STAGE}-queue")
+STACKS: Final = tuple(f"lifoq-{STAGE}-{name}" for name in ("state", "queue", "generator"))
 FUNCTIONS: Final = {
     "trigger": "TriggerFunctionName",
     "processor": "ProcessTasksFunctionName",
@@ -72,11 +72,11 @@ class Reading:
 
 
 class Deployment:
-    """The queue's own stacks of one stage, as CloudFormation deployed them."""
+    """The stacks that every stage has, as CloudFormation deployed them."""
 
     def __init__(self, cloud: LocalCloud) -> None:
         self._cloud = cloud
-        state, queue = (cloud.outputs(name) for name in STACKS)
+        state, queue, _ = (cloud.outputs(name) for name in STACKS)
         self._names = {name: queue[output] for name, output in FUNCTIONS.items()}
         table = DynamoTable.connect(
             state["TableName"],
@@ -101,6 +101,14 @@ class Deployment:
             ]
             for name, function in self._names.items()
         }
+
+    @property
+    def traced(self) -> bool:
+        """Whether X-Ray records runs."""
+        trigger = self._cloud.client("lambda").get_function_configuration(
+            FunctionName=self._names["trigger"]
+        )
+        return bool(trigger.get("TracingConfig", {}).get("Mode") == "Active")
 
     def invoke(self, name: str) -> None:
         self._cloud.client("lambda").invoke(FunctionName=self._names[name], Payload=b"{}")

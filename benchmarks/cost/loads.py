@@ -47,6 +47,7 @@ def measure() -> dict[str, Any]:
         queue.rest()
         return {
             "memory_megabytes": queue.memory,
+            "traced": queue.traced,
             "sweep": sweep.traffic,
             "standing": standing,
             "cloud": [_row(queue, *load) for load in _loads(queue)],
@@ -102,7 +103,7 @@ def _row(queue: Deployment, load: str, tasks: int, traffic: Traffic) -> Row:
         "updates_per_task": traffic.count("dynamodb:UpdateItem") / tasks,
         "log_bytes_per_task": sum(traffic.log_bytes.values()) / tasks,
         "stream_reads_per_task_computed": bill.stream_reads(traffic.seconds) / tasks,
-        "traces_per_task_computed": bill.traces(trigger, traffic.seconds) / tasks,
+        "traces_per_task_computed": bill.traces(trigger * queue.traced, traffic.seconds) / tasks,
     }
 
 
