@@ -159,8 +159,8 @@ class Limits:
     ) -> None:
         """``in_flight`` and ``rate_limit`` (starts per second) of all tasks together."""
         self._lock = threading.Lock()
-        self.on_leave: Callable[[], None] = lambda: None
-        """Called in a handler's thread when it has left its slot, perhaps long after the run that
+        self.on_free: Callable[[], None] = lambda: None
+        """Called in an attempt's thread when it has left its slot, perhaps long after the run that
         started it; the run that goes on by then sets it."""
         self._all = Gate(in_flight=in_flight, bucket=_bucket(rate_limit, host))
         self._of_type = {
@@ -188,6 +188,7 @@ class Limits:
         with self._lock:
             for gate in (self._all, self._gate(task_type)):
                 gate.turn_back(after=after)
+        self.on_free()
 
     def hangs(self, task_type: str) -> None:
         """A handler goes on though its attempt was ended by the timeout."""
@@ -204,7 +205,7 @@ class Limits:
             gate.leave(refused=refused)
             for left in (self._all, gate):
                 left.hung -= hung
-        self.on_leave()
+        self.on_free()
 
     def wait(self, task_type: str) -> float:
         """Seconds until a task of this type could start; inf until one has ended."""

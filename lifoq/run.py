@@ -120,7 +120,7 @@ class Run:
             draw=draw,
             ends_at=self._ends_at,
         )
-        limits.on_leave = partial(self._mailbox.put, SlotFree())
+        limits.on_free = partial(self._mailbox.put, SlotFree())
         self._errands = Errands(store=store, host=host, mailbox=self._mailbox)
         ago = 0 if woken_at is None else max(0, host.now() - woken_at)
         self._pace = Pace(now=now, woken_at=now - ago, linger=settings.linger)
