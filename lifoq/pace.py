@@ -94,6 +94,10 @@ class Pace:
         """The run has claimed or promoted a task, so more may come of it."""
         self._unchanged = False
 
+    def one_came_back(self, now: int) -> None:
+        """A task waits again."""
+        self._empty_since, self._next = None, now
+
     def more_may_have_come(self, now: int) -> None:
         """An attempt was settled, perhaps with follow-ups."""
         if self._empty_since is not None:

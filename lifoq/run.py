@@ -313,7 +313,7 @@ class Run:
     def _came_back(self, row: Candidate, now: int) -> None:
         for wanted in self._wanted([row]):
             self._sight.came_back(wanted)
-        self._pace.look_at_once(now)
+            self._pace.one_came_back(now)
 
     def _promote_due(self, now: int) -> None:
         """Bring in due tasks; the next time once that is done, or has taken unusually long."""

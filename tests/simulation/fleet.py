@@ -282,12 +282,19 @@ class Fleet:
     # The sweep function
 
     def _sweep_forever(self) -> None:
-        machine = sweeper = None
+        """An instance that is still at work takes no other event: another is started."""
+        idle: list[tuple[Machine, Sweeper]] = []
         while True:
             self._cloud.sleep(self.sweep_every)
-            if machine is None or sweeper is None or not machine.alive:
-                machine, sweeper = self._new_sweeper()
-            machine.spawn(partial(self._sweep, machine, sweeper), "sweep")
+            idle[:] = [(machine, sweeper) for machine, sweeper in idle if machine.alive]
+            machine, sweeper = idle.pop() if idle else self._new_sweeper()
+            machine.spawn(partial(self._sweep_and_rest, machine, sweeper, idle), "sweep")
+
+    def _sweep_and_rest(
+        self, machine: Machine, sweeper: Sweeper, idle: list[tuple[Machine, Sweeper]]
+    ) -> None:
+        self._sweep(machine, sweeper)
+        idle.append((machine, sweeper))
 
     def _new_sweeper(self) -> tuple[Machine, Sweeper]:
         self._made += 1
