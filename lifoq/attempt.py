@@ -9,7 +9,14 @@ from enum import Enum, auto
 from typing import Final
 
 from lifoq.context import Context
-from lifoq.errors import Busy, ItemTooLarge, LeaseLost, QueueMisconfigured, StoreUnavailable
+from lifoq.errors import (
+    Busy,
+    ItemTooLarge,
+    LeaseLost,
+    NotClaimed,
+    QueueMisconfigured,
+    StoreUnavailable,
+)
 from lifoq.host import MICROSECONDS, Host, Outbox, OutOfThreads, microseconds
 from lifoq.limits import Limits
 from lifoq.outcome import GiveUp, Outcome, Succeed, TryAgain, raised, returned
@@ -23,6 +30,10 @@ log = logging.getLogger("lifoq.attempt")
 FIRST_PAUSE: Final = 0.05
 LONGEST_PAUSE: Final = 0.5
 """Seconds before an outcome that was not confirmed is written again, doubling."""
+
+
+HANDED_BACK: Final = "HandedBack"
+"""The error's type on a task that a worker claimed, and did not begin with."""
 
 
 class End(Enum):
@@ -160,6 +171,10 @@ class Attempts:
         """Seconds that an attempt may take."""
         return self._settings.task_timeout if kind.timeout is None else kind.timeout
 
+    def latest_start(self, kind: TaskType) -> int:
+        """The last moment, monotonic, at which an attempt can begin and have its whole time."""
+        return self._ends_at - microseconds(self._settings.settle_time + self.timeout(kind))
+
     def renew(self, attempt: Attempt) -> None:
         """Send a heartbeat. However long its answer takes, no other task waits for it, and the next
         heartbeat is sent in time. OutOfThreads."""
@@ -192,10 +207,21 @@ class Attempts:
             self._turn_back(kind, entered)
             self._mailbox.put(NotStarted(row=row, error=error))
             return
-        if self._host.monotonic() < self._ends_at:
+        if task.task_type == row.task_type and self._host.monotonic() <= self.latest_start(kind):
             self._attempt(self._begin(task, kind))
-        else:  # left to its lease
+        else:
             self._turn_back(kind, entered)
+            self._hand_back(task)
+            self._mailbox.put(NotStarted(row=row, error=NotClaimed(task.task_id)))
+
+    def _hand_back(self, task: Task) -> None:
+        """Undo a claim whose answer came too late to begin, or which turned out to be of another
+        type than the index said (its id was put anew). Where that fails, the lease runs out."""
+        error = TaskError(type=HANDED_BACK, message="the worker could not begin with it")
+        try:
+            self._store.retry(task, error, delay=0, counts=False)
+        except (LeaseLost, StoreUnavailable, QueueMisconfigured) as failure:
+            log.warning("task %s was not handed back: %s", task.task_id, failure)
 
     def _claim(self, task_id: str) -> Task:
         """Claim; an unconfirmed claim is asked for once more, under the same id, and so

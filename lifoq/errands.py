@@ -23,6 +23,8 @@ class Look:
 
     number: int
     """Counts up; what a later look has shown is newer."""
+    sent: int
+    """Monotonic microseconds; it shows nothing that came later."""
     newest_first: bool
 
 

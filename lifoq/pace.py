@@ -26,6 +26,8 @@ class Pace:
         self._linger = microseconds(linger)
         self._woken_at = woken_at
         self._unchanged = True
+        self._changed_at = now
+        """When the run last knew of something that may wait."""
         self._empty_since: int | None = None
         self._sent = self._ended = self._shown = 0
         """Numbers of the latest look that was sent, that ended somehow, that showed something."""
@@ -63,10 +65,10 @@ class Pace:
         """Tasks were started; where there are slots left, there may be more."""
         self._next, self._poll, self._empty_since = now, SHORTEST_POLL, None
 
-    def found_nothing(self, now: int) -> None:
-        """The queue holds nothing that waits."""
+    def found_nothing(self, now: int, *, seen_at: int) -> None:
+        """The queue held nothing that waited, as it was when the look was sent."""
         self._next, self._poll = now + microseconds(EMPTY_POLL), SHORTEST_POLL
-        if self._empty_since is None:
+        if self._empty_since is None and seen_at >= self._changed_at:
             # Since the kick, if the run has changed nothing yet: the index has had that long to
             # show what it was sent for, and a run that a late kick started ends after one look.
             self._empty_since = self._woken_at if self._unchanged else now
@@ -96,10 +98,11 @@ class Pace:
 
     def one_came_back(self, now: int) -> None:
         """A task waits again."""
-        self._empty_since, self._next = None, now
+        self._empty_since, self._next, self._changed_at = None, now, now
 
     def more_may_have_come(self, now: int) -> None:
         """An attempt was settled, perhaps with follow-ups."""
+        self._changed_at = now
         if self._empty_since is not None:
             self._empty_since, self._next = None, now
 

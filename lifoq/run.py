@@ -135,6 +135,8 @@ class Run:
         """The one task, asked for or in flight, whose last worker was lost."""
         self._refused: dict[str, int] = {}
         """Tasks whose claim was refused, and until when that is remembered."""
+        self._back: dict[str, tuple[int, Candidate]] = {}
+        """Tasks that the run itself returned to the queue, and when, by their ids."""
         self._put_aside: set[str] = set()
         """Damaged items."""
         self._read_on_from: int | None = None
@@ -312,8 +314,15 @@ class Run:
 
     def _came_back(self, row: Candidate, now: int) -> None:
         for wanted in self._wanted([row]):
+            self._back[row.task_id] = (now, row)
             self._sight.came_back(wanted)
             self._pace.one_came_back(now)
+
+    def _remember_what_came_back(self, *, since: int) -> None:
+        """What a page cannot show yet that was asked for before."""
+        self._back = {i: (at, row) for i, (at, row) in self._back.items() if at >= since}
+        for row in self._wanted(row for _, row in self._back.values()):
+            self._sight.came_back(row)
 
     def _promote_due(self, now: int) -> None:
         """Bring in due tasks; the next time once that is done, or has taken unusually long."""
@@ -360,7 +369,7 @@ class Run:
     def _look(self, now: int) -> None:
         """Ask for the first page; or, where the order may change, for the oldest end's."""
         newest_first = not self._order.asks_for_oldest()
-        look = Look(number=self._pace.sends(now), newest_first=newest_first)
+        look = Look(number=self._pace.sends(now), sent=now, newest_first=newest_first)
         self._errands.look(look, limit=self._first_page)
 
     def _shown(self, shown: Shown, now: int) -> None:
@@ -373,9 +382,10 @@ class Run:
             self._pace.look_at_once(now)  # it only told the age of the oldest
             return
         if self._sight_is_of_no_use(now):
-            self._sight = Sight(newest_first=self._order.newest_first, now=now)
+            self._sight = Sight(newest_first=self._order.newest_first, now=shown.look.sent)
             self._page_behind, self._read_on_from = self._first_page, None
         self._sight.front(shown.page, self._wanted(shown.page.rows))
+        self._remember_what_came_back(since=shown.look.sent)
         started = self._start_what_may(now)
         self._judge(now, started=started, ours=self._ours(shown.page))
         free = self._slot_free()
@@ -405,7 +415,7 @@ class Run:
         elif self._sight.lanes() or ours or self._promoting_since is not None:
             self._pace.found_blocked(now, wait=self._wait_for_what_waits())
         elif self._sight.cursor is None:
-            self._pace.found_nothing(now)
+            self._pace.found_nothing(now, seen_at=self._sight.began)
         else:
             self._pace.found_nothing_yet(now)
 
@@ -479,10 +489,8 @@ class Run:
         task_type, suspects = lane
         if suspects and self._suspect is not None:
             return False
-        latest = self._ends_at - microseconds(
-            self._settings.settle_time + self._attempts.timeout(self._kind(task_type))
-        )
-        return now <= latest and self._limits.wait(task_type) == 0
+        in_time = now <= self._attempts.latest_start(self._kind(task_type))
+        return in_time and self._limits.wait(task_type) == 0
 
     def _start(self, row: Candidate, now: int) -> None:
         self._attempts.start(row, self._kind(row.task_type))

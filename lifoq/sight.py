@@ -34,10 +34,10 @@ class Sight:
     tasks came in faster than the run looked, and behind all that it knows the rest of the queue."""
 
     def __init__(self, *, newest_first: bool, now: int) -> None:
-        """``now``: monotonic microseconds."""
+        """``now``: monotonic microseconds, when the look was sent with which it begins."""
         self.newest_first = newest_first
         self._end = OLDEST if newest_first else NEWEST
-        self._began = now
+        self.began = now
         self._read = 0
         """Rows that were read behind first pages."""
         self._lanes: dict[Lane, list[tuple[Place, Candidate]]] = {}
@@ -117,7 +117,7 @@ class Sight:
         index was late or the sweep brought a task back. Also where rows are needed that were too
         many to be remembered."""
         trust = max(SHORTEST_TRUST, self._read / ROWS_PER_SECOND)
-        return now - self._began >= microseconds(trust) or any(
+        return now - self.began >= microseconds(trust) or any(
             not self._lanes.get(lane) for lane in self._forgotten
         )
 

@@ -125,6 +125,8 @@ class Looks:
         """Of each such type, the claims that were granted, in the order in which they were sent."""
         self.last: Look | None = None
         self._latest_sent = -1
+        self._types: dict[str, str] = {}
+        """As the index last showed them; an id can be put anew with another type."""
         self._shown_as: dict[str, frozenset[bool]] = {}
         """Tasks that were shown in this run, and whether as suspects: each copy of the index says
         what it knows."""
@@ -185,6 +187,7 @@ class Looks:
             return
         for row in page.rows:
             task_id, lost = str(row[Attribute.TASK_ID]), row.get(Attribute.LEASES_LOST, 0) > 0
+            self._types[task_id] = str(row[Attribute.TASK_TYPE])
             self._shown_as[task_id] = self._shown_as.get(task_id, frozenset()) | {lost}
         if start is not None:
             return
@@ -285,6 +288,8 @@ class Looks:
 
     def before_update(self, task_id: str, change: Change, task_type: str) -> None:
         if not _claims(change):
+            if claim_of(change) not in self._code_started:  # handed back
+                self.recognisable.pop(claim_of(change), None)
             return
         claim = str(change.set[Attribute.CLAIM_ID])
         tried = self._trying.get(claim) or self._of_earlier_runs.get(claim)
@@ -292,6 +297,7 @@ class Looks:
             tried.repeated = True
             return
         self._free_since()  # notes a crowd before it changes
+        task_type = self._types.get(task_id, task_type)
         shown_as = self._shown_as.get(task_id, frozenset({False}))
         others = [claim.task_id for claim in self._at_work() if claim.shown_as == {True}]
         if shown_as == {True} and others:
@@ -327,6 +333,8 @@ class Looks:
     def lost_update(self, change: Change) -> None:
         """Nobody knows what became of a write. A claim is repeated once."""
         if not _claims(change):
+            if claim_of(change) not in self._code_started:  # handed back
+                self.recognisable.pop(claim_of(change), None)
             return
         claim = str(change.set[Attribute.CLAIM_ID])
         tried = self._trying.get(claim) or self._of_earlier_runs[claim]

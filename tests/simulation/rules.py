@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lifoq.attempt import HANDED_BACK
 from lifoq.change import Item
 from lifoq.host import MICROSECONDS, microseconds
 from lifoq.outcome import TOO_LATE
@@ -59,6 +60,8 @@ HAS_NOT: Final[dict[Status, set[A]]] = {
 CONSTANT: Final = (A.TASK_ID, A.PAYLOAD, A.TASK_TYPE, A.ENQUEUED_AT)
 LATEST: Final = MICROSECONDS * 20
 """The outcome may be written so much later than it was decided."""
+UNCOUNTED: Final = {"Busy", HANDED_BACK}
+"""Of attempts that do not count."""
 FINAL_ERRORS: Final = {"Fail", "InvalidInput", "ItemTooLarge", "UnknownTaskType"}
 """No retry can help."""
 
@@ -198,7 +201,7 @@ class Rules:
             attempt = f"attempt {before[A.ATTEMPTS]} "
             _require(write, attempt in message, "holds the timeout of another attempt")
         spent = before[A.ATTEMPTS] >= self.max_attempts[before[A.TASK_TYPE]]
-        busy = error["type"] == "Busy"
+        busy = error["type"] in UNCOUNTED
         if write.becomes is F:
             final = spent or error["type"] in FINAL_ERRORS or message.startswith(TOO_LATE)
             _require(write, final, "failed with attempts left")
@@ -241,7 +244,7 @@ class Rules:
 def _refused_for_lack_of_room(write: Write, before: Item, after: Item) -> bool:
     """Whether a worker gives a task back for which the downstream had no room."""
     given_back = write.was is T and write.becomes in (P, D) and write.role is Role.WORKER
-    return given_back and bool(json.loads(after[A.ERROR])["type"] == "Busy")
+    return given_back and json.loads(after[A.ERROR])["type"] in UNCOUNTED
 
 
 def _item(item: Item | None) -> Item:
