@@ -102,6 +102,8 @@ def _resources(service: str, environ: dict[str, Any], request: dict[str, Any]) -
         case "lambda":
             found = re.search(r"/functions/([^/]+)", environ["PATH_INFO"])
             yield f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{found[1]}" if found else "*"
+        case "ssm" if name := request.get("Name"):
+            yield f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter/{name.lstrip('/')}"
         case "s3":
             yield "arn:aws:s3:::" + _s3_path(environ)
         case _:
