@@ -77,11 +77,19 @@ class TaskCode:
     def package(self) -> Asset:
         """What lifoq's functions run: beside a container image, they have no task code with them.
 
-        Raises ``AssetError`` and ``RequirementsError`` where the folder cannot be packaged.
+        Raises ``InvalidInput`` where importing the folder would register nothing; ``AssetError``
+        and ``RequirementsError`` where it cannot be packaged.
         """
         if isinstance(self.code, Asset):
             return self.code
         folder = None if self.image else Path(str(self.code)).resolve()
+        if folder and folder.is_dir() and not (self.module or (folder / "__init__.py").is_file()):
+            raise InvalidInput(
+                "code",
+                str(self.code),
+                "has no __init__.py that would register its task types: add one, or name the "
+                "module to import in TaskCode(…, module=…)",
+            )
         return asset.build(folder, architecture=_architecture(self.architecture))
 
     @property

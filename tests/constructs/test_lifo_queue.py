@@ -349,6 +349,15 @@ def test_task_code_that_cannot_be_deployed_is_refused(
         assert word in str(refused.value)
 
 
+def test_a_folder_whose_import_would_register_nothing_is_refused(
+    stack: cdk.Stack, tmp_path: Path
+) -> None:
+    (tmp_path / "thumbnails.py").write_text("")
+
+    with pytest.raises(InvalidInput, match="__init__"):
+        LifoQueue(stack, "Queue", tasks=tmp_path)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
