@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from lifoq.schema import ATTRIBUTE_TYPES, Attribute
+from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute
 
 ATTRIBUTES: Final = (
     Attribute.TASK_ID,

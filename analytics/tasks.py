@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from analytics.columns import NEVER, Array, between, column, filled, moments
 from analytics.images import OBSERVATION, ORDERS
-from lifoq.schema import TERMINAL, Status
+from lifoq.items.schema import TERMINAL, Status
 
 
 class Outcome(StrEnum):

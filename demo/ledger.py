@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from lifoq.schema import TERMINAL, WAITING, Attribute, Status
+from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

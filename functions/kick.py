@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from lifoq.host import microseconds
+from lifoq.basics.host import microseconds
 
 
 class Kicker:

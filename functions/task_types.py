@@ -3,7 +3,7 @@
 import importlib
 
 from lifoq.environment import Environment
-from lifoq.registry import REGISTRY, Registry
+from lifoq.worker.registry import REGISTRY, Registry
 
 
 def registered(environment: Environment) -> Registry:

@@ -1,40 +1,44 @@
 """A serverless LIFO task queue on AWS: newest task first, the oldest shed when load is
 insurmountable, nothing lost silently."""
 
-from lifoq.backoff import Backoff
-from lifoq.cells import Cells
-from lifoq.context import Context
-from lifoq.errors import (
-    BadEnvironment,
-    Busy,
-    DamagedTask,
-    Fail,
-    InvalidInput,
-    LeaseLost,
-    LifoqError,
-    ProcessUnusable,
-    QueueMisconfigured,
-    Retry,
-    StoreUnavailable,
-    TaskCancelled,
-    TaskFailed,
-    TaskNotFound,
-    TaskShed,
-    WaitTimeout,
-    WrongStatus,
-)
-from lifoq.outcome import Done
-from lifoq.processor import Processor
-from lifoq.queue import Queue
-from lifoq.registry import REGISTRY, Registry, around_attempts, setup, task
-from lifoq.schema import Status
-from lifoq.stats import QueueStats
-from lifoq.store import PutOutcome, Store
-from lifoq.sweep import Sweeper, SweepReport
-from lifoq.table import Count
-from lifoq.task import NewTask, Task, TaskError
-from lifoq.transitions import Lifetimes
-from lifoq.worker import RunReport, WorkerSettings
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from lifoq.client.cells import Cells
+    from lifoq.client.queue import Queue
+    from lifoq.errors import (
+        BadEnvironment,
+        Busy,
+        DamagedTask,
+        Fail,
+        InvalidInput,
+        LeaseLost,
+        LifoqError,
+        ProcessUnusable,
+        QueueMisconfigured,
+        Retry,
+        StoreUnavailable,
+        TaskCancelled,
+        TaskFailed,
+        TaskNotFound,
+        TaskShed,
+        WaitTimeout,
+        WrongStatus,
+    )
+    from lifoq.items.schema import Status
+    from lifoq.items.task import NewTask, Task, TaskError
+    from lifoq.items.transitions import Lifetimes
+    from lifoq.tables.stats import QueueStats
+    from lifoq.tables.store import PutOutcome, Store
+    from lifoq.tables.table import Count
+    from lifoq.worker.backoff import Backoff
+    from lifoq.worker.context import Context
+    from lifoq.worker.outcome import Done
+    from lifoq.worker.processor import Processor
+    from lifoq.worker.registry import REGISTRY, Registry, around_attempts, setup, task
+    from lifoq.worker.settings import RunReport, WorkerSettings
+    from lifoq.worker.sweep import Sweeper, SweepReport
 
 __all__ = [
     "REGISTRY",
@@ -79,3 +83,57 @@ __all__ = [
     "setup",
     "task",
 ]
+
+_MODULES: Final = {
+    "REGISTRY": "worker.registry",
+    "Backoff": "worker.backoff",
+    "BadEnvironment": "errors",
+    "Busy": "errors",
+    "Cells": "client.cells",
+    "Context": "worker.context",
+    "Count": "tables.table",
+    "DamagedTask": "errors",
+    "Done": "worker.outcome",
+    "Fail": "errors",
+    "InvalidInput": "errors",
+    "LeaseLost": "errors",
+    "Lifetimes": "items.transitions",
+    "LifoqError": "errors",
+    "NewTask": "items.task",
+    "ProcessUnusable": "errors",
+    "Processor": "worker.processor",
+    "PutOutcome": "tables.store",
+    "Queue": "client.queue",
+    "QueueMisconfigured": "errors",
+    "QueueStats": "tables.stats",
+    "Registry": "worker.registry",
+    "Retry": "errors",
+    "RunReport": "worker.settings",
+    "Status": "items.schema",
+    "Store": "tables.store",
+    "StoreUnavailable": "errors",
+    "SweepReport": "worker.sweep",
+    "Sweeper": "worker.sweep",
+    "Task": "items.task",
+    "TaskCancelled": "errors",
+    "TaskError": "items.task",
+    "TaskFailed": "errors",
+    "TaskNotFound": "errors",
+    "TaskShed": "errors",
+    "WaitTimeout": "errors",
+    "WorkerSettings": "worker.settings",
+    "WrongStatus": "errors",
+    "around_attempts": "worker.registry",
+    "setup": "worker.registry",
+    "task": "worker.registry",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """On demand: a function of Lambda's reads from disk what it uses, and nothing else, when it
+    starts."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found

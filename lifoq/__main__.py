@@ -13,14 +13,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from lifoq.cells import Cells
+from lifoq.client.cells import Cells
+from lifoq.client.queue import PEEKABLE, Queue
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput, LifoqError, TaskNotFound
-from lifoq.queue import PEEKABLE, Queue
-from lifoq.schema import Status
-from lifoq.table import Count
-from lifoq.task import Task
-from lifoq.transitions import Lifetimes
+from lifoq.items.schema import Status
+from lifoq.items.task import Task
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.table import Count
 
 Queues = Queue | Cells
 Command = Callable[[Queues, argparse.Namespace], Any]

@@ -12,10 +12,10 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from lifoq.backoff import Backoff
 from lifoq.errors import BadEnvironment, InvalidInput
-from lifoq.transitions import Lifetimes
-from lifoq.worker import WorkerSettings
+from lifoq.items.transitions import Lifetimes
+from lifoq.worker.backoff import Backoff
+from lifoq.worker.settings import WorkerSettings
 
 T = TypeVar("T")
 

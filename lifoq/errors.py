@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lifoq.task import TaskError
-    from lifoq.worker import RunReport
+    from lifoq.items.task import TaskError
+    from lifoq.worker.settings import RunReport
 
 
 class LifoqError(Exception):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lifoq import schema
+from lifoq.items import schema
 
 
 def create_table(client: Any, table_name: str) -> None:

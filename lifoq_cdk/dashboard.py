@@ -10,7 +10,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lifoq import schema
+from lifoq.items import schema
 from lifoq.metrics import Metric
 from lifoq_cdk.metrics import MINUTE, QueueMetrics
 

@@ -20,12 +20,12 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from lifoq.backoff import Backoff
-from lifoq.connection import Connection, parameter_name
+from lifoq.client.connection import Connection, parameter_name
 from lifoq.errors import InvalidInput
+from lifoq.items.transitions import Lifetimes
 from lifoq.metrics import Metric
-from lifoq.transitions import Lifetimes
-from lifoq.worker import WorkerSettings
+from lifoq.worker.backoff import Backoff
+from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk.access import OPERATE, PUT, READ, Access
 from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_queue_alarms
 from lifoq_cdk.dashboard import QueueDashboard

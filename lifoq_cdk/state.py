@@ -10,7 +10,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from lifoq import schema
+from lifoq.items import schema
 from lifoq_cdk.key import open_to_services
 
 EXPORTS_PREFIX: Final = "exports"

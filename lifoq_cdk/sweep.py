@@ -10,8 +10,8 @@ from constructs import Construct
 from lifoq import environment
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
-from lifoq.transitions import Lifetimes
-from lifoq.worker import WorkerSettings
+from lifoq.items.transitions import Lifetimes
+from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
 from lifoq_cdk.limits import MOST_SWEEP_MINUTES
 from lifoq_cdk.schedule import Invocation

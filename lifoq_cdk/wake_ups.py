@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from lifoq.schema import Attribute, Status
+from lifoq.items.schema import Attribute, Status
 
 _STATUS: Final = Attribute.TASK_STATUS.value
 

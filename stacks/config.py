@@ -13,11 +13,12 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from lifoq import backoff, jsontext
+from lifoq.basics import jsontext
+from lifoq.basics.numbers import LONGEST
 from lifoq.errors import InvalidInput
-from lifoq.numbers import LONGEST
-from lifoq.transitions import Lifetimes
-from lifoq.worker import WorkerSettings
+from lifoq.items.transitions import Lifetimes
+from lifoq.worker import backoff
+from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk import limits
 
 MINUTE: Final = 60

@@ -10,12 +10,12 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from lifoq.dynamo import DynamoTable
-from lifoq.memory import MemoryTable
-from lifoq.store import Store
-from lifoq.table import Table
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
 from lifoq.testing import create_table
-from lifoq.transitions import Lifetimes
 from tests import dynamodb_local
 from tests.hosts import ManualHost
 

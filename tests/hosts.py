@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from lifoq.host import MICROSECONDS, Stamps, microseconds
+from lifoq.basics.host import MICROSECONDS, Stamps, microseconds
 
 START = 1_800_000_000 * MICROSECONDS
 """Epoch microseconds; a whole second."""

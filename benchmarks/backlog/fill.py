@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import boto3
 
-from lifoq.dynamo import DynamoTable
-from lifoq.host import microseconds
-from lifoq.schema import Attribute as A
-from lifoq.schema import Status
-from lifoq.transitions import seconds_up
+from lifoq.basics.host import microseconds
+from lifoq.items.schema import Attribute as A
+from lifoq.items.schema import Status
+from lifoq.items.transitions import seconds_up
+from lifoq.tables.dynamo import DynamoTable
 from tests.dynamodb_local import CREDENTIALS
 
 BATCH: Final = 25

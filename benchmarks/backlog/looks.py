@@ -8,11 +8,11 @@ from typing import Any, Final
 import boto3
 
 from benchmarks.backlog.units import Units
-from lifoq.dynamo import DynamoTable
-from lifoq.run import larger_page
-from lifoq.schema import table_definition
-from lifoq.store import Candidate, Store
-from lifoq.worker import WorkerSettings
+from lifoq.items.schema import table_definition
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Candidate, Store
+from lifoq.worker.run import larger_page
+from lifoq.worker.settings import WorkerSettings
 from tests.dynamodb_local import CREDENTIALS
 
 PAGE: Final = WorkerSettings().page

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lifoq.change import Item
-from lifoq.host import SystemHost, microseconds
-from lifoq.memory import PROJECTIONS, SORT_KEYS, MemoryTable
-from lifoq.schema import STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.store import Store
-from lifoq.task import NewTask, Task, TaskError
+from lifoq.basics.host import SystemHost, microseconds
+from lifoq.items.change import Item
+from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.tables.memory import PROJECTIONS, SORT_KEYS, MemoryTable
+from lifoq.tables.store import Store
 
 PARTITION_WRITES: Final = 1_000
 """Write units that a partition takes in a second

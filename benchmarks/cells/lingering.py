@@ -6,7 +6,7 @@ from typing import Any, Final
 from benchmarks import record
 from benchmarks.cells.order import SERVICE
 from benchmarks.cost import bill
-from lifoq.worker import WorkerSettings
+from lifoq.worker.settings import WorkerSettings
 from stacks.config import StageConfig
 
 LOADS: Final = (0.0, 0.1, 1.0, 10.0, 100.0)

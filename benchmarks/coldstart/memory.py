@@ -12,9 +12,9 @@ from moto.server import ThreadedMotoServer
 from benchmarks.coldstart.sandbox import ENVIRONMENT, Sandbox
 from demo import downstream
 from lifoq import NewTask, Queue
-from lifoq.dynamo import DynamoTable
 from lifoq.environment import Variable
-from lifoq.store import Store
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
 from lifoq.testing import create_table
 from tests.dynamodb_local import CREDENTIALS, running
 

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from benchmarks.cost.transitions import TYPE, payload
 from demo.steps import run
-from lifoq.dynamo import DynamoTable
-from lifoq.schema import Status
-from lifoq.store import Store
-from lifoq.task import NewTask
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
 from localcloud import LocalCloud
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -12,10 +12,10 @@ from benchmarks.cost import transitions, workloads
 from benchmarks.cost.meter import Meter
 from benchmarks.cost.transitions import Row
 from benchmarks.cost.workloads import Bench, Workload
-from lifoq.dynamo import DynamoTable
-from lifoq.store import Store
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
 from lifoq.testing import create_table
-from lifoq.transitions import Lifetimes
 from tests import dynamodb_local
 
 DEADLINE: Final = 3600.0

@@ -12,8 +12,8 @@ from typing import Any, Final
 import boto3
 
 from benchmarks.cost import rules
-from lifoq.dynamo import ONCE, PATIENT, DynamoTable
-from lifoq.schema import HASH_KEY
+from lifoq.items.schema import HASH_KEY
+from lifoq.tables.dynamo import ONCE, PATIENT, DynamoTable
 
 READS: Final = frozenset({"Query", "GetItem", "BatchGetItem"})
 

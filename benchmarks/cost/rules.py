@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lifoq import schema
+from lifoq.items import schema
 
 Item = Mapping[str, Mapping[str, str]]
 """In DynamoDB's JSON: attribute name to type and value."""

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from benchmarks.cost.meter import Meter
 from lifoq.errors import NotClaimed
-from lifoq.store import Store
-from lifoq.task import NewTask, Task, TaskError
+from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.tables.store import Store
 
 TYPE: Final = "device.check"
 LEASE: Final = 30.0

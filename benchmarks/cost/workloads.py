@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from benchmarks.cost.meter import Meter
 from benchmarks.cost.transitions import TYPE, payload
-from lifoq.context import Context
 from lifoq.errors import Busy
-from lifoq.processor import Processor
-from lifoq.registry import Registry
-from lifoq.schema import Status
-from lifoq.store import Store
-from lifoq.sweep import Sweeper
-from lifoq.task import NewTask
-from lifoq.worker import WorkerSettings
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask
+from lifoq.tables.store import Store
+from lifoq.worker.context import Context
+from lifoq.worker.processor import Processor
+from lifoq.worker.registry import Registry
+from lifoq.worker.settings import WorkerSettings
+from lifoq.worker.sweep import Sweeper
 
 IN_FLIGHT: Final = 10
 SLOTS: Final = 4

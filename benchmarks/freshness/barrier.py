@@ -7,12 +7,12 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-from lifoq.context import Context
+from lifoq.basics.host import SYSTEM, microseconds
 from lifoq.errors import NotClaimed
-from lifoq.host import SYSTEM, microseconds
-from lifoq.registry import Registry
-from lifoq.store import Store
-from lifoq.worker import WorkerSettings
+from lifoq.tables.store import Store
+from lifoq.worker.context import Context
+from lifoq.worker.registry import Registry
+from lifoq.worker.settings import WorkerSettings
 
 
 class PageBarrier:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lifoq.store import Candidates, Store
-from lifoq.task import NewTask, Task
+from lifoq.items.task import NewTask, Task
+from lifoq.tables.store import Candidates, Store
 
 
 class TimedStore(Store):

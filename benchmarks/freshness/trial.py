@@ -11,9 +11,9 @@ import boto3
 
 from benchmarks.freshness.timed import TimedStore
 from lifoq import Context, NewTask, Queue, Registry, WorkerSettings
-from lifoq.dynamo import DynamoTable
-from lifoq.schema import table_definition
-from lifoq.store import Store
+from lifoq.items.schema import table_definition
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
 from tests.dynamodb_local import CREDENTIALS
 
 SPACING = 0.06

@@ -13,8 +13,8 @@ from benchmarks.goodput.storm import Storms
 from benchmarks.goodput.system import UNIT, WINDOW
 from benchmarks.goodput.transient import Horizon
 from benchmarks.record import recording
-from lifoq.host import MICROSECONDS
-from lifoq.order import BACK_AT
+from lifoq.basics.host import MICROSECONDS
+from lifoq.worker.order import BACK_AT
 
 PARTS: Final[dict[str, Callable[[float], list[Setting]]]] = {
     "by_load": experiments.by_load,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from lifoq.host import MICROSECONDS, Stamps, microseconds
+from lifoq.basics.host import MICROSECONDS, Stamps, microseconds
 
 START: Final = 1_800_000_000 * MICROSECONDS
 """Epoch microseconds; a whole second, as deadlines are rounded up to."""

@@ -10,12 +10,12 @@ from benchmarks.goodput.load import Arrival
 from benchmarks.goodput.machine import START, Over, VirtualHost
 from benchmarks.goodput.policies import Policy
 from lifoq import NewTask, Processor, Registry, Status, WorkerSettings
-from lifoq.change import Change, Item
-from lifoq.host import MICROSECONDS
-from lifoq.memory import MemoryTable
-from lifoq.schema import Attribute
-from lifoq.store import Store
-from lifoq.transitions import LONGEST_LEASE, Lifetimes
+from lifoq.basics.host import MICROSECONDS
+from lifoq.items.change import Change, Item
+from lifoq.items.schema import Attribute
+from lifoq.items.transitions import LONGEST_LEASE, Lifetimes
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
 
 UNIT: Final = 1_000 * MICROSECONDS
 """Of time, one mean service, in virtual microseconds. So long that what the queue takes

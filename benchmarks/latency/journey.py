@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchmarks.latency.stage import Stage
-from lifoq.schema import DUE_INDEX, STATUS_CREATED_INDEX
+from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX
 
 HOPS: Final = (
     ("put", "DynamoDB has the task, and the producer its answer"),

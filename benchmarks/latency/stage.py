@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lifoq import Queue, Store
-from lifoq.dynamo import DynamoTable
+from lifoq.tables.dynamo import DynamoTable
 from lifoq_cdk import asset
 from localcloud import LocalCloud
 from tests.infrastructure.deployments import ROOT, assemble

@@ -13,8 +13,8 @@ import boto3
 import psutil
 
 from lifoq import NewTask, Queue
-from lifoq.dynamo import ONCE, PATIENT, DynamoTable
-from lifoq.store import Store
+from lifoq.tables.dynamo import ONCE, PATIENT, DynamoTable
+from lifoq.tables.store import Store
 from lifoq.testing import create_table
 from tests import dynamodb_local
 

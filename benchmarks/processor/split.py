@@ -10,9 +10,9 @@ from typing import Any
 from benchmarks.processor.contenders import Request, Writes, nothing, settings, work_off
 from benchmarks.processor.ground import Ground
 from lifoq import Processor, Registry
-from lifoq.change import Change, Item
-from lifoq.dynamo import DynamoTable
-from lifoq.store import Store
+from lifoq.items.change import Change, Item
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
 
 Row = dict[str, Any]
 

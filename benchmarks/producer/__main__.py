@@ -9,7 +9,7 @@ from benchmarks.processor.contenders import listening
 from benchmarks.processor.ground import NAME, Ground, ground, new_tasks
 from benchmarks.ratios import ratio
 from benchmarks.record import recording
-from lifoq.table import MAX_BATCH
+from lifoq.tables.table import MAX_BATCH
 
 Row = dict[str, Any]
 Way = Callable[[int], None]

@@ -9,11 +9,11 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from functions.create_tasks.load import Load
 from functions.measure import emit, metrics
+from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, StoreUnavailable
+from lifoq.items.task import NewTask
 from lifoq.metrics import Metric
-from lifoq.queue import Queue
-from lifoq.task import NewTask
 
 TICK: Final = 0.1
 """Seconds between two batches of load."""

@@ -11,12 +11,12 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from functions.kick import Kicker, sent_at
 from functions.measure import emit, metrics
 from functions.task_types import registered
+from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import ProcessUnusable
 from lifoq.metrics import Metric
-from lifoq.processor import Processor
-from lifoq.queue import Queue
-from lifoq.worker import RunReport
+from lifoq.worker.processor import Processor
+from lifoq.worker.settings import RunReport
 
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})

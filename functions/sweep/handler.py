@@ -9,12 +9,12 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from functions.kick import Kicker
 from functions.measure import emit, metrics
 from functions.task_types import registered
+from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.metrics import Metric
-from lifoq.queue import Queue
-from lifoq.stall import StallWatch, patience
-from lifoq.stats import QueueStats
-from lifoq.sweep import Sweeper, SweepReport
+from lifoq.tables.stats import QueueStats
+from lifoq.worker.stall import StallWatch, patience
+from lifoq.worker.sweep import Sweeper, SweepReport
 
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})

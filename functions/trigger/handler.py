@@ -9,8 +9,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from functions.kick import Kicker
 from functions.measure import emit, metrics
 from lifoq.environment import Environment
+from lifoq.items.schema import WAITING, Attribute, Status
 from lifoq.metrics import Metric
-from lifoq.schema import WAITING, Attribute, Status
 
 TTL_PRINCIPAL: Final = "dynamodb.amazonaws.com"
 """Who deletes expired items

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from analytics.times import to_iso
-from lifoq.schema import ATTRIBUTE_TYPES, Attribute
+from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute
 
 TABLE_ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/Tasks"
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from lifoq.schema import Status
+from lifoq.items.schema import Status
 from tests.analytics.exportfiles import Exporter, Item, full_line, incremental_line
 
 SECOND = 1_000_000

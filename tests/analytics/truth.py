@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from lifoq.schema import Status
+from lifoq.items.schema import Status
 from tests.analytics.histories import SECOND, Life
 
 FINISHED = {

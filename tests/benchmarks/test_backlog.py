@@ -4,9 +4,9 @@ import time
 
 from benchmarks.backlog.__main__ import base, mountain, ratios, waiting
 from benchmarks.backlog.fill import Layer
-from lifoq.memory import MemoryTable
-from lifoq.store import Store
-from lifoq.task import Task
+from lifoq.items.task import Task
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
 
 
 def filled(*layers: Layer) -> Store:

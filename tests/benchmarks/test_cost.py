@@ -11,9 +11,9 @@ from benchmarks.cost.cloud import Traffic
 from benchmarks.cost.meter import Meter
 from benchmarks.cost.workloads import Downstream
 from lifoq import Retry
-from lifoq.memory import MemoryTable
-from lifoq.store import Store
-from lifoq.task import NewTask, TaskError
+from lifoq.items.task import NewTask, TaskError
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
 from tests import dynamodb_local
 
 ERROR = TaskError(type="ValueError", message="no")

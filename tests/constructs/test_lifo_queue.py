@@ -17,7 +17,7 @@ from aws_cdk import aws_sns as sns
 
 import lifoq_cdk
 from lifoq import Lifetimes, WorkerSettings
-from lifoq.connection import Connection
+from lifoq.client.connection import Connection
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput
 from lifoq.metrics import Metric

@@ -22,8 +22,8 @@ from lifoq import (
     TaskNotFound,
 )
 from lifoq.__main__ import main
-from lifoq.memory import MemoryTable
-from lifoq.store import Store
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
 from tests import dynamodb_local
 from tests.hosts import ManualHost
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from lifoq import NewTask, Registry, Status, Sweeper
-from lifoq.clock import TOLERANCE, ServerClock
-from lifoq.dynamo import DynamoTable
+from lifoq.basics.clock import TOLERANCE, ServerClock
+from lifoq.basics.host import MICROSECONDS, Stamps, SystemHost, microseconds
 from lifoq.errors import NotClaimed
-from lifoq.host import MICROSECONDS, Stamps, SystemHost, microseconds
-from lifoq.memory import MemoryTable
-from lifoq.store import Store
-from lifoq.table import Table
-from lifoq.task import TaskError
+from lifoq.items.task import TaskError
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
 from tests import dynamodb_local
 from tests.hosts import START
 

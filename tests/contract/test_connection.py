@@ -10,8 +10,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lifoq import InvalidInput, Lifetimes, Queue, QueueMisconfigured, StoreUnavailable
-from lifoq import connection as connections
-from lifoq.connection import VERSION, Connection, parameter_name
+from lifoq.client import connection as connections
+from lifoq.client.connection import VERSION, Connection, parameter_name
 from tests import dynamodb_local
 from tests.faults.faults import answer
 

@@ -10,12 +10,12 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lifoq import NewTask, Processor, Queue, Registry, Status, WorkerSettings
-from lifoq.connection import VERSION, Connection
-from lifoq.dynamo_values import put_request
-from lifoq.host import SYSTEM
-from lifoq.memory import MemoryTable
-from lifoq.schema import ATTRIBUTE_TYPES, MAX_ID_BYTES, MAX_PAYLOAD_BYTES, MAX_TYPE_BYTES
-from lifoq.store import Store
+from lifoq.basics.host import SYSTEM
+from lifoq.client.connection import VERSION, Connection
+from lifoq.items.schema import ATTRIBUTE_TYPES, MAX_ID_BYTES, MAX_PAYLOAD_BYTES, MAX_TYPE_BYTES
+from lifoq.tables.dynamo_values import put_request
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
 from tests import dynamodb_local
 from tests.hosts import START, ManualHost
 

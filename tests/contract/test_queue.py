@@ -16,10 +16,10 @@ from lifoq import (
     TaskShed,
     WaitTimeout,
 )
-from lifoq.dynamo import DynamoTable
-from lifoq.memory import MemoryTable
-from lifoq.store import Store
-from lifoq.table import Table
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
 from tests.hosts import ManualHost
 
 

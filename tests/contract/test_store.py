@@ -4,9 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lifoq import jsontext
-from lifoq.dynamo import DynamoTable
-from lifoq.dynamo_values import typed
+from lifoq.basics import jsontext
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
@@ -18,10 +16,12 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
-from lifoq.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_AND_CHECKPOINT_BYTES, Status
-from lifoq.store import Store
-from lifoq.table import Table
-from lifoq.task import NewTask, TaskError
+from lifoq.items.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_AND_CHECKPOINT_BYTES, Status
+from lifoq.items.task import NewTask, TaskError
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.dynamo_values import typed
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
 from tests.hosts import START, ManualHost
 
 SECOND = 1_000_000

@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 
 from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper
-from lifoq.change import Change
-from lifoq.schema import Attribute
-from lifoq.store import Store
+from lifoq.items.change import Change
+from lifoq.items.schema import Attribute
+from lifoq.tables.store import Store
 from tests.hosts import ManualHost
 
 
@@ -72,7 +72,7 @@ def test_whoever_waits_calls_for_a_processor(store: Store, sweeper: Sweeper, hos
 def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
     store: Store, registry: Registry, host: ManualHost, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("lifoq.sweep.PAGE", 10)
+    monkeypatch.setattr("lifoq.worker.sweep.PAGE", 10)
 
     class SlowStore(Store):
         def reclaim(self, *args, **kwargs):
@@ -114,8 +114,8 @@ def test_a_sweep_goes_on_behind_damaged_places_though_its_clock_is_set_back(
     monkeypatch: pytest.MonkeyPatch,
     status: str,
 ):
-    monkeypatch.setattr("lifoq.sweep.PAGE", 1)
-    monkeypatch.setattr("lifoq.sweep.REACH_PAGES", 1)
+    monkeypatch.setattr("lifoq.worker.sweep.PAGE", 1)
+    monkeypatch.setattr("lifoq.worker.sweep.REACH_PAGES", 1)
     for n in range(25):
         place = Decimal(host.now() - 3_700_000_000 + n) + Decimal("0.5")
         damaged = {"taskId": f"t{n}", "taskStatus": status, "taskCreated": place}

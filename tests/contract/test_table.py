@@ -4,7 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from lifoq.change import (
+from lifoq.errors import ItemTooLarge
+from lifoq.items.change import (
     AtMost,
     Change,
     ConditionFailed,
@@ -17,10 +18,9 @@ from lifoq.change import (
     TransactionRefused,
     UnfitAttribute,
 )
-from lifoq.dynamo import DynamoTable
-from lifoq.errors import ItemTooLarge
-from lifoq.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.table import Span, Table
+from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.table import Span, Table
 
 PENDING = Span(index=STATUS_CREATED_INDEX, status=Status.PENDING)
 

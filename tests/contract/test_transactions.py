@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lifoq import Cells, InvalidInput, NewTask, Queue, Status
-from lifoq.dynamo import DynamoTable
+from lifoq.tables.dynamo import DynamoTable
 from tests import dynamodb_local
 
 ORDER = {"orderId": {"S": "o-1"}, "state": {"S": "paid"}}

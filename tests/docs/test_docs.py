@@ -36,7 +36,7 @@ def test_what_keeps_a_promise_is_where_the_page_of_promises_says() -> None:
     rows = [line.split("|") for line in INVARIANTS.read_text().splitlines() if "`: `" in line]
     assert rows
     for _, promise, code, *_ in rows:
-        for file, names in re.findall(r"`(\w+\.py)`: ((?:`[\w.]+`(?:, )?)+)", code):
+        for file, names in re.findall(r"`(\w+/\w+\.py)`: ((?:`[\w.]+`(?:, )?)+)", code):
             source = (ROOT / "lifoq" / file).read_text()
             for name in re.findall(r"`([\w.]+)`", names):
                 assert re.search(rf"\b(def|class) {name.rpartition('.')[2]}\b", source), (

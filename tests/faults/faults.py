@@ -10,11 +10,11 @@ from typing import Any
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
-from lifoq.change import Alternatives, Change, Condition, Item
-from lifoq.dynamo import DynamoTable
+from lifoq.basics.host import microseconds
 from lifoq.errors import StoreUnavailable
-from lifoq.host import microseconds
-from lifoq.table import Count, Cursor, Page, Span, Table
+from lifoq.items.change import Alternatives, Change, Condition, Item
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.table import Count, Cursor, Page, Span, Table
 from tests.virtual.machine import Machine
 
 OUTAGE_SECONDS = 3.0

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lifoq.schema import TERMINAL, Attribute, Status
+from lifoq.items.schema import TERMINAL, Attribute, Status
 
 Image = Mapping[str, Any]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lifoq.errors import StoreUnavailable, WrongStatus
-from lifoq.schema import Status
-from lifoq.task import NewTask
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask
 from tests.faults.world import LEASE, Process, World
 
 

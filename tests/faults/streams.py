@@ -4,7 +4,7 @@ from typing import Any
 
 import boto3
 
-from lifoq.dynamo_values import plain
+from lifoq.tables.dynamo_values import plain
 from tests import dynamodb_local
 from tests.faults.history import Write
 

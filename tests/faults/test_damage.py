@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lifoq.context import Context
-from lifoq.dynamo import DynamoTable
 from lifoq.errors import DamagedTask, InvalidInput
-from lifoq.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES, RESERVED_BYTES, Status
+from lifoq.items.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES, RESERVED_BYTES, Status
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.worker.context import Context
 from tests.faults.world import LEASE, DynamoTruth, MemoryTruth, Truth, World
 
 LOST = {"taskStatus": "TAKEN", "claimId": "c", "leaseExpires": 1, "attempts": 1}

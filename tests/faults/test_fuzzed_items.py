@@ -10,12 +10,12 @@ from botocore.exceptions import ClientError
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lifoq.change import is_number
-from lifoq.dynamo import DynamoTable
-from lifoq.dynamo_values import plain
 from lifoq.errors import ItemTooLarge
-from lifoq.schema import MAX_ITEM_BYTES, TERMINAL, Attribute, Status
-from lifoq.transitions import LONGEST_LEASE
+from lifoq.items.change import is_number
+from lifoq.items.schema import MAX_ITEM_BYTES, TERMINAL, Attribute, Status
+from lifoq.items.transitions import LONGEST_LEASE
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.dynamo_values import plain
 from tests.faults.world import LEASE, DynamoTruth, MemoryTruth, Truth, World
 from tests.hosts import START
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from lifoq.dynamo import DynamoTable
-from lifoq.schema import Status
+from lifoq.items.schema import Status
+from lifoq.tables.dynamo import DynamoTable
 from tests import dynamodb_local
 from tests.conftest import CASES
 from tests.faults import streams

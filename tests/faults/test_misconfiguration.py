@@ -7,16 +7,16 @@ from typing import Any
 import boto3
 import pytest
 
-from lifoq.dynamo import DynamoTable
+from lifoq.client.queue import Queue
 from lifoq.errors import QueueMisconfigured
-from lifoq.processor import Processor
-from lifoq.queue import Queue
-from lifoq.registry import Registry
-from lifoq.schema import DUE_INDEX, STATUS_CREATED_INDEX, table_definition
-from lifoq.store import Store
-from lifoq.sweep import Sweeper
-from lifoq.task import NewTask
-from lifoq.worker import WorkerSettings
+from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, table_definition
+from lifoq.items.task import NewTask
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
+from lifoq.worker.processor import Processor
+from lifoq.worker.registry import Registry
+from lifoq.worker.settings import WorkerSettings
+from lifoq.worker.sweep import Sweeper
 from tests import dynamodb_local
 from tests.faults.faults import answer
 

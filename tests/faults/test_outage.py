@@ -21,8 +21,8 @@ from botocore.exceptions import (
 )
 
 from lifoq import Processor, Queue, QueueMisconfigured, Registry, StoreUnavailable, WorkerSettings
-from lifoq.dynamo import DynamoTable
-from lifoq.store import Store
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
 from tests import dynamodb_local
 from tests.faults.faults import answer
 

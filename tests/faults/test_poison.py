@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from lifoq.backoff import Backoff
-from lifoq.context import Context
-from lifoq.dynamo import DynamoTable
-from lifoq.host import MICROSECONDS
-from lifoq.memory import MemoryTable
-from lifoq.processor import Processor
-from lifoq.queue import Queue
-from lifoq.registry import Registry
-from lifoq.schema import Status
-from lifoq.store import Store
-from lifoq.sweep import Sweeper
-from lifoq.table import Table
-from lifoq.task import NewTask
-from lifoq.worker import WorkerSettings
+from lifoq.basics.host import MICROSECONDS
+from lifoq.client.queue import Queue
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
+from lifoq.worker.backoff import Backoff
+from lifoq.worker.context import Context
+from lifoq.worker.processor import Processor
+from lifoq.worker.registry import Registry
+from lifoq.worker.settings import WorkerSettings
+from lifoq.worker.sweep import Sweeper
 from tests.hosts import START
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from lifoq import Done, NewTask, Processor, Queue, Registry, Status, WorkerSettings
-from lifoq.dynamo import DynamoTable
-from lifoq.memory import MemoryTable
-from lifoq.store import Store
-from lifoq.table import Table
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
 from tests.faults.faults import answer
 
 SETTINGS = WorkerSettings(window=10, task_timeout=5, linger=0.1)

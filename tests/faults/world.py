@@ -9,23 +9,23 @@ from typing import Any, Protocol, TypeVar
 
 from boto3.dynamodb.types import TypeSerializer
 
-from lifoq.backoff import Backoff
-from lifoq.context import Context
-from lifoq.dynamo import DynamoTable
-from lifoq.dynamo_values import plain
+from lifoq.basics.host import microseconds
+from lifoq.client.queue import Queue
 from lifoq.errors import Fail, ProcessUnusable, Retry, StoreUnavailable
-from lifoq.host import microseconds
-from lifoq.memory import MemoryTable
-from lifoq.outcome import Done
-from lifoq.processor import Processor
-from lifoq.queue import Queue
-from lifoq.registry import Registry
-from lifoq.schema import TERMINAL, Attribute, Status
-from lifoq.store import Store
-from lifoq.sweep import Sweeper, SweepReport
-from lifoq.table import Table
-from lifoq.task import NewTask
-from lifoq.worker import RunReport, WorkerSettings
+from lifoq.items.schema import TERMINAL, Attribute, Status
+from lifoq.items.task import NewTask
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.dynamo_values import plain
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
+from lifoq.worker.backoff import Backoff
+from lifoq.worker.context import Context
+from lifoq.worker.outcome import Done
+from lifoq.worker.processor import Processor
+from lifoq.worker.registry import Registry
+from lifoq.worker.settings import RunReport, WorkerSettings
+from lifoq.worker.sweep import Sweeper, SweepReport
 from tests.faults.history import Image, Write
 from tests.hosts import START
 from tests.virtual.machine import Machine

@@ -7,9 +7,10 @@ import time
 
 import pytest
 
-from lifoq import ProcessUnusable, RunReport, Status, tally
-from lifoq.dynamo_values import typed
-from lifoq.registry import REGISTRY
+from lifoq import ProcessUnusable, RunReport, Status
+from lifoq.tables.dynamo_values import typed
+from lifoq.worker import tally
+from lifoq.worker.registry import REGISTRY
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import time
 
 from lifoq import Count, NewTask, QueueStats, Status, SweepReport
-from lifoq.store import Store
-from lifoq.transitions import Lifetimes
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.store import Store
 from tests.hosts import ManualHost
 
 

@@ -17,8 +17,8 @@ import pytest
 from moto.iam.access_control import IAMPolicy, PermissionResult
 
 from lifoq import Queue, Store
-from lifoq.dynamo import DynamoTable
-from lifoq.transitions import Lifetimes
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.dynamo import DynamoTable
 from lifoq_cdk import asset
 from lifoq_cdk.queries import QUERIES
 from localcloud import LocalCloud

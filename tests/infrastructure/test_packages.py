@@ -22,7 +22,7 @@ RUNTIME = ("boto3", "botocore", "s3transfer", "dateutil", "six", "urllib3")
 
 
 def source_tree(folder: Path) -> Path:
-    for name in ("lifoq/queue.py", "functions/trigger/handler.py"):
+    for name in ("lifoq/client/queue.py", "functions/trigger/handler.py"):
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"# {name}\n")
@@ -36,8 +36,8 @@ def test_equal_files_give_equal_bytes_whatever_their_times_and_modes(tmp_path: P
         if name == "other":
             (root / "lifoq" / "__pycache__").mkdir()
             (root / "lifoq" / "__pycache__" / "queue.cpython-311.pyc").write_bytes(b"x")
-            (root / "lifoq" / "queue.py").chmod(0o755)
-            os.utime(root / "lifoq" / "queue.py", (0, 0))
+            (root / "lifoq/client/queue.py").chmod(0o755)
+            os.utime(root / "lifoq/client/queue.py", (0, 0))
         built.append(asset.build(root=root))
         content = built[-1].path.read_bytes()
         built[-1].path.unlink()
@@ -51,7 +51,7 @@ def test_equal_files_give_equal_bytes_whatever_their_times_and_modes(tmp_path: P
 def test_a_changed_file_gives_another_hash(tmp_path: Path) -> None:
     root = source_tree(tmp_path)
     before = asset.build(root=root)
-    (root / "lifoq" / "queue.py").write_text("# changed\n")
+    (root / "lifoq/client/queue.py").write_text("# changed\n")
 
     assert asset.build(root=root).digest != before.digest
 
@@ -59,7 +59,7 @@ def test_a_changed_file_gives_another_hash(tmp_path: Path) -> None:
 def test_a_renamed_file_gives_another_hash(tmp_path: Path) -> None:
     root = source_tree(tmp_path)
     before = asset.build(root=root)
-    (root / "lifoq" / "queue.py").rename(root / "lifoq" / "queues.py")
+    (root / "lifoq/client/queue.py").rename(root / "lifoq" / "queues.py")
 
     assert asset.build(root=root).digest != before.digest
 
@@ -134,7 +134,7 @@ def test_the_sparks_package_holds_the_report_and_the_names_of_the_table() -> Non
     _, report = packages()
     names = zipfile.ZipFile(report.path).namelist()
 
-    assert {"lifoq/schema.py", "analytics/__init__.py"} <= set(names)
+    assert {"lifoq/items/schema.py", "analytics/__init__.py"} <= set(names)
     assert {name.split("/")[0] for name in names} == {"lifoq", "analytics"}
 
 

@@ -69,7 +69,7 @@ def test_the_folder_lies_in_the_package_by_its_own_name_with_all_its_files(
     package = asset.build(require(tasks, "fast"))
 
     names = set(zipfile.ZipFile(package.path).namelist())
-    expected = {"thumbnails/__init__.py", "thumbnails/templates/mail.txt", "lifoq/queue.py"}
+    expected = {"thumbnails/__init__.py", "thumbnails/templates/mail.txt", "lifoq/client/queue.py"}
     assert expected | {"fast/__init__.py", "powertools/__init__.py"} <= names
 
 

@@ -11,8 +11,9 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_s3 as s3
 
-from lifoq import Lifetimes, WorkerSettings, environment, schema
+from lifoq import Lifetimes, WorkerSettings, environment
 from lifoq.environment import Variable
+from lifoq.items import schema
 from lifoq_cdk import wake_ups
 from lifoq_cdk.reports import window_expression
 from localcloud.event_pattern import matches

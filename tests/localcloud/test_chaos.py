@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from lifoq import Queue, Store
-from lifoq.dynamo import DynamoTable
-from lifoq.host import SystemHost, microseconds
-from lifoq.schema import Status
-from lifoq.transitions import Lifetimes
+from lifoq.basics.host import SystemHost, microseconds
+from lifoq.items.schema import Status
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.dynamo import DynamoTable
 from lifoq_cdk import asset
 from localcloud import LocalCloud
 from tests.infrastructure.deployments import ROOT, assemble, packages

@@ -7,7 +7,7 @@ import pytest
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
-from lifoq import schema
+from lifoq.items import schema
 from localcloud.moto_adapter.tables import JournaledTable
 
 STATUSES = ("PENDING", "TAKEN", "FAILURE")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from lifoq import schema
+from lifoq.items import schema
 from lifoq.testing import create_table
 from tests.localcloud.harness import Deployed
 

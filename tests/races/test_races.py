@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from lifoq.dynamo import DynamoTable
-from lifoq.queue import Queue
-from lifoq.registry import Registry
-from lifoq.schema import Status
-from lifoq.store import Store
-from lifoq.sweep import Sweeper, SweepReport
-from lifoq.task import NewTask
+from lifoq.client.queue import Queue
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
+from lifoq.worker.registry import Registry
+from lifoq.worker.sweep import Sweeper, SweepReport
 from tests.faults import streams
 from tests.faults.history import Write, audit
 from tests.races.worker import LEASE, SETTINGS

@@ -11,13 +11,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lifoq.backoff import Backoff
-from lifoq.context import Context
-from lifoq.dynamo import DynamoTable
-from lifoq.processor import Processor
-from lifoq.registry import Registry
-from lifoq.store import Store
-from lifoq.worker import WorkerSettings
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
+from lifoq.worker.backoff import Backoff
+from lifoq.worker.context import Context
+from lifoq.worker.processor import Processor
+from lifoq.worker.registry import Registry
+from lifoq.worker.settings import WorkerSettings
 from tests import dynamodb_local
 
 LEASE = 1.5

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from typing import Final
 
+from lifoq.client.queue import Queue
 from lifoq.errors import (
     StoreUnavailable,
     TaskCancelled,
@@ -13,10 +14,9 @@ from lifoq.errors import (
     WaitTimeout,
     WrongStatus,
 )
-from lifoq.queue import Queue
-from lifoq.schema import Status
-from lifoq.store import PutOutcome
-from lifoq.task import NewTask, Task
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask, Task
+from lifoq.tables.store import PutOutcome
 from tests.simulation.database import Database
 from tests.simulation.handlers import TYPES
 from tests.simulation.history import Violation

@@ -5,7 +5,9 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from lifoq.change import (
+from lifoq.basics.host import microseconds
+from lifoq.errors import ItemTooLarge, StoreUnavailable
+from lifoq.items.change import (
     Alternatives,
     Change,
     Condition,
@@ -13,11 +15,9 @@ from lifoq.change import (
     Item,
     TransactionRefused,
 )
-from lifoq.errors import ItemTooLarge, StoreUnavailable
-from lifoq.host import microseconds
-from lifoq.memory import MemoryTable
-from lifoq.schema import Attribute, Status
-from lifoq.table import Count, Cursor, Page, Span
+from lifoq.items.schema import Attribute, Status
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.table import Count, Cursor, Page, Span
 from tests.simulation.history import History, Violation, Write
 from tests.simulation.looks import Looks, assert_reach, claim_of
 from tests.simulation.machine import Machine, Role

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.errors import ProcessUnusable, StoreUnavailable
-from lifoq.host import MICROSECONDS, microseconds
-from lifoq.processor import Processor
-from lifoq.schema import Attribute, Status
-from lifoq.store import Store
-from lifoq.sweep import Sweeper
-from lifoq.worker import RunReport
+from lifoq.items.schema import Attribute, Status
+from lifoq.tables.store import Store
+from lifoq.worker.processor import Processor
+from lifoq.worker.settings import RunReport
+from lifoq.worker.sweep import Sweeper
 from tests.simulation.database import Connection, Database
 from tests.simulation.handlers import CAPS, FREE, RATES, TYPES, UNREGISTERED, TaskCode
 from tests.simulation.history import Violation, Write

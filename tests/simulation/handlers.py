@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from lifoq.backoff import Backoff
-from lifoq.context import Context
 from lifoq.errors import Busy, Fail, Retry
-from lifoq.outcome import Done
-from lifoq.registry import Registry
-from lifoq.schema import Attribute
-from lifoq.task import NewTask
-from lifoq.worker import WorkerSettings
+from lifoq.items.schema import Attribute
+from lifoq.items.task import NewTask
+from lifoq.worker.backoff import Backoff
+from lifoq.worker.context import Context
+from lifoq.worker.outcome import Done
+from lifoq.worker.registry import Registry
+from lifoq.worker.settings import WorkerSettings
 from tests.simulation.database import Database
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lifoq.change import Item
-from lifoq.schema import TERMINAL, WAITING, Attribute, Status
+from lifoq.items.change import Item
+from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 from tests.simulation.machine import Role
 
 

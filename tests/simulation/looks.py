@@ -12,11 +12,11 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Final
 
-from lifoq.change import Change, Equals, GreaterThan, Item
-from lifoq.host import MICROSECONDS, microseconds
-from lifoq.memory import MemoryTable
-from lifoq.schema import STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.table import Cursor, Page, Span
+from lifoq.basics.host import MICROSECONDS, microseconds
+from lifoq.items.change import Change, Equals, GreaterThan, Item
+from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.table import Cursor, Page, Span
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine
 from tests.simulation.order import OrderRule

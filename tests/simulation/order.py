@@ -8,9 +8,9 @@ a margin. Without a threshold the newest first, always.
 from collections.abc import Callable
 from typing import Final
 
-from lifoq.host import MICROSECONDS
-from lifoq.schema import Attribute
-from lifoq.table import Page
+from lifoq.basics.host import MICROSECONDS
+from lifoq.items.schema import Attribute
+from lifoq.tables.table import Page
 from tests.simulation.history import Violation
 
 BACK_BELOW: Final = 0.95

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from lifoq.host import MICROSECONDS, microseconds
+from lifoq.basics.host import MICROSECONDS, microseconds
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lifoq.attempt import HANDED_BACK
-from lifoq.change import Item
-from lifoq.host import MICROSECONDS, microseconds
-from lifoq.outcome import TOO_LATE
-from lifoq.schema import WAITING, Status
-from lifoq.schema import Attribute as A
-from lifoq.transitions import Lifetimes
+from lifoq.basics.host import MICROSECONDS, microseconds
+from lifoq.items.change import Item
+from lifoq.items.schema import WAITING, Status
+from lifoq.items.schema import Attribute as A
+from lifoq.items.transitions import Lifetimes
+from lifoq.worker.attempt import HANDED_BACK
+from lifoq.worker.outcome import TOO_LATE
 from tests.simulation.history import History, Violation, Write
 from tests.simulation.machine import Role
 

@@ -3,9 +3,9 @@
 import random
 from dataclasses import dataclass
 
-from lifoq.backoff import Backoff
-from lifoq.transitions import Lifetimes
-from lifoq.worker import WorkerSettings
+from lifoq.items.transitions import Lifetimes
+from lifoq.worker.backoff import Backoff
+from lifoq.worker.settings import WorkerSettings
 
 
 @dataclass(frozen=True, kw_only=True)

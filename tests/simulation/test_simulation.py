@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lifoq import transitions
-from lifoq.change import Change
+from lifoq.items import transitions
+from lifoq.items.change import Change
 from tests.simulation.rules import LEGAL
 from tests.simulation.run import NOTABLE, run_seed, run_seeds, story
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from lifoq.host import MICROSECONDS
+from lifoq.basics.host import MICROSECONDS
 from tests.virtual.scheduler import Scheduler
 
 SHOWN: Final = 60

@@ -7,12 +7,12 @@ from collections import Counter
 from typing import Final
 from unittest import mock
 
-from lifoq import limits, sweep
-from lifoq.change import Item
-from lifoq.host import microseconds
-from lifoq.queue import Queue
-from lifoq.schema import TERMINAL, WAITING, Attribute, Status
-from lifoq.store import Store
+from lifoq.basics.host import microseconds
+from lifoq.client.queue import Queue
+from lifoq.items.change import Item
+from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
+from lifoq.tables.store import Store
+from lifoq.worker import limits, sweep
 from tests.hosts import START
 from tests.simulation import handlers
 from tests.simulation.clients import Client

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from lifoq.backoff import Backoff
 from lifoq.errors import InvalidInput
+from lifoq.worker.backoff import Backoff
 
 DRAW = random.Random(1)
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from lifoq.clock import TOLERANCE, ServerClock
+from lifoq.basics.clock import TOLERANCE, ServerClock
 from tests.hosts import START
 
 SECOND = 1_000_000

@@ -3,7 +3,7 @@
 import queue
 import threading
 
-from lifoq.host import Stamps, SystemHost
+from lifoq.basics.host import Stamps, SystemHost
 
 
 def test_stamps_increase_though_the_clock_stands_still_or_steps_back():

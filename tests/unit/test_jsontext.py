@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lifoq import jsontext
+from lifoq.basics import jsontext
 from lifoq.errors import InvalidInput
 
 VALUES = st.recursive(

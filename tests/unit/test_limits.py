@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lifoq.limits import PROBE_AFTER, Gate, Room, TokenBucket
+from lifoq.worker.limits import PROBE_AFTER, Gate, Room, TokenBucket
 from tests.hosts import ManualHost
 
 

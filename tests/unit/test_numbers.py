@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lifoq import Backoff, Busy, InvalidInput, Lifetimes, Queue, Registry, Retry, WorkerSettings
-from lifoq.limits import TokenBucket
-from lifoq.numbers import seconds
+from lifoq.basics.numbers import seconds
+from lifoq.worker.limits import TokenBucket
 from tests.hosts import ManualHost
 
 NO_DURATION = [

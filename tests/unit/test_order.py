@@ -16,12 +16,12 @@ from lifoq import (
     Status,
     WorkerSettings,
 )
-from lifoq.host import microseconds
-from lifoq.memory import MemoryTable
-from lifoq.order import Order
-from lifoq.schema import STATUS_CREATED_INDEX
-from lifoq.store import Candidate, Candidates, Store
-from lifoq.transitions import Lifetimes
+from lifoq.basics.host import microseconds
+from lifoq.items.schema import STATUS_CREATED_INDEX
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Candidate, Candidates, Store
+from lifoq.worker.order import Order
 from tests.hosts import START, ManualHost
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler

@@ -23,14 +23,14 @@ from lifoq import (
     Status,
     StoreUnavailable,
     WorkerSettings,
-    transitions,
 )
-from lifoq.host import MICROSECONDS, SYSTEM, microseconds
-from lifoq.memory import MemoryTable
-from lifoq.schema import STATUS_CREATED_INDEX, Attribute
-from lifoq.store import Store
-from lifoq.table import Page
-from lifoq.transitions import Lifetimes
+from lifoq.basics.host import MICROSECONDS, SYSTEM, microseconds
+from lifoq.items import transitions
+from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+from lifoq.tables.table import Page
 from tests.hosts import ManualHost
 
 QUICK = {

@@ -3,9 +3,9 @@
 import pytest
 
 from lifoq import Lifetimes, NewTask, Registry, WorkerSettings
-from lifoq.memory import MemoryTable
-from lifoq.stall import PATIENCE, StallWatch, patience
-from lifoq.store import Store
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+from lifoq.worker.stall import PATIENCE, StallWatch, patience
 
 
 @pytest.fixture

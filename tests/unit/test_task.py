@@ -3,9 +3,9 @@
 import pytest
 
 from lifoq.errors import DamagedTask
-from lifoq.schema import ATTRIBUTE_TYPES, Attribute, Status
-from lifoq.task import MAX_TRACEBACK, NewTask, Task, TaskError, accept
-from lifoq.transitions import Lifetimes, new_item
+from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute, Status
+from lifoq.items.task import MAX_TRACEBACK, NewTask, Task, TaskError, accept
+from lifoq.items.transitions import Lifetimes, new_item
 from tests.hosts import START
 
 

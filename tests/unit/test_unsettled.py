@@ -7,9 +7,9 @@ import pytest
 
 from lifoq import Processor, Queue, Registry, RunReport, Status, StoreUnavailable, WorkerSettings
 from lifoq.errors import ItemTooLarge
-from lifoq.memory import MemoryTable
-from lifoq.schema import Attribute
-from lifoq.store import Store
+from lifoq.items.schema import Attribute
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
 
 SETTINGS = WorkerSettings(
     window=0.3, task_timeout=0.2, linger=0.05, settle_time=0.2, lease=5, heartbeat=1

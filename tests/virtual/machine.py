@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from lifoq.host import Stamps, microseconds
+from lifoq.basics.host import Stamps, microseconds
 from tests.virtual.scheduler import Crashed, Scheduler, Strand
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from lifoq.host import microseconds
+from lifoq.basics.host import microseconds
 
 MAX_STEPS: Final = 400_000
 """Hand-overs after which a run is taken for one that makes no progress."""

@@ -1,0 +1,1 @@
+"""What needs nothing else: clocks, threads, numbers, JSON."""

@@ -1,0 +1,81 @@
+"""How far this machine's clock is off, as DynamoDB's answers tell: each has the server's time."""
+
+import logging
+import threading
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from lifoq.basics.host import MICROSECONDS, SYSTEM, Host, microseconds
+
+log = logging.getLogger("lifoq.clock")
+
+TOLERANCE: Final = 2.0
+"""Seconds by which a clock may be off. Beyond it the queue goes by the server's clock; below it by
+the machine's own, which is the finer one."""
+RESOLUTION: Final = MICROSECONDS
+"""Of the header ``Date``: whole seconds, rounded down."""
+
+
+class ServerClock:
+    """Narrows down, answer by answer, by how much this machine's clock is ahead of the server's.
+
+    An answer dated D was made between D and D + 1 s by the server's clock, and by our own between
+    the sending of the request and the answer's arrival. So it tells how far we are ahead, to within
+    a second and the call's duration. What several answers agree on is narrower; where an answer
+    contradicts them, a clock was set, and it alone counts.
+    """
+
+    def __init__(self, host: Host = SYSTEM) -> None:
+        self._host = host
+        self._here = threading.local()
+        self._ahead: tuple[int, int] | None = None
+        """At least, and at most; microseconds."""
+        self._told = False
+
+    def watch(self, client: Any) -> None:
+        """Learn from each answer that a boto3 client gets."""
+        events = client.meta.events
+        events.register("before-send.dynamodb", self._sends)
+        events.register("response-received.dynamodb", self._receives)
+
+    def ahead(self) -> int:
+        """Microseconds to take off this machine's clock; 0 while it may be within the tolerance."""
+        if self._ahead is None:
+            return 0
+        least, most = self._ahead
+        if least <= microseconds(TOLERANCE) and most >= -microseconds(TOLERANCE):
+            return 0
+        return (least + most) // 2
+
+    def learn(self, *, dated: int, sent: int, received: int) -> None:
+        """From an answer; ``dated`` by the server, the others by this machine, in epoch
+        microseconds."""
+        least, most = sent - dated - RESOLUTION, received - dated
+        if least >= most:
+            return  # this machine's clock was set back meanwhile
+        if self._ahead is not None:
+            narrowed = max(least, self._ahead[0]), min(most, self._ahead[1])
+            if narrowed[0] < narrowed[1]:
+                least, most = narrowed
+        self._ahead = least, most
+        self._tell()
+
+    def _tell(self) -> None:
+        ahead = self.ahead()
+        if ahead and not self._told:
+            self._told = True
+            log.warning(
+                "this machine's clock is %.0f s %s DynamoDB's; lifoq goes by DynamoDB's: "
+                "have the clock synchronized",
+                abs(ahead) / MICROSECONDS,
+                "ahead of" if ahead > 0 else "behind",
+            )
+
+    def _sends(self, **_: Any) -> None:
+        self._here.sent = self._host.now()
+
+    def _receives(self, response_dict: Any, **_: Any) -> None:
+        date = response_dict and response_dict["headers"].get("date")
+        if date:
+            dated = round(parsedate_to_datetime(date).timestamp()) * MICROSECONDS
+            self.learn(dated=dated, sent=self._here.sent, received=self._host.now())

@@ -1,0 +1,1 @@
+"""What producers and operators hold: a queue, or several as one."""

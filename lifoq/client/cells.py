@@ -1,0 +1,226 @@
+"""Several queues as one, for more tasks than one queue can take: each id has one cell as its home.
+
+The home is found by rendezvous hashing: every cell draws a number for the id, the highest wins. So
+all clients agree without talking to each other, a cell that is added takes over only what it wins,
+and one that is taken away leaves the homes of all other ids as they were.
+"""
+
+import heapq
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime
+from functools import reduce
+from hashlib import blake2b
+from operator import add
+from typing import Any, Final
+
+from lifoq.basics.host import SYSTEM, Host
+from lifoq.client.queue import Queue
+from lifoq.errors import InvalidInput, QueueMisconfigured
+from lifoq.items.schema import Status
+from lifoq.items.task import Duration, NewTask, Task
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.stats import CAP, QueueStats, together
+from lifoq.tables.store import PutOutcome
+from lifoq.tables.table import Count
+
+_PLACE: Final = {Status.DELAYED: "due_at"}
+"""What ``peek`` orders a status by, where it is not its place in the queue."""
+
+
+class Cells:
+    """A client of several queues that share nothing. It takes the calls of Queue and raises what
+    Queue raises: where a cell is down, the calls about its own ids, and those about all cells.
+
+    A cell is known by its table's name; the order in which cells are given says nothing. All
+    clients must have the same list. Follow-ups of a task stay in its cell, whatever their ids:
+    find them through ``queues``.
+    """
+
+    def __init__(self, queues: Iterable[Queue], *, host: Host = SYSTEM) -> None:
+        """InvalidInput where no cell is given, or two have a table of the same name."""
+        given = list(queues)
+        self.queues = {_name(queue): queue for queue in given}
+        """By the name of their table."""
+        if not given:
+            raise InvalidInput("cells", given, "must be one or more queues")
+        if len(self.queues) < len(given):
+            names = [_name(queue) for queue in given]
+            raise InvalidInput("cells", names, "must be tables of different names")
+        self._host = host
+
+    @classmethod
+    def connect(
+        cls,
+        *names: str,
+        tables: Sequence[str] = (),
+        lifetimes: Lifetimes | None = None,
+        **client_arguments: Any,
+    ) -> "Cells":
+        """The queues of these names, or with these ``tables``; for the rest see Queue.connect."""
+        by_name = [Queue.connect(name, **client_arguments) for name in names]
+        by_table = [
+            Queue.connect(table=table, lifetimes=lifetimes, **client_arguments) for table in tables
+        ]
+        return cls([*by_name, *by_table])
+
+    def home(self, task_id: str) -> Queue:
+        """The queue that the id belongs to."""
+        return self.queues[max(self.queues, key=lambda name: _draw(name, task_id))]
+
+    def put(
+        self,
+        task_type: str,
+        payload: Any = None,
+        *,
+        task_id: str | None = None,
+        deadline: Duration | datetime | None = None,
+        delay: Duration | None = None,
+        due_at: datetime | None = None,
+    ) -> Task:
+        """As Queue.put; without a ``task_id`` one is drawn, and finds its cell like any other."""
+        chosen = self._host.new_id() if task_id is None else task_id
+        return self.home(chosen).put(
+            task_type, payload, task_id=chosen, deadline=deadline, delay=delay, due_at=due_at
+        )
+
+    def put_many(
+        self, tasks: Iterable[NewTask], *, on_progress: Callable[[int], None] = lambda _: None
+    ) -> list[PutOutcome]:
+        """As Queue.put_many, all cells at the same time; in each its last task is the newest.
+        Where a cell is down or misconfigured, the outcomes of its own tasks say so."""
+        new = list(tasks)
+        ids = [self._id_of(task) for task in new]
+        shares: dict[str, list[int]] = {name: [] for name in self.queues}
+        for index, (task, task_id) in enumerate(zip(new, ids, strict=True)):
+            home = self.home(task_id)
+            home.store.accept_nth("tasks", index, task)
+            shares[_name(home)].append(index)
+        progress = _Progress(on_progress)
+        outcomes: dict[int, PutOutcome] = {}
+
+        def put_share(name: str) -> None:
+            indexes = shares[name]
+            drawn = (ids[index] for index in indexes if new[index].task_id is None)
+            told = progress.part()
+            try:
+                found = self.queues[name].store.put_many(
+                    [new[index] for index in indexes], told, new_id=drawn.__next__
+                )
+            except QueueMisconfigured as error:
+                found = [PutOutcome(task=None, error=error)] * len(indexes)
+            outcomes.update(zip(indexes, found, strict=True))
+
+        busy = [name for name in shares if shares[name]]
+        with ThreadPoolExecutor(max_workers=max(1, len(busy))) as pool:
+            list(pool.map(put_share, busy))
+        return [outcomes[index] for index in range(len(new))]
+
+    def transaction_item(self, task: NewTask) -> dict[str, Any]:
+        """As Queue.transaction_item, for the table of the task's own cell."""
+        task_id = self._id_of(task)
+        return self.home(task_id).transaction_item(replace(task, task_id=task_id))
+
+    def get(self, task_id: str) -> Task | None:
+        """As Queue.get."""
+        return self.home(task_id).get(task_id)
+
+    def wait(self, task_id: str, *, timeout: Duration) -> Any:
+        """As Queue.wait."""
+        return self.home(task_id).wait(task_id, timeout=timeout)
+
+    def cancel(self, task_id: str) -> Task:
+        """As Queue.cancel."""
+        return self.home(task_id).cancel(task_id)
+
+    def redrive(self, task_id: str) -> Task:
+        """As Queue.redrive."""
+        return self.home(task_id).redrive(task_id)
+
+    def redrive_many(
+        self,
+        *,
+        task_type: str | None = None,
+        error_type: str | None = None,
+        limit: int | None = None,
+        per_second: float | None = None,
+    ) -> int:
+        """As Queue.redrive_many, cell by cell; ``limit`` and ``per_second`` are those of all."""
+        done = 0
+        for queue in self.queues.values():
+            if done == limit:
+                break
+            done += queue.redrive_many(
+                task_type=task_type,
+                error_type=error_type,
+                limit=None if limit is None else limit - done,
+                per_second=per_second,
+            )
+        return done
+
+    def peek(self, limit: int = 10, *, status: Status = Status.PENDING) -> list[Task]:
+        """As Queue.peek: the newest of all cells."""
+        place = _PLACE.get(status, "task_created")
+        found = [queue.peek(limit, status=status) for queue in self.queues.values()]
+        merged = heapq.merge(*found, key=lambda task: getattr(task, place) or 0, reverse=True)
+        return list(merged)[:limit]
+
+    def stats(self, *, cap: int = CAP) -> QueueStats:
+        """As Queue.stats, of all cells together; ``cap`` is for each."""
+        return reduce(together, (queue.stats(cap=cap) for queue in self.queues.values()))
+
+    def waiting(self) -> Count:
+        """As Queue.waiting, in all cells."""
+        return reduce(add, (queue.waiting() for queue in self.queues.values()))
+
+    def purge(self, *, confirm: Callable[[Count], bool]) -> int:
+        """As Queue.purge; it asks once, for all cells."""
+        if not confirm(self.waiting()):
+            return 0
+        return sum(queue.purge(confirm=lambda _: True) for queue in self.queues.values())
+
+    def check(self) -> None:
+        """As Queue.check, of every cell."""
+        for queue in self.queues.values():
+            queue.check()
+
+    def _id_of(self, new: NewTask) -> str:
+        """Its own, or one that is drawn; what is no task gets one too, and its queue's refusal."""
+        own = new.task_id if isinstance(new, NewTask) else None
+        return self._host.new_id() if own is None else own
+
+
+class _Progress:
+    """Adds up what the cells have done, and tells it in turn."""
+
+    def __init__(self, tell: Callable[[int], None]) -> None:
+        self._tell = tell
+        self._done: list[int] = []
+        self._lock = threading.Lock()
+
+    def part(self) -> Callable[[int], None]:
+        """What one cell tells."""
+        with self._lock:
+            mine = len(self._done)
+            self._done.append(0)
+
+        def told(done: int) -> None:
+            with self._lock:
+                self._done[mine] = done
+                self._tell(sum(self._done))
+
+        return told
+
+
+def _name(queue: Queue) -> str:
+    """The table's name, also where a client of another account gave its ARN."""
+    return queue.store.table.name.rpartition("/")[2]
+
+
+def _draw(cell: str, task_id: str) -> bytes:
+    """The number of a cell for an id: the same in every process and release."""
+    # An id that no queue would take finds a queue, which then says why not.
+    text = f"{cell}\0{task_id}".encode(errors="surrogatepass")
+    return blake2b(text, digest_size=8).digest()

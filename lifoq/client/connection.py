@@ -1,0 +1,143 @@
+"""What a client must know of a queue. The queue writes it to one SSM parameter, so that nobody
+restates a table's name or a deadline.
+
+Whoever deploys writes ``Connection.encode()`` to ``parameter_name(…)``; ``Queue.connect("prod")``
+reads it back.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from lifoq.errors import InvalidInput, LifoqError, QueueMisconfigured
+from lifoq.items.transitions import Lifetimes
+
+VERSION: Final = 1
+"""Of the document and of the item's schema; a client refuses what is newer than itself."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_REMEDY: Final = "deploy the queue, or name its table instead"
+
+
+def parameter_name(queue_name: str) -> str:
+    """InvalidInput where SSM could not take the name."""
+    if not isinstance(queue_name, str) or not _NAME.fullmatch(queue_name):
+        raise InvalidInput(
+            "queue name",
+            queue_name,
+            "must be letters, digits, '.', '_' and '-', 128 at the most, such as 'prod'",
+        )
+    return f"/lifoq/{queue_name}/queue"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    table: str
+    """The table's name; its ARN where clients are in another account."""
+    lifetimes: Lifetimes
+    region: str | None = None
+    """None: where the parameter is."""
+    topics: Mapping[str, str] = field(default_factory=dict)
+    """ARNs, by what they are for, such as ``process``."""
+
+    def encode(self) -> str:
+        """JSON."""
+        document = {
+            "version": VERSION,
+            "table": self.table,
+            "region": self.region,
+            "deadlineSeconds": self.lifetimes.deadline,
+            "successRetentionSeconds": self.lifetimes.success_retention,
+            "failureRetentionSeconds": self.lifetimes.failure_retention,
+            "topics": dict(self.topics),
+        }
+        return json.dumps(document)
+
+    @classmethod
+    def decode(cls, text: str, *, source: str) -> "Connection":
+        """QueueMisconfigured, naming ``source``, where the text is not a queue's settings. Fields
+        that are unknown here are left alone: a later release may add some."""
+        try:
+            document = json.loads(text)
+            version = document["version"]
+            if version > VERSION:
+                raise QueueMisconfigured(
+                    f"{source} has version {version}, and this lifoq reads up to {VERSION}: "
+                    "install the lifoq that the queue was deployed with"
+                )
+            return cls(
+                table=_text(document["table"]),
+                region=None if document.get("region") is None else _text(document["region"]),
+                lifetimes=Lifetimes(
+                    deadline=_seconds(document["deadlineSeconds"]),
+                    success_retention=_seconds(document["successRetentionSeconds"]),
+                    failure_retention=_seconds(document["failureRetentionSeconds"]),
+                ),
+                topics={str(name): _text(arn) for name, arn in document["topics"].items()},
+            )
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise QueueMisconfigured(
+                f"{source} does not hold a queue's settings ({error!r}): {_REMEDY}"
+            ) from error
+
+
+def read(queue_name: str, **client_arguments: Any) -> Connection:
+    """The settings of the queue of this name. ``client_arguments`` go to ``boto3.client``.
+
+    Raises InvalidInput, QueueMisconfigured (the parameter is missing, forbidden, or unreadable),
+    StoreUnavailable.
+    """
+    parameter = parameter_name(queue_name)
+    # boto3 takes long to import, and not every process that imports lifoq connects.
+    import boto3  # noqa: PLC0415
+    from botocore.config import Config  # noqa: PLC0415
+
+    from lifoq.tables.aws_errors import (  # noqa: PLC0415
+        connecting,
+        refuse_half_answers,
+        translated,
+    )
+
+    patient = Config(
+        connect_timeout=2,
+        read_timeout=5,
+        retries={"mode": "standard", "total_max_attempts": 4},
+    )
+    call = f"SSM parameter {parameter} could not be read"
+    with connecting(call):
+        client: Any = boto3.client("ssm", config=patient, **client_arguments)
+        client.meta.events.register("after-call.ssm", refuse_half_answers)
+    with translated(call, operation="GetParameter", meaning=partial(_meaning, parameter)):
+        answer = client.get_parameter(Name=parameter)
+    return Connection.decode(answer["Parameter"]["Value"], source=f"SSM parameter {parameter}")
+
+
+def _meaning(parameter: str, error: Any) -> LifoqError | None:
+    """What SSM alone answers with."""
+    code = error.response["Error"]["Code"]
+    if code == "ParameterNotFound":
+        return QueueMisconfigured(
+            f"there is no SSM parameter {parameter} in this account and region: {_REMEDY}, or look "
+            "at AWS_PROFILE and AWS_REGION"
+        )
+    if code in ("AccessDenied", "AccessDeniedException"):
+        return QueueMisconfigured(
+            f"this caller may not read the SSM parameter {parameter}: "
+            "grant it ssm:GetParameter on it"
+        )
+    return None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{value!r} is no text")
+    return value
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise ValueError(f"{value!r} is no number of seconds")
+    return value

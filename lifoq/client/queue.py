@@ -1,0 +1,311 @@
+"""The queue, as producers and operators see it."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+
+from lifoq.basics.host import SYSTEM, Host, microseconds
+from lifoq.basics.numbers import check_count, check_rate, seconds
+from lifoq.environment import Variable
+from lifoq.errors import (
+    DamagedTask,
+    InvalidInput,
+    TaskCancelled,
+    TaskFailed,
+    TaskNotFound,
+    TaskShed,
+    WaitTimeout,
+    WrongStatus,
+)
+from lifoq.items.schema import (
+    MAX_KEY_BYTES,
+    MAX_TABLE_NAME_BYTES,
+    MAX_TYPE_BYTES,
+    Attribute,
+    Status,
+)
+from lifoq.items.task import Duration, NewTask, Task, TaskError, check_name
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.stats import CAP, QueueStats, measure
+from lifoq.tables.store import PutOutcome, Store
+from lifoq.tables.table import Count
+
+FIRST_POLL: Final = 0.1
+PEEKABLE: Final = (Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE)
+"""Statuses that an index shows."""
+LAST_POLL: Final = 5.0
+"""Seconds between two looks of ``wait``, growing by half from one to the other."""
+
+
+class Queue:
+    """A LIFO task queue.
+
+    Calls may raise, beside what they name: StoreUnavailable (the database did not confirm; to
+    repeat the call is safe, for a put with the same ``task_id``), QueueMisconfigured (table,
+    region or permissions; the message says which), DamagedTask (somebody wrote to the table past
+    the library).
+    """
+
+    def __init__(self, store: Store, *, host: Host = SYSTEM) -> None:
+        self.store = store
+        self._host = host
+
+    @classmethod
+    def connect(
+        cls,
+        name: str | None = None,
+        *,
+        table: str | None = None,
+        lifetimes: Lifetimes | None = None,
+        **client_arguments: Any,
+    ) -> "Queue":
+        """The queue of this name, by the settings that it wrote when it was deployed; without a
+        name, the one that the environment variable LIFOQ_QUEUE names. By hand: ``table``, and
+        ``lifetimes``, which must be those the queue was deployed with. ``client_arguments``
+        (region_name, endpoint_url …) go to ``boto3.client``.
+
+        Raises InvalidInput, QueueMisconfigured, StoreUnavailable.
+        """
+        if table is None:
+            if lifetimes is not None:
+                raise InvalidInput("lifetimes", lifetimes, "come with the queue; leave them out")
+            from lifoq.client import connection  # noqa: PLC0415 - not where a table is given
+
+            settings = connection.read(_name(name), **client_arguments)
+            table, lifetimes = settings.table, settings.lifetimes
+            if settings.region is not None:
+                client_arguments = {"region_name": settings.region, **client_arguments}
+        elif name is not None:
+            raise InvalidInput("name", name, f"stands beside {table=}; leave one of them out")
+        else:
+            check_name("table", table, MAX_TABLE_NAME_BYTES)
+        # boto3 takes long to import, and not every process that imports lifoq connects.
+        from lifoq.tables.dynamo import DynamoTable  # noqa: PLC0415
+
+        return cls(Store(DynamoTable.connect(table, **client_arguments), lifetimes=lifetimes))
+
+    @classmethod
+    def in_memory(cls, *, lifetimes: Lifetimes | None = None, host: Host = SYSTEM) -> "Queue":
+        """A queue in this process's memory, for tests of task code."""
+        from lifoq.tables.memory import MemoryTable  # noqa: PLC0415 - Lambda has no use for it
+
+        return cls(Store(MemoryTable(), lifetimes=lifetimes, host=host), host=host)
+
+    def put(
+        self,
+        task_type: str,
+        payload: Any = None,
+        *,
+        task_id: str | None = None,
+        deadline: Duration | datetime | None = None,
+        delay: Duration | None = None,
+        due_at: datetime | None = None,
+    ) -> Task:
+        """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
+        second put returns the first task, as it is by then. For the terms see NewTask.
+
+        Raises InvalidInput, before anything is written.
+        """
+        new = NewTask(
+            task_type=task_type,
+            payload=payload,
+            task_id=task_id,
+            deadline=deadline,
+            delay=delay,
+            due_at=due_at,
+        )
+        return self.store.put(new)
+
+    def put_many(
+        self, tasks: Iterable[NewTask], *, on_progress: Callable[[int], None] = lambda _: None
+    ) -> list[PutOutcome]:
+        """Put many tasks in batches; the outcome of each, in their order. The last is the newest.
+
+        Raises InvalidInput, which names the first task that is refused, and QueueMisconfigured:
+        then none was written. Whatever goes wrong later is the ``error`` of the outcomes that it
+        concerns. ``on_progress`` hears, after each batch, how many are done.
+        """
+        if not isinstance(tasks, Iterable):
+            raise InvalidInput("tasks", tasks, "must be an iterable of NewTask, such as a list")
+        return self.store.put_many(list(tasks), on_progress)
+
+    def transaction_item(self, task: NewTask) -> dict[str, Any]:
+        """An entry for your own TransactWriteItems, so that a record of yours and its task are
+        written together or not at all: ``client.transact_write_items(TransactItems=[mine, it])``,
+        with a low-level boto3 client. Send it at once: place and deadline count from this call.
+
+        Where a ``task_id`` of your own is in use, the transaction is refused as a whole, with the
+        reason ConditionalCheckFailed for this entry. Raises InvalidInput.
+        """
+        # boto3 takes long to import, and not every process that imports lifoq connects.
+        from lifoq.tables.dynamo_values import put_request  # noqa: PLC0415
+
+        return {"Put": put_request(self.store.table.name, self.store.new_item(task))}
+
+    def get(self, task_id: str) -> Task | None:
+        """The task, by a strongly consistent read; None where there is none (any more)."""
+        return self.store.get(_id(task_id))
+
+    def wait(self, task_id: str, *, timeout: Duration) -> Any:
+        """The task's result, once it has one; polls, ever more slowly, for ``timeout`` (seconds or
+        timedelta).
+
+        Raises TaskFailed (with the task's error), TaskCancelled, TaskShed, TaskNotFound,
+        WaitTimeout.
+        """
+        timeout = seconds("timeout", timeout, zero=True)
+        until = self._host.now() + microseconds(timeout)
+        pause, seen = FIRST_POLL, False
+        while True:
+            task = self.get(task_id)
+            if task is None:
+                raise TaskShed(task_id) if seen else TaskNotFound(task_id)
+            seen = True
+            if task.status is Status.SUCCESS:
+                return task.result
+            self._raise_if_ended(task)
+            left = (until - self._host.now()) / 1e6
+            if left <= 0:
+                raise WaitTimeout(task_id, timeout)
+            self._host.sleep(min(pause, left))
+            pause = min(LAST_POLL, pause * 1.5)
+
+    def cancel(self, task_id: str) -> Task:
+        """Withdraw a waiting task. WrongStatus where it is TAKEN or has ended, TaskNotFound."""
+        return self.store.cancel(_id(task_id))
+
+    def redrive(self, task_id: str) -> Task:
+        """Bring a FAILURE back: as the newest task, with all attempts and a new deadline.
+        WrongStatus, TaskNotFound."""
+        return self.store.redrive(_id(task_id))
+
+    def redrive_many(
+        self,
+        *,
+        task_type: str | None = None,
+        error_type: str | None = None,
+        limit: int | None = None,
+        per_second: float | None = None,
+    ) -> int:
+        """Redrive FAILUREs, the newest first: those of a task type, those whose error has a type
+        (such as ``TimeoutError``), ``limit`` at most, ``per_second`` at most. Damaged ones stay.
+        Returns how many it brought back."""
+        for field, name in (("task_type", task_type), ("error_type", error_type)):
+            if name is not None:
+                check_name(field, name, MAX_TYPE_BYTES)
+        if limit is not None:
+            check_count("limit", limit)
+        if per_second is not None:
+            check_rate("per_second", per_second)
+        done = 0
+        # The ids first: a redriven task may fail again and come by a second time.
+        ids = [
+            task_id
+            for task_id, row in self.store.browse(Status.FAILURE)
+            if task_type is None or row.get(Attribute.TASK_TYPE) == task_type
+        ]
+        for task_id in ids:
+            if limit is not None and done >= limit:
+                break
+            if self._redrive_matching(task_id, error_type):
+                done += 1
+                if per_second is not None:
+                    self._host.sleep(1 / per_second)
+        return done
+
+    def peek(self, limit: int = 10, *, status: Status = Status.PENDING) -> list[Task]:
+        """The newest tasks of a status, at most ``limit``, without claiming them; of those that are
+        PENDING only what has not expired, the next to be claimed first (newest first, that is)."""
+        check_count("limit", limit)
+        if status not in PEEKABLE:
+            problem = f"is none of {', '.join(PEEKABLE)}; what is in no index, get by its id"
+            raise InvalidInput("status", str(status), problem)
+        ids = (task_id for task_id, _ in self.store.browse(Status(status), live=True, page=limit))
+        found: list[Task] = []
+        while asked := list(islice(ids, limit - len(found))):
+            found += (task for task in self.store.read(asked) if task.status == status)
+        return found
+
+    def stats(self, *, cap: int = CAP) -> QueueStats:
+        """Counts by status, each of at most ``cap`` rows read, and the ages of the newest and the
+        oldest waiting task."""
+        check_count("cap", cap)
+        return measure(self.store, now=self.store.now(), cap=cap)
+
+    def waiting(self) -> Count:
+        """How many tasks wait, to be claimed or to fall due; expired ones that are still there
+        among them."""
+        pending = self.store.count(Status.PENDING, cap=CAP)
+        return pending + self.store.count(Status.DELAYED, cap=CAP)
+
+    def purge(self, *, confirm: Callable[[Count], bool]) -> int:
+        """Cancel every waiting task, after ``confirm``, told how many there are, said True.
+        Returns how many were cancelled; they stay readable, and counted, for their retention."""
+        if not callable(confirm):
+            problem = "must be a function that is told how many tasks wait, and says True or False"
+            raise InvalidInput("confirm", confirm, problem)
+        if not confirm(self.waiting()):
+            return 0
+        return sum(self._cancelled(task_id) for task_id in list(self._waiting_ids()))
+
+    def check(self) -> None:
+        """QueueMisconfigured, saying what is wrong, where the table is not a queue's."""
+        self.store.table.check()
+
+    def _raise_if_ended(self, task: Task) -> None:
+        if task.status is Status.FAILURE:
+            unknown = TaskError(type="Unknown", message="no error was kept")
+            raise TaskFailed(task.task_id, task.error or unknown)
+        if task.status is Status.CANCELLED:
+            raise TaskCancelled(task.task_id)
+        if task.waiting and task.expired(self.store.now()):
+            raise TaskShed(task.task_id)
+
+    def _redrive_matching(self, task_id: str, error_type: str | None) -> bool:
+        task = self._readable(task_id)
+        if task is None:
+            return False
+        if error_type is not None and (task.error is None or task.error.type != error_type):
+            return False
+        try:
+            self.redrive(task_id)
+        except (WrongStatus, TaskNotFound, DamagedTask):
+            return False  # somebody else was faster, its retention is over, or it is full
+        return True
+
+    def _readable(self, task_id: str) -> Task | None:
+        try:
+            return self.get(task_id)
+        except DamagedTask:
+            return None
+
+    def _waiting_ids(self) -> Iterator[str]:
+        for status in (Status.PENDING, Status.DELAYED):
+            for task_id, _ in self.store.browse(status):
+                yield task_id
+
+    def _cancelled(self, task_id: str) -> bool:
+        try:
+            self.cancel(task_id)
+        except (WrongStatus, TaskNotFound, DamagedTask):
+            return False  # it was claimed or has expired; a damaged one goes to FAILURE by itself
+        return True
+
+
+def _name(name: str | None) -> str:
+    found = os.environ.get(Variable.QUEUE) if name is None else name
+    if found is None:
+        raise InvalidInput(
+            "name",
+            name,
+            f"is not given, and {Variable.QUEUE} is not set; set one to the queue's name, "
+            'or give table="…"',
+        )
+    return found
+
+
+def _id(task_id: str) -> str:
+    check_name("task_id", task_id, MAX_KEY_BYTES)
+    return task_id

@@ -1,0 +1,131 @@
+"""One conditional write, as a value: what must hold, and what it then changes.
+
+The transitions of a task are such values (see ``transitions``); a table applies them atomically.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, TypeGuard
+
+from lifoq.items.schema import Attribute, Status
+
+Value = int | str
+Item = Mapping[str, Any]
+"""An item as a table returns it: attribute name to int or str. A damaged item can hold anything
+that DynamoDB can: Decimal for a number that is not whole, None, bool, bytes, sets, lists, dicts."""
+
+
+def is_number(value: object) -> TypeGuard[int | Decimal]:
+    """Whether DynamoDB takes the value for a number: true is none."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Exists:
+    """Holds where the item has the attribute."""
+
+    attribute: Attribute
+
+    def holds(self, item: Item) -> bool:
+        return self.attribute in item
+
+
+@dataclass(frozen=True)
+class StatusIs:
+    status: Status
+
+    def holds(self, item: Item) -> bool:
+        return item.get(Attribute.TASK_STATUS) == self.status
+
+
+@dataclass(frozen=True)
+class StatusIn:
+    statuses: frozenset[Status]
+
+    def holds(self, item: Item) -> bool:
+        status = item.get(Attribute.TASK_STATUS)
+        return isinstance(status, str) and status in self.statuses
+
+
+@dataclass(frozen=True)
+class Equals:
+    attribute: Attribute
+    value: Value
+
+    def holds(self, item: Item) -> bool:
+        value = item.get(self.attribute)
+        return type(value) is type(self.value) and value == self.value
+
+
+@dataclass(frozen=True)
+class GreaterThan:
+    attribute: Attribute
+    value: int
+
+    def holds(self, item: Item) -> bool:
+        value = item.get(self.attribute)
+        return is_number(value) and value > self.value
+
+
+@dataclass(frozen=True)
+class AtMost:
+    attribute: Attribute
+    value: int
+
+    def holds(self, item: Item) -> bool:
+        value = item.get(self.attribute)
+        return is_number(value) and value <= self.value
+
+
+@dataclass(frozen=True)
+class Not:
+    """Also holds where the condition could not be decided: for want of the attribute, or of a
+    number in it."""
+
+    condition: AtMost | Exists
+
+    def holds(self, item: Item) -> bool:
+        return not self.condition.holds(item)
+
+
+Condition = Exists | StatusIs | StatusIn | Equals | GreaterThan | AtMost | Not
+Alternatives = tuple[tuple[Condition, ...], ...]
+"""Holds where all conditions of one of them hold."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """An update of one existing item, applied only where every condition in ``when`` holds."""
+
+    when: tuple[Condition, ...]
+    set: Mapping[Attribute, Value]
+    set_once: Mapping[Attribute, Value] = field(default_factory=dict)
+    """Set only where the item does not have the attribute yet."""
+    increment: Attribute | None = None
+    """Raised by one, from 0 where the item does not have it yet."""
+    remove: tuple[Attribute, ...] = ()
+
+
+class ConditionFailed(Exception):
+    """The conditions did not hold; the table hands back what is there instead (None: nothing)."""
+
+    def __init__(self, item: Item | None) -> None:
+        self.item = item
+        super().__init__("a condition of the write did not hold")
+
+
+class TransactionRefused(Exception):
+    """A transaction wrote nothing: its update's conditions did not hold, or ids were in use."""
+
+    def __init__(
+        self, *, current: Item | None, update_refused: bool, taken_ids: frozenset[str]
+    ) -> None:
+        self.current = current
+        self.update_refused = update_refused
+        self.taken_ids = taken_ids
+        super().__init__("the transaction was refused")
+
+
+class UnfitAttribute(Exception):
+    """The item holds an attribute of a type that the change cannot work with."""

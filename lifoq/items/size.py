@@ -1,0 +1,30 @@
+"""How large DynamoDB takes an item to be, and a transaction."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lifoq.basics import jsontext
+from lifoq.errors import ItemTooLarge
+from lifoq.items.change import Change, Item
+from lifoq.items.schema import MAX_TRANSACTION_BYTES
+
+NUMBER_BYTES = 12
+"""Of a time in microseconds; DynamoDB needs a byte for two digits, and one."""
+
+
+def of(attributes: Mapping[Any, Any]) -> int:
+    """Bytes of an item, names included."""
+    return sum(
+        len(name.encode()) + (jsontext.size(value) if isinstance(value, str) else NUMBER_BYTES)
+        for name, value in attributes.items()
+    )
+
+
+def check_transaction(change: Change, items: Sequence[Item]) -> None:
+    """ItemTooLarge where a change and new items are more than one transaction takes."""
+    size = of(change.set) + sum(of(item) for item in items)
+    if size > MAX_TRANSACTION_BYTES:
+        raise ItemTooLarge(
+            f"the outcome and its {len(items)} follow-ups are {size:,} bytes, a transaction takes "
+            f"{MAX_TRANSACTION_BYTES:,}: put fewer or smaller follow-ups, or chain in levels"
+        )

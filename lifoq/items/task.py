@@ -1,0 +1,346 @@
+"""A task: as the producer asks for it, as it stands in the table, and how it failed."""
+
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from lifoq.basics import jsontext
+from lifoq.basics.host import microseconds
+from lifoq.basics.numbers import LONGEST
+from lifoq.errors import DamagedTask, InvalidInput
+from lifoq.items.schema import (
+    ATTRIBUTE_TYPES,
+    MAX_ERROR_BYTES,
+    MAX_ID_BYTES,
+    MAX_PAYLOAD_BYTES,
+    MAX_TYPE_BYTES,
+    WAITING,
+    Attribute,
+    Status,
+)
+
+Duration = float | timedelta
+"""Seconds, or a timedelta."""
+
+MAX_TRACEBACK: Final = 4_000
+"""Characters of a traceback that are kept: its end, where the error is."""
+MAX_MESSAGE: Final = 1_000
+"""Characters of an error message that are kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewTask:
+    """A task to be put.
+
+    ``task_id``: the caller's own id makes the put idempotent; else the queue draws a random one.
+    ``deadline``: when the task is shed if no worker came to it: seconds or timedelta after it
+    enters the queue, or an aware datetime; at most the queue's deadline, which is the default.
+    ``delay`` (seconds or timedelta) or ``due_at`` (aware datetime): when it enters the queue.
+    """
+
+    task_type: str
+    payload: Any = None
+    task_id: str | None = None
+    deadline: Duration | datetime | None = None
+    delay: Duration | None = None
+    due_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted:
+    """A new task that has passed every check at the door; times in epoch microseconds."""
+
+    task_id: str | None
+    task_type: str
+    payload: str
+    due_at: int | None
+    deadline: int | None
+    """Microseconds after it enters the queue; None: the queue's own."""
+
+
+def accept(task: NewTask, *, now: int, longest_deadline: int) -> Accepted:
+    """Check a new task; InvalidInput names the field that is refused, the value and the remedy."""
+    if not isinstance(task, NewTask):
+        raise InvalidInput("task", task, "is no NewTask; give NewTask(task_type=…, payload=…)")
+    task_id = task.task_id
+    if task_id is not None:
+        check_name("task_id", task_id, MAX_ID_BYTES)
+    check_name("task_type", task.task_type, MAX_TYPE_BYTES)
+    payload = jsontext.encode(task.payload, "payload")
+    if (bytes_ := jsontext.size(payload)) > MAX_PAYLOAD_BYTES:
+        raise InvalidInput(
+            "payload",
+            payload,
+            f"is {bytes_:,} bytes of JSON, the limit is {MAX_PAYLOAD_BYTES:,} "
+            "(DynamoDB's items end at 400 KB); put it in S3 and send its key",
+        )
+    due_at = _due_at(task, now)
+    return Accepted(
+        task_id=task_id,
+        task_type=task.task_type,
+        payload=payload,
+        due_at=due_at,
+        deadline=_deadline(task.deadline, enters=due_at or now, longest=longest_deadline),
+    )
+
+
+def check_name(field: str, value: Any, limit: int) -> None:
+    """InvalidInput where it is not text of 1 to ``limit`` bytes."""
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(field, value, "must be a string of at least one character")
+    if not jsontext.is_text(value):
+        raise InvalidInput(field, value, "holds half a surrogate pair; send valid Unicode")
+    if (length := jsontext.size(value)) > limit:
+        raise InvalidInput(
+            field, value, f"is {length:,} bytes long, the limit is {limit:,}; shorten or hash it"
+        )
+
+
+def _due_at(task: NewTask, now: int) -> int | None:
+    if task.delay is not None and task.due_at is not None:
+        raise InvalidInput("delay", task.delay, "stands beside due_at; give one of the two")
+    if task.due_at is not None:
+        due = _moment("due_at", task.due_at)
+        if due > now + microseconds(LONGEST):
+            raise InvalidInput("due_at", task.due_at, "is more than ten years ahead")
+        return due if due > now else None
+    if task.delay is None:
+        return None
+    delay = duration("delay", task.delay)
+    if delay < 0:
+        raise InvalidInput(
+            "delay", task.delay, "is negative; give seconds from now, or leave it out"
+        )
+    return now + delay if delay else None
+
+
+def _deadline(deadline: Duration | datetime | None, *, enters: int, longest: int) -> int | None:
+    if deadline is None:
+        return None
+    if isinstance(deadline, datetime):
+        length = _moment("deadline", deadline) - enters
+    else:
+        length = duration("deadline", deadline)
+    if length <= 0:
+        raise InvalidInput(
+            "deadline", deadline, "is not after the task enters the queue; it would never run"
+        )
+    if length > longest:
+        raise InvalidInput(
+            "deadline",
+            deadline,
+            f"is {length / 1e6:g} s after the task enters the queue, the queue's deadline is "
+            f"{longest / 1e6:g} s; shorten it, or raise deadline_seconds of the queue",
+        )
+    return length
+
+
+def _moment(field: str, value: Any) -> int:
+    if not isinstance(value, datetime) or value.utcoffset() is None:
+        raise InvalidInput(field, value, "must be a datetime with a time zone")
+    return microseconds(value.timestamp())
+
+
+def duration(field: str, value: Any) -> int:
+    """Microseconds of a Duration; InvalidInput where it is none."""
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise InvalidInput(field, value, "must be a number of seconds or a timedelta")
+    if not -LONGEST <= seconds <= LONGEST:  # an integer may be too large for a float
+        raise InvalidInput(field, value, "must be finite, and ten years at the most, in seconds")
+    return microseconds(seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskError:
+    """How an attempt went wrong, bounded in size."""
+
+    type: str
+    message: str
+    traceback: str | None = None
+
+    @classmethod
+    def of(cls, error: BaseException) -> "TaskError":
+        lines = _described(lambda: "".join(traceback.format_exception(error)))
+        return cls(
+            type=type(error).__name__,
+            message=_readable(_described(lambda: str(error)), MAX_MESSAGE),
+            traceback=_readable(lines[-MAX_TRACEBACK:], MAX_TRACEBACK),
+        )
+
+    def to_json(self) -> str:
+        """At most MAX_ERROR_BYTES; the traceback gives way first."""
+        text = {"type": self.type[:MAX_TYPE_BYTES], "message": self.message[:MAX_MESSAGE]}
+        bare = jsontext.encode(text, "error")
+        if self.traceback is None:
+            return bare
+        whole = jsontext.encode({**text, "traceback": self.traceback}, "error")
+        return whole if jsontext.size(whole) <= MAX_ERROR_BYTES else bare
+
+    @classmethod
+    def from_json(cls, text: str) -> "TaskError":
+        found = jsontext.decode(text)
+        if not isinstance(found, dict):
+            raise ValueError("error is not a JSON object")  # noqa: TRY004  (one error for callers)
+        return cls(
+            type=str(found.get("type", "")),
+            message=str(found.get("message", "")),
+            traceback=found.get("traceback"),
+        )
+
+
+def _described(describe: Callable[[], str]) -> str:
+    try:
+        return describe()
+    except BaseException as worse:  # noqa: BLE001  (task code can raise what cannot be described)
+        return f"it cannot be described: {type(worse).__name__} was raised instead"
+
+
+def _readable(text: str, limit: int) -> str:
+    return text[:limit].encode(errors="replace").decode()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A task as it stands in the table. Times are epoch microseconds, but ``ttl``, which is epoch
+    seconds. None stands for an attribute that the item does not have."""
+
+    task_id: str
+    status: Status
+    task_type: str
+    payload: Any
+    attempts: int
+    """Claims so far."""
+    enqueued_at: int
+    task_updated: int
+    expires_at: int
+    ttl: int
+    task_created: int | None = None
+    first_taken_at: int | None = None
+    taken_at: int | None = None
+    finished_at: int | None = None
+    claim_id: str | None = None
+    lease_expires: int | None = None
+    leases_lost: int = 0
+    """Claims in a row, up to the latest that ended, whose lease was lost."""
+    due_at: int | None = None
+    checkpoint: Any = None
+    result: Any = None
+    error: TaskError | None = None
+    payload_bytes: int = 0
+    """Of the payload's JSON."""
+
+    @property
+    def waiting(self) -> bool:
+        return self.status in WAITING
+
+    def expired(self, now: int) -> bool:
+        """Whether the deadline has passed at epoch microseconds ``now``."""
+        return self.expires_at <= now
+
+    @classmethod
+    def from_item(cls, item: Mapping[str, Any]) -> "Task":
+        """Read an item; DamagedTask, with the reason, where it is none of ours."""
+        reader = _Reader(item)
+        return cls(
+            task_id=reader.task_id,
+            status=reader.status(),
+            task_type=reader.text(Attribute.TASK_TYPE),
+            payload=reader.json(Attribute.PAYLOAD),
+            attempts=reader.number(Attribute.ATTEMPTS),
+            enqueued_at=reader.number(Attribute.ENQUEUED_AT),
+            task_updated=reader.number(Attribute.TASK_UPDATED),
+            expires_at=reader.number(Attribute.EXPIRES_AT),
+            ttl=reader.number(Attribute.TTL),
+            task_created=reader.optional_number(Attribute.TASK_CREATED),
+            first_taken_at=reader.optional_number(Attribute.FIRST_TAKEN_AT),
+            taken_at=reader.optional_number(Attribute.TAKEN_AT),
+            finished_at=reader.optional_number(Attribute.FINISHED_AT),
+            claim_id=reader.optional_text(Attribute.CLAIM_ID),
+            lease_expires=reader.optional_number(Attribute.LEASE_EXPIRES),
+            leases_lost=reader.optional_number(Attribute.LEASES_LOST) or 0,
+            due_at=reader.optional_number(Attribute.DUE_AT),
+            checkpoint=reader.optional_json(Attribute.CHECKPOINT),
+            result=reader.optional_json(Attribute.RESULT),
+            error=reader.error(),
+            payload_bytes=jsontext.size(reader.text(Attribute.PAYLOAD)),
+        )
+
+
+Present = TypeVar("Present", str, int)
+
+IMPOSSIBLE: Final = 10**18
+"""No time in microseconds, and no count, comes near; arithmetic with them stays in DynamoDB's 38
+digits."""
+
+
+class _Reader:
+    """Reads attributes of an item, and says what is wrong with one."""
+
+    def __init__(self, item: Mapping[str, Any]) -> None:
+        self._item = item
+        self.task_id = str(item.get(Attribute.TASK_ID))
+
+    def status(self) -> Status:
+        text = self.text(Attribute.TASK_STATUS)
+        try:
+            return Status(text)
+        except ValueError:
+            raise self._damaged(f"taskStatus is {text!r}, which is no status") from None
+
+    def text(self, name: Attribute) -> str:
+        return self._required(name, self.optional_text(name))
+
+    def optional_text(self, name: Attribute) -> str | None:
+        value = self._item.get(name)
+        if value is not None and not isinstance(value, str):
+            raise self._wrong_type(name, value)
+        return value
+
+    def number(self, name: Attribute) -> int:
+        return self._required(name, self.optional_number(name))
+
+    def optional_number(self, name: Attribute) -> int | None:
+        value = self._item.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise self._wrong_type(name, value)
+        if value is not None and not 0 <= value < IMPOSSIBLE:
+            raise self._damaged(f"{name} is {value}, which is no such number")
+        return value
+
+    def json(self, name: Attribute) -> Any:
+        return self._decoded(name, self.text(name))
+
+    def optional_json(self, name: Attribute) -> Any:
+        text = self.optional_text(name)
+        return None if text is None else self._decoded(name, text)
+
+    def error(self) -> TaskError | None:
+        text = self.optional_text(Attribute.ERROR)
+        if text is None:
+            return None
+        try:
+            return TaskError.from_json(text)
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(f"error is not lifoq's JSON ({error})") from error
+
+    def _decoded(self, name: Attribute, text: str) -> Any:
+        try:
+            return jsontext.decode(text)
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(f"{name} is not JSON ({error})") from error
+
+    def _required(self, name: Attribute, value: Present | None) -> Present:
+        if value is None:
+            raise self._damaged(f"{name} is missing")
+        return value
+
+    def _wrong_type(self, name: Attribute, value: object) -> DamagedTask:
+        return self._damaged(
+            f"{name} is {type(value).__name__}, but must be of type {ATTRIBUTE_TYPES[name]}"
+        )
+
+    def _damaged(self, reason: str) -> DamagedTask:
+        return DamagedTask(self.task_id, reason)

@@ -1,0 +1,312 @@
+"""Every way from one status to another, each a conditional write.
+
+Read this file to know what can happen to a task; nothing else writes to one. ``now`` and the times
+derived from it are epoch microseconds.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+from lifoq.basics.host import MICROSECONDS, microseconds
+from lifoq.basics.numbers import check_seconds
+from lifoq.items.change import (
+    Alternatives,
+    AtMost,
+    Change,
+    Equals,
+    GreaterThan,
+    StatusIn,
+    StatusIs,
+    Value,
+)
+from lifoq.items.schema import TERMINAL, WAITING, Status
+from lifoq.items.schema import Attribute as A
+from lifoq.items.task import Accepted, Task
+
+LONGEST_LEASE: Final = 86_400.0
+"""Seconds. What is held for longer was not written by a worker."""
+IN_FLIGHT_TTL: Final = 10 * 365 * 86_400
+"""Seconds. While TAKEN, TTL must never delete the item, however long the sweep is down."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lifetimes:
+    """How long the queue keeps what, in seconds."""
+
+    deadline: float = 3_600
+    """The longest a task may wait before it is shed; also the default."""
+    success_retention: float = 7 * 86_400
+    failure_retention: float = 14 * 86_400
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            check_seconds(field.name, getattr(self, field.name))
+
+    def retained_until(self, status: Status, now: int) -> int:
+        """The ``ttl``, in epoch seconds, of a task that ends as ``status``."""
+        kept = self.failure_retention if status is Status.FAILURE else self.success_retention
+        return seconds_up(now + microseconds(kept))
+
+    def oldest_alive(self, now: int) -> int:
+        """No PENDING task with an older ``taskCreated`` can still be claimed."""
+        return now - microseconds(self.deadline)
+
+    def position(self, task: Task) -> int:
+        """The ``taskCreated`` with which a task comes back to PENDING: its old one, so that it
+        drops behind newer tasks; but never below ``oldest_alive``, where a redriven task, whose
+        deadline is younger than its ``enqueuedAt``, would not be found."""
+        return max(task.enqueued_at, task.expires_at - microseconds(self.deadline))
+
+
+def seconds_up(moment: int) -> int:
+    """Epoch seconds of epoch microseconds, rounded up: TTL deletes nothing before its deadline."""
+    return -(-moment // MICROSECONDS)
+
+
+def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) -> dict[str, Value]:
+    """– → PENDING or DELAYED. ``stamp`` is its ``taskCreated``, or the time of a delayed put."""
+    enqueued = task.due_at or stamp
+    deadline = microseconds(lifetimes.deadline) if task.deadline is None else task.deadline
+    expires = enqueued + deadline
+    item: dict[str, Value] = {
+        A.TASK_ID: task_id,
+        A.ENQUEUED_AT: enqueued,
+        A.TASK_UPDATED: stamp,
+        A.EXPIRES_AT: expires,
+        A.TTL: seconds_up(expires),
+        A.TASK_TYPE: task.task_type,
+        A.PAYLOAD: task.payload,
+        A.ATTEMPTS: 0,
+    }
+    if task.due_at is None:
+        item |= {A.TASK_STATUS: Status.PENDING.value, A.TASK_CREATED: stamp}
+    else:
+        item |= {A.TASK_STATUS: Status.DELAYED.value, A.DUE_AT: task.due_at}
+    return {str(name): value for name, value in item.items()}
+
+
+def gone(now: int) -> Alternatives:
+    """Of an item that DynamoDB's TTL could have deleted by now, so that a put of its id begins
+    anew: TTL comes late, by days perhaps."""
+    was_shed = (StatusIn(WAITING), AtMost(A.EXPIRES_AT, now))
+    was_retained = (StatusIn(TERMINAL), AtMost(A.TTL, now // MICROSECONDS))
+    return was_shed, was_retained
+
+
+def claim(*, now: int, claim_id: str, lease: int) -> Change:
+    """PENDING → TAKEN."""
+    still_pending = StatusIs(Status.PENDING)  # another worker may be faster; the index lags
+    not_expired = GreaterThan(A.EXPIRES_AT, now)  # TTL deletes late
+    return Change(
+        when=(still_pending, not_expired),
+        set={
+            A.TASK_STATUS: Status.TAKEN.value,
+            A.TASK_UPDATED: now,
+            A.TAKEN_AT: now,
+            A.CLAIM_ID: claim_id,
+            A.LEASE_EXPIRES: now + lease,
+            A.TTL: now // MICROSECONDS + IN_FLIGHT_TTL,
+        },
+        set_once={A.FIRST_TAKEN_AT: now},
+        increment=A.ATTEMPTS,
+    )
+
+
+def _mine(claim_id: str) -> tuple[StatusIs, Equals]:
+    """The fence: a worker whose lease was lost, and the task perhaps claimed again, changes
+    nothing."""
+    return StatusIs(Status.TAKEN), Equals(A.CLAIM_ID, claim_id)
+
+
+def extend(*, claim_id: str, lease_expires: int) -> Change:
+    """TAKEN stays TAKEN: a heartbeat."""
+    not_longer = AtMost(A.LEASE_EXPIRES, lease_expires)  # this one may arrive after a later one
+    return Change(
+        when=(*_mine(claim_id), not_longer),
+        set={A.LEASE_EXPIRES: lease_expires},
+    )
+
+
+def checkpoint(*, now: int, claim_id: str, value: str) -> Change:
+    """TAKEN stays TAKEN: a step is done."""
+    return Change(when=_mine(claim_id), set={A.CHECKPOINT: value, A.TASK_UPDATED: now})
+
+
+def and_extend(checkpointed: Change, lease_expires: int) -> Change:
+    """The same, and a heartbeat."""
+    not_longer = AtMost(A.LEASE_EXPIRES, lease_expires)  # a heartbeat may have been faster
+    return replace(
+        checkpointed,
+        when=(*checkpointed.when, not_longer),
+        set={**checkpointed.set, A.LEASE_EXPIRES: lease_expires},
+    )
+
+
+def succeed(*, now: int, claim_id: str, result: str, lifetimes: Lifetimes) -> Change:
+    """TAKEN → SUCCESS. The task leaves the index; the claim's id stays, to recognise the settle."""
+    return Change(
+        when=_mine(claim_id),
+        set={
+            A.TASK_STATUS: Status.SUCCESS.value,
+            A.TASK_UPDATED: now,
+            A.FINISHED_AT: now,
+            A.TTL: lifetimes.retained_until(Status.SUCCESS, now),
+            A.RESULT: result,
+        },
+        remove=(A.TASK_CREATED, A.LEASE_EXPIRES, A.LEASES_LOST, A.ERROR),
+    )
+
+
+def fail(*, now: int, claim_id: str, error: str, lifetimes: Lifetimes) -> Change:
+    """TAKEN → FAILURE. The task stays in the index, for the operator."""
+    return Change(
+        when=_mine(claim_id),
+        set=_failure(now=now, error=error, lifetimes=lifetimes),
+        remove=(A.LEASE_EXPIRES, A.LEASES_LOST),
+    )
+
+
+def delay(*, task: Task, claim_id: str, now: int, due_at: int, error: str) -> Change:
+    """TAKEN → DELAYED: a retry backs off, outside the way of the others."""
+    return Change(
+        when=_mine(claim_id),
+        set={
+            A.TASK_STATUS: Status.DELAYED.value,
+            A.TASK_UPDATED: now,
+            A.DUE_AT: due_at,
+            A.TTL: seconds_up(task.expires_at),
+            A.ERROR: error,
+        },
+        remove=(A.TASK_CREATED, A.LEASE_EXPIRES, A.LEASES_LOST),
+    )
+
+
+def give_back(*, task: Task, claim_id: str, now: int, error: str, lifetimes: Lifetimes) -> Change:
+    """TAKEN → PENDING: an immediate retry."""
+    return Change(
+        when=_mine(claim_id),
+        set={**_pending(task, now=now, lifetimes=lifetimes), A.ERROR: error},
+        remove=(A.LEASE_EXPIRES, A.LEASES_LOST),
+    )
+
+
+def uncounted(retry: Change, task: Task) -> Change:
+    """The same retry, of an attempt that is not to count: the downstream had no room for it."""
+    return replace(retry, set={**retry.set, A.ATTEMPTS: task.attempts - 1})
+
+
+def reclaim(*, task: Task, now: int, error: str, lifetimes: Lifetimes) -> Change:
+    """TAKEN → PENDING: the worker is lost. Without its ``claimId`` it can settle no more."""
+    return Change(
+        when=_abandoned(task, now),
+        set={
+            **_pending(task, now=now, lifetimes=lifetimes),
+            A.ERROR: error,
+            A.LEASES_LOST: task.leases_lost + 1,
+        },
+        remove=(A.CLAIM_ID, A.LEASE_EXPIRES),
+    )
+
+
+def bury(*, task: Task, now: int, error: str, lifetimes: Lifetimes) -> Change:
+    """TAKEN → FAILURE: the worker is lost, and it was the last attempt."""
+    return Change(
+        when=_abandoned(task, now),
+        set={
+            **_failure(now=now, error=error, lifetimes=lifetimes),
+            A.LEASES_LOST: task.leases_lost + 1,
+        },
+        remove=(A.CLAIM_ID, A.LEASE_EXPIRES),
+    )
+
+
+def _abandoned(task: Task, now: int) -> tuple[StatusIs, AtMost, Equals]:
+    lease_is_over = AtMost(A.LEASE_EXPIRES, now - 1)  # a heartbeat may have come in between
+    same_claim = Equals(A.CLAIM_ID, task.claim_id or "")  # so may another claim
+    return StatusIs(Status.TAKEN), lease_is_over, same_claim
+
+
+def promote(*, task: Task, now: int, lifetimes: Lifetimes) -> Change:
+    """DELAYED → PENDING: the task is due."""
+    is_due = AtMost(A.DUE_AT, now)
+    return Change(
+        when=(StatusIs(Status.DELAYED), is_due),
+        set=_pending(task, now=now, lifetimes=lifetimes),
+        remove=(A.DUE_AT,),
+    )
+
+
+def cancel(*, seen: Status, now: int, lifetimes: Lifetimes) -> Change:
+    """PENDING or DELAYED (as ``seen``) → CANCELLED."""
+    return Change(
+        when=(StatusIs(seen),),
+        set={
+            A.TASK_STATUS: Status.CANCELLED.value,
+            A.TASK_UPDATED: now,
+            A.FINISHED_AT: now,
+            A.TTL: lifetimes.retained_until(Status.CANCELLED, now),
+        },
+        remove=(A.TASK_CREATED, A.DUE_AT),
+    )
+
+
+def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
+    """FAILURE → PENDING, as the newest task, with all its attempts and a new deadline. The error
+    stays until the next end, so that one sees why it was redriven."""
+    expires = stamp + microseconds(lifetimes.deadline)
+    return Change(
+        when=(StatusIs(Status.FAILURE),),
+        set={
+            A.TASK_STATUS: Status.PENDING.value,
+            A.TASK_UPDATED: stamp,
+            A.TASK_CREATED: stamp,
+            A.ATTEMPTS: 0,
+            A.EXPIRES_AT: expires,
+            A.TTL: seconds_up(expires),
+        },
+        remove=(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST),
+    )
+
+
+def condemn(*, seen: Status, now: int, error: str, lifetimes: Lifetimes) -> Change:
+    """A damaged item, whatever it was ``seen`` as → FAILURE, so that it stands in nobody's way."""
+    return Change(
+        when=(StatusIs(seen),),
+        set={**_failure(now=now, error=error, lifetimes=lifetimes), A.TASK_CREATED: now},
+        remove=(A.CLAIM_ID, A.LEASE_EXPIRES, A.DUE_AT),
+    )
+
+
+def tombstone(
+    task_id: str, *, task_type: str, now: int, error: str, lifetimes: Lifetimes
+) -> dict[str, Value]:
+    """What is left of a damaged item so large that the reason finds no room in it."""
+    item: dict[A, Value] = {
+        A.TASK_ID: task_id,
+        A.TASK_TYPE: task_type,
+        A.TASK_CREATED: now,
+        A.ENQUEUED_AT: now,
+        A.EXPIRES_AT: now,
+        A.ATTEMPTS: 0,
+        **_failure(now=now, error=error, lifetimes=lifetimes),
+    }
+    return {str(name): value for name, value in item.items()}
+
+
+def _pending(task: Task, *, now: int, lifetimes: Lifetimes) -> dict[A, Value]:
+    return {
+        A.TASK_STATUS: Status.PENDING.value,
+        A.TASK_CREATED: lifetimes.position(task),
+        A.TASK_UPDATED: now,
+        A.TTL: seconds_up(task.expires_at),
+    }
+
+
+def _failure(*, now: int, error: str, lifetimes: Lifetimes) -> dict[A, Value]:
+    return {
+        A.TASK_STATUS: Status.FAILURE.value,
+        A.TASK_UPDATED: now,
+        A.FINISHED_AT: now,
+        A.TTL: lifetimes.retained_until(Status.FAILURE, now),
+        A.ERROR: error,
+    }

@@ -1,0 +1,318 @@
+"""A queue's table in DynamoDB: renders changes and spans as DynamoDB's calls, and DynamoDB's
+answers as lifoq's. All of lifoq's knowledge of that API is here."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, Final
+
+import boto3
+import botocore
+from botocore.config import Config
+
+from lifoq.basics.clock import ServerClock
+from lifoq.basics.host import SYSTEM, Host
+from lifoq.errors import QueueMisconfigured, StoreUnavailable
+from lifoq.items import size
+from lifoq.items.change import (
+    Alternatives,
+    AtMost,
+    Change,
+    Condition,
+    Equals,
+    Exists,
+    GreaterThan,
+    Item,
+    Not,
+    StatusIn,
+    StatusIs,
+    Value,
+)
+from lifoq.items.schema import HASH_KEY, STATUS_CREATED_INDEX, Attribute, table_definition
+from lifoq.tables.aws_errors import connecting, refuse_half_answers, translated
+from lifoq.tables.dynamo_errors import meaning, refusal
+from lifoq.tables.dynamo_values import plain, typed, typed_value
+from lifoq.tables.table import MAX_BATCH_GET, Count, Cursor, Page, Span
+
+PATIENT: Final = Config(
+    connect_timeout=2,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 4},
+    max_pool_connections=320,  # attempts claim and settle in threads of their own
+    parameter_validation=False,  # DynamoDB validates; here it would take a sixth of a call's time
+    # Without one, botocore puts its own together for each request: a tenth of the processor time.
+    user_agent=f"lifoq boto3/{boto3.__version__} botocore/{botocore.__version__}",
+)
+"""For calls that may be repeated: about 25 s in the worst case, less than the default lease."""
+ONCE: Final = PATIENT.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
+"""For calls that must not be: an unconditional batch."""
+
+
+class DynamoTable:
+    def __init__(self, *, name: str, client: Any, once: Any, host: Host = SYSTEM) -> None:
+        """``client`` repeats a call that failed; ``once`` must not. ``connect`` makes both."""
+        self.name = name
+        self._client = client
+        self._once = once
+        self._clock = ServerClock(host)
+        for each in (client, once):
+            self._clock.watch(each)
+            each.meta.events.register("after-call.dynamodb", refuse_half_answers, unique_id="whole")
+
+    @classmethod
+    def connect(cls, name: str, *, host: Host = SYSTEM, **client_arguments: Any) -> "DynamoTable":
+        """The table of this name. ``client_arguments`` (region_name, endpoint_url …) go to
+        ``boto3.client``; without them, boto3's own configuration holds. QueueMisconfigured where
+        that names no region, an unknown profile or a malformed endpoint."""
+
+        def client(config: Config) -> Any:
+            return boto3.client("dynamodb", config=config, **client_arguments)
+
+        with connecting(f"cannot connect to table {name!r}"):
+            return cls(name=name, client=client(PATIENT), once=client(ONCE), host=host)
+
+    def get(self, task_id: str) -> Item | None:
+        with self._translated("GetItem"):
+            answer = self._client.get_item(
+                TableName=self.name, Key=_key(task_id), ConsistentRead=True
+            )
+        return plain(answer["Item"]) if "Item" in answer else None
+
+    def get_many(self, task_ids: Sequence[str]) -> list[Item]:
+        items: list[Item] = []
+        asked = list(dict.fromkeys(task_ids))
+        for at in range(0, len(asked), MAX_BATCH_GET):
+            request: Any = {
+                self.name: {
+                    "Keys": [_key(i) for i in asked[at : at + MAX_BATCH_GET]],
+                    "ConsistentRead": True,
+                }
+            }
+            while request:
+                with self._translated("BatchGetItem"):
+                    answer = self._client.batch_get_item(RequestItems=request)
+                found = answer["Responses"].get(self.name, [])
+                items.extend(plain(item) for item in found)
+                request = answer.get("UnprocessedKeys")
+                if request and not found:
+                    raise StoreUnavailable("DynamoDB left a whole BatchGetItem unprocessed")
+        return items
+
+    def put(self, item: Item, *, over: Alternatives = ()) -> None:
+        with self._translated("PutItem"):
+            self._client.put_item(**self._put(item, ((Not(Exists(HASH_KEY)),), *over)))
+
+    def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
+        with self._translated("PutItem"):
+            self._client.put_item(**self._put(item, ((Exists(HASH_KEY), *when),)))
+
+    def put_batch(self, items: Sequence[Item]) -> list[Item]:
+        with self._translated("BatchWriteItem"):
+            answer = self._once.batch_write_item(
+                RequestItems={self.name: [{"PutRequest": {"Item": typed(i)}} for i in items]}
+            )
+        left = answer.get("UnprocessedItems", {}).get(self.name, [])
+        return [plain(request["PutRequest"]["Item"]) for request in left]
+
+    def update(self, task_id: str, change: Change) -> None:
+        with self._translated("UpdateItem"):
+            self._client.update_item(**self._update(task_id, change))
+
+    def update_and_get(self, task_id: str, change: Change) -> Item:
+        with self._translated("UpdateItem"):
+            answer = self._client.update_item(
+                **self._update(task_id, change), ReturnValues="ALL_NEW"
+            )
+        return plain(answer["Attributes"])
+
+    def update_and_put(
+        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+    ) -> None:
+        size.check_transaction(change, items)
+        actions = [
+            {"Update": self._update(task_id, change)},
+            *({"Put": self._put(item, ((Not(Exists(HASH_KEY)),), *over))} for item in items),
+        ]
+        with self._translated("TransactWriteItems"):
+            try:
+                self._client.transact_write_items(TransactItems=actions)
+            except self._client.exceptions.TransactionCanceledException as error:
+                raise refusal(error, items) from error
+
+    def query(
+        self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
+    ) -> Page:
+        request = self._query(span, newest_first=newest_first, limit=limit)
+        if start is not None:
+            request["ExclusiveStartKey"] = typed(start)
+        with self._translated("Query"):
+            answer = self._client.query(**request)
+        last = answer.get("LastEvaluatedKey")
+        return Page(
+            rows=tuple(plain(row) for row in answer["Items"]),
+            next=plain(last) if last else None,
+        )
+
+    def count(self, span: Span, *, cap: int) -> Count:
+        found = read = 0
+        request = self._query(span, newest_first=True, limit=cap) | {"Select": "COUNT"}
+        while True:
+            with self._translated("Query"):
+                answer = self._client.query(**request)
+            found += answer["Count"]
+            read += answer["ScannedCount"]
+            last = answer.get("LastEvaluatedKey")
+            if not last or read >= cap:
+                return Count(value=found, capped=bool(last))
+            request |= {"ExclusiveStartKey": last, "Limit": cap - read}
+
+    def clock_ahead(self) -> int:
+        return self._clock.ahead()
+
+    def check(self) -> None:
+        with self._translated("DescribeTable"):
+            there = self._client.describe_table(TableName=self.name)["Table"]
+        needed = table_definition(self.name)
+        if there["KeySchema"] != needed["KeySchema"]:
+            raise QueueMisconfigured(
+                f"table {self.name!r} has the keys {_keys(there)}, a queue's has {_keys(needed)}: "
+                "name the queue's own table"
+            )
+        indexes = {index["IndexName"]: index for index in there.get("GlobalSecondaryIndexes", [])}
+        for index in needed["GlobalSecondaryIndexes"]:
+            name = index["IndexName"]
+            if name not in indexes:
+                raise QueueMisconfigured(f"table {self.name!r} has no index {name!r}: deploy it")
+            if indexes[name]["KeySchema"] != index["KeySchema"]:
+                raise QueueMisconfigured(
+                    f"index {name!r} of table {self.name!r} has the keys {_keys(indexes[name])}, "
+                    f"a queue's has {_keys(index)}: deploy it anew"
+                )
+            projected = set(indexes[name]["Projection"].get("NonKeyAttributes", ()))
+            missing = set(index["Projection"].get("NonKeyAttributes", ())) - projected
+            if missing and indexes[name]["Projection"]["ProjectionType"] != "ALL":
+                raise QueueMisconfigured(
+                    f"index {name!r} of table {self.name!r} does not project "
+                    f"{', '.join(sorted(missing))}: deploy it anew"
+                )
+
+    def _translated(self, action: str) -> AbstractContextManager[None]:
+        region = self._client.meta.region_name
+        return translated(
+            f"{action} on table {self.name!r}",
+            operation=action,
+            meaning=partial(meaning, action=action, table=self.name, region=region),
+        )
+
+    def _put(self, item: Item, when: Alternatives) -> dict[str, Any]:
+        return {
+            "TableName": self.name,
+            "Item": typed(item),
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            **_Expression().conditions("ConditionExpression", when),
+        }
+
+    def _update(self, task_id: str, change: Change) -> dict[str, Any]:
+        expression = _Expression()
+        update = expression.update(change)
+        return {
+            "TableName": self.name,
+            "Key": _key(task_id),
+            "UpdateExpression": update,
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            **expression.conditions("ConditionExpression", ((Exists(HASH_KEY), *change.when),)),
+        }
+
+    def _query(self, span: Span, *, newest_first: bool, limit: int) -> dict[str, Any]:
+        expression = _Expression()
+        return {
+            "TableName": self.name,
+            "IndexName": span.index,
+            "KeyConditionExpression": expression.span(span),
+            "ScanIndexForward": not newest_first,
+            "Limit": limit,
+            **expression.conditions("FilterExpression", (span.where,)),
+        }
+
+
+class _Expression:
+    """Collects the names and values that DynamoDB's expressions refer to."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._values: dict[str, dict[str, str]] = {}
+
+    def conditions(self, field: str, alternatives: Alternatives) -> dict[str, Any]:
+        """The request's fields: the conditions under ``field``, and all names and values so far."""
+        text = " OR ".join(
+            " AND ".join(self._condition(condition) for condition in conditions)
+            for conditions in alternatives
+        )
+        return {
+            **({field: text} if text else {}),
+            **({"ExpressionAttributeNames": self._names} if self._names else {}),
+            **({"ExpressionAttributeValues": self._values} if self._values else {}),
+        }
+
+    def span(self, span: Span) -> str:
+        status = f"{self._name(Attribute.TASK_STATUS)} = {self._value(span.status.value)}"
+        sort_key = (
+            Attribute.TASK_CREATED if span.index == STATUS_CREATED_INDEX else Attribute.DUE_AT
+        )
+        if span.first is not None and span.last is not None:
+            first, last = self._value(span.first), self._value(span.last)
+            return f"{status} AND {self._name(sort_key)} BETWEEN {first} AND {last}"
+        if span.first is not None:
+            return f"{status} AND {self._name(sort_key)} >= {self._value(span.first)}"
+        if span.last is not None:
+            return f"{status} AND {self._name(sort_key)} <= {self._value(span.last)}"
+        return status
+
+    def update(self, change: Change) -> str:
+        sets = [f"{self._name(name)} = {self._value(value)}" for name, value in change.set.items()]
+        for name, value in change.set_once.items():
+            alias = self._name(name)
+            sets.append(f"{alias} = if_not_exists({alias}, {self._value(value)})")
+        if change.increment is not None:
+            alias = self._name(change.increment)
+            sets.append(f"{alias} = if_not_exists({alias}, {self._value(0)}) + {self._value(1)}")
+        text = "SET " + ", ".join(sets)
+        if change.remove:
+            text += " REMOVE " + ", ".join(self._name(name) for name in change.remove)
+        return text
+
+    def _condition(self, condition: Condition) -> str:
+        match condition:
+            case Exists(attribute):
+                return f"attribute_exists({self._name(attribute)})"
+            case StatusIs(status):
+                return f"{self._name(Attribute.TASK_STATUS)} = {self._value(status.value)}"
+            case StatusIn(statuses):
+                values = ", ".join(self._value(status.value) for status in sorted(statuses))
+                return f"{self._name(Attribute.TASK_STATUS)} IN ({values})"
+            case Equals(attribute, value):
+                return f"{self._name(attribute)} = {self._value(value)}"
+            case GreaterThan(attribute, value) | AtMost(attribute, value):
+                sign = "<=" if isinstance(condition, AtMost) else ">"
+                return f"{self._name(attribute)} {sign} {self._value(value)}"
+            case Not(inner):
+                return f"NOT {self._condition(inner)}"
+
+    def _name(self, attribute: Attribute) -> str:
+        self._names[f"#{attribute}"] = attribute.value
+        return f"#{attribute}"
+
+    def _value(self, value: Value) -> str:
+        alias = f":v{len(self._values)}"
+        self._values[alias] = typed_value(value)
+        return alias
+
+
+def _key(task_id: str) -> dict[str, Any]:
+    return {HASH_KEY.value: {"S": task_id}}
+
+
+def _keys(described: Mapping[str, Any]) -> str:
+    return " + ".join(
+        f"{key['AttributeName']} ({key['KeyType']})" for key in described["KeySchema"]
+    )

@@ -1,0 +1,53 @@
+"""Items, and the put of a new one, as DynamoDB's API spells them and as lifoq holds them."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from boto3.dynamodb.types import TypeDeserializer
+
+from lifoq.items.change import Item, is_number
+from lifoq.items.schema import HASH_KEY
+
+LARGEST_WHOLE: Final = 10**38
+"""A whole number from here on stays a Decimal: written out, it has more digits than DynamoDB
+takes."""
+
+_FOREIGN: Final[Callable[[Any], Any]] = TypeDeserializer().deserialize
+
+
+def put_request(table_name: str, item: Item) -> dict[str, Any]:
+    """The put of a new item, by PutItem or in a transaction: refused where the id is in use, and
+    then it tells what is there."""
+    return {
+        "TableName": table_name,
+        "Item": typed(item),
+        "ConditionExpression": "attribute_not_exists(#id)",
+        "ExpressionAttributeNames": {"#id": HASH_KEY.value},
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def typed(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name): typed_value(value) for name, value in item.items()}
+
+
+def typed_value(value: object) -> dict[str, str]:
+    """Of a value that lifoq writes, and of any number and string that a cursor holds."""
+    return {"N": str(value)} if is_number(value) else {"S": str(value)}
+
+
+def plain(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: plain_value(value) for name, value in item.items()}
+
+
+def plain_value(value: Mapping[str, Any]) -> Any:
+    """int for a whole number, str for a string; whatever else a damaged item holds, as boto3 reads
+    it, which no condition and no task accepts."""
+    if "S" in value:
+        return value["S"]
+    if "N" in value:
+        number = Decimal(value["N"])  # boto3's reader fails where there are more than 38 digits
+        whole = abs(number) < LARGEST_WHOLE and number == number.to_integral_value()
+        return int(number) if whole else number
+    return _FOREIGN(value)

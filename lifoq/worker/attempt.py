@@ -1,0 +1,323 @@
+"""Attempts at tasks: each is claimed, run and settled in a thread of its own, beside the run."""
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from lifoq.basics.host import MICROSECONDS, Host, Outbox, OutOfThreads, microseconds
+from lifoq.errors import (
+    Busy,
+    ItemTooLarge,
+    LeaseLost,
+    NotClaimed,
+    QueueMisconfigured,
+    StoreUnavailable,
+)
+from lifoq.items.task import Task, TaskError
+from lifoq.tables.store import Candidate, Store
+from lifoq.worker.context import Context
+from lifoq.worker.limits import Limits
+from lifoq.worker.outcome import GiveUp, Outcome, Succeed, TryAgain, raised, returned
+from lifoq.worker.registry import TaskType
+from lifoq.worker.settings import WorkerSettings
+
+log = logging.getLogger("lifoq.attempt")
+
+FIRST_PAUSE: Final = 0.05
+LONGEST_PAUSE: Final = 0.5
+"""Seconds before an outcome that was not confirmed is written again, doubling."""
+
+
+HANDED_BACK: Final = "HandedBack"
+"""The error's type on a task that a worker claimed, and did not begin with."""
+
+
+class End(Enum):
+    """How an attempt ended."""
+
+    SUCCEEDED = auto()
+    FAILED = auto()
+    RETRIED = auto()
+    LEASE_LOST = auto()
+    UNSETTLED = auto()
+    """Its outcome could not be written; the lease runs out."""
+
+
+_ENDS: Final[dict[type[Outcome], End]] = {
+    Succeed: End.SUCCEEDED,
+    GiveUp: End.FAILED,
+    TryAgain: End.RETRIED,
+}
+
+
+class Attempt:
+    """A claimed task on its way through a handler. The run keeps ``renew_at`` and
+    ``times_out_at``, in monotonic microseconds."""
+
+    def __init__(
+        self,
+        *,
+        task: Task,
+        kind: TaskType,
+        context: Context,
+        began: int,
+        renew_at: int,
+        times_out_at: int,
+    ) -> None:
+        self.task = task
+        self.kind = kind
+        self.context = context
+        self.began = began
+        """Monotonic microseconds."""
+        self.renew_at = renew_at
+        self.times_out_at = times_out_at
+        self._settling = threading.Lock()
+        self._lock = threading.Lock()
+        self._back = False
+        self._hangs = False
+
+    def begin_settling(self) -> bool:
+        """True for the first who asks: the handler's thread, or the timeout."""
+        return self._settling.acquire(blocking=False)
+
+    def hangs(self, limits: Limits) -> None:
+        """Its time is over, but its handler may still be at the downstream: it keeps its slot."""
+        with self._lock:
+            if not self._back:
+                self._hangs = True
+                limits.hangs(self.kind.name)
+
+    def comes_back(self, limits: Limits, *, refused: bool) -> None:
+        """Its handler has returned, and leaves its slot."""
+        with self._lock:
+            self._back = True
+            limits.leave(self.kind.name, refused=refused, hung=self._hangs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotStarted:
+    """A claim gave nothing to run. ``error`` says why: NotClaimed, DamagedTask, or trouble."""
+
+    row: Candidate
+    error: Exception
+
+
+@dataclass(frozen=True)
+class Started:
+    """The task is claimed, and its handler runs."""
+
+    attempt: Attempt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled:
+    """The attempt has ended; with the row that it became, where it waits again, and with what
+    nobody understood, if it came to that."""
+
+    attempt: Attempt
+    end: End
+    row: Candidate | None = None
+    unexpected: Exception | None = None
+
+
+@dataclass(frozen=True)
+class NotRenewed:
+    """A heartbeat was not confirmed."""
+
+    attempt: Attempt
+
+
+AttemptMessage = NotStarted | Started | Settled | NotRenewed
+
+
+class Attempts:
+    """Makes attempts, each in a thread of its own, and reports to the run's mailbox: NotStarted; or
+    Started, then Settled."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        host: Host,
+        limits: Limits,
+        mailbox: Outbox[AttemptMessage],
+        settings: WorkerSettings,
+        draw: random.Random,
+        ends_at: int,
+    ) -> None:
+        """After ``ends_at`` (monotonic microseconds) no handler is started, no outcome written."""
+        self._store = store
+        self._host = host
+        self._limits = limits
+        self._mailbox = mailbox
+        self._settings = settings
+        self._draw = draw
+        self._ends_at = ends_at
+
+    def start(self, row: Candidate, kind: TaskType) -> None:
+        """Claim the task, which has just taken a slot, and run it. OutOfThreads."""
+        entered = self._host.monotonic()
+        try:
+            self._spawn(lambda: self._work(row, kind, entered), row.task_id, kind)
+        except OutOfThreads:
+            self._turn_back(kind, entered)
+            raise
+
+    def timeout(self, kind: TaskType) -> float:
+        """Seconds that an attempt may take."""
+        return self._settings.task_timeout if kind.timeout is None else kind.timeout
+
+    def latest_start(self, kind: TaskType) -> int:
+        """The last moment, monotonic, at which an attempt can begin and have its whole time."""
+        return self._ends_at - microseconds(self._settings.settle_time + self.timeout(kind))
+
+    def renew(self, attempt: Attempt) -> None:
+        """Send a heartbeat. However long its answer takes, no other task waits for it, and the next
+        heartbeat is sent in time. OutOfThreads."""
+        self._spawn(lambda: self._renew(attempt), attempt.task.task_id, attempt.kind)
+
+    def time_out(self, attempt: Attempt) -> bool:
+        """End an attempt whose time is over; False where its handler was faster. OutOfThreads."""
+        if not attempt.begin_settling():
+            return False
+        attempt.hangs(self._limits)
+        error = TimeoutError(f"attempt {attempt.task.attempts} took too long")
+        self._spawn(
+            lambda: self._settle(attempt, self._after(error, attempt)),
+            attempt.task.task_id,
+            attempt.kind,
+        )
+        return True
+
+    def _spawn(self, work: Callable[[], None], task_id: str, kind: TaskType) -> None:
+        self._host.spawn(work, name=f"{kind.name} {task_id}")
+
+    def _turn_back(self, kind: TaskType, entered: int) -> None:
+        after = (self._host.monotonic() - entered) / MICROSECONDS
+        self._limits.turn_back(kind.name, after=after)
+
+    def _work(self, row: Candidate, kind: TaskType, entered: int) -> None:
+        try:
+            task = self._claim(row.task_id)
+        except Exception as error:  # noqa: BLE001  (the run tells them apart)
+            self._turn_back(kind, entered)
+            self._mailbox.put(NotStarted(row=row, error=error))
+            return
+        if task.task_type == row.task_type and self._host.monotonic() <= self.latest_start(kind):
+            self._attempt(self._begin(task, kind))
+        else:
+            self._turn_back(kind, entered)
+            self._hand_back(task)
+            self._mailbox.put(NotStarted(row=row, error=NotClaimed(task.task_id)))
+
+    def _hand_back(self, task: Task) -> None:
+        """Undo a claim whose answer came too late to begin, or which turned out to be of another
+        type than the index said (its id was put anew). Where that fails, the lease runs out."""
+        error = TaskError(type=HANDED_BACK, message="the worker could not begin with it")
+        try:
+            self._store.retry(task, error, delay=0, counts=False)
+        except (LeaseLost, StoreUnavailable, QueueMisconfigured) as failure:
+            log.warning("task %s was not handed back: %s", task.task_id, failure)
+
+    def _claim(self, task_id: str) -> Task:
+        """Claim; an unconfirmed claim is asked for once more, under the same id, and so
+        recognised. After that it is left to its lease."""
+        claim_id, lease = self._host.new_id(), self._settings.lease
+        try:
+            return self._store.claim(task_id, claim_id=claim_id, lease=lease)
+        except StoreUnavailable as error:
+            log.warning("claim of task %s not confirmed: %s", task_id, error)
+            return self._store.claim(task_id, claim_id=claim_id, lease=lease)
+
+    def _begin(self, task: Task, kind: TaskType) -> Attempt:
+        now, settings = self._host.monotonic(), self._settings
+        times_out_at = now + microseconds(self.timeout(kind))
+        context = Context(
+            task=task,
+            store=self._store,
+            host=self._host,
+            lease=settings.lease,
+            max_attempts=kind.max_attempts or settings.max_attempts,
+            ends_at=times_out_at,
+        )
+        return Attempt(
+            task=task,
+            kind=kind,
+            context=context,
+            began=now,
+            renew_at=now + microseconds(settings.heartbeat),
+            times_out_at=times_out_at,
+        )
+
+    def _attempt(self, attempt: Attempt) -> None:
+        self._mailbox.put(Started(attempt))
+        refused = False
+        try:
+            value = attempt.kind.handler(attempt.task.payload, attempt.context)
+            outcome = returned(value)
+        except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
+            outcome, refused = self._after(error, attempt), isinstance(error, Busy)
+        attempt.comes_back(self._limits, refused=refused)
+        if attempt.begin_settling():
+            self._settle(attempt, outcome)
+
+    def _after(self, error: BaseException, attempt: Attempt) -> Outcome:
+        return raised(
+            error,
+            task=attempt.task,
+            max_attempts=attempt.context.max_attempts,
+            backoff=attempt.kind.backoff or self._settings.backoff,
+            draw=self._draw,
+            now=self._store.now(),
+        )
+
+    def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
+        try:
+            settled = self._write(attempt, outcome)
+        except Exception as error:
+            log.exception("task %s could not be settled", attempt.task.task_id)
+            settled = Settled(attempt=attempt, end=End.UNSETTLED, unexpected=error)
+        self._mailbox.put(settled)
+
+    def _write(self, attempt: Attempt, outcome: Outcome) -> Settled:
+        """Write the outcome, again and again until it is confirmed or the run must end."""
+        task, pause = attempt.task, FIRST_PAUSE
+        while True:
+            try:
+                row = outcome.write(self._store, task)
+            except LeaseLost:
+                return Settled(attempt=attempt, end=End.LEASE_LOST)
+            except (StoreUnavailable, QueueMisconfigured) as error:
+                log.warning("outcome of task %s not confirmed: %s", task.task_id, error)
+                if self._host.monotonic() + microseconds(pause) >= self._ends_at:
+                    told = error if isinstance(error, QueueMisconfigured) else None
+                    return Settled(attempt=attempt, end=End.UNSETTLED, unexpected=told)
+                self._host.sleep(pause)
+                pause = min(LONGEST_PAUSE, pause * 2)
+            except Exception as error:
+                if isinstance(outcome, GiveUp):
+                    if isinstance(error, ItemTooLarge):
+                        log.exception("task %s has no room for its error", task.task_id)
+                        return Settled(attempt=attempt, end=End.UNSETTLED)  # the sweep's matter
+                    raise
+                # The outcome itself cannot be written: the next attempt's could not be, either.
+                log.exception("the outcome of task %s cannot be kept", task.task_id)
+                outcome = GiveUp(error=TaskError.of(error))
+            else:
+                return Settled(attempt=attempt, end=_ENDS[type(outcome)], row=row)
+
+    def _renew(self, attempt: Attempt) -> None:
+        if attempt.context.lease_lost:
+            return
+        try:
+            attempt.context.heartbeat()
+        except LeaseLost:
+            # Also where the attempt has just been settled, which its own message tells.
+            log.debug("the lease on task %s is gone", attempt.task.task_id)
+        except Exception as error:  # noqa: BLE001  (the next heartbeat, or the settle, will tell)
+            log.warning("heartbeat of task %s not confirmed: %s", attempt.task.task_id, error)
+            self._mailbox.put(NotRenewed(attempt))

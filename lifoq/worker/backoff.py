@@ -1,0 +1,90 @@
+"""How long a failed task waits before its next attempt."""
+
+import math
+import random
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from lifoq.basics.numbers import check_count, check_seconds
+from lifoq.errors import InvalidInput
+
+SPREAD: Final = 3
+"""How many times its shortest value a delay with jitter may take."""
+Growth = Literal["exponential", "geometric", "linear", "arithmetic"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backoff:
+    """The four phases of SNS delivery policies: ``immediate`` retries without a delay, then
+    ``pre_backoff`` retries after ``min_seconds``, then retries whose delay grows from
+    ``min_seconds`` to ``max_seconds``, and the last ``post_backoff`` retries after ``max_seconds``
+    (https://docs.aws.amazon.com/sns/latest/dg/sns-message-delivery-retries.html).
+
+    ``growth``, with k counting the n retries of the growing phase from 1:
+
+    - exponential: doubles, min · 2^(k-1), whatever n is;
+    - geometric: a constant factor that arrives at the maximum with the last one;
+    - linear: equal steps that arrive at the maximum with the last one;
+    - arithmetic: the steps grow by equal amounts, and arrive there likewise.
+
+    With ``jitter`` the delay is drawn evenly from that value to three times as much (at most
+    ``max_seconds``, and then from a third of it), so that tasks that failed together do not come
+    back together. It has a floor, unlike full jitter: a retry keeps its place, so one that came
+    back at once would be ahead of all the healthy tasks behind it.
+    """
+
+    min_seconds: float = 1.0
+    max_seconds: float = 900.0
+    growth: Growth = "exponential"
+    immediate: int = 0
+    pre_backoff: int = 0
+    post_backoff: int = 0
+    jitter: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("min_seconds", "max_seconds"):
+            check_seconds(name, getattr(self, name))
+        if self.min_seconds > self.max_seconds:
+            problem = f"must be at most max_seconds, which is {self.max_seconds:g}"
+            raise InvalidInput("min_seconds", self.min_seconds, problem)
+        for name in ("immediate", "pre_backoff", "post_backoff"):
+            check_count(name, getattr(self, name), least=0)
+        if self.growth not in ("exponential", "geometric", "linear", "arithmetic"):
+            raise InvalidInput(
+                "growth", self.growth, "must be exponential, geometric, linear or arithmetic"
+            )
+
+    @classmethod
+    def fixed(cls, seconds: float, *, jitter: bool = False) -> "Backoff":
+        """The same delay every time."""
+        return cls(min_seconds=seconds, max_seconds=seconds, jitter=jitter)
+
+    def delay(self, retry: int, *, retries: int, draw: random.Random) -> float:
+        """Seconds before retry number ``retry`` (from 1) of ``retries`` in all."""
+        delay = self._delay(retry, retries)
+        if not self.jitter:
+            return delay
+        longest = min(SPREAD * delay, self.max_seconds)
+        return draw.uniform(longest / SPREAD, longest)
+
+    def _delay(self, retry: int, retries: int) -> float:
+        if retry <= self.immediate:
+            return 0.0
+        if retry <= self.immediate + self.pre_backoff:
+            return self.min_seconds
+        if retry > retries - self.post_backoff:
+            return self.max_seconds
+        step = retry - self.immediate - self.pre_backoff
+        steps = retries - self.immediate - self.pre_backoff - self.post_backoff
+        return min(self.max_seconds, self._grown(step, steps))
+
+    def _grown(self, step: int, steps: int) -> float:
+        low, high = self.min_seconds, self.max_seconds
+        if self.growth == "exponential":
+            return low * float(2 ** min(step - 1, 64))
+        if self.growth == "geometric":
+            return low * math.pow(high / low, step / steps)
+        part = step / steps
+        if self.growth == "arithmetic":
+            part = step * (step + 1) / (steps * (steps + 1))
+        return low + (high - low) * part

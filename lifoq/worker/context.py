@@ -1,0 +1,65 @@
+"""What task code is told about its attempt, and may say while it runs."""
+
+import threading
+from typing import Any
+
+from lifoq.basics.host import MICROSECONDS, Host
+from lifoq.errors import LeaseLost
+from lifoq.items.task import Task
+from lifoq.tables.store import Store
+
+
+class Context:
+    """One attempt at one task. Safe to use from several threads."""
+
+    def __init__(
+        self, *, task: Task, store: Store, host: Host, lease: float, max_attempts: int, ends_at: int
+    ) -> None:
+        self.task_id = task.task_id
+        self.task_type = task.task_type
+        self.attempt = task.attempts
+        """Counts from 1."""
+        self.max_attempts = max_attempts
+        self.enqueued_at = task.enqueued_at
+        """Epoch microseconds."""
+        self.last_checkpoint: Any = task.checkpoint
+        """What the last attempt that made a checkpoint gave it; None on a fresh start."""
+        self._task = task
+        self._store = store
+        self._host = host
+        self._lease = lease
+        self._ends_at = ends_at
+        self._lost = threading.Event()
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the attempt counts as timed out."""
+        return max(0.0, (self._ends_at - self._host.monotonic()) / MICROSECONDS)
+
+    @property
+    def lease_lost(self) -> bool:
+        """Whether the task went on without this attempt: stop, its result is refused."""
+        return self._lost.is_set()
+
+    def heartbeat(self) -> None:
+        """Extend the lease now. The processor does so in the background as well; this one tells.
+
+        Raises LeaseLost when the task is no longer this attempt's, and StoreUnavailable.
+        """
+        self._hold(lambda: self._store.extend(self._task, lease=self._lease))
+
+    def checkpoint(self, value: Any) -> None:
+        """Keep ``value`` (JSON) for the next attempt, should this one fail; extends the lease.
+
+        Raises LeaseLost, InvalidInput, ItemTooLarge and StoreUnavailable.
+        """
+        self._hold(lambda: self._store.checkpoint(self._task, value, lease=self._lease))
+
+    def _hold(self, call: Any) -> None:
+        if self._lost.is_set():
+            raise LeaseLost(self.task_id)
+        try:
+            call()
+        except LeaseLost:
+            self._lost.set()
+            raise

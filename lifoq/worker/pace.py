@@ -1,0 +1,121 @@
+"""When a run looks at the queue next, and when it believes that the queue is empty."""
+
+from typing import Final
+
+from lifoq.basics.host import microseconds
+
+EMPTY_POLL: Final = 0.1
+"""Seconds between two looks at a queue that was empty: a task that comes waits half of it."""
+SHORTEST_POLL: Final = 0.05
+LONGEST_POLL: Final = 0.5
+"""Seconds between two looks that could start nothing, or failed, doubling from one to the other."""
+SHORTEST_WAIT: Final = 0.001
+"""Seconds; for less, no look is put off."""
+LOOK_PATIENCE: Final = 1.0
+"""Seconds after which a look that was not answered keeps no other waiting."""
+
+
+class Pace:
+    """All times are monotonic microseconds."""
+
+    def __init__(self, *, now: int, woken_at: int, linger: float) -> None:
+        """``woken_at``: when the kick was sent that started the run. ``linger``: for how many
+        seconds an empty queue is watched before it is believed."""
+        self._next = now
+        self._poll = SHORTEST_POLL
+        self._linger = microseconds(linger)
+        self._woken_at = woken_at
+        self._unchanged = True
+        self._changed_at = now
+        """When the run last knew of something that may wait."""
+        self._empty_since: int | None = None
+        self._sent = self._ended = self._shown = 0
+        """Numbers of the latest look that was sent, that ended somehow, that showed something."""
+        self._sent_at = now
+
+    # Looks on their way
+
+    def sends(self, now: int) -> int:
+        """A look is sent; its number."""
+        self._sent += 1
+        self._sent_at = now
+        return self._sent
+
+    def shows(self, number: int) -> bool:
+        """A look was answered; False where a later one has been before it: it shows old news."""
+        newest = number > self._shown
+        self._shown = max(self._shown, number)
+        self._ended = max(self._ended, number)
+        return newest
+
+    @property
+    def look_at(self) -> int:
+        """When the next look is due."""
+        on_its_way = self._ended < self._sent
+        patience = self._sent_at + microseconds(LOOK_PATIENCE)
+        return max(self._next, patience) if on_its_way else self._next
+
+    # What they found
+
+    def look_at_once(self, now: int) -> None:
+        """Something may have changed."""
+        self._next = now
+
+    def found_some(self, now: int) -> None:
+        """Tasks were started; where there are slots left, there may be more."""
+        self._next, self._poll, self._empty_since = now, SHORTEST_POLL, None
+
+    def found_nothing(self, now: int, *, seen_at: int) -> None:
+        """The queue held nothing that waited, as it was when the look was sent."""
+        self._next, self._poll = now + microseconds(EMPTY_POLL), SHORTEST_POLL
+        if self._empty_since is None and seen_at >= self._changed_at:
+            # Since the kick, if the run has changed nothing yet: the index has had that long to
+            # show what it was sent for, and a run that a late kick started ends after one look.
+            self._empty_since = self._woken_at if self._unchanged else now
+
+    def found_nothing_yet(self, now: int) -> None:
+        """The queue's first rows hold nothing that waits; the others are being read."""
+        self._next = now + microseconds(EMPTY_POLL)
+
+    def found_blocked(self, now: int, *, wait: float) -> None:
+        """Tasks wait that must not start yet: the first of them in ``wait`` seconds, as far as one
+        can know. Others may come in before."""
+        self._empty_since = None
+        self._back_off(now, wait)
+
+    def failed(self, number: int, now: int) -> None:
+        """A look came to nothing."""
+        self._ended = max(self._ended, number)
+        self._back_off(now, LONGEST_POLL)
+
+    def claim_failed(self, now: int) -> None:
+        """A claim was not confirmed: the database is in trouble."""
+        self._back_off(now, LONGEST_POLL)
+
+    def changed(self) -> None:
+        """The run has claimed or promoted a task, so more may come of it."""
+        self._unchanged = False
+
+    def one_came_back(self, now: int) -> None:
+        """A task waits again."""
+        self._empty_since, self._next, self._changed_at = None, now, now
+
+    def more_may_have_come(self, now: int) -> None:
+        """An attempt was settled, perhaps with follow-ups."""
+        self._changed_at = now
+        if self._empty_since is not None:
+            self._empty_since, self._next = None, now
+
+    # The end
+
+    @property
+    def believed_at(self) -> int | None:
+        """When the queue will have been empty for so long that it is believed; None: it was not."""
+        return None if self._empty_since is None else self._empty_since + self._linger
+
+    def believed_empty(self, now: int) -> bool:
+        return self.believed_at is not None and now >= self.believed_at
+
+    def _back_off(self, now: int, wait: float) -> None:
+        self._next = now + microseconds(min(self._poll, max(wait, SHORTEST_WAIT)))
+        self._poll = min(LONGEST_POLL, self._poll * 2)

@@ -1,0 +1,84 @@
+"""The processor: claims the newest tasks, runs them, and settles each on its own.
+
+One thread (the caller's) decides everything and makes no call itself (see ``run``); whatever it
+decides is done in threads beside it, which report back through a mailbox.
+"""
+
+import random
+from collections.abc import Callable
+
+from lifoq.basics.host import SYSTEM, Host
+from lifoq.errors import InvalidInput
+from lifoq.tables.store import Store
+from lifoq.worker.limits import Limits
+from lifoq.worker.order import Order
+from lifoq.worker.registry import Registry
+from lifoq.worker.run import Run
+from lifoq.worker.settings import RunReport, WorkerSettings
+
+
+class Processor:
+    """Runs the registry's tasks, one run at a time. The limits and the order outlive a run: a slot
+    is taken until its handler has returned."""
+
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        settings: WorkerSettings,
+        *,
+        host: Host = SYSTEM,
+        draw: random.Random | None = None,
+    ) -> None:
+        """Sets the process up for the registry's tasks, once. Raises InvalidInput for a task type
+        that could never start, and what the set-up raises."""
+        self._store = store
+        self._registry = registry
+        self._settings = settings
+        self._host = host
+        self._draw = draw or random.Random()
+        self._limits = Limits(
+            registry, in_flight=settings.in_flight, rate_limit=settings.rate_limit, host=host
+        )
+        self._order = Order(settings.adaptive_threshold, host)
+        for kind in registry:
+            if kind.timeout is not None and kind.timeout > settings.task_timeout:
+                raise InvalidInput(
+                    f"{kind.name}.timeout",
+                    kind.timeout,
+                    f"is beyond the worker's task_timeout of {settings.task_timeout:g} s; "
+                    "raise task_timeout_seconds of the stage, or shorten the task",
+                )
+        registry.set_up()
+
+    def run(
+        self,
+        *,
+        time_limit: float | None = None,
+        woken_at: int | None = None,
+        on_progress: Callable[[RunReport], None] = lambda _: None,
+    ) -> RunReport:
+        """Work until the queue is empty or the window is over, and every task is settled.
+
+        ``time_limit``: seconds after which the caller is killed; the run is over before.
+        ``woken_at``: epoch microseconds of the kick that started it. Where that lies back further
+        than an empty queue is watched, one look at it is enough; without it, as if it were now.
+        ``on_progress`` is told every few seconds, and at the end, what was done since it was last
+        told; it should be quick. The report that ``run`` returns is the sum, and alone says whether
+        tasks remain.
+
+        Raises StoreUnavailable or QueueMisconfigured where that kept it from claiming anything, and
+        ProcessUnusable, once whatever was in flight is settled.
+        """
+        return Run(
+            store=self._store,
+            registry=self._registry,
+            settings=self._settings,
+            limits=self._limits,
+            order=self._order,
+            host=self._host,
+            draw=self._draw,
+            time_limit=time_limit,
+            woken_at=woken_at,
+            on_progress=on_progress,
+        ).execute()

@@ -1,0 +1,141 @@
+"""Which handler runs which type of task, under what terms, and what surrounds it."""
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lifoq.basics.numbers import check_count, check_rate, check_seconds
+from lifoq.errors import InvalidInput
+from lifoq.worker.backoff import Backoff
+from lifoq.worker.context import Context
+
+Handler = Callable[[Any, Context], Any]
+"""Takes the payload and the context; returns a JSON value, or Done with follow-up tasks."""
+AnyHandler = TypeVar("AnyHandler", bound=Handler)
+SetUp = Callable[[], None]
+AnySetUp = TypeVar("AnySetUp", bound=SetUp)
+Around = Callable[[Context], AbstractContextManager[object]]
+AnyAround = TypeVar("AnyAround", bound=Around)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskType:
+    """None leaves a term to the worker's settings."""
+
+    name: str
+    handler: Handler
+    max_attempts: int | None = None
+    backoff: Backoff | None = None
+    timeout: float | None = None
+    """Seconds that one attempt may take."""
+    in_flight: int | None = None
+    """Tasks of this type that one processor runs at a time."""
+    rate_limit: float | None = None
+    """Tasks of this type that one processor starts per second."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_attempts", "in_flight"):
+            if getattr(self, name) is not None:
+                check_count(f"{self.name}.{name}", getattr(self, name))
+        if self.timeout is not None:
+            check_seconds(f"{self.name}.timeout", self.timeout)
+        if self.rate_limit is not None:
+            check_rate(f"{self.name}.rate_limit", self.rate_limit)
+
+
+class Registry:
+    """The task types that a processor knows."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, TaskType] = {}
+        self._setup: SetUp | None = None
+        self._is_set_up = False
+        self._setting_up = threading.Lock()
+        self._around: Around | None = None
+
+    def task(
+        self,
+        name: str,
+        *,
+        max_attempts: int | None = None,
+        backoff: Backoff | None = None,
+        timeout: float | None = None,
+        in_flight: int | None = None,
+        rate_limit: float | None = None,
+    ) -> Callable[[AnyHandler], AnyHandler]:
+        """Decorate the function that runs tasks of type ``name``; see TaskType for the terms."""
+
+        def register(handler: AnyHandler) -> AnyHandler:
+            if name in self._types:
+                raise InvalidInput("task type", name, "has a handler already; use another name")
+            self._types[name] = TaskType(
+                name=name,
+                handler=self._surrounded(handler),
+                max_attempts=max_attempts,
+                backoff=backoff,
+                timeout=timeout,
+                in_flight=in_flight,
+                rate_limit=rate_limit,
+            )
+            return handler
+
+        return register
+
+    def setup(self, function: AnySetUp) -> AnySetUp:
+        """Decorate the function that prepares a process for its tasks: connections, secrets. It
+        runs once, before the first task is claimed; while it raises, no task is."""
+        if self._setup is not None:
+            raise InvalidInput("setup", function, "there is one already; call it from there")
+        self._setup = function
+        return function
+
+    def around_attempts(self, manager: AnyAround) -> AnyAround:
+        """Decorate the function that gives a context manager for an attempt: a session, a span of a
+        trace. It is called with the attempt's context, in the attempt's thread.
+
+        What the handler raises goes through it. The attempt ends with what comes out; with the
+        handler's own error where the manager keeps it back.
+        """
+        if self._around is not None:
+            raise InvalidInput("around_attempts", manager, "there is one already; enter it there")
+        self._around = manager
+        return manager
+
+    def set_up(self) -> None:
+        """Run the set-up, unless it has succeeded before; raises what it raises."""
+        with self._setting_up:
+            if self._setup is not None and not self._is_set_up:
+                self._setup()
+            self._is_set_up = True
+
+    def _surrounded(self, handler: Handler) -> Handler:
+        @functools.wraps(handler)
+        def attempt(payload: Any, context: Context) -> Any:
+            if self._around is None:
+                return handler(payload, context)
+            with self._around(context):
+                try:
+                    return handler(payload, context)
+                except BaseException as error:
+                    raised = error
+                    raise
+            raise raised
+
+        return attempt
+
+    def get(self, name: str) -> TaskType | None:
+        return self._types.get(name)
+
+    def __iter__(self) -> Iterator[TaskType]:
+        return iter(self._types.values())
+
+
+REGISTRY = Registry()
+"""The one that ``@task``, ``@setup`` and ``@around_attempts`` fill."""
+
+task = REGISTRY.task
+setup = REGISTRY.setup
+around_attempts = REGISTRY.around_attempts

@@ -1,0 +1,86 @@
+"""How a processor works, and what one of its runs did."""
+
+from dataclasses import dataclass, field, fields
+
+from lifoq.basics.numbers import check_count, check_rate, check_seconds
+from lifoq.errors import InvalidInput
+from lifoq.items.transitions import LONGEST_LEASE
+from lifoq.worker.backoff import Backoff
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings:
+    """Times in seconds."""
+
+    window: float = 60.0
+    """How long a run claims tasks."""
+    task_timeout: float = 60.0
+    """The longest an attempt may take; also the default of a task type."""
+    lease: float = 30.0
+    heartbeat: float = 10.0
+    in_flight: int = 10
+    page: int = 10
+    max_attempts: int = 5
+    backoff: Backoff = field(default_factory=Backoff)
+    rate_limit: float | None = None
+    """Starts per second, over all task types."""
+    adaptive_threshold: float | None = None
+    """Serve the oldest task first, until the oldest that waits is older than this, and the newest
+    from then on; None: always the newest."""
+    linger: float = 0.2
+    """How long an empty queue is watched before it is believed: indexes are eventually consistent.
+    They lag by milliseconds as a rule; what comes up later, its own kick or the sweep finds."""
+    settle_time: float = 5.0
+    """Kept at the end of a run, after the last timeout, for writing outcomes."""
+
+    def __post_init__(self) -> None:
+        for name in ("window", "task_timeout", "lease", "heartbeat"):
+            check_seconds(name, getattr(self, name))
+        for name in ("linger", "settle_time"):
+            check_seconds(name, getattr(self, name), zero=True)
+        if self.lease > LONGEST_LEASE:
+            problem = f"is longer than {LONGEST_LEASE:g} s; shorten it, heartbeats extend it"
+            raise InvalidInput("lease", self.lease, problem)
+        if self.heartbeat >= self.lease:
+            problem = f"must be shorter than the lease, which is {self.lease:g} s"
+            raise InvalidInput("heartbeat", self.heartbeat, problem)
+        for name in ("in_flight", "page", "max_attempts"):
+            check_count(name, getattr(self, name))
+        if self.rate_limit is not None:
+            check_rate("rate_limit", self.rate_limit)
+        if self.adaptive_threshold is not None:
+            check_seconds("adaptive_threshold", self.adaptive_threshold)
+
+
+@dataclass(kw_only=True)
+class RunReport:
+    """What a run did; durations in seconds."""
+
+    claimed: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    retried: int = 0
+    timed_out: int = 0
+    leases_lost: int = 0
+    unsettled: int = 0
+    """Whose outcome could not be written; their leases run out, and they run again."""
+    promoted: int = 0
+    condemned: int = 0
+    waits: list[float] = field(default_factory=list)
+    """Of first claims: first claim − enqueued."""
+    services: list[float] = field(default_factory=list)
+    """Of successes: settled − claimed."""
+    remaining: bool = False
+    """Whether tasks still wait that could be claimed."""
+
+    def add(self, more: "RunReport") -> None:
+        """Count what another part of the run did."""
+        for field_ in fields(self):
+            mine, other = getattr(self, field_.name), getattr(more, field_.name)
+            setattr(self, field_.name, mine or other if mine is False else mine + other)
+
+    @property
+    def needs_another_run(self) -> bool:
+        """A tail call needs progress: without a claim, the next run would do no better, and a
+        broken dependency would spin the loop."""
+        return self.remaining and self.claimed > 0

@@ -1,0 +1,91 @@
+"""Whether the queue stands still: tasks wait, and nobody claims any.
+
+Judged from the table, sweep after sweep. A claim leaves few traces there, since a task that
+succeeded is in no index: it is seen while its lease runs, or by a task that waited at the last look
+and has been claimed since. So a queue under suspicion is watched for some seconds.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from lifoq.basics.host import SYSTEM, Host, microseconds
+from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.store import Store
+from lifoq.tables.table import Span
+from lifoq.worker.registry import Registry
+from lifoq.worker.settings import WorkerSettings
+
+PATIENCE: Final = 300.0
+"""Seconds without a claim after which the queue stands still: beyond a cold start, a lost kick,
+and a deployment."""
+STARTS_MISSED: Final = 10
+"""A queue that may start a task every 100 s only gets 1,000 s."""
+WATCH: Final = 2.0
+"""Seconds for which a queue under suspicion is watched."""
+GLANCE: Final = 0.1
+"""Seconds between two glances of a watch."""
+SAMPLE: Final = 10
+"""Rows: of the newest waiting tasks, which are claimed next; of those that workers hold."""
+UNCLAIMED: Final = frozenset({Status.PENDING.value, Status.CANCELLED.value})
+
+
+def patience(settings: WorkerSettings, registry: Registry) -> float:
+    """Seconds; longer where a rate limit lets tasks start more rarely."""
+    rates = [settings.rate_limit, *(kind.rate_limit for kind in registry)]
+    slowest = min((rate for rate in rates if rate is not None), default=1.0)
+    return max(PATIENCE, STARTS_MISSED / slowest)
+
+
+class StallWatch:
+    """Remembers, from look to look, since when no claim was seen."""
+
+    def __init__(self, store: Store, *, patience: float, host: Host = SYSTEM) -> None:
+        self._store = store
+        self._patience = microseconds(patience)
+        self._host = host
+        self._waited: tuple[str, ...] = ()
+        """Which tasks waited at the last look."""
+        self._since: int | None = None
+        """When tasks waited first without a claim since; on the monotonic clock."""
+
+    def stalled(self) -> bool:
+        """Look once a sweep. StoreUnavailable and QueueMisconfigured pass."""
+        now = self._host.monotonic()
+        before, self._waited = self._waited, self._newest_waiting()
+        if not self._waited:
+            self._since = None
+        elif self._since is None or self._held() or self._claimed(before) or self._watched():
+            self._since = now
+        return self._since is not None and now - self._since > self._patience
+
+    def _newest_waiting(self) -> tuple[str, ...]:
+        page = self._store.candidates(limit=SAMPLE)
+        now = self._store.now()
+        return tuple(row.task_id for row in page.rows if row.expires_at > now)
+
+    def _claimed(self, waited: Iterable[str]) -> bool:
+        """Whether one of the tasks that waited has been claimed since."""
+        items = self._store.table.get_many(list(waited))
+        return any(item.get(Attribute.TASK_STATUS) not in UNCLAIMED for item in items)
+
+    def _watched(self) -> bool:
+        """Whether a worker holds a task now or in the next moments: a short task under a rate limit
+        is TAKEN for a small part of the time only."""
+        until = self._host.monotonic() + microseconds(WATCH)
+        while not self._held():
+            if self._host.monotonic() >= until:
+                return False
+            self._host.sleep(GLANCE)
+        return True
+
+    def _held(self) -> bool:
+        """Whether there is a lease that has not run out."""
+        taken = Span(index=STATUS_CREATED_INDEX, status=Status.TAKEN)
+        rows = self._store.table.query(taken, newest_first=True, limit=SAMPLE).rows
+        items = self._store.table.get_many([str(row[Attribute.TASK_ID]) for row in rows])
+        now = self._store.now()
+        return any(_lease(item.get(Attribute.LEASE_EXPIRES)) > now for item in items)
+
+
+def _lease(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,180 @@
+"""The sweep: once a minute, whatever fell by the wayside is brought back on its way.
+
+It ends claims whose lease is over, brings in due tasks, puts damaged items aside, measures the
+queue, and tells whether a processor is needed: so that a task never waits longer than one sweep
+interval for one, whatever kick was lost.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from lifoq.basics.clock import TOLERANCE
+from lifoq.basics.host import MICROSECONDS, SYSTEM, Host, microseconds
+from lifoq.errors import DamagedTask, StoreUnavailable
+from lifoq.items.change import Item
+from lifoq.items.schema import Attribute, Status
+from lifoq.items.task import Task
+from lifoq.items.transitions import LONGEST_LEASE
+from lifoq.tables.stats import QueueStats, measure
+from lifoq.tables.store import Store
+from lifoq.tables.table import Cursor
+from lifoq.worker.registry import Registry
+
+log = logging.getLogger("lifoq.sweep")
+
+PAGE: Final = 100
+REACH_PAGES: Final = 5
+OUT_OF_REACH: Final = (
+    "taskCreated lies further back than the queue's deadline reaches, though the task has not "
+    "expired; was it put with a longer deadline than the queue's?"
+)
+
+
+@dataclass(kw_only=True)
+class SweepReport:
+    leases_expired: int = 0
+    failed: int = 0
+    """Of those whose lease expired: after the last attempt."""
+    promoted: int = 0
+    condemned: int = 0
+    finished: bool = True
+    """False where the time was up first; the next sweep goes on there."""
+    stats: QueueStats | None = None
+    """None where the time was up first."""
+
+    @property
+    def needs_processor(self) -> bool:
+        # The index, which is measured, may not yet show what this sweep has made claimable itself.
+        revived = self.promoted + self.leases_expired - self.failed
+        return revived > 0 or self.stats is None or self.stats.live.value > 0
+
+
+class Sweeper:
+    """Keeps its place between runs, so that the next goes on where one was out of time."""
+
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        *,
+        max_attempts: int,
+        time_budget: float = 45.0,
+        host: Host = SYSTEM,
+    ) -> None:
+        """``max_attempts`` of task types that set none; ``time_budget`` of one run, in seconds."""
+        self._store = store
+        self._registry = registry
+        self._max_attempts = max_attempts
+        self._time_budget = time_budget
+        self._host = host
+        self._taken_at: Cursor | None = None
+        self._out_of_reach_at: Cursor | None = None
+
+    def run(self) -> SweepReport:
+        """One sweep. StoreUnavailable and QueueMisconfigured pass: the next sweep goes on."""
+        report = SweepReport()
+        until = self._host.monotonic() + microseconds(self._time_budget)
+        steps: tuple[Callable[[SweepReport, int], None], ...] = (
+            self._end_expired_leases,
+            self._promote_due,
+            self._find_out_of_reach,
+        )
+        for step in steps:
+            step(report, until)
+        if report.finished:
+            report.stats = measure(self._store, now=self._store.now())
+        return report
+
+    def _end_expired_leases(self, report: SweepReport, until: int) -> None:
+        """From where the last sweep stopped, for whatever reason, to the end; then all of them."""
+        if self._taken_at is not None:
+            self._end_expired_leases_from_here(report, until)
+        if not self._out_of_time(report, until):
+            self._end_expired_leases_from_here(report, until)
+
+    def _end_expired_leases_from_here(self, report: SweepReport, until: int) -> None:
+        while True:
+            start, self._taken_at = self._taken_at, None
+            try:
+                items, self._taken_at = self._store.taken(limit=PAGE, start=start)
+            except StoreUnavailable:
+                self._taken_at = start
+                raise
+            for item in items:
+                self._end_if_expired(str(item[Attribute.TASK_ID]), item, report)
+            if self._taken_at is None:
+                return
+            if self._out_of_time(report, until):
+                return
+
+    def _end_if_expired(self, task_id: str, item: Item, report: SweepReport) -> None:
+        try:
+            task = Task.from_item(item)
+        except DamagedTask as damage:
+            self._condemn(task_id, Status.TAKEN, damage.reason, report)
+            return
+        if task.lease_expires is None or task.claim_id is None:
+            reason = "it is TAKEN without leaseExpires or claimId"
+            self._condemn(task_id, Status.TAKEN, reason, report)
+            return
+        now = self._store.now()
+        if task.lease_expires > now + microseconds(LONGEST_LEASE + TOLERANCE):
+            ahead = (task.lease_expires - now) / MICROSECONDS
+            reason = f"leaseExpires lies {ahead:.0f} s ahead, further than any worker's lease"
+            self._condemn(task_id, Status.TAKEN, reason, report)
+            return
+        if task.lease_expires >= now:
+            return
+        kind = self._registry.get(task.task_type)
+        max_attempts = (kind and kind.max_attempts) or self._max_attempts
+        try:
+            became = self._store.reclaim(task, max_attempts=max_attempts)
+        except DamagedTask as damage:
+            self._condemn(task_id, Status.TAKEN, damage.reason, report)
+            return
+        if became is not None:
+            report.leases_expired += 1
+            report.failed += became is Status.FAILURE
+            log.warning("task %s lost its worker and is %s", task_id, became)
+
+    def _promote_due(self, report: SweepReport, until: int) -> None:
+        """All that were due when it looked; the longest overdue first, so that the next sweep needs
+        no place to go on from."""
+        start: Cursor | None = None
+        while not self._out_of_time(report, until):
+            due, start = self._store.due(limit=PAGE, start=start)
+            for task_id in due:
+                self._promote(task_id, report)
+            if start is None:
+                return
+
+    def _promote(self, task_id: str, report: SweepReport) -> None:
+        try:
+            report.promoted += self._store.promote(task_id) is not None
+        except DamagedTask as damage:
+            self._condemn(task_id, Status.DELAYED, damage.reason, report)
+
+    def _find_out_of_reach(self, report: SweepReport, until: int) -> None:
+        """A few pages a run: behind them there can be a mountain of expired tasks."""
+        for _ in range(REACH_PAGES):
+            if self._out_of_time(report, until):
+                return
+            start, self._out_of_reach_at = self._out_of_reach_at, None
+            ids, self._out_of_reach_at = self._store.out_of_reach(limit=10 * PAGE, start=start)
+            for task_id in ids:
+                self._condemn(task_id, Status.PENDING, OUT_OF_REACH, report)
+            if self._out_of_reach_at is None:
+                return
+
+    def _condemn(self, task_id: str, seen: Status, reason: str, report: SweepReport) -> None:
+        condemned = self._store.condemn(task_id, seen=seen, reason=reason)
+        report.condemned += condemned
+        if condemned:
+            log.error("task %s is damaged and went to FAILURE: %s", task_id, reason)
+
+    def _out_of_time(self, report: SweepReport, until: int) -> bool:
+        if self._host.monotonic() >= until:
+            report.finished = False
+        return not report.finished

@@ -1,0 +1,56 @@
+"""The count of what a run does."""
+
+from collections.abc import Callable
+from typing import Final
+
+from lifoq.basics.host import MICROSECONDS, microseconds
+from lifoq.items.task import Task
+from lifoq.worker.attempt import End, Settled
+from lifoq.worker.settings import RunReport
+
+PROGRESS_EVERY: Final = 5.0
+"""Seconds between two tellings of what was done."""
+
+
+class Tally:
+    """What a run does, told every few seconds and at its end."""
+
+    def __init__(self, on_progress: Callable[[RunReport], None], now: int) -> None:
+        self._on_progress = on_progress
+        self.report = RunReport()
+        """Of all that was told."""
+        self.of_now = RunReport()
+        """Of what was not told yet."""
+        self.tell_at = now + microseconds(PROGRESS_EVERY)
+
+    def claimed(self, task: Task) -> None:
+        self.of_now.claimed += 1
+        if task.taken_at is not None and task.taken_at == task.first_taken_at:
+            self.of_now.waits.append((task.taken_at - task.enqueued_at) / MICROSECONDS)
+
+    def ended(self, settled: Settled, *, seconds: float) -> None:
+        report = self.of_now
+        match settled.end:
+            case End.SUCCEEDED:
+                report.succeeded += 1
+                report.services.append(seconds)
+            case End.FAILED:
+                report.failed += 1
+            case End.RETRIED:
+                report.retried += 1
+            case End.LEASE_LOST:
+                report.leases_lost += 1
+            case End.UNSETTLED:
+                report.unsettled += 1
+
+    def tell(self, now: int) -> None:
+        """Tell what was done since it was last told."""
+        told, self.of_now = self.of_now, RunReport()
+        self.report.add(told)
+        self.tell_at = now + microseconds(PROGRESS_EVERY)
+        self._on_progress(told)
+
+    def conclude(self, now: int) -> RunReport:
+        """Tell the rest; the report of all."""
+        self.tell(now)
+        return self.report
