@@ -34,8 +34,8 @@ def test_equal_files_give_equal_bytes_whatever_their_times_and_modes(tmp_path: P
     for name in ("one", "other"):
         root = source_tree(tmp_path / name)
         if name == "other":
-            (root / "lifoq" / "__pycache__").mkdir()
-            (root / "lifoq" / "__pycache__" / "queue.cpython-311.pyc").write_bytes(b"x")
+            (root / "lifoq/client/__pycache__").mkdir()
+            (root / "lifoq/client/__pycache__" / "queue.cpython-311.pyc").write_bytes(b"x")
             (root / "lifoq/client/queue.py").chmod(0o755)
             os.utime(root / "lifoq/client/queue.py", (0, 0))
         built.append(asset.build(root=root))
@@ -59,7 +59,7 @@ def test_a_changed_file_gives_another_hash(tmp_path: Path) -> None:
 def test_a_renamed_file_gives_another_hash(tmp_path: Path) -> None:
     root = source_tree(tmp_path)
     before = asset.build(root=root)
-    (root / "lifoq/client/queue.py").rename(root / "lifoq" / "queues.py")
+    (root / "lifoq/client/queue.py").rename(root / "lifoq/client/queues.py")
 
     assert asset.build(root=root).digest != before.digest
 
