@@ -477,7 +477,7 @@ class Run:
             row = self._sight.next(may_start)
             if row is None:
                 break
-            if row.expires_at <= self._store.now():
+            if not self._wanted([row]):  # expired since; or seen twice, in two places
                 self._sight.drop(row)
             elif self._limits.enter(row.task_type):
                 self._sight.drop(row)

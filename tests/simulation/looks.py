@@ -288,8 +288,8 @@ class Looks:
 
     def before_update(self, task_id: str, change: Change, task_type: str) -> None:
         if not _claims(change):
-            if claim_of(change) not in self._code_started:  # handed back
-                self.recognisable.pop(claim_of(change), None)
+            if claim_of(change) not in self._code_started:
+                self._handed_back(claim_of(change))
             return
         claim = str(change.set[Attribute.CLAIM_ID])
         tried = self._trying.get(claim) or self._of_earlier_runs.get(claim)
@@ -313,6 +313,12 @@ class Looks:
             shown_as=shown_as,
         )
 
+    def _handed_back(self, claim: str) -> None:
+        """The worker could not begin with it."""
+        self.recognisable.pop(claim, None)
+        for starts in self._starts.values():
+            starts[:] = [start for start in starts if start.claim_id != claim]
+
     def refused_update(self, task_id: str, change: Change, item: Item | None) -> None:
         """A write was refused, and the worker was shown the item."""
         claim, there = str(change.set.get(Attribute.CLAIM_ID)), item or {}
@@ -333,8 +339,8 @@ class Looks:
     def lost_update(self, change: Change) -> None:
         """Nobody knows what became of a write. A claim is repeated once."""
         if not _claims(change):
-            if claim_of(change) not in self._code_started:  # handed back
-                self.recognisable.pop(claim_of(change), None)
+            if claim_of(change) not in self._code_started:
+                self._handed_back(claim_of(change))
             return
         claim = str(change.set[Attribute.CLAIM_ID])
         tried = self._trying.get(claim) or self._of_earlier_runs[claim]
@@ -387,6 +393,8 @@ class Looks:
     def _settled(self, task_id: str, claim: str) -> None:
         if task_id in self._held and self._held[task_id].claim_id != claim:
             return  # of an attempt before
+        if claim not in self._code_started:
+            self._refused[task_id] = self._machine.monotonic()
         self._free_since()
         self._suspect_since()
         self._held.pop(task_id, None)
