@@ -100,7 +100,9 @@ class Fleet:
     def _hand_over(self) -> None:
         waiting: list[int] = []
         while True:
-            kick = self._kicks.take(RETRY_EVERY if waiting else 1_000)
+            kick = self._kicks.take(RETRY_EVERY if waiting else 10)
+            # A machine can crash by what an earlier run left on it, before the next one begins.
+            self.running = [worker for worker in self.running if worker.machine.alive]
             if kick is not None:
                 waiting.append(kick)
             youngest = self._scheduler.time - microseconds(EVENT_AGE)
@@ -168,7 +170,8 @@ class Fleet:
             trace.add(f"run fails: {error}")
         finally:
             trace.add("run ends")
-            self.running.remove(worker)
+            if worker in self.running:
+                self.running.remove(worker)
             self.last_run = self._scheduler.time
         if usable and self._database.draw.random() < 0.5:
             worker.machine.suspend()  # threads that still run are frozen until the next run
