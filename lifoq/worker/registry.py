@@ -1,6 +1,7 @@
 """Which handler runs which type of task, under what terms, and what surrounds it."""
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -9,6 +10,8 @@ from typing import Any, TypeVar
 
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
 from lifoq.errors import InvalidInput
+from lifoq.items.schema import MAX_TYPE_BYTES
+from lifoq.items.task import check_name
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.context import Context
 
@@ -46,6 +49,19 @@ class TaskType:
             check_rate(f"{self.name}.rate_limit", self.rate_limit)
 
 
+def _check_handler(name: str, handler: Any) -> None:
+    if not callable(handler):
+        raise InvalidInput(name, handler, "must be a function of payload and context")
+    call = getattr(handler, "__call__", handler)  # noqa: B004  (of an object that can be called)
+    for function in (handler, call):
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            problem = "is async, which would never be awaited; write a plain function"
+            raise InvalidInput(name, handler, problem)
+        if inspect.isgeneratorfunction(function):
+            problem = "is a generator, of which nothing would run; return instead of yield"
+            raise InvalidInput(name, handler, problem)
+
+
 class Registry:
     """The task types that a processor knows."""
 
@@ -68,7 +84,10 @@ class Registry:
     ) -> Callable[[AnyHandler], AnyHandler]:
         """Decorate the function that runs tasks of type ``name``; see TaskType for the terms."""
 
+        check_name("task type", name, MAX_TYPE_BYTES)
+
         def register(handler: AnyHandler) -> AnyHandler:
+            _check_handler(name, handler)
             if name in self._types:
                 raise InvalidInput("task type", name, "has a handler already; use another name")
             self._types[name] = TaskType(

@@ -1,5 +1,7 @@
 """Task types."""
 
+import functools
+
 import pytest
 
 from lifoq import InvalidInput, Processor, Queue, Registry, WorkerSettings
@@ -54,3 +56,44 @@ def test_a_task_that_no_run_has_time_for_is_refused():
 def test_impossible_settings_are_refused(settings):
     with pytest.raises(InvalidInput, match=next(iter(settings))):
         WorkerSettings(**settings)
+
+
+async def awaited(payload, context):
+    return payload
+
+
+async def awaited_step_by_step(payload, context):
+    yield payload
+
+
+def yields(payload, context):
+    yield payload
+
+
+class Awaited:
+    async def __call__(self, payload, context):
+        return payload
+
+
+@pytest.mark.parametrize(
+    ("handler", "sentence"),
+    [
+        (5, "must be a function of payload and context"),
+        (awaited, "is async"),
+        (functools.partial(awaited, 1), "is async"),
+        (awaited_step_by_step, "is async"),
+        (Awaited(), "is async"),
+        (yields, "is a generator"),
+    ],
+)
+def test_what_could_not_run_a_task_is_refused_where_it_is_registered(handler, sentence):
+    registry = Registry()
+    with pytest.raises(InvalidInput, match=sentence):
+        registry.task("a")(handler)
+    assert registry.get("a") is None
+
+
+@pytest.mark.parametrize("name", ["", None, 5, "x" * 257, "\ud800"])
+def test_a_name_that_no_task_can_have_is_refused(name):
+    with pytest.raises(InvalidInput, match="task type"):
+        Registry().task(name)
