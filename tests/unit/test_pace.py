@@ -1,0 +1,81 @@
+"""When a run looks next, and when it believes that the queue is empty."""
+
+import math
+
+from lifoq.basics.host import microseconds
+from lifoq.worker.pace import LONGEST_POLL, LOOK_PATIENCE, SHORTEST_POLL, Pace
+
+S = microseconds(1)
+
+
+def pace(woken_at=0, linger=0.2):
+    return Pace(now=0, woken_at=woken_at, linger=linger)
+
+
+def test_a_look_on_its_way_keeps_the_next_waiting_for_a_while_only():
+    run = pace()
+    run.sends(5)
+    assert run.look_at == 5 + microseconds(LOOK_PATIENCE)
+
+
+def test_an_answer_that_a_later_one_has_overtaken_is_old_news():
+    run = pace()
+    first, second = run.sends(0), run.sends(S)
+    assert run.shows(second)
+    assert not run.shows(first)
+
+
+def test_an_answer_after_a_later_look_failed_is_news():
+    run = pace()
+    first, second = run.sends(0), run.sends(S)
+    run.failed(second, S)
+    assert run.shows(first)
+
+
+def test_looks_that_find_nothing_to_start_come_ever_more_rarely():
+    run, now, gaps = pace(), 0, []
+    for _ in range(6):
+        run.found_blocked(now, wait=math.inf)
+        gaps.append((run.look_at - now) / S)
+        now = run.look_at
+    assert gaps[0] == SHORTEST_POLL
+    assert gaps == sorted(gaps)
+    assert gaps[-1] == LONGEST_POLL
+
+
+def test_a_look_comes_in_time_for_the_first_that_may_start():
+    run = pace()
+    run.found_blocked(0, wait=0.02)
+    assert run.look_at == microseconds(0.02)
+
+
+def test_an_empty_queue_is_believed_after_it_was_watched():
+    run = pace()
+    run.changed()
+    run.found_nothing(S, seen_at=S)
+    assert not run.believed_empty(S + microseconds(0.19))
+    run.found_nothing(S + microseconds(0.1), seen_at=S + microseconds(0.1))
+    assert run.believed_empty(S + microseconds(0.2))
+
+
+def test_a_run_that_a_late_kick_started_believes_the_first_look():
+    run = pace(woken_at=-S)
+    run.found_nothing(1, seen_at=1)
+    assert run.believed_empty(1)
+
+
+def test_what_came_back_is_not_overlooked_by_a_page_that_was_asked_for_before():
+    run = pace()
+    run.one_came_back(S)
+    run.found_nothing(S + 1, seen_at=S - 1)
+    assert run.believed_at is None
+    run.found_nothing(S + 2, seen_at=S)
+    assert run.believed_at is not None
+
+
+def test_a_settled_attempt_may_have_put_follow_ups():
+    run = pace()
+    run.found_nothing(0, seen_at=0)
+    run.more_may_have_come(1)
+    assert run.believed_at is None
+    assert run.look_at == 1
