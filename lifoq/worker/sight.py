@@ -65,6 +65,8 @@ class Sight:
             self._gap, self._behind_gap = page.next, known_from
         else:
             self._gap = None
+            if self._rest is not None and self._before(_place_of(self._rest), last):
+                self._rest = page.next  # it reached further than all pages before
         self._remember(wanted)
 
     def behind(self, cursor: Cursor, page: Candidates, wanted: Iterable[Candidate]) -> None:
