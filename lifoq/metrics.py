@@ -63,7 +63,10 @@ class Metric(StrEnum):
         "attempts whose outcome could not be written; their lease runs out, and they run again",
     )
     TASKS_PROMOTED = "TasksPromoted", "delayed tasks and retries that fell due"
-    TASKS_SHED = "TasksShed", "tasks that TTL deleted while they waited"
+    TASKS_SHED = (
+        "TasksShed",
+        "tasks that waited until TTL deleted them, or until a put of their id began anew",
+    )
     LEASES_LOST = "LeasesLost", "attempts that found their lease gone"
     LEASES_EXPIRED = "LeasesExpired", "tasks that the sweep took from a worker that had vanished"
     TAIL_CALLS = "TailCalls", "runs that ended with tasks left, and called the next"

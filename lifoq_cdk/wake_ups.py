@@ -15,17 +15,21 @@ def _status_is(*patterns: Any) -> dict[str, Any]:
 _WAITING: Final = (Status.PENDING.value, Status.DELAYED.value)
 
 PATTERNS: Final[tuple[dict[str, Any], ...]] = (
-    # A new task that can be claimed.
-    {"eventName": ["INSERT"], "dynamodb": {"NewImage": _status_is(Status.PENDING.value)}},
-    # A task that returns: a due retry, an expired lease, a redrive.
+    # A task that can be claimed: a new one, or one that returns (a due retry, an expired lease, a
+    # redrive). From PENDING to PENDING goes only a put over a task that was shed: it begins anew.
+    {
+        "eventName": ["INSERT", "MODIFY"],
+        "dynamodb": {"NewImage": _status_is(Status.PENDING.value)},
+    },
+    # What follows wakes nobody, but is counted. A delayed put over a task that was shed.
     {
         "eventName": ["MODIFY"],
         "dynamodb": {
-            "NewImage": _status_is(Status.PENDING.value),
-            "OldImage": _status_is({"anything-but": [Status.PENDING.value]}),
+            "NewImage": _status_is(Status.DELAYED.value),
+            "OldImage": _status_is(*_WAITING),
         },
     },
-    # A task that was shed: TTL deleted it while it waited. It wakes nobody, but it is counted.
+    # A task that was shed: TTL deleted it while it waited.
     {
         "eventName": ["REMOVE"],
         "userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]},

@@ -1,6 +1,7 @@
 """TriggerFunction: turns changes of the table, and tail calls, into kicks; counts what was shed."""
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
@@ -42,15 +43,29 @@ def is_tail_call(record: Mapping[str, Any]) -> bool:
 
 
 def makes_claimable(record: Mapping[str, Any]) -> bool:
-    """Whether the change made a task PENDING that was not, or is new."""
-    return status(record, "NewImage") == Status.PENDING != status(record, "OldImage")
+    """Whether the change left a PENDING task. Claims do not, and no task that waits is changed but
+    by a put that begins anew."""
+    return status(record, "NewImage") == Status.PENDING
 
 
 def count_shed(records: Iterable[Mapping[str, Any]]) -> int:
-    """TTL deletions of tasks that waited; a deletion of a finished one is its retention's end."""
+    """TTL deletions of tasks that waited, and puts over those that TTL had not come to yet. A
+    deletion of a finished task is its retention's end."""
     return sum(
-        is_ttl_deletion(record) and status(record, "OldImage") in WAITING for record in records
+        status(record, "OldImage") in WAITING and (is_ttl_deletion(record) or begins_anew(record))
+        for record in records
     )
+
+
+def begins_anew(record: Mapping[str, Any]) -> bool:
+    """Whether the change is a put over a task that was past its deadline. Nothing else moves
+    ``enqueuedAt`` of a task that waits, but a producer that learns that its clock was off."""
+    put = status(record, "NewImage") in WAITING
+    moved = time(record, "NewImage", Attribute.ENQUEUED_AT) != (
+        time(record, "OldImage", Attribute.ENQUEUED_AT)
+    )
+    since = time(record, "NewImage", Attribute.TASK_UPDATED)
+    return put and moved and time(record, "OldImage", Attribute.EXPIRES_AT) <= since
 
 
 def is_ttl_deletion(record: Mapping[str, Any]) -> bool:
@@ -59,6 +74,15 @@ def is_ttl_deletion(record: Mapping[str, Any]) -> bool:
 
 
 def status(record: Mapping[str, Any], image: str) -> str | None:
+    return attribute(record, image, Attribute.TASK_STATUS, "S")
+
+
+def time(record: Mapping[str, Any], image: str, name: Attribute) -> Decimal:
+    """Epoch microseconds; a damaged item may lack it."""
+    return Decimal(attribute(record, image, name, "N") or 0)
+
+
+def attribute(record: Mapping[str, Any], image: str, name: Attribute, kind: str) -> str | None:
     attributes = record.get("dynamodb", {}).get(image) or {}
-    value: str | None = attributes.get(Attribute.TASK_STATUS, {}).get("S")
+    value: str | None = attributes.get(name, {}).get(kind)
     return value

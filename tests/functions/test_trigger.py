@@ -6,15 +6,22 @@ import pytest
 TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 
-def record(event, *, old=None, new=None, who=None):
-    def image(status):
-        return {"taskId": {"S": "t"}, "taskStatus": {"S": status}}
+def record(event, *, old=None, new=None, who=None, enqueued=1, now=5):
+    """Of a task that entered the queue at 1 and expires at 9; the new image is of ``now``."""
+
+    def image(status, **times):
+        numbers = {name: {"N": str(value)} for name, value in times.items()}
+        return {"taskId": {"S": "t"}, "taskStatus": {"S": status}, **numbers}
 
     change = {"Keys": {"taskId": {"S": "t"}}, "SequenceNumber": "1"}
-    change |= {"OldImage": image(old)} if old else {}
-    change |= {"NewImage": image(new)} if new else {}
+    change |= {"OldImage": image(old, enqueuedAt=1, expiresAt=9)} if old else {}
+    change |= {"NewImage": image(new, enqueuedAt=enqueued, taskUpdated=now)} if new else {}
     found = {"eventSource": "aws:dynamodb", "eventName": event, "dynamodb": change}
     return found | ({"userIdentity": who} if who else {})
+
+
+def put_anew(*, old, new):
+    return record("MODIFY", old=old, new=new, enqueued=9, now=9)
 
 
 KICKS = {
@@ -22,13 +29,14 @@ KICKS = {
     "a retry that is due": record("MODIFY", old="DELAYED", new="PENDING"),
     "a lost lease": record("MODIFY", old="TAKEN", new="PENDING"),
     "a redrive": record("MODIFY", old="FAILURE", new="PENDING"),
+    "a put over a task that was shed": put_anew(old="PENDING", new="PENDING"),
     "a tail call": {"EventSource": "aws:sns", "Sns": {"Message": "whatever"}},
 }
 QUIET = {
     "a delayed task": record("INSERT", new="DELAYED"),
     "a claim": record("MODIFY", old="PENDING", new="TAKEN"),
     "a success": record("MODIFY", old="TAKEN", new="SUCCESS"),
-    "a change of a task that waits": record("MODIFY", old="PENDING", new="PENDING"),
+    "a delayed put over one that was shed": put_anew(old="PENDING", new="DELAYED"),
     "a deletion": record("REMOVE", old="PENDING", who=TTL),
     "an image without a status": {"eventName": "MODIFY", "dynamodb": {"NewImage": {}}},
 }
@@ -53,12 +61,19 @@ def test_one_kick_is_enough_for_a_batch(load, context, processor_topic):
     assert len(processor_topic.messages()) == 1
 
 
-def test_only_ttl_deletions_of_waiting_tasks_count_as_shed(load, context, metrics):
+def test_what_waited_until_ttl_or_another_put_counts_as_shed_alone(load, context, metrics):
     """Each kind in another power of two, so that no other choice of them has the same sum."""
     user = {"type": "User", "principalId": "someone"}
     kinds = [
         record("REMOVE", old="PENDING", who=TTL),
         record("REMOVE", old="DELAYED", who=TTL),
+        put_anew(old="PENDING", new="PENDING"),
+        put_anew(old="DELAYED", new="PENDING"),
+        put_anew(old="PENDING", new="DELAYED"),
+        put_anew(old="SUCCESS", new="PENDING"),
+        record("MODIFY", old="DELAYED", new="PENDING", now=10),  # promoted past its deadline
+        record("MODIFY", old="PENDING", new="PENDING", enqueued=2),  # a producer's clock was off
+        record("INSERT", new="PENDING"),
         record("REMOVE", old="SUCCESS", who=TTL),
         record("REMOVE", old="FAILURE", who=TTL),
         record("REMOVE", old="CANCELLED", who=TTL),
@@ -69,7 +84,7 @@ def test_only_ttl_deletions_of_waiting_tasks_count_as_shed(load, context, metric
     ]
     batch = [one for power, kind in enumerate(kinds) for one in [kind] * 2**power]
     load("trigger").handle({"Records": batch}, context)
-    assert metrics() == {"TasksShed": [1 + 2], "Kicks": [0]}
+    assert metrics() == {"TasksShed": [1 + 2 + 4 + 8 + 16], "Kicks": [1]}
 
 
 def test_a_kick_that_fails_fails_the_batch_before_anything_is_counted(load, context, metrics):

@@ -260,6 +260,9 @@ def wakes(one: dict[str, Any], deployment: Deployment) -> bool:
         record("MODIFY", old="TAKEN", new="PENDING"),
         record("MODIFY", old="DELAYED", new="PENDING"),
         record("MODIFY", old="FAILURE", new="PENDING"),
+        record("MODIFY", old="PENDING", new="PENDING"),  # a put over a task that was shed
+        record("MODIFY", old="PENDING", new="DELAYED"),
+        record("MODIFY", old="DELAYED", new="DELAYED"),
         record("REMOVE", old="PENDING", by_ttl=True),
         record("REMOVE", old="DELAYED", by_ttl=True),
     ],
@@ -274,7 +277,6 @@ def test_what_can_be_claimed_or_was_shed_wakes_the_trigger(
     "one",
     [
         record("INSERT", new="DELAYED"),
-        record("MODIFY", old="PENDING", new="PENDING"),
         record("MODIFY", old="PENDING", new="TAKEN"),
         record("MODIFY", old="TAKEN", new="TAKEN"),
         record("MODIFY", old="TAKEN", new="SUCCESS"),
