@@ -24,8 +24,8 @@ from benchmarks.record import recording
 ROOT: Final = Path(__file__).parents[2]
 WAYS: Final = ("with_spark", "with_duckdb", "with_inference")
 USUAL: Final = (2_000, 200_000, 2_000_000)
-"""The first measures the start: what the first use of each piece of generated code costs."""
-ASIDE: Final = ("traffic", "parsing_alone_seconds")
+"""The first measures the start: processes, packages, and the first use of each piece of code."""
+ASIDE: Final = ("traffic",)
 """What the report's run tells of itself, beside its answers."""
 START: Final = "start"
 """The step that is no processing."""
@@ -34,21 +34,30 @@ START: Final = "start"
 @click.command()
 @click.argument("sizes", nargs=-1, type=click.IntRange(min=1), metavar="[TASKS]...")
 @click.option("--variant", help="Keep the results apart, in results-VARIANT.json.")
-def main(sizes: Sequence[int], variant: str | None) -> None:
+@click.option(
+    "--way",
+    "ways",
+    multiple=True,
+    type=click.Choice(WAYS),
+    default=WAYS,
+    help="Measure this way alone; may be given more than once.",
+)
+def main(sizes: Sequence[int], variant: str | None, ways: Sequence[str]) -> None:
     """Measure with exports of TASKS... tasks each (2000, 200000 and 2000000, unless given)."""
     options = [*map(str, sizes), *(["--variant", variant] if variant else [])]
+    options += [f"--way {way}" for way in ways if tuple(ways) != WAYS]
     command = " ".join(["python -m benchmarks.analytics", *options])
     with recording("analytics", command, variant=variant) as found:
-        found.results = {"runs": [run for size in sizes or USUAL for run in compare(size)]}
+        found.results = {"runs": [run for size in sizes or USUAL for run in compare(size, ways)]}
 
 
-def compare(size: int) -> list[dict[str, Any]]:
+def compare(size: int, ways: Sequence[str]) -> list[dict[str, Any]]:
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         exports = Path(folder) / "exports"
         subprocess.run(_command("exports", size, exports), check=True, cwd=ROOT)
         stored = sum(file.stat().st_size for file in exports.rglob("*.json.gz"))
-        for way in WAYS:
+        for way in ways:
             load = round(os.getloadavg()[0], 2)
             measured = measure(way, exports, Path(folder) / way)
             run = {"tasks": size, "stored_bytes": stored, "load_before": load, **measured}

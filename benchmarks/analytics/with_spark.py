@@ -32,12 +32,16 @@ def main(folder: Path, out: Path) -> dict[str, object]:
         "steps": {
             step: round(after - before, 2) for (step, before), (_, after) in pairwise(moments)
         },
-        "traffic": _traffic(spark),
+        "traffic": {**_traffic(spark), "written_bytes": _size(out)},
         "created": answers["tasks"]["created"],
         "shed": answers["tasks"]["shed"],
         "backlog": answers["backlog"]["max"],
         "wait": [wait["p50"], wait["p95"], wait["p99"]],
     }
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*.parquet") if file.is_file())
 
 
 def _traffic(spark: SparkContext) -> dict[str, int]:

@@ -5,7 +5,7 @@ from typing import Final
 
 import altair as alt
 
-from analytics.session import PARTITION_BYTES
+from analytics.passes import PARTITION_BYTES
 from benchmarks.performance import charts
 from benchmarks.performance.rows import Row, Rows, one
 from benchmarks.performance.section import Benchmark, Chart, Findings, Goal, Results, Table
@@ -19,13 +19,15 @@ WAYS: Final = {
     DUCKDB: "DuckDB",
     "with_inference": "Spark, inferred schema: a count alone",
 }
-RATIO: Final = 1.5
+SMALL_SECONDS: Final = 8
+RATIO: Final = 2
+LARGE_RATIO: Final = 1.5
 LARGE_TASKS: Final = 20_000_000
 CLUSTER_TASKS: Final = 2_000_000_000
 CLUSTER_CORES: Final = 100
 GB: Final = 1e9
 HOUR: Final = 3_600
-MEMORY_MB: Final = 8_000
+MEMORY_MB: Final = 6_000
 
 
 def _findings(results: Results) -> Findings:
@@ -40,65 +42,89 @@ def _findings(results: Results) -> Findings:
             f"{number(_speed(report))} tasks/s, in {number(report['peak_mb'] / 1000)} GB. "
             f"{_beyond_the_start(runs, most)}"
         ),
-        goals=(
-            Goal(
-                text=f"at most {number(RATIO)} times DuckDB's time",
-                measured=f"{number(_ratio(report, duckdb))} times, at {most:,} tasks",
-                met=_ratio(report, duckdb) <= RATIO,
-            ),
-            *_memory_goal(runs),
-        ),
+        goals=_goals(runs, most),
         blocks=(
             _chart(runs),
             _table(runs),
             _steps(runs),
-            _reason(report, duckdb),
+            _load(runs),
             *(_cluster(runs) if large else (f"{LARGE_TASKS:,} tasks: not run.",)),
         ),
     )
-
-
-def _ratio(run: Row, other: Row) -> float:
-    return float(run["processing_seconds"] / other["processing_seconds"])
 
 
 def _speed(run: Row) -> float:
     return float(run["tasks"] / run["processing_seconds"])
 
 
-def _beyond_the_start(runs: Rows, tasks: int) -> str:
-    """What remains without the time that the fewest tasks take, which is that of the start."""
+def _beyond(runs: Rows, tasks: int, measure: str) -> tuple[float, float]:
+    """Of the report and of DuckDB, what remains without what the fewest tasks take: the start."""
     fewest = min(run["tasks"] for run in runs)
     report, duckdb = (
-        one(runs, way=way, tasks=tasks)["processing_seconds"]
-        - one(runs, way=way, tasks=fewest)["processing_seconds"]
+        one(runs, way=way, tasks=tasks)[measure] - one(runs, way=way, tasks=fewest)[measure]
         for way in (REPORT, DUCKDB)
     )
+    return report, duckdb
+
+
+def _ratio(runs: Rows, tasks: int, measure: str = "processing_seconds") -> float:
+    report, duckdb = _beyond(runs, tasks, measure)
+    return float(report / duckdb)
+
+
+def _beyond_the_start(runs: Rows, tasks: int) -> str:
+    fewest = min(run["tasks"] for run in runs)
+    report, duckdb = _beyond(runs, tasks, "processing_seconds")
     return (
         f"Without what {fewest:,} tasks take, which is the start, it is {number(report)} s beside "
-        f"{number(duckdb)} s: {number(report / duckdb)} times."
+        f"{number(duckdb)} s: {number(report / duckdb)} times; in processor time "
+        f"{number(_ratio(runs, tasks, 'cpu_seconds'))} times."
     )
 
 
-def _reason(report: Row, duckdb: Row) -> str:
-    """Why it takes longer than DuckDB, as far as it was measured."""
+def _load(runs: Rows) -> str:
+    """How busy the machine was with other things, which stretches times but not ratios."""
+    loads = [run["load_before"] for run in runs]
     return (
-        f"With all code compiled, turning the lines of {report['tasks']:,} tasks into rows, which "
-        "is Spark's JSON parser for the most part, takes "
-        f"{number(report['parsing_alone_seconds'])} s alone, beside DuckDB's "
-        f"{number(duckdb['processing_seconds'])} s for everything."
+        f"Before these runs, others kept {number(min(loads))} to {number(max(loads))} processes "
+        "of the machine's two cores waiting (load average). On a busy machine all times are "
+        "longer, the report's most, since it needs both cores; processor time and ratios tell more."
     )
 
 
-def _memory_goal(runs: Rows) -> tuple[Goal, ...]:
-    measured = [run for run in runs if (run["way"], run["tasks"]) == (REPORT, LARGE_TASKS)]
-    return tuple(
+def _goals(runs: Rows, most: int) -> tuple[Goal, ...]:
+    fewest = min(run["tasks"] for run in runs)
+    small = one(runs, way=REPORT, tasks=fewest)
+    ratio = _ratio(runs, most)
+    large = [run for run in runs if (run["way"], run["tasks"]) == (REPORT, LARGE_TASKS)]
+    return (
         Goal(
-            text=f"{LARGE_TASKS:,} tasks within {number(MEMORY_MB / 1000)} GB",
-            measured=f"{number(run['peak_mb'] / 1000)} GB",
-            met=run["peak_mb"] <= MEMORY_MB,
-        )
-        for run in measured
+            text=f"a small report within {SMALL_SECONDS} s, from the command to the page",
+            measured=f"{number(small['wall_seconds'])} s ({number(small['cpu_seconds'])} s of "
+            f"processor time), {fewest:,} tasks",
+            met=small["wall_seconds"] <= SMALL_SECONDS,
+        ),
+        Goal(
+            text=f"{most:,} tasks in at most {RATIO} times DuckDB's time, beyond the start",
+            measured=f"{number(ratio)} times",
+            met=ratio <= RATIO,
+        ),
+        *(
+            Goal(
+                text=f"{LARGE_TASKS:,} tasks in at most {number(LARGE_RATIO)} times DuckDB's time",
+                measured=f"{number(_ratio(runs, LARGE_TASKS))} times",
+                met=_ratio(runs, LARGE_TASKS) <= LARGE_RATIO,
+            )
+            for _ in large
+        ),
+        *(
+            Goal(
+                text=f"{LARGE_TASKS:,} tasks within {number(MEMORY_MB / 1000)} GB",
+                measured=f"{number(run['peak_mb'] / 1000)} GB",
+                met=run["peak_mb"] <= MEMORY_MB,
+            )
+            for run in large
+        ),
     )
 
 
@@ -168,7 +194,7 @@ def _cluster(runs: Rows) -> tuple[Table | str, ...]:
     stored = measured["stored_bytes"] * times
     partitions = stored / PARTITION_BYTES
     core_seconds = (measured["cpu_seconds"] - start["cpu_seconds"]) * times
-    shuffle = measured["traffic"]["largest_shuffle_bytes"] * times
+    shuffle = measured["traffic"]["shuffled_bytes"] * times
     each = CLUSTER_TASKS / partitions
     # The largest of many sums of independent draws, nearly normal each.
     largest = 1 + math.sqrt(2 * math.log(partitions) / each)
@@ -176,12 +202,11 @@ def _cluster(runs: Rows) -> tuple[Table | str, ...]:
         ("exports, gzipped", stored / GB, "GB"),
         ("processor time", core_seconds / HOUR, "core-hours"),
         (f"time on {CLUSTER_CORES} cores", core_seconds / CLUSTER_CORES / 60, "minutes"),
-        ("largest shuffle: images by task id", shuffle / GB, "GB"),
-        ("all shuffles", measured["traffic"]["shuffled_bytes"] * times / GB, "GB"),
+        ("the shuffle: images by task id", shuffle / GB, "GB"),
         ("tables written", measured["traffic"]["written_bytes"] * times / GB, "GB"),
-        ("partitions of a shuffle", round(partitions), ""),
+        ("partitions of the shuffle", round(partitions), ""),
         ("tasks in a partition", round(each), ""),
-        ("bytes of the largest shuffle in a partition", shuffle / partitions / 1e6, "MB"),
+        ("bytes of the shuffle in a partition", shuffle / partitions / 1e6, "MB"),
         ("largest partition, times the mean, by chance", largest, ""),
     ]
     table = Table(
