@@ -1,0 +1,106 @@
+"""What shares of the tasks add up to is what all together say, in as many looks as it takes."""
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from analytics import exchange, peak, percentiles
+from analytics.buckets import LEFT, Buckets, Span
+from analytics.columns import NEVER
+from analytics.peak import Peak
+from analytics.percentiles import Measure
+from tests.analytics import truth
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_largest_backlog_is_found_in_steps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for a few events and cells only, as if there were billions of them."""
+    monkeypatch.setattr(peak, "_MOST_EVENTS", 20)
+    monkeypatch.setattr(peak, "_MOST_CELLS", 16)
+    rng = random.Random(seed)
+    span = Span(size=1_000, start=500, as_of=20_000)
+    stays = [
+        (begin, rng.choice([begin, begin + rng.randrange(3_000), 30_000]))
+        for begin in (rng.choice([500, rng.randrange(500, 20_000)]) for _ in range(300))
+    ]
+    shares = [
+        pa.table({"enqueued_at": [a for a, _ in share], "left_at": [b for _, b in share]})
+        for share in (stays[::2], stays[1::2])
+    ]
+    edges = np.arange(0, 22_000, span.size)
+    flows = {
+        name: np.histogram([at for at in moments if at <= span.as_of], edges)[0]
+        for name, moments in (("arrivals", [a for a, _ in stays]), (LEFT, [b for _, b in stays]))
+    }
+    buckets = Buckets(flows=flows, oldest=np.full(span.number, NEVER))
+
+    looks = 0
+    cells = peak.cells(buckets, span)
+    while not cells.are_moments:
+        looks += 1
+        seen = [peak.count_events(share, cells, as_of=span.as_of) for share in shares]
+        cells = peak.narrow(cells, peak.add_events(seen))
+
+    fates = [_Stay(begin, end) for begin, end in stays]
+    backlog, at = truth.peak(fates, span.as_of)  # type: ignore[arg-type]
+    assert peak.highest(cells) == Peak(backlog=backlog, at=at)
+    assert looks > 1
+
+
+class _Stay:
+    def __init__(self, enqueued_at: int, left_at: int) -> None:
+        self.enqueued_at, self.left_at = enqueued_at, left_at
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_percentiles_are_values_that_occurred(seed: int) -> None:
+    """Also where values are nought, negative by a clock that is off, or years long."""
+    rng = random.Random(seed)
+    top = rng.choice([1, 100, 10**6, 10**15])
+    values = {
+        group: [rng.randrange(-top // 50, top) for _ in range(rng.choice([1, 2, 99, 100, 1_000]))]
+        for group in ("a", "b")
+    }
+
+    def measures(share: int) -> list[Measure]:
+        """Groups have other numbers in each share, and may be missing in one."""
+        names = ["b", "a"] if share else ["a", "b"]
+        pairs = [(names.index(name), value) for name in names for value in values[name][share::2]]
+        group, value = np.array(pairs, np.int64).reshape(-1, 2).T
+        return [Measure(name="wait", values=value, group=group, groups=pa.array(names))]
+
+    histograms = [percentiles.histogram(measures(share)) for share in (0, 1)]
+    ranks = percentiles.ranks(percentiles.add_histograms(histograms))
+    seen = [percentiles.values_in(measures(share), ranks) for share in (0, 1)]
+    found = percentiles.pick(ranks, percentiles.add_values(seen))
+
+    for group, its in values.items():
+        expected = truth.spread(its)
+        told = {f"p{percent}": value / 10**6 for percent, value in found["wait"][group].items()}
+        assert told == {name: expected[name] for name in told}
+        assert len(told) == len(percentiles.PERCENTS)
+
+
+def test_no_value_has_no_percentile() -> None:
+    nothing = np.zeros(0, np.int64)
+    measure = Measure(name="wait", values=nothing, group=nothing, groups=pa.array(["a"]))
+    ranks = percentiles.ranks(percentiles.histogram([measure]))
+    assert percentiles.pick(ranks, percentiles.values_in([measure], ranks)) == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["{}", "task-{:012}", "{:036x}/report", "é{}" + "x" * 1_900], ids=range(4)
+)
+def test_tasks_are_spread_evenly_whatever_their_names(name: str) -> None:
+    ids = [name.format(number) for number in range(4_000)]
+    shares = dict(exchange.split(pa.table({"task_id": ids, "n": range(4_000)}), 8))
+
+    assert sorted(n for share in shares.values() for n in share["n"].to_pylist()) == [*range(4_000)]
+    assert all(400 < share.num_rows < 600 for share in shares.values())
+    # Wherever else a task is met, it belongs to the same share.
+    few = pa.table({"task_id": [*ids[7:9], "other", *ids[100:140]]}).slice(1)
+    for number, share in exchange.split(few, 8):
+        known = set(shares[number]["task_id"].to_pylist()) | {"other"}
+        assert known >= set(share["task_id"].to_pylist())
