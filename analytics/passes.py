@@ -13,12 +13,15 @@ data.
 """
 
 import heapq
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j brings no types
 from pyspark import RDD, SparkContext
 
 from analytics import (
@@ -37,6 +40,7 @@ from analytics import (
 from analytics.buckets import Span
 from analytics.columns import NEVER
 from analytics.datafiles import Digest, LongLine, UnreadableError
+from analytics.errors import ReportError
 from analytics.images import BAD_LINE, OBSERVATION, Observed
 from analytics.peak import Cells
 from analytics.percentiles import Measure
@@ -68,7 +72,7 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What the judges must know. Folders that are None are not written."""
+    """What the judges must know, and the folders that they write into."""
 
     span: Span
     points: int
@@ -78,6 +82,7 @@ class Plan:
     tasks: str
     quarantine: str
     state: str | None
+    """For the images that this run's own files show; None where no state is kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +158,8 @@ class Reading:
 
     def records(self) -> list[Record]:
         """What became of each file. This is what has Spark read them."""
-        found = self._spark.runJob(self._pieces.values(), list, [self.partitions])
+        with _failures_told():
+            found = self._spark.runJob(self._pieces.values(), list, [self.partitions])
         return sorted(found, key=lambda record: record.source)
 
     def judge(self, plan: Plan) -> Tally:
@@ -162,7 +168,8 @@ class Reading:
                 yield _judge(partition, [piece for _, piece in pieces], plan)
 
         partitions = self.partitions
-        tallies = self._pieces.mapPartitionsWithIndex(judge).collect()
+        with _failures_told():
+            tallies = self._pieces.mapPartitionsWithIndex(judge).collect()
         return Tally.together(tallies, plan.span)
 
 
@@ -186,9 +193,22 @@ def look_closer(
             values = percentiles.values_in(measures(judged, points=plan.points), ranks)
         return values, peak.count_events(judged, cells, as_of=plan.span.as_of)
 
-    found = spark.parallelize(range(partitions), partitions).map(look).collect()
+    with _failures_told():
+        found = spark.parallelize(range(partitions), partitions).map(look).collect()
     values = None if ranks is None else percentiles.add_values([values for values, _ in found])
     return values, peak.add_events([events for _, events in found])
+
+
+@contextmanager
+def _failures_told() -> Iterator[None]:
+    """The sentence that a task ended with, in place of Java's account of how it did."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        sentence = re.search(r"^analytics\.errors\.\w+: (.*)$", str(error), re.MULTILINE)
+        if sentence is None:
+            raise
+        raise ReportError(sentence[1]) from error
 
 
 def part(folder: str, partition: int) -> str:

@@ -376,3 +376,13 @@ def test_an_id_that_was_used_again_is_its_latest_task(tmp_path: Path, report: An
     assert (summary["tasks"]["created"], summary["tasks"]["waiting"]) == (1, 1)
     assert summary["oldest_waiting_seconds"] == 30
     assert report(tmp_path / "exports", as_of=at(100))["tasks"]["created"] == 0
+
+
+def test_what_fails_in_a_task_of_spark_is_told_in_a_sentence(tmp_path: Path, report: Any) -> None:
+    Exporter(root=tmp_path / "exports").full(_tasks(1), at=at(60))
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "observations").write_text("in the way")
+
+    with pytest.raises(ReportError, match=r"state/observations/.* cannot be reached") as refused:
+        report(tmp_path / "exports", state=str(tmp_path / "state"))
+    assert "Traceback" not in str(refused.value)
