@@ -27,7 +27,7 @@ from lifoq.items.schema import (
     Status,
 )
 from lifoq.items.task import Duration, NewTask, Task, TaskError, check_name
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.transitions import Lifetimes, gone
 from lifoq.tables.stats import CAP, QueueStats, measure
 from lifoq.tables.store import PutOutcome, Store
 from lifoq.tables.table import Count
@@ -136,13 +136,15 @@ class Queue:
         written together or not at all: ``client.transact_write_items(TransactItems=[mine, it])``,
         with a low-level boto3 client. Send it at once: place and deadline count from this call.
 
-        Where a ``task_id`` of your own is in use, the transaction is refused as a whole, with the
+        Where a ``task_id`` of your own is in use (by a task that was neither shed, nor is past its
+        retention), the transaction is refused as a whole, with the
         reason ConditionalCheckFailed for this entry. Raises InvalidInput.
         """
         # boto3 takes long to import, and not every process that imports lifoq connects.
-        from lifoq.tables.dynamo_values import put_request  # noqa: PLC0415
+        from lifoq.tables.dynamo_expressions import put_request  # noqa: PLC0415
 
-        return {"Put": put_request(self.store.table.name, self.store.new_item(task))}
+        item, over = self.store.new_item(task), gone(self.store.now())
+        return {"Put": put_request(self.store.table.name, item, over=over)}
 
     def get(self, task_id: str) -> Task | None:
         """The task, by a strongly consistent read; None where there is none (any more)."""

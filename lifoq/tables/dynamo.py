@@ -14,24 +14,12 @@ from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.items import size
-from lifoq.items.change import (
-    Alternatives,
-    AtMost,
-    Change,
-    Condition,
-    Equals,
-    Exists,
-    GreaterThan,
-    Item,
-    Not,
-    StatusIn,
-    StatusIs,
-    Value,
-)
-from lifoq.items.schema import HASH_KEY, STATUS_CREATED_INDEX, Attribute, table_definition
+from lifoq.items.change import Alternatives, Change, Condition, Exists, Item
+from lifoq.items.schema import HASH_KEY, table_definition
 from lifoq.tables.aws_errors import connecting, refuse_half_answers, translated
 from lifoq.tables.dynamo_errors import meaning, refusal
-from lifoq.tables.dynamo_values import plain, typed, typed_value
+from lifoq.tables.dynamo_expressions import Expression, conditional_put, put_request
+from lifoq.tables.dynamo_values import plain, typed
 from lifoq.tables.table import MAX_BATCH_GET, Count, Cursor, Page, Span
 
 PATIENT: Final = Config(
@@ -100,11 +88,11 @@ class DynamoTable:
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:
         with self._translated("PutItem"):
-            self._client.put_item(**self._put(item, ((Not(Exists(HASH_KEY)),), *over)))
+            self._client.put_item(**put_request(self.name, item, over=over))
 
     def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
         with self._translated("PutItem"):
-            self._client.put_item(**self._put(item, ((Exists(HASH_KEY), *when),)))
+            self._client.put_item(**conditional_put(self.name, item, ((Exists(HASH_KEY), *when),)))
 
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
         with self._translated("BatchWriteItem"):
@@ -131,7 +119,7 @@ class DynamoTable:
         size.check_transaction(change, items)
         actions = [
             {"Update": self._update(task_id, change)},
-            *({"Put": self._put(item, ((Not(Exists(HASH_KEY)),), *over))} for item in items),
+            *({"Put": put_request(self.name, item, over=over)} for item in items),
         ]
         with self._translated("TransactWriteItems"):
             try:
@@ -204,16 +192,8 @@ class DynamoTable:
             meaning=partial(meaning, action=action, table=self.name, region=region),
         )
 
-    def _put(self, item: Item, when: Alternatives) -> dict[str, Any]:
-        return {
-            "TableName": self.name,
-            "Item": typed(item),
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-            **_Expression().conditions("ConditionExpression", when),
-        }
-
     def _update(self, task_id: str, change: Change) -> dict[str, Any]:
-        expression = _Expression()
+        expression = Expression()
         update = expression.update(change)
         return {
             "TableName": self.name,
@@ -224,7 +204,7 @@ class DynamoTable:
         }
 
     def _query(self, span: Span, *, newest_first: bool, limit: int) -> dict[str, Any]:
-        expression = _Expression()
+        expression = Expression()
         return {
             "TableName": self.name,
             "IndexName": span.index,
@@ -233,79 +213,6 @@ class DynamoTable:
             "Limit": limit,
             **expression.conditions("FilterExpression", (span.where,)),
         }
-
-
-class _Expression:
-    """Collects the names and values that DynamoDB's expressions refer to."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-        self._values: dict[str, dict[str, str]] = {}
-
-    def conditions(self, field: str, alternatives: Alternatives) -> dict[str, Any]:
-        """The request's fields: the conditions under ``field``, and all names and values so far."""
-        text = " OR ".join(
-            " AND ".join(self._condition(condition) for condition in conditions)
-            for conditions in alternatives
-        )
-        return {
-            **({field: text} if text else {}),
-            **({"ExpressionAttributeNames": self._names} if self._names else {}),
-            **({"ExpressionAttributeValues": self._values} if self._values else {}),
-        }
-
-    def span(self, span: Span) -> str:
-        status = f"{self._name(Attribute.TASK_STATUS)} = {self._value(span.status.value)}"
-        sort_key = (
-            Attribute.TASK_CREATED if span.index == STATUS_CREATED_INDEX else Attribute.DUE_AT
-        )
-        if span.first is not None and span.last is not None:
-            first, last = self._value(span.first), self._value(span.last)
-            return f"{status} AND {self._name(sort_key)} BETWEEN {first} AND {last}"
-        if span.first is not None:
-            return f"{status} AND {self._name(sort_key)} >= {self._value(span.first)}"
-        if span.last is not None:
-            return f"{status} AND {self._name(sort_key)} <= {self._value(span.last)}"
-        return status
-
-    def update(self, change: Change) -> str:
-        sets = [f"{self._name(name)} = {self._value(value)}" for name, value in change.set.items()]
-        for name, value in change.set_once.items():
-            alias = self._name(name)
-            sets.append(f"{alias} = if_not_exists({alias}, {self._value(value)})")
-        if change.increment is not None:
-            alias = self._name(change.increment)
-            sets.append(f"{alias} = if_not_exists({alias}, {self._value(0)}) + {self._value(1)}")
-        text = "SET " + ", ".join(sets)
-        if change.remove:
-            text += " REMOVE " + ", ".join(self._name(name) for name in change.remove)
-        return text
-
-    def _condition(self, condition: Condition) -> str:
-        match condition:
-            case Exists(attribute):
-                return f"attribute_exists({self._name(attribute)})"
-            case StatusIs(status):
-                return f"{self._name(Attribute.TASK_STATUS)} = {self._value(status.value)}"
-            case StatusIn(statuses):
-                values = ", ".join(self._value(status.value) for status in sorted(statuses))
-                return f"{self._name(Attribute.TASK_STATUS)} IN ({values})"
-            case Equals(attribute, value):
-                return f"{self._name(attribute)} = {self._value(value)}"
-            case GreaterThan(attribute, value) | AtMost(attribute, value):
-                sign = "<=" if isinstance(condition, AtMost) else ">"
-                return f"{self._name(attribute)} {sign} {self._value(value)}"
-            case Not(inner):
-                return f"NOT {self._condition(inner)}"
-
-    def _name(self, attribute: Attribute) -> str:
-        self._names[f"#{attribute}"] = attribute.value
-        return f"#{attribute}"
-
-    def _value(self, value: Value) -> str:
-        alias = f":v{len(self._values)}"
-        self._values[alias] = typed_value(value)
-        return alias
 
 
 def _key(task_id: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Items, and the put of a new one, as DynamoDB's API spells them and as lifoq holds them."""
+"""Items as DynamoDB's API spells them and as lifoq holds them."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -6,26 +6,13 @@ from typing import Any, Final
 
 from boto3.dynamodb.types import TypeDeserializer
 
-from lifoq.items.change import Item, is_number
-from lifoq.items.schema import HASH_KEY
+from lifoq.items.change import is_number
 
 LARGEST_WHOLE: Final = 10**38
 """A whole number from here on stays a Decimal: written out, it has more digits than DynamoDB
 takes."""
 
 _FOREIGN: Final[Callable[[Any], Any]] = TypeDeserializer().deserialize
-
-
-def put_request(table_name: str, item: Item) -> dict[str, Any]:
-    """The put of a new item, by PutItem or in a transaction: refused where the id is in use, and
-    then it tells what is there."""
-    return {
-        "TableName": table_name,
-        "Item": typed(item),
-        "ConditionExpression": "attribute_not_exists(#id)",
-        "ExpressionAttributeNames": {"#id": HASH_KEY.value},
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
 
 
 def typed(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from lifoq import NewTask, Processor, Queue, Registry, Status, WorkerSettings
 from lifoq.basics.host import SYSTEM
 from lifoq.client.connection import VERSION, Connection
 from lifoq.items.schema import ATTRIBUTE_TYPES, MAX_ID_BYTES, MAX_PAYLOAD_BYTES, MAX_TYPE_BYTES
-from lifoq.tables.dynamo_values import put_request
+from lifoq.tables.dynamo_expressions import put_request
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from tests import dynamodb_local

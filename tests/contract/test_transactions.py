@@ -1,5 +1,6 @@
 """A task in the caller's own transaction: written with the caller's record, or not at all."""
 
+import time
 import uuid
 from collections.abc import Callable
 
@@ -102,6 +103,17 @@ def test_a_task_that_is_there_already_refuses_the_record_and_stays_as_it_is(
     assert reasons == ["None", "ConditionalCheckFailed"]
     assert order_of(client, orders) is None
     assert queue.get("ship-o-1") == first
+
+
+def test_a_task_that_was_shed_refuses_nothing_though_it_is_still_there(client, new_queue):
+    queue = new_queue()
+    shed = queue.put("order.ship", "the first", task_id="ship-o-1", deadline=0.001)
+    time.sleep(0.01)
+    client.transact_write_items(TransactItems=[queue.transaction_item(TASK)])
+
+    anew = queue.get("ship-o-1")
+    assert anew.payload == {"order": "o-1"}
+    assert anew.enqueued_at > shed.expires_at
 
 
 def test_all_terms_of_a_task_hold(client, new_queue):
