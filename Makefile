@@ -30,6 +30,7 @@ STAGES = $(shell .venv/bin/python -c 'import json; print(*json.load(open("cdk.js
 STAGE_NAMED = test -n "$(STAGE)" || { echo "STAGE=… is needed: a stage of cdk.json, such as dev" >&2; exit 2; }
 PORT ?= 4577
 OUT ?= out/report
+DIST ?= dist
 BUCKET ?= 60
 SEEDS ?= 1000
 SEED ?=
@@ -37,7 +38,7 @@ NAMES ?=
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ── Set-up ────────────────────────────────────────────────────────────────────────────────────────
 # Each step leaves a file behind that is newer than what it was made from: a second run skips it,
@@ -110,6 +111,10 @@ test: setup ## Run the tests (under ten minutes)
 chaos: setup ## The queue under simulated faults, a schedule for each seed (SEEDS=1000, or SEED=n)
 	@exec python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(SEEDS))
 
+.PHONY: lower-bound
+lower-bound: setup ## Test with the oldest boto3 that is allowed (needs the network once)
+	@exec tools/lower-bound
+
 .PHONY: check
 check: lint types synth lock-check ## All checks but the tests
 
@@ -170,6 +175,10 @@ lock: setup ## Lock the newest versions that pyproject.toml allows (needs the ne
 .PHONY: lock-check
 lock-check: setup ## Whether the lock files fit pyproject.toml (needs the network)
 	@tools/lock --check
+
+.PHONY: wheel
+wheel: setup ## Build the wheel, as others install it (DIST=dist)
+	@exec python -m pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir $(DIST) .
 
 .PHONY: clean
 clean: ## Remove what was built and written (the installed tools stay)

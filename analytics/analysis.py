@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark import SparkContext
 
-from analytics import (
+from . import (
     buckets,
     coverage,
     exports,
@@ -24,16 +24,16 @@ from analytics import (
     storage,
     summary,
 )
-from analytics.buckets import Buckets, Span
-from analytics.datafiles import LONGEST_LINE
-from analytics.errors import DamagedExportError, OptionError
-from analytics.exports import Export
-from analytics.intake import Intake, Stretch, by_cell
-from analytics.passes import Plan, Reading, Record, Tally
-from analytics.peak import Peak
-from analytics.percentiles import Percentiles
-from analytics.state import State
-from analytics.times import MICROS
+from .buckets import Buckets, Span
+from .datafiles import LONGEST_LINE
+from .errors import DamagedExportError, OptionError
+from .exports import Export
+from .intake import Intake, Stretch, by_cell
+from .passes import Plan, Reading, Record, Tally
+from .peak import Peak
+from .percentiles import Percentiles
+from .state import State
+from .times import MICROS
 
 MOST_BUCKETS: Final = 1_000_000
 

@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from analytics.columns import NEVER, Array, codes, column, count, fold, groups, moments
-from analytics.tasks import Outcome, is_at, outcomes
-from analytics.times import MICROS
+from .columns import NEVER, Array, codes, column, count, fold, groups, moments
+from .tasks import Outcome, is_at, outcomes
+from .times import MICROS
 
 FLOWS: Final = (
     "arrivals",

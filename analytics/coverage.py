@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from analytics import times
-from analytics.intake import Stretch, by_cell
+from . import times
+from .intake import Stretch, by_cell
 
 
 def of(stretches: Iterable[Stretch], *, shortest_deadline: int | None) -> dict[str, Any]:

@@ -19,11 +19,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analytics import times
-from analytics.columns import NEVER, Array, column, moments
-from analytics.datafiles import KEPT_BYTES, LongLine
-from analytics.lines import IMAGES, has_image, parse
 from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute, Status
+
+from . import times
+from .columns import NEVER, Array, column, moments
+from .datafiles import KEPT_BYTES, LongLine
+from .lines import IMAGES, has_image, parse
 
 _LATEST_MICROS: Final = times.from_iso("9999-12-31T23:59:59.999999")
 """No clock gives, and no calendar shows, a later time."""

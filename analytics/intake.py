@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from analytics.exports import Export, Kind
+from .exports import Export, Kind
 
 
 @dataclass(frozen=True, kw_only=True, order=True)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from analytics import times
-from analytics.buckets import Buckets, Span
-from analytics.times import MICROS
+from . import times
+from .buckets import Buckets, Span
+from .times import MICROS
 
 _HOUR: Final = 3_600
 _RECENT_SHARE: Final = 20

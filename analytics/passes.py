@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j brings no types
 from pyspark import RDD, SparkContext
 
-from analytics import (
+from . import (
     buckets,
     datafiles,
     exchange,
@@ -37,14 +37,14 @@ from analytics import (
     summary,
     tasks,
 )
-from analytics.buckets import Span
-from analytics.columns import NEVER
-from analytics.datafiles import Digest, LongLine, UnreadableError
-from analytics.errors import ReportError
-from analytics.images import BAD_LINE, OBSERVATION, Observed
-from analytics.peak import Cells
-from analytics.percentiles import Measure
-from analytics.sources import Source
+from .buckets import Span
+from .columns import NEVER
+from .datafiles import Digest, LongLine, UnreadableError
+from .errors import ReportError
+from .images import BAD_LINE, OBSERVATION, Observed
+from .peak import Cells
+from .percentiles import Measure
+from .sources import Source
 
 PARTITION_BYTES: Final = 8 * 1024 * 1024
 """Of stored input, for one task of Spark, so that its tables fit into memory. A file is never

@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from analytics import times
-from analytics.buckets import Span
-from analytics.columns import codes, fold, moments
-from analytics.tasks import Outcome, is_at, outcomes
-from analytics.times import MICROS
+from . import times
+from .buckets import Span
+from .columns import codes, fold, moments
+from .tasks import Outcome, is_at, outcomes
+from .times import MICROS
 
 LONGEST: Final = 10
 

@@ -13,10 +13,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from analytics import analysis, session, times
-from analytics.errors import OptionError, ReportError
-from analytics.page.about import read as read_about
-from analytics.storage import is_remote
+from . import analysis, session, times
+from .errors import OptionError, ReportError
+from .page.about import read as read_about
+from .storage import is_remote
 
 _CANNOT_REPORT = 1
 """The exit status for what the user can put right; click's own for a bad command line is 2."""

@@ -9,12 +9,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from analytics import times
-from analytics.buckets import FLOWS, Buckets, Span
-from analytics.columns import NEVER, count, fold, moments
-from analytics.percentiles import Measure, Percentiles
-from analytics.tasks import Outcome, is_at, outcomes
-from analytics.times import MICROS
+from . import times
+from .buckets import FLOWS, Buckets, Span
+from .columns import NEVER, count, fold, moments
+from .percentiles import Measure, Percentiles
+from .tasks import Outcome, is_at, outcomes
+from .times import MICROS
 
 MOST_POINTS: Final = 300
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from pyspark import SparkConf, SparkContext
 
-from analytics.errors import JavaMissingError
+from .errors import JavaMissingError
 
 CLASSES: Final = Path(__file__).absolute().parents[1] / ".build" / "spark" / "classes.jsa"
 """Java's archive of the classes that a report loads, which ``make setup`` builds: with it Java

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analytics import storage
-from analytics.exports import DataFile, Export, Kind
-from analytics.images import Origin
+from . import storage
+from .exports import DataFile, Export, Kind
+from .images import Origin
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ import posixpath
 from collections.abc import Iterable
 from typing import Final
 
-from analytics import storage
-from analytics.intake import Intake
-from analytics.storage import File
+from . import storage
+from .intake import Intake
+from .storage import File
 
 _OBSERVATIONS: Final = "observations"
 _QUARANTINE: Final = "quarantine"

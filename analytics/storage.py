@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from analytics.errors import StorageError
+from .errors import StorageError
 
 _S3: Final = re.compile(r"^s3a?://+")
 _ATTEMPTS: Final = 5

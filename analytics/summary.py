@@ -6,12 +6,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from analytics import percentiles, times
-from analytics.columns import NEVER, Array, codes, column, fold, moments
-from analytics.peak import Peak
-from analytics.percentiles import Measure, Percentiles
-from analytics.tasks import Outcome, is_at, outcomes
-from analytics.times import MICROS
+from . import percentiles, times
+from .columns import NEVER, Array, codes, column, fold, moments
+from .peak import Peak
+from .percentiles import Measure, Percentiles
+from .tasks import Outcome, is_at, outcomes
+from .times import MICROS
 
 _TIMES: Final = ("wait", "service", "sojourn")
 _WAIT_BY_TYPE: Final = "wait_by_type"

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analytics.columns import NEVER, Array, between, column, filled, moments
-from analytics.images import OBSERVATION, ORDERS
 from lifoq.items.schema import TERMINAL, Status
+
+from .columns import NEVER, Array, between, column, filled, moments
+from .images import OBSERVATION, ORDERS
 
 
 class Outcome(StrEnum):

@@ -22,8 +22,8 @@ from lifoq_cdk.requirements import Architecture, Platform, RequirementsError
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 """Where this package lies; the others that are packaged lie beside it."""
-LAMBDA_PACKAGES: Final = ("lifoq", "functions")
-REPORT_PACKAGES: Final = ("lifoq", "analytics")
+INSTALLED: Final = {"functions": "lifoq_functions", "analytics": "lifoq_analytics"}
+"""What folders of the repository are called where lifoq is installed."""
 UNZIPPED_LIMIT_BYTES: Final = 250 * 1024 * 1024
 """What Lambda takes of a function and its layers."""
 EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
@@ -65,21 +65,22 @@ def build(
     """The Lambda functions' package.
 
     In it are ``root``'s own code, the folder of task code ``tasks`` under its own name (by default
-    it is ``root``'s ``functions``), and what the folder's ``requirements.txt`` asks for, as wheels
+    it is that of ``root``'s own functions), and what its ``requirements.txt`` asks for, as wheels
     for Lambda. Raises ``AssetError``, where this is too large or two files have one name, and
     ``RequirementsError``.
     """
-    folder = (tasks or root / "functions").absolute()
+    own = ("lifoq", _called("functions", root))
+    folder = (tasks or root / own[-1]).absolute()
     if not folder.is_dir():
         raise AssetError(f"{folder} is no folder of task code.")
-    if folder.name in LAMBDA_PACKAGES and folder.parent.resolve() != root.resolve():
+    if folder.name in own and folder.parent.resolve() != root.resolve():
         raise AssetError(f"{folder} has the name of a package of lifoq's own: rename it.")
     lock = requirements.locked(folder)
     vendored = requirements.installed(lock, Platform.of_lambda(architecture))
     entries = _joined(
         dict(_vendored_files(vendored)),
         {
-            **dict(_own_files(root, LAMBDA_PACKAGES, suffixes=(".py",))),
+            **dict(_own_files(root, own, suffixes=(".py",))),
             **dict(_own_files(folder.parent, [folder.name])),
             # By it the local cloud installs the same for the machine that it runs on.
             PurePosixPath(requirements.LOCK): lock,
@@ -91,7 +92,22 @@ def build(
 
 def build_report(*, root: Path = ROOT) -> Asset:
     """The Spark job's package: the report, its page's files, and the names of the table."""
-    return _package(dict(_own_files(root, REPORT_PACKAGES)), name="report")
+    report = {
+        # The job imports it by the name that it has in the repository.
+        PurePosixPath("analytics", *name.parts[1:]): file
+        for name, file in _own_files(root, [_called("analytics", root)])
+    }
+    return _package({**report, **dict(_own_files(root, ["lifoq"]))}, name="report")
+
+
+def handler(function: str) -> str:
+    """What Lambda calls for one of lifoq's own functions."""
+    return f"{_called('functions', ROOT)}.{function}.handler.handle"
+
+
+def _called(folder: str, root: Path) -> str:
+    installed = INSTALLED[folder]
+    return installed if (root / installed).is_dir() else folder
 
 
 def _joined(vendored: Entries, own: Entries) -> Entries:

@@ -14,7 +14,7 @@ from constructs import Construct
 
 from lifoq.errors import InvalidInput
 from lifoq.metrics import NAMESPACE, service
-from lifoq_cdk import limits
+from lifoq_cdk import asset, limits
 from lifoq_cdk.asset import Asset
 from lifoq_cdk.task_code import Image
 
@@ -88,7 +88,7 @@ class QueueFunction(lambda_.Function):
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
             description=f"lifoq {surroundings.queue_name}: {construct_id}",
         )
-        handler = f"functions.{name}.handler.handle"
+        handler = asset.handler(name)
         super().__init__(
             scope,
             construct_id,

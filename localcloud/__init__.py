@@ -1,5 +1,5 @@
 """AWS on one machine, as far as the queue needs it: see docs/local-cloud.md."""
 
-from localcloud.cloud import DeploymentError, LocalCloud, StartError
+from .cloud import DeploymentError, LocalCloud, StartError
 
 __all__ = ["DeploymentError", "LocalCloud", "StartError"]

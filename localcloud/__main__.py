@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from localcloud import credentials
-from localcloud.asynchronous import FIRST_RETRY_SECONDS
-from localcloud.listener import PortTakenError, listen
+from . import credentials
+from .asynchronous import FIRST_RETRY_SECONDS
+from .listener import PortTakenError, listen
 
 DEFAULT_PORT = 4577
 
@@ -59,7 +59,7 @@ def serve_command(
         listener = listen(port)
     except PortTakenError as error:
         raise click.ClickException(str(error)) from error
-    from localcloud import serve  # noqa: PLC0415 - takes seconds, and the port was to be first
+    from . import serve  # noqa: PLC0415 - takes seconds, and the port was to be first
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     logging.getLogger("moto").setLevel(logging.ERROR)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from localcloud.function import Outcome, ThrottledError
-from localcloud.pool import Pool
+from .function import Outcome, ThrottledError
+from .pool import Pool
 
 FIRST_RETRY_SECONDS = 60.0
 """Lambda's wait before the first retry of an event that failed; before the second it is twice that

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from localcloud import credentials, operations
-from localcloud.account import ACCOUNT, REGION
+from . import credentials, operations
+from .account import ACCOUNT, REGION
 
 _CREDENTIAL = re.compile(r"Credential=(?P<key>[^/]+)/\d+/(?P<region>[^/]*)/(?P<service>[^/]+)/")
 

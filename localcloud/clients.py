@@ -6,8 +6,8 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from localcloud import credentials
-from localcloud.account import REGION
+from . import credentials
+from .account import REGION
 
 
 class Clients:

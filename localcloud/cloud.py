@@ -12,17 +12,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from localcloud import credentials
-from localcloud.account import ACCOUNT, REGION
-from localcloud.asynchronous import FIRST_RETRY_SECONDS
-from localcloud.clients import Clients
+from . import credentials
+from .account import ACCOUNT, REGION
+from .asynchronous import FIRST_RETRY_SECONDS
+from .clients import Clients
 
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 DEPLOY_SECONDS = 600.0
 
 _ROOT = Path(__file__).resolve().parent.parent
-_CDK = _ROOT / "node_modules" / ".bin" / "cdk"
+_OWN_CDK = _ROOT / "node_modules" / ".bin" / "cdk"
+_CDK = str(_OWN_CDK) if _OWN_CDK.exists() else "cdk"
 
 
 class StartError(Exception):
@@ -66,7 +67,7 @@ class LocalCloud:
             [
                 sys.executable,
                 "-m",
-                "localcloud",
+                __package__,
                 "serve",
                 f"--port={self._port}",
                 f"--directory={self.directory}",
@@ -159,7 +160,7 @@ class LocalCloud:
         }
         environment.pop("AWS_PROFILE", None)
         result = subprocess.run(  # noqa: S603 - our own arguments
-            [str(_CDK), *arguments, f"--app={assembly}", "--no-notices", "--ci", "--no-color"],
+            [_CDK, *arguments, f"--app={assembly}", "--no-notices", "--ci", "--no-color"],
             cwd=self.directory,
             env=environment,
             stdout=subprocess.PIPE,

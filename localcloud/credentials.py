@@ -2,7 +2,7 @@
 
 import hashlib
 
-from localcloud.account import REGION
+from .account import REGION
 
 SECRET = "local"  # noqa: S105 - there is nothing behind it
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from localcloud.journal import Image, Journal, Write
+from .journal import Image, Journal, Write
 
 FILES = 2
 """Into how many files the rows are spread; AWS uses one per partition."""

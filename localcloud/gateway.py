@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 from urllib.parse import unquote
 
-from localcloud.calls import ApiCall, CallLog
-from localcloud.exports import ExportRefusedError
-from localcloud.function import Outcome, ThrottledError
-from localcloud.moto_adapter import tables
+from .calls import ApiCall, CallLog
+from .exports import ExportRefusedError
+from .function import Outcome, ThrottledError
+from .moto_adapter import tables
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 Environ = dict[str, Any]

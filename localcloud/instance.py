@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from localcloud.function import FunctionConfig, Outcome
-from localcloud.runtime_api import RuntimeApi, Task
+from .function import FunctionConfig, Outcome
+from .runtime_api import RuntimeApi, Task
 
 INIT_SECONDS = 60.0
 """For imports before the first event; Lambda allows 10 s on a machine that nobody shares."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from localcloud.moto_adapter import resources
-from localcloud.schedule_expression import UnsupportedExpressionError, parse
+from .moto_adapter import resources
+from .schedule_expression import UnsupportedExpressionError, parse
 
 Stacks = dict[str, dict[str, dict[str, Any]]]
 

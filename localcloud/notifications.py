@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from localcloud.moto_adapter import Notification
+from .moto_adapter import Notification
 
 
 def event(notification: Notification) -> bytes:

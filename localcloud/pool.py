@@ -4,8 +4,9 @@ import threading
 from collections.abc import Callable
 
 from lifoq_cdk.requirements import RequirementsError
-from localcloud.function import FunctionConfig, Outcome, ThrottledError
-from localcloud.instance import Instance, Sandbox
+
+from .function import FunctionConfig, Outcome, ThrottledError
+from .instance import Instance, Sandbox
 
 UNRESERVED_CONCURRENCY = 4
 """How far a function without reserved concurrency scales here. Lambda's account limit is 1,000."""

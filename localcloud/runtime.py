@@ -6,19 +6,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from localcloud import metrics, moto_adapter, notifications
-from localcloud.asynchronous import AsynchronousInvoker
-from localcloud.calls import CallLog
-from localcloud.exports import Exports
-from localcloud.faults import Faults, FaultSettings
-from localcloud.function import Outcome
-from localcloud.inventory import Inventory
-from localcloud.moto_adapter import Notification, tables
-from localcloud.pool import Pool
-from localcloud.sandboxes import Sandboxes
-from localcloud.scheduler import Scheduler
-from localcloud.stream_poller import StreamPoller
-from localcloud.timer import Timer
+from . import metrics, moto_adapter, notifications
+from .asynchronous import AsynchronousInvoker
+from .calls import CallLog
+from .exports import Exports
+from .faults import Faults, FaultSettings
+from .function import Outcome
+from .inventory import Inventory
+from .moto_adapter import Notification, tables
+from .pool import Pool
+from .sandboxes import Sandboxes
+from .scheduler import Scheduler
+from .stream_poller import StreamPoller
+from .timer import Timer
 
 _LOG = logging.getLogger(__name__)
 

@@ -11,9 +11,10 @@ from typing import BinaryIO
 
 from lifoq_cdk import requirements
 from lifoq_cdk.requirements import Platform
-from localcloud import credentials
-from localcloud.function import FunctionConfig
-from localcloud.instance import Sandbox
+
+from . import credentials
+from .function import FunctionConfig
+from .instance import Sandbox
 
 RUNTIME_PACKAGES = ("boto3", "awslambdaric")
 """What a function may import beside its asset and the standard library: Lambda brings these."""

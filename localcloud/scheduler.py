@@ -9,9 +9,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from localcloud.moto_adapter import ScheduleConfig
-from localcloud.schedule_expression import UnsupportedExpressionError, parse
-from localcloud.timer import Timer
+from .moto_adapter import ScheduleConfig
+from .schedule_expression import UnsupportedExpressionError, parse
+from .timer import Timer
 
 LONGEST_SLEEP_SECONDS = 60.0
 FIRST_RETRY_SECONDS = 1.0

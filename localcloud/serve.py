@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from localcloud import moto_adapter, server
-from localcloud.calls import CallLog
-from localcloud.clients import Clients
-from localcloud.gateway import Gateway
-from localcloud.runtime import Runtime
+from . import moto_adapter, server
+from .calls import CallLog
+from .clients import Clients
+from .gateway import Gateway
+from .runtime import Runtime
 
 
 @dataclass(frozen=True, kw_only=True)

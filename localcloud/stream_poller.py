@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from localcloud import event_pattern
-from localcloud.function import Outcome, ThrottledError
-from localcloud.journal import Journal, Write
-from localcloud.moto_adapter import MappingConfig
-from localcloud.pool import Pool
+from . import event_pattern
+from .function import Outcome, ThrottledError
+from .journal import Journal, Write
+from .moto_adapter import MappingConfig
+from .pool import Pool
 
 POLL_SECONDS = 0.25
 """Lambda polls a shard four times a second; what comes in between is one batch."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import jinja2
 
-from analytics.page import about, details, figures, timeline, verdict, words
+from ..page import about, details, figures, timeline, verdict, words
 
 Answers = Mapping[str, Any]
 Points = Sequence[Mapping[str, Any]]
@@ -32,7 +32,7 @@ class Series:
 def render(answers: Answers, drawn: Series) -> str:
     """The whole page. ``answers`` is ``summary.json``."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("analytics.page", ""),
+        loader=jinja2.PackageLoader(__name__, ""),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

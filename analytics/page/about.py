@@ -15,8 +15,8 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from analytics import times
-from analytics.errors import OptionError
+from .. import times
+from ..errors import OptionError
 
 OPTION: Final = "--about"
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from analytics.page.words import Per, duration
-from analytics.times import MICROS
+from ..page.words import Per, duration
+from ..times import MICROS
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _TIME_STEPS: Final = (

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
-from analytics import times
-from analytics.page import axes, words
-from analytics.page.axes import Tick, Time, Values
+from .. import times
+from ..page import axes, words
+from ..page.axes import Tick, Time, Values
 
 Point = Mapping[str, Any]
 Place = tuple[float, float]

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analytics import times
-from analytics.page import words
-from analytics.page.axes import Time
-from analytics.page.words import NONE
+from .. import times
+from ..page import words
+from ..page.axes import Time
+from ..page.words import NONE
 
 Answers = Mapping[str, Any]
 Points = Sequence[Mapping[str, Any]]

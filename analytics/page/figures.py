@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analytics.page import words
+from ..page import words
 
 Answers = Mapping[str, Any]
 

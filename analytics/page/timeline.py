@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from analytics import times
-from analytics.page import details, words
-from analytics.page.axes import Time
-from analytics.page.charts import Plot, Plots, Stretch
-from analytics.times import MICROS
+from .. import times
+from ..page import details, words
+from ..page.axes import Time
+from ..page.charts import Plot, Plots, Stretch
+from ..times import MICROS
 
 Answers = Mapping[str, Any]
 Points = Sequence[Mapping[str, Any]]

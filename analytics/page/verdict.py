@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from analytics.page.words import count, counted, duration, share
+from ..page.words import count, counted, duration, share
 
 _WORTH_SAYING: Final = 0.01
 """Of what was finished: a smaller share of failures is not said in the first sentence."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from analytics import times
-from analytics.times import MICROS
+from .. import times
+from ..times import MICROS
 
 NONE: Final = "–"
 

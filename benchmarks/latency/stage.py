@@ -78,7 +78,7 @@ def deployed(folder: Path) -> Iterator[Stage]:
 
 def assembly(code: Path) -> Path:
     """The synthesized application, with the benchmark's task code where a team's is."""
-    for package in asset.LAMBDA_PACKAGES:
+    for package in ("lifoq", "functions"):
         shutil.copytree(ROOT / package, code / package)
     shutil.copy(Path(__file__).with_name("tasks.py"), code / "functions" / "tasks.py")
     functions, report = asset.build(root=code), asset.build_report()

@@ -7,13 +7,14 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from functions.create_tasks.load import Load
-from functions.measure import emit, metrics
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, StoreUnavailable
 from lifoq.items.task import NewTask
 from lifoq.metrics import Metric
+
+from ..create_tasks.load import Load
+from ..measure import emit, metrics
 
 TICK: Final = 0.1
 """Seconds between two batches of load."""

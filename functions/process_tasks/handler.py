@@ -8,15 +8,16 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from functions.kick import Kicker, sent_at
-from functions.measure import emit, metrics
-from functions.task_types import registered
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import ProcessUnusable
 from lifoq.metrics import Metric
 from lifoq.worker.processor import Processor
 from lifoq.worker.settings import RunReport
+
+from ..kick import Kicker, sent_at
+from ..measure import emit, metrics
+from ..task_types import registered
 
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})

@@ -6,15 +6,16 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from functions.kick import Kicker
-from functions.measure import emit, metrics
-from functions.task_types import registered
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.metrics import Metric
 from lifoq.tables.stats import QueueStats
 from lifoq.worker.stall import StallWatch, patience
 from lifoq.worker.sweep import Sweeper, SweepReport
+
+from ..kick import Kicker
+from ..measure import emit, metrics
+from ..task_types import registered
 
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})

@@ -7,11 +7,12 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from functions.kick import Kicker
-from functions.measure import emit, metrics
 from lifoq.environment import Environment
 from lifoq.items.schema import WAITING, Attribute, Status
 from lifoq.metrics import Metric
+
+from ..kick import Kicker
+from ..measure import emit, metrics
 
 TTL_PRINCIPAL: Final = "dynamodb.amazonaws.com"
 """Who deletes expired items

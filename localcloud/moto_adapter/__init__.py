@@ -22,10 +22,10 @@ from moto.scheduler.models import scheduler_backends
 from moto.sns.models import Subscription, sns_backends
 from moto.sqs.models import sqs_backends
 
-from localcloud.account import ACCOUNT, REGION
-from localcloud.function import FunctionConfig, Outcome
-from localcloud.moto_adapter import answers, deployments, resources, tables
-from localcloud.moto_adapter.patch import replace
+from ..account import ACCOUNT, REGION
+from ..function import FunctionConfig, Outcome
+from ..moto_adapter import answers, deployments, resources, tables
+from ..moto_adapter.patch import replace
 
 Invoke = Callable[[str, bytes], Outcome]
 """Run a function, by name, and wait for it."""

@@ -12,7 +12,7 @@ from moto.dynamodb.models.dynamo_type import Item
 from moto.dynamodb.models.table import SecondaryIndex
 from moto.dynamodb.responses import DynamoHandler
 
-from localcloud.moto_adapter.patch import replace
+from ..moto_adapter.patch import replace
 
 _WITH_ITEMS = {"Query", "Scan"}
 

@@ -13,7 +13,7 @@ from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Stack
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
-from localcloud.moto_adapter.patch import replace
+from ..moto_adapter.patch import replace
 
 
 class ExportInUseError(CloudFormationError):

@@ -18,7 +18,7 @@ from moto.dynamodb.models.table import Table
 from moto.s3.models import FakeBucket
 from moto.sns.models import Topic
 
-from localcloud.moto_adapter.patch import replace
+from ..moto_adapter.patch import replace
 
 log = logging.getLogger(__name__)
 

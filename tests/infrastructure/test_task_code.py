@@ -199,7 +199,7 @@ def test_a_folder_with_the_name_of_a_required_package_is_refused(
         asset.build(require(tasks, "thumbnails"))
 
 
-@pytest.mark.parametrize("name", asset.LAMBDA_PACKAGES)
+@pytest.mark.parametrize("name", ["lifoq", "functions"])
 def test_a_folder_with_the_name_of_a_package_of_lifoqs_own_is_refused(
     tasks: Path, registry: Registry, name: str
 ) -> None:

@@ -96,7 +96,7 @@ def downstream() -> Iterator[Downstream]:
 def assembly(tmp_path_factory: pytest.TempPathFactory, downstream: Downstream) -> Path:
     """The application with the chaos run's task code in it."""
     team = tmp_path_factory.mktemp("team")
-    for package in asset.LAMBDA_PACKAGES:
+    for package in ("lifoq", "functions"):
         shutil.copytree(ROOT / package, team / package)
     shutil.copy(Path(__file__).with_name("chaos_tasks.py"), team / "functions" / "tasks.py")
     overrides = {**SETTINGS, "task_environment": {"DOWNSTREAM_URL": downstream.url}}

@@ -1,0 +1,141 @@
+"""What ``pip install`` brings: one wheel, whose names are its own, and which is typed."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.infrastructure.deployments import ROOT
+
+CALLER = """
+from typing import Any
+
+import lifoq
+from lifoq import Context, NewTask, Queue, task
+
+
+@task("greet")
+def greet(payload: Any, context: Context) -> str:
+    return f"{payload} {context.attempt}"
+
+
+queue = Queue.in_memory()
+put: lifoq.Task = queue.put("greet", "world")
+outcomes: list[lifoq.PutOutcome] = queue.put_many([NewTask(task_type="greet")])
+attempts: int = put.attempts
+"""
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> str:
+    finished = subprocess.run(
+        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built without a network: hatchling is among the locked packages."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(
+        *(sys.executable, "-m", "pip", "wheel", "--no-index", "--no-deps"),
+        *("--no-build-isolation", "--wheel-dir", folder, ROOT),
+    )
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that has the wheel, and nothing else: not even boto3."""
+    folder = tmp_path_factory.mktemp("bare")
+    run(sys.executable, "-m", "venv", "--without-pip", folder)
+    python = folder / "bin" / "python"
+    run(
+        *(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--offline", "--no-deps"),
+        *("--python", python, wheel),
+    )
+    return python
+
+
+def test_all_top_level_names_begin_with_lifoq(wheel: Path) -> None:
+    names = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+
+    assert {name for name in names if not name.endswith(".dist-info")} == {
+        "lifoq",
+        "lifoq_analytics",
+        "lifoq_cdk",
+        "lifoq_functions",
+        "lifoq_localcloud",
+    }
+
+
+def test_no_code_in_the_wheel_names_a_package_as_only_the_repository_does(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    for name in archive.namelist():
+        if name.endswith(".py"):
+            for package in ("functions", "localcloud", "analytics", "stacks", "tests"):
+                text = archive.read(name).decode()
+                assert f"\nfrom {package}" not in text, name
+                assert f"\nimport {package}" not in text, name
+
+
+def test_task_code_runs_in_a_test_without_boto3(bare: Path, tmp_path: Path) -> None:
+    printed = run(
+        *(bare, "-c"),
+        "import importlib.util as u, lifoq\n"
+        "assert u.find_spec('boto3') is None\n"
+        "registry = lifoq.Registry()\n"
+        "registry.task('greet')(lambda payload, context: f'Hello, {payload}')\n"
+        "queue = lifoq.Queue.in_memory()\n"
+        "greeted = queue.put('greet', 'world')\n"
+        "lifoq.Processor(queue.store, registry, lifoq.WorkerSettings()).run()\n"
+        "print(queue.wait(greeted.task_id, timeout=1))",
+        cwd=tmp_path,
+    )
+    assert printed == "Hello, world\n"
+
+
+def test_a_callers_code_passes_strict_mypy(bare: Path, tmp_path: Path) -> None:
+    (tmp_path / "caller.py").write_text(CALLER)
+
+    run(
+        *(sys.executable, "-m", "mypy", "--strict", "--config-file=", "--python-executable", bare),
+        "caller.py",
+        cwd=tmp_path,
+    )
+
+
+def test_the_command_line_is_installed(bare: Path, tmp_path: Path) -> None:
+    assert "redrive" in run(bare.with_name("lifoq"), "--help", cwd=tmp_path)
+
+
+def test_what_lambda_and_spark_need_is_packaged_from_the_installed_wheel(
+    wheel: Path, tmp_path: Path
+) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    tasks = tmp_path / "functions"  # a name that others may use
+    tasks.mkdir()
+    (tasks / "__init__.py").write_text("")
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from pathlib import Path\n"
+        "from lifoq_cdk import asset\n"
+        "assert asset.__file__.startswith(sys.argv[1])\n"
+        "print(asset.build(Path('functions')).path)\n"
+        "print(asset.build_report().path)\n"
+        "print(asset.handler('trigger'))"
+    )
+    printed = run(sys.executable, "-c", script, tmp_path / "site", cwd=tmp_path)
+
+    functions, report, handler = printed.splitlines()
+    names = set(zipfile.ZipFile(functions).namelist())
+    assert handler == "lifoq_functions.trigger.handler.handle"
+    assert {"lifoq_functions/trigger/handler.py", "functions/__init__.py"} <= names
+    assert "lifoq/client/queue.py" in names
+    assert {"analytics/report.py", "analytics/page/page.html.j2", "lifoq/items/schema.py"} <= set(
+        zipfile.ZipFile(report).namelist()
+    )
