@@ -11,7 +11,7 @@ from benchmarks.backlog.units import Units
 from lifoq.items.schema import table_definition
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Candidate, Store
-from lifoq.worker.run import larger_page
+from lifoq.worker.lookout import larger_page
 from lifoq.worker.settings import WorkerSettings
 from tests.dynamodb_local import CREDENTIALS
 

@@ -11,6 +11,10 @@ LONGEST_POLL: Final = 0.5
 """Seconds between two looks that could start nothing, or failed, doubling from one to the other."""
 SHORTEST_WAIT: Final = 0.001
 """Seconds; for less, no look is put off."""
+PROMOTE_EVERY: Final = 1.0
+"""Seconds between two looks at the due tasks."""
+PROMOTE_PATIENCE: Final = 5.0
+"""Seconds after which due tasks are looked for again, though the last time was not answered."""
 LOOK_PATIENCE: Final = 1.0
 """Seconds after which a look that was not answered keeps no other waiting."""
 
@@ -119,3 +123,26 @@ class Pace:
     def _back_off(self, now: int, wait: float) -> None:
         self._next = now + microseconds(min(self._poll, max(wait, SHORTEST_WAIT)))
         self._poll = min(LONGEST_POLL, self._poll * 2)
+
+
+class Promotions:
+    """When due tasks are brought in: once a second, after the last time is over; or once that has
+    taken unusually long. All times are monotonic microseconds."""
+
+    def __init__(self, *, now: int) -> None:
+        self.due_at = now
+        self._since: int | None = None
+
+    @property
+    def under_way(self) -> bool:
+        return self._since is not None
+
+    def sends(self, now: int) -> None:
+        """Due tasks are looked for."""
+        self._since, self.due_at = now, now + microseconds(PROMOTE_PATIENCE)
+
+    def done(self, now: int) -> None:
+        """All that were due have been brought in, or could not be."""
+        if self._since is not None:
+            self.due_at = max(now, self._since + microseconds(PROMOTE_EVERY))
+        self._since = None

@@ -1,0 +1,189 @@
+"""What a run sees of the queue: it asks for pages, and says which task is the next."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from lifoq.basics.host import Host, microseconds
+from lifoq.items.schema import Status
+from lifoq.tables.store import Candidate, Candidates, Store
+from lifoq.tables.table import Cursor
+from lifoq.worker.errands import Errands, Look, Shown, ShownBehind
+from lifoq.worker.held import Held
+from lifoq.worker.limits import Limits
+from lifoq.worker.order import Order
+from lifoq.worker.pace import LOOK_PATIENCE, Pace
+from lifoq.worker.sight import Lane, Sight
+
+PAGE_GROWTH: Final = 10
+"""How much larger each page behind the first is than the one before."""
+LARGEST_PAGE: Final = 1_000
+"""Rows; only a first page may be larger, which has one for each slot."""
+
+
+class Lookout:
+    """All times are monotonic microseconds. What asks for a page may raise OutOfThreads."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        errands: Errands,
+        limits: Limits,
+        order: Order,
+        held: Held,
+        pace: Pace,
+        host: Host,
+        first_page: int,
+    ) -> None:
+        """``first_page``: its rows, enough to fill every slot."""
+        self._store = store
+        self._errands = errands
+        self._limits = limits
+        self._order = order
+        self._held = held
+        self._pace = pace
+        self._host = host
+        self._first_page = first_page
+        self._sight = Sight(newest_first=order.newest_first, now=host.monotonic())
+        self._page_behind = first_page
+        self._asked_behind: int | None = None
+        """Since when a page behind the first is on its way."""
+        self._back: dict[str, tuple[int, Candidate]] = {}
+        """Tasks that the run itself returned to the queue, and when, by their ids."""
+        self._put_aside: set[str] = set()
+        """Damaged items, by their ids."""
+        self._left_free = False
+        """Whether the last look left slots free."""
+
+    # Asking
+
+    def look(self, now: int) -> None:
+        """Ask for the first page; or, where the order may change, for the oldest end's."""
+        newest_first = not self._order.asks_for_oldest()
+        look = Look(number=self._pace.sends(now), sent=now, newest_first=newest_first)
+        self._errands.look(look, limit=self._first_page)
+
+    def look_behind(self, now: int) -> None:
+        """Ask for the next page that was not seen yet, unless it is on its way."""
+        cursor, since = self._sight.cursor, self._asked_behind
+        on_its_way = since is not None and now - since < microseconds(LOOK_PATIENCE)
+        if cursor is None or on_its_way:
+            return
+        self._asked_behind = now
+        self._page_behind = larger_page(self._page_behind)
+        self._errands.look_behind(
+            cursor, newest_first=self._sight.newest_first, limit=self._page_behind
+        )
+
+    def failed(self, errand: Look | Cursor, now: int) -> None:
+        """A page could not be had."""
+        if isinstance(errand, Look):
+            self._pace.failed(errand.number, now)
+        else:
+            self._asked_behind = None
+
+    # Seeing
+
+    def shown(self, shown: Shown, now: int) -> bool:
+        """A first page came; False where it is old news, or only told the age of the oldest."""
+        look = shown.look
+        if not self._pace.shows(look.number):
+            return False
+        if not look.newest_first:
+            self._order.decide(shown.page, now=self._store.now())
+        if self._order.newest_first is not look.newest_first:
+            self._pace.look_at_once(now)
+            return False
+        if self._sight_is_of_no_use(now):
+            self._sight = Sight(newest_first=look.newest_first, now=look.sent)
+            self._page_behind, self._asked_behind = self._first_page, None
+        self._sight.front(shown.page, self._wanted(shown.page.rows))
+        self._remember_what_came_back(since=look.sent)
+        return True
+
+    def shown_behind(self, shown: ShownBehind) -> None:
+        """A page behind the first came."""
+        self._asked_behind = None
+        self._sight.behind(shown.cursor, shown.page, self._wanted(shown.page.rows))
+
+    def came_back(self, row: Candidate, now: int) -> None:
+        """The run itself returned a task to the queue."""
+        for wanted in self._wanted([row]):
+            self._back[row.task_id] = (now, row)
+            self._sight.came_back(wanted)
+            self._pace.one_came_back(now)
+
+    def put_aside(self, task_id: str, seen: tuple[Status, ...], reason: str) -> None:
+        """Have a damaged item go to FAILURE, whichever of these statuses it has."""
+        if task_id not in self._put_aside:  # the index may show it for a while
+            self._put_aside.add(task_id)
+            self._errands.condemn(task_id, seen=seen, reason=reason)
+
+    # Saying
+
+    def next(self, may_start: Callable[[Lane], bool]) -> Candidate | None:
+        """The first task whose lane may start; it is given once."""
+        while (row := self._sight.next(may_start)) is not None:
+            self._sight.drop(row)
+            if self._wanted([row]):  # else it has expired, or was seen twice, in two places
+                return row
+        return None
+
+    def judge(self, now: int, *, page: Candidates, started: bool, promoting: bool) -> None:
+        """Tell the pace what the pages so far say of the queue, ``page`` the last of them."""
+        if started:
+            self._pace.found_some(now)
+        elif promoting or self._sight.lanes() or self._shows_held(page, now):
+            self._pace.found_blocked(now, wait=self._wait_for_what_waits())
+        elif self._sight.cursor is None:
+            self._pace.found_nothing(now, seen_at=self._sight.began)
+        else:
+            self._pace.found_nothing_yet(now)
+
+    def wants_more(self, *, started: bool, free: bool) -> bool:
+        """Whether to read on behind the first page: where it left slots free, and gave nothing to
+        start, or did not fill them twice in a row."""
+        wants = free and (not started or self._left_free)
+        self._left_free = free
+        return wants
+
+    # Inside
+
+    def _sight_is_of_no_use(self, now: int) -> bool:
+        """Before the queue is believed to be empty, all of it is read once more."""
+        about_to_end = self._sight.empty() and self._held.nothing
+        turned = self._sight.newest_first is not self._order.newest_first
+        return turned or about_to_end or self._sight.outdated(now)
+
+    def _remember_what_came_back(self, *, since: int) -> None:
+        """What a page cannot show yet that was asked for before."""
+        self._back = {i: (at, row) for i, (at, row) in self._back.items() if at >= since}
+        for row in self._wanted(row for _, row in self._back.values()):
+            self._sight.came_back(row)
+
+    def _wait_for_what_waits(self) -> float:
+        """Seconds until the first of the tasks that were seen may start, as far as one can know."""
+        waits = [self._limits.wait(task_type) for task_type, _ in self._sight.lanes()]
+        return min((wait for wait in waits if wait > 0), default=math.inf)
+
+    def _shows_held(self, page: Candidates, now: int) -> bool:
+        """Whether the index still shows a task that this run has, or has just had."""
+        return any(self._held.has(row.task_id, now) for row in page.rows)
+
+    def _wanted(self, rows: Iterable[Candidate]) -> list[Candidate]:
+        """Those that can be started, by what the run knows of them; damaged ones are put aside."""
+        now, moment = self._store.now(), self._host.monotonic()
+        wanted = []
+        for row in rows:
+            if row.damage is not None:
+                self.put_aside(row.task_id, (Status.PENDING,), row.damage)
+            # The index lags, or the return of one that is held is not confirmed.
+            elif row.expires_at > now and not self._held.has(row.task_id, moment):
+                wanted.append(row)
+        return wanted
+
+
+def larger_page(limit: int) -> int:
+    """Rows of the page behind one of ``limit`` rows, which held nothing to start."""
+    return max(limit, min(limit * PAGE_GROWTH, LARGEST_PAGE))
