@@ -316,6 +316,8 @@ class Looks:
     def _handed_back(self, claim: str) -> None:
         """The worker could not begin with it."""
         self.recognisable.pop(claim, None)
+        if self._granted_at.pop(claim, None) is not None:
+            self._rooms.end(claim, started=False)
         for starts in self._starts.values():
             starts[:] = [start for start in starts if start.claim_id != claim]
 
