@@ -56,6 +56,7 @@ class QueueDashboard(Construct):
             "Goodput: done and put, per minute",
             self._queue.count(Metric.TASKS_SUCCEEDED, "done"),
             self._queue.count(Metric.TASKS_CREATED, "put by the generator"),
+            self._queue.count(Metric.TASKS_UNCONFIRMED, "put, unconfirmed"),
         )
 
     def _ages(self) -> cloudwatch.GraphWidget:
@@ -85,6 +86,7 @@ class QueueDashboard(Construct):
             self._queue.count(Metric.TASKS_RETRIED, "retried"),
             self._queue.count(Metric.TASKS_FAILED, "failed"),
             self._queue.count(Metric.TASKS_TIMED_OUT, "timed out"),
+            self._queue.count(Metric.TASKS_UNSETTLED, "unsettled"),
             self._queue.count(Metric.LEASES_LOST, "leases lost"),
             self._queue.count(Metric.LEASES_EXPIRED, "leases expired"),
         )

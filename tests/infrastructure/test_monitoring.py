@@ -134,9 +134,7 @@ def test_alarms_may_publish_to_their_topic(prod: Deployment) -> None:
 
 
 def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(prod: Deployment) -> None:
-    (dashboard,) = prod.resources("queue", "AWS::CloudWatch::Dashboard").values()
-    body = json.loads(_plain(dashboard["Properties"]["DashboardBody"]))
-    charts = [widget for widget in body["widgets"] if widget["type"] == "metric"]
+    charts = _charts(prod)
     rows = sorted({widget["y"] for widget in charts})
 
     top = [widget for widget in charts if widget["y"] == rows[0]]
@@ -148,6 +146,19 @@ def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(prod: Deploym
         "TasksShed",
         "TasksPending",
     } <= metrics
+
+
+def test_the_dashboard_shows_whatever_was_put_or_tried_without_a_known_end(
+    prod: Deployment,
+) -> None:
+    shown = {metric[1] for chart in _charts(prod) for metric in chart["properties"]["metrics"]}
+    assert {"TasksUnconfirmed", "TasksUnsettled"} <= shown
+
+
+def _charts(deployment: Deployment) -> list[dict[str, Any]]:
+    (dashboard,) = deployment.resources("queue", "AWS::CloudWatch::Dashboard").values()
+    body = json.loads(_plain(dashboard["Properties"]["DashboardBody"]))
+    return [widget for widget in body["widgets"] if widget["type"] == "metric"]
 
 
 def _plain(joined: Any) -> str:
