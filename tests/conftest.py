@@ -10,15 +10,18 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.change import Item
 from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.dynamo_values import typed
 from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing import create_table
+from lifoq.testing.fixtures import PastTheLibrary, host, store
 from tests import dynamodb_local
-from tests.hosts import ManualHost
 
+__all__ = ["host", "store"]
+"""Fixtures of the contract, for all tests."""
+pytest_plugins = ["lifoq.testing.plugin"]
 BACKENDS = ("memory", "moto", "dynamodb-local")
 CASES = "cases of the fault matrix"
 """A property of a test: how many of them it ran."""
@@ -102,11 +105,24 @@ def table(
     return new_dynamo_table(endpoint_of(request.param))
 
 
-@pytest.fixture
-def host() -> ManualHost:
-    return ManualHost()
+class PastDynamo:
+    def __init__(self, table: DynamoTable) -> None:
+        self._table = table
+
+    def write(self, item: Item) -> None:
+        self._table._client.put_item(TableName=self._table.name, Item=typed(item))
+
+    def remove(self, task_id: str) -> None:
+        key = {"taskId": {"S": task_id}}
+        self._table._client.delete_item(TableName=self._table.name, Key=key)
+
+
+class PastMemory:
+    def __init__(self, table: MemoryTable) -> None:
+        self.write = table.damage
+        self.remove = table._remove
 
 
 @pytest.fixture
-def store(table: Table, host: ManualHost) -> Store:
-    return Store(table, lifetimes=Lifetimes(), host=host)
+def past(table: Table) -> PastTheLibrary:
+    return PastDynamo(table) if isinstance(table, DynamoTable) else PastMemory(table)

@@ -24,8 +24,8 @@ from lifoq import (
 from lifoq.__main__ import main
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
+from lifoq.testing.hosts import ManualHost
 from tests import dynamodb_local
-from tests.hosts import ManualHost
 
 NAMES = ("north", "south", "west")
 SHARED_CALLS = (

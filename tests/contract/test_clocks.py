@@ -17,8 +17,8 @@ from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
+from lifoq.testing.hosts import START
 from tests import dynamodb_local
-from tests.hosts import START
 
 SECOND = MICROSECONDS
 BACKENDS = ("memory", "moto", "dynamodb-local")

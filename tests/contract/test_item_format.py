@@ -16,8 +16,8 @@ from lifoq.items.schema import ATTRIBUTE_TYPES, MAX_ID_BYTES, MAX_PAYLOAD_BYTES,
 from lifoq.tables.dynamo_expressions import put_request
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
+from lifoq.testing.hosts import START, ManualHost
 from tests import dynamodb_local
-from tests.hosts import START, ManualHost
 
 PAGE = (Path(__file__).parents[2] / "docs" / "item-format.md").read_text()
 SETTINGS, PUT, DELAYED_PUT = (

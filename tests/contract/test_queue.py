@@ -20,7 +20,7 @@ from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
-from tests.hosts import ManualHost
+from lifoq.testing.hosts import ManualHost
 
 
 @pytest.fixture

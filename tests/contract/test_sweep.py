@@ -8,7 +8,7 @@ from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper
 from lifoq.items.change import Change
 from lifoq.items.schema import Attribute
 from lifoq.tables.store import Store
-from tests.hosts import ManualHost
+from lifoq.testing.hosts import ManualHost
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from lifoq.items.schema import MAX_ITEM_BYTES, TERMINAL, Attribute, Status
 from lifoq.items.transitions import LONGEST_LEASE
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.dynamo_values import plain
+from lifoq.testing.hosts import START
 from tests.faults.world import LEASE, DynamoTruth, MemoryTruth, Truth, World
-from tests.hosts import START
 
 Typed = dict[str, Any]
 """An item, or a value of one, as DynamoDB's API spells it."""

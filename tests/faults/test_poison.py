@@ -15,13 +15,13 @@ from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
+from lifoq.testing.hosts import START
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.context import Context
 from lifoq.worker.processor import Processor
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.sweep import Sweeper
-from tests.hosts import START
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler
 

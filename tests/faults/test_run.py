@@ -30,7 +30,7 @@ from lifoq.items.change import Change, Item
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Cursor, Page, Span
-from tests.hosts import START
+from lifoq.testing.hosts import START
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler
 

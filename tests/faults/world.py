@@ -19,6 +19,7 @@ from lifoq.tables.dynamo_values import plain
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
+from lifoq.testing.hosts import START
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.context import Context
 from lifoq.worker.outcome import Done
@@ -27,7 +28,6 @@ from lifoq.worker.registry import Registry
 from lifoq.worker.settings import RunReport, WorkerSettings
 from lifoq.worker.sweep import Sweeper, SweepReport
 from tests.faults.history import Image, Write
-from tests.hosts import START
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler
 

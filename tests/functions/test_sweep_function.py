@@ -5,7 +5,7 @@ import time
 from lifoq import Count, NewTask, QueueStats, Status, SweepReport
 from lifoq.items.transitions import Lifetimes
 from lifoq.tables.store import Store
-from tests.hosts import ManualHost
+from lifoq.testing.hosts import ManualHost
 
 
 def earlier(queue, seconds, **lifetimes) -> Store:

@@ -12,8 +12,8 @@ from lifoq.client.queue import Queue
 from lifoq.items.change import Item
 from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 from lifoq.tables.store import Store
+from lifoq.testing.hosts import START
 from lifoq.worker import limits, sweep
-from tests.hosts import START
 from tests.simulation import handlers
 from tests.simulation.clients import Client
 from tests.simulation.database import Connection, Database

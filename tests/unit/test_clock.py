@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from lifoq.basics.clock import TOLERANCE, ServerClock
-from tests.hosts import START
+from lifoq.testing.hosts import START
 
 SECOND = 1_000_000
 TRIP = 20_000

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from lifoq.testing.hosts import ManualHost
 from lifoq.worker.limits import PROBE_AFTER, Gate, Room, TokenBucket
-from tests.hosts import ManualHost
 
 
 def test_a_bucket_lets_a_seconds_worth_through_at_once_and_then_its_rate():

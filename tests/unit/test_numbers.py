@@ -8,8 +8,8 @@ import pytest
 
 from lifoq import Backoff, Busy, InvalidInput, Lifetimes, Queue, Registry, Retry, WorkerSettings
 from lifoq.basics.numbers import seconds
+from lifoq.testing.hosts import ManualHost
 from lifoq.worker.limits import TokenBucket
-from tests.hosts import ManualHost
 
 NO_DURATION = [
     math.nan,

@@ -21,8 +21,8 @@ from lifoq.items.schema import STATUS_CREATED_INDEX
 from lifoq.items.transitions import Lifetimes
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Candidate, Candidates, Store
+from lifoq.testing.hosts import START, ManualHost
 from lifoq.worker.order import Order
-from tests.hosts import START, ManualHost
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler
 

@@ -31,7 +31,7 @@ from lifoq.items.transitions import Lifetimes
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Page
-from tests.hosts import ManualHost
+from lifoq.testing.hosts import ManualHost
 
 QUICK = {
     "window": 10.0,

@@ -6,7 +6,7 @@ from lifoq.errors import DamagedTask
 from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute, Status
 from lifoq.items.task import MAX_TRACEBACK, NewTask, Task, TaskError, accept
 from lifoq.items.transitions import Lifetimes, new_item
-from tests.hosts import START
+from lifoq.testing.hosts import START
 
 
 def item(**changes):

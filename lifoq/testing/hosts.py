@@ -1,9 +1,9 @@
-"""A host whose clock the test moves."""
+"""Hosts whose clock the test moves."""
 
 from collections.abc import Callable
 from typing import Any
 
-from lifoq.basics.host import MICROSECONDS, Stamps, microseconds
+from lifoq.basics.host import MICROSECONDS, Stamps, SystemHost, microseconds
 
 START = 1_800_000_000 * MICROSECONDS
 """Epoch microseconds; a whole second."""
@@ -41,7 +41,21 @@ class ManualHost:
         return f"id-{self._ids:06}"
 
     def spawn(self, work: Callable[[], None], name: str) -> None:
-        raise AssertionError(f"nothing runs beside this test, but {name} wants to")
+        raise AssertionError(f"nothing runs beside this test, but {name} wants to: {work}")
 
     def mailbox(self) -> Any:
         raise AssertionError("nothing runs beside this test")
+
+
+class TurnableHost(SystemHost):
+    """This process, with its threads; its time of day goes on by itself, and by ``advance``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ahead = 0
+
+    def now(self) -> int:
+        return super().now() + self._ahead
+
+    def advance(self, seconds: float) -> None:
+        self._ahead += microseconds(seconds)

@@ -1,0 +1,6 @@
+"""What a test of task code, or of a table, needs: a clock that one can turn, and the contract."""
+
+from lifoq.testing.hosts import START, ManualHost, TurnableHost
+from lifoq.testing.tables import create_table
+
+__all__ = ["START", "ManualHost", "TurnableHost", "create_table"]

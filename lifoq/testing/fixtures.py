@@ -1,0 +1,32 @@
+"""What the tests of the contract stand on, beside the table. It is no part of the contract, so
+that to import it does not load the tests before pytest can rewrite their assertions."""
+
+from typing import Protocol
+
+import pytest
+
+from lifoq.items.change import Item
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
+from lifoq.testing.hosts import ManualHost
+
+
+class PastTheLibrary(Protocol):
+    """Does to a table what the library never does."""
+
+    def write(self, item: Item) -> None:
+        """Put an item, whatever is in it, and whatever is there."""
+
+    def remove(self, task_id: str) -> None:
+        """Delete an item, as TTL does."""
+
+
+@pytest.fixture
+def host() -> ManualHost:
+    return ManualHost()
+
+
+@pytest.fixture
+def store(table: Table, host: ManualHost) -> Store:
+    return Store(table, lifetimes=Lifetimes(), host=host)

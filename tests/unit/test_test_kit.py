@@ -1,0 +1,46 @@
+"""The test kit's fixtures, as a test of task code uses them."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from lifoq import REGISTRY, Queue, Retry, RunReport, Status, TaskShed
+from lifoq.testing import TurnableHost
+
+
+@pytest.fixture
+def flaky() -> Iterator[str]:
+    """A task type that succeeds at the second attempt."""
+
+    def handle(payload, context):
+        if context.attempt == 1:
+            raise Retry("not yet", after=60)
+        return payload
+
+    name = "test-kit.flaky"
+    REGISTRY.task(name)(handle)
+    yield name
+    del REGISTRY._types[name]
+
+
+def test_a_retry_comes_when_the_clock_was_turned(
+    lifoq_queue: Queue, lifoq_host: TurnableHost, lifoq_run: Callable[[], RunReport], flaky: str
+):
+    task = lifoq_queue.put(flaky, {"sku": 7})
+
+    assert lifoq_run().retried == 1
+    assert lifoq_run().claimed == 0
+    lifoq_host.advance(61)
+    assert lifoq_run().succeeded == 1
+    assert lifoq_queue.wait(task.task_id, timeout=0) == {"sku": 7}
+
+
+def test_a_task_is_shed_when_the_clock_was_turned(lifoq_queue: Queue, lifoq_host: TurnableHost):
+    task = lifoq_queue.put("any", deadline=30)
+
+    assert lifoq_queue.peek() == [task]
+    lifoq_host.advance(30)
+    assert lifoq_queue.peek() == []
+    with pytest.raises(TaskShed):
+        lifoq_queue.wait(task.task_id, timeout=1)
+    assert task.status is Status.PENDING
