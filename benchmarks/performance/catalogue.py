@@ -11,6 +11,7 @@ from benchmarks.performance import (
     freshness,
     goodput,
     latency,
+    limits,
     processor,
     producer,
 )
@@ -20,6 +21,7 @@ BENCHMARKS: Final[tuple[Benchmark, ...]] = (
     goodput.BENCHMARK,
     freshness.BENCHMARK,
     latency.BENCHMARK,
+    limits.BENCHMARK,
     processor.BENCHMARK,
     producer.BENCHMARK,
     backlog.BENCHMARK,
