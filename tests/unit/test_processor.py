@@ -452,6 +452,73 @@ def test_a_handler_that_hangs_keeps_its_slot(bench):
     release.set()
 
 
+def test_a_slot_is_free_again_once_a_handler_that_hung_has_returned(bench):
+    @bench.handle("slow", timeout=0.1, max_attempts=1)
+    def slow(_payload, _context):
+        time.sleep(0.3)
+
+    bench.handle()(lambda *_: None)
+    worker = WorkerSettings(**{**QUICK, "in_flight": 1, "window": 0.8})
+    processor = Processor(bench.queue.store, bench.registry, worker)
+    bench.put(task_type="slow")
+    with pytest.raises(ProcessUnusable):
+        processor.run()
+    time.sleep(0.4)
+    bench.put()
+    assert processor.run().succeeded == 1
+
+
+class MistakenTable(MemoryTable):
+    """Its index shows the first look another type than the item has: the id was put anew."""
+
+    looks = 0
+
+    def query(self, span, **terms):
+        page = super().query(span, **terms)
+        if span.index == STATUS_CREATED_INDEX and page.rows:
+            self.looks += 1
+            if self.looks == 1:
+                rows = tuple({**row, Attribute.TASK_TYPE: "other"} for row in page.rows)
+                return Page(rows=rows, next=page.next)
+        return page
+
+
+def test_a_claim_that_is_handed_back_leaves_its_slot_and_is_no_attempt():
+    bench, seen = Bench(table=MistakenTable()), []
+    bench.handle("other", in_flight=1)(lambda *_: seen.append("other"))
+    bench.handle()(lambda _, context: seen.append(context.attempt))
+    task_id = bench.put()
+    bench.run(in_flight=1, linger=1)
+    assert seen == [1]
+    assert bench.queue.get(task_id).status is Status.SUCCESS
+
+
+def test_a_run_that_its_window_ends_asks_whether_tasks_are_left(bench):
+    bench.handle()(lambda *_: time.sleep(0.3))
+    bench.put()
+    begun = time.monotonic()
+    assert not bench.run(window=0.1).remaining
+    assert time.monotonic() - begun < 1
+
+
+class LateTable(MemoryTable):
+    """Takes its time to write an outcome."""
+
+    def update(self, task_id, change):
+        if change.set.get(Attribute.TASK_STATUS) == Status.SUCCESS:
+            time.sleep(0.3)
+        super().update(task_id, change)
+
+
+def test_a_handler_that_was_in_time_is_not_timed_out_though_its_outcome_is_written_late():
+    bench = Bench(table=LateTable())
+    bench.handle(timeout=0.1)(lambda *_: "done")
+    task_id = bench.put()
+    report = bench.run()
+    assert (report.succeeded, report.timed_out) == (1, 0)
+    assert bench.queue.get(task_id).attempts == 1
+
+
 def test_a_result_that_comes_after_the_timeout_changes_nothing(bench):
     release, back = threading.Event(), threading.Event()
 

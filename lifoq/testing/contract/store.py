@@ -1013,6 +1013,25 @@ def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(
     assert not store.condemn("t", seen=Status.PENDING, reason="again")
 
 
+def test_an_item_too_large_for_the_reason_that_is_gone_meanwhile_is_not_buried(
+    store: Store, past: PastTheLibrary, monkeypatch: pytest.MonkeyPatch
+):
+    put(store, "t")
+    full = dict(store.table.get("t"))
+    room = MAX_ITEM_BYTES - 100 - sum(len(k) + len(str(v)) for k, v in full.items())
+    past.write({**full, "blob": "x" * room})
+    once_seen(store, monkeypatch, lambda: past.remove("t"))
+    assert not store.condemn("t", seen=Status.PENDING, reason="y" * 900)
+    assert store.get("t") is None
+
+
+@pytest.mark.parametrize("delay", [0, 5])
+def test_a_task_that_waits_for_its_next_attempt_has_no_lease(store: Store, delay):
+    put(store, "t")
+    store.retry(claim(store, "t"), BOOM, delay=delay)
+    assert store.get("t").lease_expires is None
+
+
 def test_a_checkpoint_is_measured_beside_the_payload_as_it_stands(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
