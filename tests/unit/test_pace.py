@@ -43,6 +43,12 @@ def test_looks_that_find_nothing_to_start_come_ever_more_rarely():
     assert gaps[-1] == LONGEST_POLL
 
 
+def test_after_a_claim_that_was_not_confirmed_the_next_look_waits():
+    run = pace()
+    run.claim_failed(0)
+    assert run.look_at == microseconds(SHORTEST_POLL)
+
+
 def test_a_look_comes_in_time_for_the_first_that_may_start():
     run = pace()
     run.found_blocked(0, wait=0.02)
