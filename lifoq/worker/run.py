@@ -161,10 +161,11 @@ class Run:
             return 0.0
         moments = [self._tend_at, self._tally.tell_at]
         if self._claiming(now):
-            moments += [self._claim_until, self._promotions.due_at]
+            moments.append(self._claim_until)
             wait = math.inf if self._held.crowded else self._limits.shortest_wait()
             if wait < math.inf:
-                moments.append(max(self._look_at(), now + microseconds(wait)))
+                soonest = min(self._look_at(), self._promotions.due_at)
+                moments.append(max(soonest, now + microseconds(wait)))
             if self._held.nothing and self._pace.believed_at is not None:
                 moments.append(self._pace.believed_at)
         return max(0.0, (min(moments) - now) / MICROSECONDS)
@@ -175,12 +176,12 @@ class Run:
             self._tend_attempts(now)
         if now >= self._tally.tell_at:
             self._tally.tell(now)
-        if not self._claiming(now):
-            return
+        if not self._slot_free(now):
+            return  # to bring in what is due, too: it can wait in one place as well as in the other
         if now >= self._promotions.due_at:
             self._promotions.sends(now)
             self._errands.promote(but=frozenset(self._held.in_flight))
-        if now >= self._look_at() and self._slot_free(now):
+        if now >= self._look_at():
             self._lookout.look(now)
 
     def _slot_free(self, now: int) -> bool:
