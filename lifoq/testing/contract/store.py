@@ -1013,16 +1013,19 @@ def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(
     assert not store.condemn("t", seen=Status.PENDING, reason="again")
 
 
-def test_an_item_too_large_for_the_reason_that_is_gone_meanwhile_is_not_buried(
-    store: Store, past: PastTheLibrary, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("meanwhile", ["gone", "taken"])
+def test_an_item_too_large_for_the_reason_that_has_moved_on_is_not_buried(
+    store: Store, past: PastTheLibrary, monkeypatch: pytest.MonkeyPatch, meanwhile
 ):
     put(store, "t")
     full = dict(store.table.get("t"))
     room = MAX_ITEM_BYTES - 100 - sum(len(k) + len(str(v)) for k, v in full.items())
-    past.write({**full, "blob": "x" * room})
-    once_seen(store, monkeypatch, lambda: past.remove("t"))
+    large = {**full, "blob": "x" * room}
+    past.write(large)
+    after = None if meanwhile == "gone" else {**large, "taskStatus": "TAKEN"}
+    once_seen(store, monkeypatch, lambda: past.write(after) if after else past.remove("t"))
     assert not store.condemn("t", seen=Status.PENDING, reason="y" * 900)
-    assert store.get("t") is None
+    assert store.table.get("t") == after
 
 
 @pytest.mark.parametrize("delay", [0, 5])
