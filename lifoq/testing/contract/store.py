@@ -990,6 +990,7 @@ def test_a_condemned_item_is_a_failure_with_the_reason(store: Store, seen):
     assert store.condemn("t", seen=seen, reason="payload is not JSON")
     task = store.get("t")
     assert (task.status, task.error.message) == (Status.FAILURE, "payload is not JSON")
+    assert (task.claim_id, task.lease_expires, task.due_at) == (None, None, None)
     assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
     assert not store.condemn("t", seen=seen, reason="again")
 
