@@ -22,8 +22,9 @@ def _findings(results: Results) -> Findings:
     behind = max(row["newer_median"] for row in order)
     run_twice = max(row["run_twice"] for row in late)
     return Findings(
-        summary=f"Where one of two types is at its limit, half of the tasks that start have at "
-        f"most {number(behind)} newer ones waiting beside them; a start reads {span(rows)} rows "
+        summary="Where one of two types is at its limit, half of the tasks that start have "
+        f"{f'at most {number(behind)}' if behind else 'no'} newer ones waiting beside them; "
+        f"a start reads {span(rows)} rows "
         f"of the index where {deepest:,} tasks wait. A heartbeat that is answered late makes "
         f"{run_twice or 'no'} task run twice.",
         goals=[

@@ -9,6 +9,7 @@ from benchmarks.cells import ceiling, lingering, order, outages, with_queue
 from benchmarks.cells.inversions import newer_by
 from benchmarks.cells.routing import ROUTINGS, cell_of
 from benchmarks.cells.simulation import Outage, Work, simulate
+from lifoq import WorkerSettings
 
 INDEX = "status-created-index"
 
@@ -107,9 +108,10 @@ def test_a_keys_cell_never_changes():
 def test_processors_linger_as_long_as_arrivals_make_them():
     """The formula beside arrivals drawn one by one."""
     draw, end, busy, last = random.Random(1), 200_000.0, 0.0, -math.inf
+    stay = max(order.SERVICE, WorkerSettings().linger)
     time = draw.expovariate(0.5)
     while time < end:
-        busy += min(1.0, time - last)
+        busy += min(stay, time - last)
         last, time = time, time + draw.expovariate(0.5)
     row = lingering.processors(1.0, 2, idle_usd=5.0)
     assert row["processors_running"] == pytest.approx(2 * busy / end, rel=0.02)
