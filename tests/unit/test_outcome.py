@@ -1,0 +1,62 @@
+"""What becomes of an attempt, decided before it is written."""
+
+import random
+
+import pytest
+
+from lifoq import Backoff, Busy, NewTask, Retry, Store
+from lifoq.basics.host import MICROSECONDS
+from lifoq.tables.memory import MemoryTable
+from lifoq.testing import ManualHost
+from lifoq.worker.outcome import GiveUp, TryAgain, raised
+
+HOST = ManualHost()
+BACKOFF = Backoff(min_seconds=2, jitter=False)
+
+
+def claimed(attempts):
+    """A task at its so many-th attempt, an hour before its deadline."""
+    store = Store(MemoryTable(), host=HOST)
+    task = store.put(NewTask(task_type="a"))
+    for n in range(attempts):
+        claim = store.claim(task.task_id, claim_id=f"c{n}", lease=30)
+        if n + 1 < attempts:
+            error = raised(ValueError(), **terms(claim)).error
+            store.retry(claim, error, delay=0)
+    return claim
+
+
+def terms(task, max_attempts=5):
+    return {
+        "task": task,
+        "max_attempts": max_attempts,
+        "backoff": BACKOFF,
+        "draw": random.Random(0),
+        "now": HOST.now(),
+    }
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 5])
+def test_a_refusal_for_lack_of_room_waits_the_first_delay_each_time(attempts):
+    outcome = raised(Busy(), **terms(claimed(attempts)))
+    assert isinstance(outcome, TryAgain)
+    assert (outcome.delay, outcome.counts) == (2, False)
+
+
+def test_any_other_error_waits_longer_each_time_and_counts():
+    delays = [raised(ValueError(), **terms(claimed(n))).delay for n in (1, 2, 3)]
+    assert delays == [2, 4, 8]
+
+
+@pytest.mark.parametrize("after", [float("nan"), float("inf"), -1, "soon", None])
+def test_a_wish_that_cannot_be_granted_is_passed_over(after):
+    error = Retry()
+    error.after = after
+    assert raised(error, **terms(claimed(1))).delay == 2
+
+
+def test_a_retry_at_the_very_deadline_comes_too_late():
+    task = claimed(1)
+    left = (task.expires_at - HOST.now()) / MICROSECONDS
+    assert isinstance(raised(Retry(after=left), **terms(task)), GiveUp)
+    assert isinstance(raised(Retry(after=left - 0.000001), **terms(task)), TryAgain)
