@@ -353,7 +353,7 @@ class Run:
             raise self._trouble.unexpected
         if self._trouble.error is not None and report.claimed == 0:
             raise self._trouble.error
-        if not self._pace.believed_empty(now):
+        if not (self._claiming(now) and self._pace.believed_empty(now)):  # it looked until now
             report.remaining = self._tasks_wait(now)
         if reason is not None:
             raise ProcessUnusable(reason, report)
