@@ -226,8 +226,7 @@ class Connection:
             return after
 
         if self._looks is not None:
-            item = self._database.table.get(task_id) or {}
-            self._looks.before_update(task_id, change, item.get(Attribute.TASK_TYPE, ""))
+            self._looks.before_update(task_id, change)
         claim = claim_of(change)
 
         def blame() -> None:

@@ -125,8 +125,6 @@ class Looks:
         """Of each such type, the claims that were granted, in the order in which they were sent."""
         self.last: Look | None = None
         self._latest_sent = -1
-        self._types: dict[str, str] = {}
-        """As the index last showed them; an id can be put anew with another type."""
         self._shown_as: dict[str, frozenset[bool]] = {}
         """Tasks that were shown in this run, and whether as suspects: each copy of the index says
         what it knows."""
@@ -187,7 +185,6 @@ class Looks:
             return
         for row in page.rows:
             task_id, lost = str(row[Attribute.TASK_ID]), row.get(Attribute.LEASES_LOST, 0) > 0
-            self._types[task_id] = str(row[Attribute.TASK_TYPE])
             self._shown_as[task_id] = self._shown_as.get(task_id, frozenset()) | {lost}
         if start is not None:
             return
@@ -286,7 +283,7 @@ class Looks:
 
     # Claims
 
-    def before_update(self, task_id: str, change: Change, task_type: str) -> None:
+    def before_update(self, task_id: str, change: Change) -> None:
         if not _claims(change):
             if claim_of(change) not in self._code_started:
                 self._handed_back(claim_of(change))
@@ -297,7 +294,7 @@ class Looks:
             tried.repeated = True
             return
         self._free_since()  # notes a crowd before it changes
-        task_type = self._types.get(task_id, task_type)
+        task_type = self._believed_type(task_id)
         shown_as = self._shown_as.get(task_id, frozenset({False}))
         others = [claim.task_id for claim in self._at_work() if claim.shown_as == {True}]
         if shown_as == {True} and others:
@@ -312,6 +309,12 @@ class Looks:
             sent=self._machine.monotonic(),
             shown_as=shown_as,
         )
+
+    def _believed_type(self, task_id: str) -> str:
+        """The task's type as the worker was shown it, after which it names the attempt's strand. An
+        id can be put anew with another type, and copies of the index need not agree."""
+        name = self._machine.scheduler.current.name
+        return name.removeprefix(f"{self._machine.name}: ").removesuffix(f" {task_id}")
 
     def _handed_back(self, claim: str) -> None:
         """The worker could not begin with it."""
