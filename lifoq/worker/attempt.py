@@ -126,9 +126,10 @@ class Settled:
 
 @dataclass(frozen=True)
 class NotRenewed:
-    """A heartbeat was not confirmed."""
+    """A heartbeat was not confirmed; with what nobody understood, if it came to that."""
 
     attempt: Attempt
+    unexpected: Exception | None = None
 
 
 AttemptMessage = NotStarted | Started | Settled | NotRenewed
@@ -318,6 +319,8 @@ class Attempts:
         except LeaseLost:
             # Also where the attempt has just been settled, which its own message tells.
             log.debug("the lease on task %s is gone", attempt.task.task_id)
-        except Exception as error:  # noqa: BLE001  (the next heartbeat, or the settle, will tell)
+        except (StoreUnavailable, QueueMisconfigured) as error:
             log.warning("heartbeat of task %s not confirmed: %s", attempt.task.task_id, error)
             self._mailbox.put(NotRenewed(attempt))
+        except Exception as error:  # noqa: BLE001  (the run ends by it)
+            self._mailbox.put(NotRenewed(attempt, error))

@@ -220,7 +220,9 @@ class Run:
                 self._started(attempt)
             case Settled():
                 self._settled(message, now)
-            case NotRenewed(attempt):
+            case NotRenewed(attempt, unexpected):
+                if unexpected is not None:
+                    self._trouble.ends_the_run(unexpected)
                 attempt.renew_at = min(attempt.renew_at, now + microseconds(RENEW_AGAIN))
                 self._tend_at = min(self._tend_at, attempt.renew_at)
 

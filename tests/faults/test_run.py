@@ -166,6 +166,22 @@ def test_a_heartbeat_that_is_answered_late_costs_no_other_task_its_lease(world: 
     assert (report.succeeded, report.leases_lost) == (10, 0)
 
 
+def test_an_error_of_a_heartbeat_that_nobody_understands_ends_the_run_after_its_tasks(
+    world: World,
+):
+    def strange(_what: str, _task_id: str, change: Change | None) -> bool:
+        if change is not None and set(change.set) == {Attribute.LEASE_EXPIRES}:
+            raise LookupError("what is this")
+        return False
+
+    world.table.slow = strange
+    world.handle("long", 15)
+    ids = world.put_many("long", 2)
+    with pytest.raises(LookupError, match="what is this"):
+        world.processor().run()
+    assert world.statuses(ids) == {"SUCCESS": 2}
+
+
 def test_a_look_that_is_answered_late_keeps_what_waits_waiting_for_a_second(world: World):
     looks: list[float] = []
 
