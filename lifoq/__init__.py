@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from lifoq.client.cells import Cells
+    from lifoq.client.listing import Listing, Wanted
     from lifoq.client.queue import Queue
     from lifoq.errors import (
         BadEnvironment,
@@ -55,6 +56,7 @@ __all__ = [
     "LeaseLost",
     "Lifetimes",
     "LifoqError",
+    "Listing",
     "NewTask",
     "ProcessUnusable",
     "Processor",
@@ -77,6 +79,7 @@ __all__ = [
     "TaskNotFound",
     "TaskShed",
     "WaitTimeout",
+    "Wanted",
     "WorkerSettings",
     "WrongStatus",
     "around_attempts",
@@ -97,6 +100,7 @@ _MODULES: Final = {
     "Fail": "errors",
     "InvalidInput": "errors",
     "LeaseLost": "errors",
+    "Listing": "client.listing",
     "Lifetimes": "items.transitions",
     "LifoqError": "errors",
     "NewTask": "items.task",
@@ -121,6 +125,7 @@ _MODULES: Final = {
     "TaskNotFound": "errors",
     "TaskShed": "errors",
     "WaitTimeout": "errors",
+    "Wanted": "client.listing",
     "WorkerSettings": "worker.settings",
     "WrongStatus": "errors",
     "around_attempts": "worker.registry",

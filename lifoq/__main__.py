@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from lifoq.client.cells import Cells
-from lifoq.client.queue import PEEKABLE, Queue
+from lifoq.client.listing import LISTED
+from lifoq.client.queue import Queue
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput, LifoqError, TaskNotFound
 from lifoq.items.schema import Status
@@ -134,7 +135,7 @@ def parser() -> argparse.ArgumentParser:
     looks.add_argument("--limit", type=int, default=10)
     looks.add_argument(
         "--status",
-        choices=[status.value for status in PEEKABLE],
+        choices=[status.value for status in LISTED],
         default=Status.PENDING.value,
     )
     for run, explanation in (

@@ -17,6 +17,8 @@ from operator import add
 from typing import Any, Final
 
 from lifoq.basics.host import SYSTEM, Host
+from lifoq.client import listing
+from lifoq.client.listing import Listing, Wanted
 from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput, QueueMisconfigured
 from lifoq.items.schema import Status
@@ -166,6 +168,17 @@ class Cells:
         found = [queue.peek(limit, status=status) for queue in self.queues.values()]
         merged = heapq.merge(*found, key=lambda task: getattr(task, place) or 0, reverse=True)
         return list(merged)[:limit]
+
+    def search(
+        self, wanted: Wanted, *, limit: int = 50, start: str | None = None, scan: int = 1_000
+    ) -> Listing:
+        """As Queue.search, over all cells; ``scan`` is for each."""
+        begin = listing.starts(start, self.queues) if start else dict.fromkeys(self.queues)
+        pages = {
+            name: self.queues[name].search(wanted, limit=limit, start=place, scan=scan)
+            for name, place in begin.items()
+        }
+        return listing.together(pages, begin, limit=limit)
 
     def stats(self, *, cap: int = CAP) -> QueueStats:
         """As Queue.stats, of all cells together; ``cap`` is for each."""

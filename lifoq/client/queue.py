@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.basics.numbers import check_count, check_rate, seconds
+from lifoq.client.listing import Listing, Wanted, look
 from lifoq.environment import Variable
 from lifoq.errors import (
     DamagedTask,
@@ -33,8 +34,6 @@ from lifoq.tables.store import PutOutcome, Store
 from lifoq.tables.table import Count
 
 FIRST_POLL: Final = 0.1
-PEEKABLE: Final = (Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE)
-"""Statuses that an index shows."""
 LAST_POLL: Final = 5.0
 """Seconds between two looks of ``wait``, growing by half from one to the other."""
 
@@ -221,14 +220,24 @@ class Queue:
         """The newest tasks of a status, at most ``limit``, without claiming them; of those that are
         PENDING only what has not expired, the next to be claimed first (newest first, that is)."""
         check_count("limit", limit)
-        if status not in PEEKABLE:
-            problem = f"is none of {', '.join(PEEKABLE)}; what is in no index, get by its id"
-            raise InvalidInput("status", str(status), problem)
+        Wanted(status=status)
         ids = (task_id for task_id, _ in self.store.browse(Status(status), live=True, page=limit))
         found: list[Task] = []
         while asked := list(islice(ids, limit - len(found))):
             found += (task for task in self.store.read(asked) if task.status == status)
         return found
+
+    def search(
+        self, wanted: Wanted, *, limit: int = 50, start: str | None = None, scan: int = 1_000
+    ) -> Listing:
+        """The tasks that match, newest first, a page at a time: at most ``limit`` of them, from
+        reading at most about ``scan`` rows. ``start`` is the ``next`` of the page before.
+
+        Raises InvalidInput.
+        """
+        check_count("limit", limit)
+        check_count("scan", scan)
+        return look(self.store, wanted, limit=limit, scan=scan, start=start)
 
     def stats(self, *, cap: int = CAP) -> QueueStats:
         """Counts by status, each of at most ``cap`` rows read, and the ages of the newest and the

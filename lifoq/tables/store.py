@@ -8,7 +8,7 @@ own ``claimId``, or its own id, and succeeds.
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,7 +50,7 @@ from lifoq.items.schema import (
 )
 from lifoq.items.task import Accepted, NewTask, Task, TaskError, accept
 from lifoq.items.transitions import Lifetimes
-from lifoq.tables.table import MAX_BATCH, MAX_TRANSACTION, Count, Cursor, Span, Table
+from lifoq.tables.table import MAX_BATCH, MAX_TRANSACTION, Count, Cursor, Page, Span, Table
 
 log = logging.getLogger("lifoq.store")
 
@@ -398,28 +398,59 @@ class Store:
     ) -> Iterator[tuple[str, Item]]:
         """Ids and index rows of a status, newest first (DELAYED: latest due first). ``live``: of
         those that are PENDING, what can still be claimed. The first ``page`` is the smallest."""
-        index = DUE_INDEX if status is Status.DELAYED else STATUS_CREATED_INDEX
-        span, start = Span(index=index, status=status), None
-        if live and status is Status.PENDING:
-            now = self.now()
-            span = self._alive(now, where=(_unexpired(now),))
+        start: Cursor | None = None
         while True:
             page = min(page, LARGEST_PAGE)
-            found = self.table.query(span, newest_first=True, limit=page, start=start)
+            found = self.rows(status, live=live, limit=page, start=start)
             for row in found.rows:
                 yield str(row[Attribute.TASK_ID]), row
             start, page = found.next, 10 * page
             if start is None:
                 return
 
+    def rows(
+        self,
+        status: Status,
+        *,
+        live: bool = False,
+        first: int | None = None,
+        last: int | None = None,
+        where: tuple[Condition, ...] = (),
+        limit: int,
+        start: Cursor | None = None,
+    ) -> Page:
+        """Of ``limit`` index rows of a status, from ``start`` on and newest first, those for which
+        ``where`` holds. ``first`` and ``last`` bound ``taskCreated`` (DELAYED: ``dueAt``).
+        ``live``: of those that are PENDING, what can still be claimed."""
+        delayed = status is Status.DELAYED
+        sort_key = Attribute.DUE_AT if delayed else Attribute.TASK_CREATED
+        if live and status is Status.PENDING:
+            now = self.now()
+            where = (*where, _unexpired(now))
+            first = max(first or 0, self.lifetimes.oldest_alive(now))
+        if start is not None and first is not None:
+            # The bound moves up during a walk, and DynamoDB refuses a cursor from below it.
+            first = min(first, math.floor(start[sort_key]))
+        span = Span(
+            index=DUE_INDEX if delayed else STATUS_CREATED_INDEX,
+            status=status,
+            first=first,
+            last=None if last is None else _reaching(last, start, sort_key),
+            where=where,
+        )
+        return self.table.query(span, newest_first=True, limit=limit, start=start)
+
     def read(self, task_ids: Sequence[str]) -> list[Task]:
         """Those of the tasks that there are and can be read, in this order."""
+        found = self.read_each(task_ids)
+        return [task for task in found.values() if isinstance(task, Task)]
+
+    def read_each(self, task_ids: Sequence[str]) -> dict[str, Task | DamagedTask]:
+        """Those of the tasks that there are, by their ids and in this order."""
         items = {str(item[Attribute.TASK_ID]): item for item in self.table.get_many(task_ids)}
-        tasks = []
-        for task_id in task_ids:
-            with suppress(DamagedTask, KeyError):
-                tasks.append(Task.from_item(items[task_id]))
-        return tasks
+        return {
+            task_id: _task_or_damage(items[task_id]) for task_id in task_ids if task_id in items
+        }
 
     def end_of_line(self, *, newest: bool) -> int | None:
         """``taskCreated`` of the newest or oldest live PENDING task; None where none waits."""
@@ -639,6 +670,13 @@ def _reaching(last: int, start: Cursor | None, sort_key: Attribute) -> int:
     """The end of a span from ``start`` on. Where the clock was set back, it lies before the cursor,
     which DynamoDB refuses."""
     return last if start is None else max(last, math.ceil(start[sort_key]))
+
+
+def _task_or_damage(item: Item) -> Task | DamagedTask:
+    try:
+        return Task.from_item(item)
+    except DamagedTask as damage:
+        return damage
 
 
 def _whole(value: object) -> bool:

@@ -20,6 +20,7 @@ from lifoq import (
     StoreUnavailable,
     TaskError,
     TaskNotFound,
+    Wanted,
 )
 from lifoq.__main__ import main
 from lifoq.tables.memory import MemoryTable
@@ -30,7 +31,7 @@ from tests import dynamodb_local
 NAMES = ("north", "south", "west")
 SHARED_CALLS = (
     *("put", "put_many", "transaction_item", "get", "wait", "cancel", "redrive", "redrive_many"),
-    *("peek", "stats", "waiting", "purge", "check"),
+    *("peek", "search", "stats", "waiting", "purge", "check"),
 )
 
 
@@ -309,3 +310,34 @@ def test_the_command_line_takes_the_tables_of_all_cells(
     assert len(lifoq("peek", "--limit", "30")) == 19
     assert lifoq("purge", "--yes") == {"cancelled": 19}
     assert lifoq("check") == {"ok": True}
+
+
+def test_a_search_over_cells_shows_the_newest_of_all_page_by_page(cells: Cells, host: ManualHost):
+    for number in range(12):
+        cells.put("a", task_id=f"t{number}")
+        host.advance(1)
+    shown, start = [], None
+    while True:
+        page = cells.search(Wanted(status=Status.PENDING), limit=5, start=start)
+        shown.append([task.task_id for task in page.tasks])
+        start = page.next
+        if start is None:
+            break
+    assert [id_ for ids in shown for id_ in ids] == [f"t{11 - number}" for number in range(12)]
+    assert max(map(len, shown)) == 5
+
+
+def test_a_cell_that_is_read_slowly_keeps_the_older_tasks_of_the_others_back(
+    cells: Cells, host: ManualHost
+):
+    north, south = cells.queues["north"], cells.queues["south"]
+    south.put("b", task_id="oldest")
+    host.advance(1)
+    north.put("b", task_id="older")
+    host.advance(1)
+    north.put_many([NewTask(task_type="a") for _ in range(150)])
+    wanted = Wanted(status=Status.PENDING, task_type="b")
+    first = cells.search(wanted, scan=100)
+    assert first.tasks == []
+    rest = cells.search(wanted, scan=100, start=first.next)
+    assert [task.task_id for task in rest.tasks] == ["older", "oldest"]

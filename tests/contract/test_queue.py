@@ -15,6 +15,7 @@ from lifoq import (
     TaskNotFound,
     TaskShed,
     WaitTimeout,
+    Wanted,
 )
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
@@ -300,3 +301,84 @@ def test_a_queues_table_passes_the_check(queue: Queue):
 def test_put_many_takes_any_iterable(queue: Queue):
     outcomes = queue.put_many(NewTask(task_type="a", payload=n) for n in range(3))
     assert all(outcome.created for outcome in outcomes)
+
+
+# Searching
+
+
+def search(queue: Queue, limit: int = 50, scan: int = 1_000, **wanted) -> list[list[str]]:
+    """The ids that each page shows."""
+    pages, start = [], None
+    while True:
+        page = queue.search(Wanted(**wanted), limit=limit, scan=scan, start=start)
+        pages.append([task.task_id for task in page.tasks])
+        start = page.next
+        if start is None:
+            return pages
+
+
+def test_a_search_shows_a_status_newest_first_a_page_at_a_time(queue: Queue):
+    for number in range(5):
+        queue.put("a", task_id=f"t{number}")
+    assert search(queue, 2, status=Status.PENDING) == [["t4", "t3"], ["t2", "t1"], ["t0"]]
+    for number in range(3):
+        queue.put("a", task_id=f"d{number}", delay=60 + number)
+    assert search(queue, 2, status=Status.DELAYED) == [["d2", "d1"], ["d0"]]
+
+
+def test_a_search_goes_on_where_it_stopped_though_the_task_there_is_gone(queue: Queue):
+    for number in range(4):
+        queue.put("a", task_id=f"t{number}")
+    page = queue.search(Wanted(status=Status.PENDING), limit=2)
+    queue.cancel("t2")
+    rest = queue.search(Wanted(status=Status.PENDING), limit=2, start=page.next)
+    assert [task.task_id for task in rest.tasks] == ["t1", "t0"]
+
+
+def test_a_search_finds_by_type_error_and_age(queue: Queue, host: ManualHost):
+    for number, (task_type, error) in enumerate(
+        [("a", "ValueError"), ("b", "ValueError"), ("a", "TimeoutError"), ("a", "ValueError")]
+    ):
+        queue.put(task_type, task_id=f"t{number}")
+        fail(queue, f"t{number}", error)
+        host.advance(10)
+    queue.put("a", task_id="waits")
+    failed = {"status": Status.FAILURE}
+    assert search(queue, **failed, task_type="a") == [["t3", "t2", "t0"]]
+    assert search(queue, **failed, error_type="ValueError") == [["t3", "t1", "t0"]]
+    assert search(queue, **failed, older_than=15, newer_than=timedelta(seconds=35)) == [
+        ["t2", "t1"]
+    ]
+
+
+def test_a_search_says_where_to_go_on_when_it_has_read_enough(queue: Queue):
+    queue.put("b", task_id="wanted")
+    queue.put_many([NewTask(task_type="a") for _ in range(150)])
+    first = queue.search(Wanted(status=Status.PENDING, task_type="b"), scan=100)
+    assert first.tasks == []
+    found = queue.search(Wanted(status=Status.PENDING, task_type="b"), scan=100, start=first.next)
+    assert [task.task_id for task in found.tasks] == ["wanted"]
+
+
+def test_a_search_leaves_out_what_expired(queue: Queue, host: ManualHost):
+    queue.put("a", task_id="old", deadline=5)
+    queue.put("a", task_id="new")
+    host.advance(6)
+    assert search(queue, status=Status.PENDING) == [["new"]]
+
+
+@pytest.mark.parametrize("start", ["?", "bm8", "W10", "eyJhIjoxfQ", "é"])
+def test_a_place_that_no_search_gave_is_refused(queue: Queue, start: str):
+    with pytest.raises(InvalidInput, match="is no place in this list"):
+        queue.search(Wanted(status=Status.PENDING), start=start)
+
+
+def test_what_cannot_be_searched_for_is_refused():
+    for wanted, sentence in (
+        ({"status": Status.SUCCESS}, "get by its id"),
+        ({"status": Status.FAILURE, "task_type": ""}, "task_type"),
+        ({"status": Status.FAILURE, "older_than": -1}, "older_than"),
+        ({"status": Status.DELAYED, "newer_than": 5}, "leave it out"),
+    ):
+        with pytest.raises(InvalidInput, match=sentence):
+            Wanted(**wanted)

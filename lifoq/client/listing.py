@@ -1,0 +1,187 @@
+"""Tasks of a status, a page at a time, by what an operator looks for."""
+
+import base64
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lifoq.basics.host import microseconds
+from lifoq.basics.numbers import seconds
+from lifoq.errors import DamagedTask, InvalidInput
+from lifoq.items.change import Condition, Equals
+from lifoq.items.schema import MAX_TYPE_BYTES, Attribute, Status
+from lifoq.items.task import Duration, Task, check_name
+from lifoq.tables.store import Store
+from lifoq.tables.table import Cursor
+
+LISTED: Final = (Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE)
+"""Statuses that an index shows."""
+_ROWS: Final = 100
+"""Rows of one query."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which tasks: those of a status, and of them those that match all that is given.
+
+    Raises InvalidInput.
+    """
+
+    status: Status
+    task_type: str | None = None
+    error_type: str | None = None
+    """Of the task's error, such as ``TimeoutError``."""
+    older_than: Duration | None = None
+    newer_than: Duration | None = None
+    """Seconds, or timedelta, since the task entered the queue; a DELAYED one has not yet."""
+
+    def __post_init__(self) -> None:
+        if self.status not in LISTED:
+            problem = f"is none of {', '.join(LISTED)}; what is in no index, get by its id"
+            raise InvalidInput("status", str(self.status), problem)
+        for field_, name in (("task_type", self.task_type), ("error_type", self.error_type)):
+            if name is not None:
+                check_name(field_, name, MAX_TYPE_BYTES)
+        for field_, age in (("older_than", self.older_than), ("newer_than", self.newer_than)):
+            if age is not None:
+                seconds(field_, age, zero=True)
+                if self.status is Status.DELAYED:
+                    problem = "asks for an age, and a DELAYED task has none yet; leave it out"
+                    raise InvalidInput(field_, age, problem)
+
+    @property
+    def where(self) -> tuple[Condition, ...]:
+        """What the index tells."""
+        return () if self.task_type is None else (Equals(Attribute.TASK_TYPE, self.task_type),)
+
+    def matches(self, task: Task | DamagedTask) -> bool:
+        """What the item alone tells; the index may be a moment behind it."""
+        if isinstance(task, DamagedTask):
+            return self.error_type is None
+        if task.status is not self.status:
+            return False
+        return self.error_type in (None, task.error and task.error.type)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """Some of the tasks that were asked for, newest first (DELAYED: latest due first)."""
+
+    found: Mapping[str, Task | DamagedTask]
+    """By their places in the queue."""
+    next: str | None = None
+    """The ``start`` that goes on, also where nothing was found; None: that was all."""
+
+    @property
+    def tasks(self) -> list[Task]:
+        return [task for task in self.found.values() if isinstance(task, Task)]
+
+    @property
+    def damaged(self) -> list[DamagedTask]:
+        """Items that are no task: somebody wrote to the table past the library."""
+        return [task for task in self.found.values() if isinstance(task, DamagedTask)]
+
+
+def look(store: Store, wanted: Wanted, *, limit: int, scan: int, start: str | None) -> Listing:
+    """At most ``limit`` tasks, from reading at most ``scan`` rows of the index, rounded up to
+    pages."""
+    now = store.now()
+    newest, oldest = (
+        None if age is None else now - microseconds(seconds("age", age, zero=True))
+        for age in (wanted.older_than, wanted.newer_than)
+    )
+    cursor = None if start is None else _cursor(start, wanted.status)
+    found: dict[str, Task | DamagedTask] = {}
+    while True:
+        page = store.rows(
+            wanted.status,
+            live=True,
+            first=oldest,
+            last=newest,
+            where=wanted.where,
+            limit=_ROWS,
+            start=cursor,
+        )
+        scan -= _ROWS
+        rows = {str(row[Attribute.TASK_ID]): row for row in page.rows}
+        for task_id, task in store.read_each(list(rows)).items():
+            if wanted.matches(task):
+                found[_place(rows[task_id], wanted.status)] = task
+            if len(found) == limit:
+                return Listing(found=found, next=next(reversed(found)))
+        cursor = page.next
+        if cursor is None or scan <= 0:
+            following = None if cursor is None else _place(cursor, wanted.status)
+            return Listing(found=found, next=following)
+
+
+def together(
+    pages: Mapping[str, Listing], starts: Mapping[str, str | None], *, limit: int
+) -> Listing:
+    """One page from those of several cells, which began at ``starts``."""
+    # A cell that has read all it may has shown nothing behind the place where it stopped.
+    stops = [_decoded(page.next)[0] for page in pages.values() if page.next is not None]
+    shown = sorted(
+        ((_decoded(place)[0], name, place) for name, page in pages.items() for place in page.found),
+        reverse=True,
+    )
+    shown = [each for each in shown if each[0] >= max(stops, default=0)][:limit]
+    follow: dict[str, str | None] = {}
+    for name, page in pages.items():
+        mine = [place for _, cell, place in shown if cell == name]
+        if len(mine) < len(page.found):
+            follow[name] = mine[-1] if mine else starts[name]
+        elif page.next is not None:
+            follow[name] = page.next
+    return Listing(
+        found={_encoded([cell, place]): pages[cell].found[place] for _, cell, place in shown},
+        next=_encoded(follow) if follow else None,
+    )
+
+
+def starts(text: str, cells: Collection[str]) -> dict[str, str | None]:
+    """Where each of the cells goes on that have more to show; InvalidInput."""
+    try:
+        found = _decoded(text)
+        if not (isinstance(found, dict) and found.keys() <= set(cells)):
+            raise ValueError("it is no place in these cells")  # noqa: TRY301 - one refusal for all
+    except ValueError as error:
+        raise _no_place(text) from error
+    return found
+
+
+def _place(row: Mapping[str, Any], status: Status) -> str:
+    return _encoded([int(row[_sort_key(status)]), row[Attribute.TASK_ID]])
+
+
+def _cursor(place: str, status: Status) -> Cursor:
+    try:
+        number, task_id = _decoded(place)
+        if not (isinstance(number, int) and isinstance(task_id, str) and task_id):
+            raise ValueError("it is no place")  # noqa: TRY301 - one refusal for all
+    except (ValueError, TypeError) as error:
+        raise _no_place(place) from error
+    return {
+        Attribute.TASK_ID: task_id,
+        Attribute.TASK_STATUS: status.value,
+        _sort_key(status): number,
+    }
+
+
+def _encoded(value: Any) -> str:
+    """As text that goes into a URL."""
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+def _decoded(text: str) -> Any:
+    """ValueError where it is nothing that was encoded."""
+    return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+
+
+def _no_place(text: str) -> InvalidInput:
+    return InvalidInput("start", text, "is no place in this list; give the `next` of a listing")
+
+
+def _sort_key(status: Status) -> Attribute:
+    return Attribute.DUE_AT if status is Status.DELAYED else Attribute.TASK_CREATED
