@@ -137,6 +137,10 @@ class Cells:
         """As Queue.cancel."""
         return self.home(task_id).cancel(task_id)
 
+    def run_now(self, task_id: str) -> Task:
+        """As Queue.run_now."""
+        return self.home(task_id).run_now(task_id)
+
     def redrive(self, task_id: str) -> Task:
         """As Queue.redrive."""
         return self.home(task_id).redrive(task_id)

@@ -177,6 +177,10 @@ class Queue:
         """Withdraw a waiting task. WrongStatus where it is TAKEN or has ended, TaskNotFound."""
         return self.store.cancel(_id(task_id))
 
+    def run_now(self, task_id: str) -> Task:
+        """Let a DELAYED task enter the queue at once. WrongStatus, TaskNotFound."""
+        return self.store.run_now(_id(task_id))
+
     def redrive(self, task_id: str) -> Task:
         """Bring a FAILURE back: as the newest task, with all attempts and a new deadline.
         WrongStatus, TaskNotFound."""

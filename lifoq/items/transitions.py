@@ -236,6 +236,20 @@ def promote(*, task: Task, now: int, lifetimes: Lifetimes) -> Change:
     )
 
 
+def hurry(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
+    """DELAYED → PENDING before the task is due. A delayed put enters the queue at this moment, with
+    as long to its deadline as it would have had; a retry gets its old place back."""
+    early = max(0, task.enqueued_at - stamp)
+    task = replace(task, enqueued_at=task.enqueued_at - early, expires_at=task.expires_at - early)
+    entered = {A.ENQUEUED_AT: task.enqueued_at, A.EXPIRES_AT: task.expires_at} if early else {}
+    return Change(
+        # The very delay that was seen: it may have run, and been delayed again, meanwhile.
+        when=(StatusIs(Status.DELAYED), Equals(A.TASK_UPDATED, task.task_updated)),
+        set={**_pending(task, now=stamp, lifetimes=lifetimes), **entered},
+        remove=(A.DUE_AT,),
+    )
+
+
 def cancel(*, seen: Status, now: int, lifetimes: Lifetimes) -> Change:
     """PENDING or DELAYED (as ``seen``) → CANCELLED."""
     return Change(

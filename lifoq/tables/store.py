@@ -184,6 +184,20 @@ class Store:
             except ConditionFailed:
                 continue  # it moved in between: look again, which ends, as statuses do
 
+    def run_now(self, task_id: str) -> Task:
+        """DELAYED → PENDING, whenever it would be due. WrongStatus, TaskNotFound, DamagedTask."""
+        while True:
+            task = self._existing(task_id)
+            if task.status is not Status.DELAYED:
+                raise WrongStatus(task_id, task.status, "DELAYED")
+            stamp = self._host.stamp(self.now())
+            change = transitions.hurry(task=task, stamp=stamp, lifetimes=self.lifetimes)
+            try:
+                with _fits(task_id, "brought in"):
+                    return Task.from_item(self.table.update_and_get(task_id, change))
+            except ConditionFailed:
+                continue  # it moved in between: look again
+
     def redrive(self, task_id: str) -> Task:
         """FAILURE → PENDING, as the newest task. WrongStatus, TaskNotFound, DamagedTask."""
         task = self._existing(task_id)

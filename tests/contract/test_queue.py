@@ -16,6 +16,7 @@ from lifoq import (
     TaskShed,
     WaitTimeout,
     Wanted,
+    WrongStatus,
 )
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
@@ -93,6 +94,39 @@ def test_wait_tells_that_a_task_was_shed_before_and_after_its_deletion(
     host.on_sleep = lambda: delete(queue.store.table, "u")
     with pytest.raises(TaskShed):
         queue.wait("u", timeout=60)
+
+
+# Before it is due
+
+
+def test_a_delayed_put_that_is_run_now_has_as_long_as_it_would_have_had(
+    queue: Queue, host: ManualHost
+):
+    queue.put("a", task_id="t", delay=600, deadline=30)
+    host.sleep(5)
+    task = queue.run_now("t")
+    assert (task.status, task.due_at) == (Status.PENDING, None)
+    assert task.enqueued_at == task.task_created == pytest.approx(host.now(), abs=10)
+    assert task.expires_at == task.enqueued_at + 30_000_000
+    assert queue.peek() == [task]
+
+
+def test_a_retry_that_is_run_now_drops_behind_newer_tasks(queue: Queue, host: ManualHost):
+    first = queue.put("a", task_id="t")
+    claimed = queue.store.claim("t", claim_id="c", lease=30)
+    queue.store.retry(claimed, TaskError(type="ValueError", message="boom"), delay=60)
+    queue.put("a", task_id="newer")
+    task = queue.run_now("t")
+    assert (task.task_created, task.expires_at) == (first.task_created, first.expires_at)
+    assert (task.attempts, [one.task_id for one in queue.peek()]) == (1, ["newer", "t"])
+
+
+def test_only_what_is_delayed_can_be_run_now(queue: Queue):
+    queue.put("a", task_id="t")
+    with pytest.raises(WrongStatus, match="PENDING, but this needs it to be DELAYED"):
+        queue.run_now("t")
+    with pytest.raises(TaskNotFound):
+        queue.run_now("nobody")
 
 
 # Redriving
