@@ -81,11 +81,18 @@ class Cells:
         deadline: Duration | datetime | None = None,
         delay: Duration | None = None,
         due_at: datetime | None = None,
+        key: str | None = None,
     ) -> Task:
         """As Queue.put; without a ``task_id`` one is drawn, and finds its cell like any other."""
         chosen = self._host.new_id() if task_id is None else task_id
         return self.home(chosen).put(
-            task_type, payload, task_id=chosen, deadline=deadline, delay=delay, due_at=due_at
+            task_type,
+            payload,
+            task_id=chosen,
+            deadline=deadline,
+            delay=delay,
+            due_at=due_at,
+            key=key,
         )
 
     def put_many(

@@ -101,6 +101,7 @@ class Queue:
         deadline: Duration | datetime | None = None,
         delay: Duration | None = None,
         due_at: datetime | None = None,
+        key: str | None = None,
     ) -> Task:
         """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
         second put returns the first task, as it is by then. For the terms see NewTask.
@@ -114,6 +115,7 @@ class Queue:
             deadline=deadline,
             delay=delay,
             due_at=due_at,
+            key=key,
         )
         return self.store.put(new)
 

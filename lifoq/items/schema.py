@@ -46,6 +46,7 @@ class Attribute(StrEnum):
     EXPIRES_AT = "expiresAt"
     TTL = "ttl"
     TASK_TYPE = "taskType"
+    TASK_KEY = "taskKey"
     PAYLOAD = "payload"
     ATTEMPTS = "attempts"
     CLAIM_ID = "claimId"
@@ -71,6 +72,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.EXPIRES_AT: "N",
     Attribute.TTL: "N",
     Attribute.TASK_TYPE: "S",
+    Attribute.TASK_KEY: "S",
     Attribute.PAYLOAD: "S",
     Attribute.ATTEMPTS: "N",
     Attribute.CLAIM_ID: "S",
@@ -91,11 +93,12 @@ STATUS_CREATED_INDEX: Final = "status-created-index"
 STATUS_CREATED_PROJECTION: Final = (
     Attribute.EXPIRES_AT,
     Attribute.TASK_TYPE,
+    Attribute.TASK_KEY,
     Attribute.LEASES_LOST,
 )
 """What decides whether a row can start; the claim's own answer brings the payload. None of them
-costs an index write of its own: the first two never change in a life, and ``leasesLost`` (how many
-claims in a row ended with a lost lease; most tasks have none) changes only together with the
+costs an index write of its own: the first three never change in a life, and ``leasesLost`` (how
+many claims in a row ended with a lost lease; most tasks have none) changes only together with the
 index's key."""
 
 DUE_INDEX: Final = "due-index"
@@ -122,6 +125,8 @@ MAX_ID_BYTES: Final = 1024
 """For ``taskId``."""
 MAX_TYPE_BYTES: Final = 256
 """For ``taskType``."""
+MAX_TASK_KEY_BYTES: Final = 256
+"""For ``taskKey``."""
 
 
 def table_definition(table_name: str) -> dict[str, Any]:

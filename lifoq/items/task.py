@@ -15,6 +15,7 @@ from lifoq.items.schema import (
     MAX_ERROR_BYTES,
     MAX_ID_BYTES,
     MAX_PAYLOAD_BYTES,
+    MAX_TASK_KEY_BYTES,
     MAX_TYPE_BYTES,
     WAITING,
     Attribute,
@@ -37,6 +38,8 @@ class NewTask:
     ``task_id``: the caller's own id makes the put idempotent; else the queue draws a random one.
     ``deadline``: when the task is shed if no worker came to it: seconds or timedelta after it
     enters the queue, or an aware datetime; at most the queue's deadline, which is the default.
+    ``key``: whom or what the task is for, such as a device or a customer, 1 to 256 bytes of UTF-8:
+    task types can limit how many of a key run at a time (``per_key``), and fair share goes by it.
     ``delay`` (seconds or timedelta) or ``due_at`` (aware datetime): when it enters the queue.
     """
 
@@ -46,6 +49,7 @@ class NewTask:
     deadline: Duration | datetime | None = None
     delay: Duration | None = None
     due_at: datetime | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,7 @@ class Accepted:
     due_at: int | None
     deadline: int | None
     """Microseconds after it enters the queue; None: the queue's own."""
+    key: str | None
 
 
 def accept(task: NewTask, *, now: int, longest_deadline: int) -> Accepted:
@@ -68,6 +73,8 @@ def accept(task: NewTask, *, now: int, longest_deadline: int) -> Accepted:
     if task_id is not None:
         check_name("task_id", task_id, MAX_ID_BYTES)
     check_name("task_type", task.task_type, MAX_TYPE_BYTES)
+    if task.key is not None:
+        check_name("key", task.key, MAX_TASK_KEY_BYTES)
     payload = jsontext.encode(task.payload, "payload")
     if (bytes_ := jsontext.size(payload)) > MAX_PAYLOAD_BYTES:
         raise InvalidInput(
@@ -83,6 +90,7 @@ def accept(task: NewTask, *, now: int, longest_deadline: int) -> Accepted:
         payload=payload,
         due_at=due_at,
         deadline=_deadline(task.deadline, enters=due_at or now, longest=longest_deadline),
+        key=task.key,
     )
 
 
@@ -226,6 +234,8 @@ class Task:
     leases_lost: int = 0
     """Claims in a row, up to the latest that ended, whose lease was lost."""
     due_at: int | None = None
+    key: str | None = None
+    """Whom or what it is for, as the producer said."""
     checkpoint: Any = None
     result: Any = None
     error: TaskError | None = None
@@ -262,6 +272,7 @@ class Task:
             lease_expires=reader.optional_number(Attribute.LEASE_EXPIRES),
             leases_lost=reader.optional_number(Attribute.LEASES_LOST) or 0,
             due_at=reader.optional_number(Attribute.DUE_AT),
+            key=reader.optional_text(Attribute.TASK_KEY),
             checkpoint=reader.optional_json(Attribute.CHECKPOINT),
             result=reader.optional_json(Attribute.RESULT),
             error=reader.error(),

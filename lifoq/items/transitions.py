@@ -82,6 +82,8 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
         item |= {A.TASK_STATUS: Status.PENDING.value, A.TASK_CREATED: stamp}
     else:
         item |= {A.TASK_STATUS: Status.DELAYED.value, A.DUE_AT: task.due_at}
+    if task.key is not None:
+        item[A.TASK_KEY] = task.key
     return {str(name): value for name, value in item.items()}
 
 

@@ -71,6 +71,7 @@ class Candidate:
     """Its place in the queue, ``taskCreated``."""
     expires_at: int
     """Epoch microseconds."""
+    key: str | None = None
     suspect: bool = False
     """Whether the lease of its latest claim was lost: perhaps it kills the process it runs in."""
     damage: str | None = None
@@ -336,6 +337,7 @@ class Store:
             task_type=task.task_type,
             created=self.lifetimes.position(task),
             expires_at=task.expires_at,
+            key=task.key,
         )
 
     # The sweep, and workers that find something
@@ -719,7 +721,7 @@ def _settled_as(item: Item, status: Status, claim_id: str) -> bool:
 
 def _candidate(row: Item) -> Candidate:
     expires_at, task_type = row.get(Attribute.EXPIRES_AT), row.get(Attribute.TASK_TYPE)
-    leases_lost = row.get(Attribute.LEASES_LOST, 0)
+    key, leases_lost = row.get(Attribute.TASK_KEY), row.get(Attribute.LEASES_LOST, 0)
     damage = None
     if not _whole(row[Attribute.TASK_CREATED]):
         damage = "taskCreated is not a whole number"
@@ -727,6 +729,8 @@ def _candidate(row: Item) -> Candidate:
         damage = "expiresAt is missing or not a whole number"
     elif not isinstance(task_type, str):
         damage = "taskType is missing or not a string"
+    elif key is not None and not isinstance(key, str):
+        damage = "taskKey is not a string"
     elif not _whole(leases_lost):
         damage = "leasesLost is not a whole number"
     return Candidate(
@@ -734,6 +738,7 @@ def _candidate(row: Item) -> Candidate:
         task_type=task_type if isinstance(task_type, str) else "",
         created=int(row[Attribute.TASK_CREATED]),
         expires_at=expires_at if isinstance(expires_at, int) else 0,
+        key=key if isinstance(key, str) else None,
         suspect=damage is None and leases_lost > 0,
         damage=damage,
     )

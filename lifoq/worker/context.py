@@ -17,6 +17,8 @@ class Context:
     ) -> None:
         self.task_id = task.task_id
         self.task_type = task.task_type
+        self.key = task.key
+        """As the producer gave it; None where it gave none."""
         self.attempt = task.attempts
         """Counts from 1."""
         self.max_attempts = max_attempts

@@ -157,6 +157,7 @@ def test_a_task_is_found_again_by_its_id_given_or_drawn(cells: Cells, host: Manu
         assert cells.get(task.task_id) == task
         assert cells.home(task.task_id).get(task.task_id) == task
     assert cells.put("a", "again", task_id="t3") == tasks[3]
+    assert cells.put("a", key="d-17").key == "d-17"
 
 
 def test_put_many_keeps_the_order_of_outcomes_and_finds_every_task(cells: Cells):

@@ -12,7 +12,13 @@ from botocore.exceptions import ClientError
 from lifoq import NewTask, Processor, Queue, Registry, Status, WorkerSettings
 from lifoq.basics.host import SYSTEM
 from lifoq.client.connection import VERSION, Connection
-from lifoq.items.schema import ATTRIBUTE_TYPES, MAX_ID_BYTES, MAX_PAYLOAD_BYTES, MAX_TYPE_BYTES
+from lifoq.items.schema import (
+    ATTRIBUTE_TYPES,
+    MAX_ID_BYTES,
+    MAX_PAYLOAD_BYTES,
+    MAX_TASK_KEY_BYTES,
+    MAX_TYPE_BYTES,
+)
 from lifoq.tables.dynamo_expressions import put_request
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
@@ -123,7 +129,7 @@ def test_the_page_names_every_status_the_limits_and_the_version():
     assert PAGE.startswith(f"# Item format {VERSION}\n")
     assert SETTINGS["version"] == VERSION
     assert all(f"`{status}`" in PAGE for status in Status)
-    for limit in (MAX_ID_BYTES, MAX_TYPE_BYTES, MAX_PAYLOAD_BYTES):
+    for limit in (MAX_ID_BYTES, MAX_TYPE_BYTES, MAX_TASK_KEY_BYTES, MAX_PAYLOAD_BYTES):
         assert f"{limit:,} bytes" in PAGE
 
 

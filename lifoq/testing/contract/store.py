@@ -344,6 +344,43 @@ def test_a_promotion_comes_not_before_time_and_only_once(store: Store, host: Man
     assert not store.promote("nobody")
 
 
+# Keys
+
+
+def keys(store: Store) -> dict[str, str | None]:
+    return {row.task_id: row.key for row in store.candidates(limit=100).rows}
+
+
+def test_a_key_is_shown_by_the_index_and_by_the_task_on_all_its_ways(
+    store: Store, host: ManualHost
+):
+    longest = "ü" * 128
+    put(store, "without")
+    store.put_many([NewTask(task_type="a", task_id="a", key=longest)])
+    store.put(NewTask(task_type="a", task_id="b", key="k"))
+    store.put(NewTask(task_type="a", task_id="c", key="later", delay=10))
+    store.succeed(claim(store, "without"), "1", [NewTask(task_type="a", task_id="d", key="up")])
+    assert keys(store) == {"a": longest, "b": "k", "d": "up"}
+
+    back = store.retry(claim(store, "a"), BOOM, delay=0)
+    assert back is not None
+    assert back.key == longest
+    store.fail(claim(store, "b"), BOOM)
+    assert store.redrive("b").key == "k"
+    host.advance(10)
+    promoted = store.promote("c")
+    assert promoted is not None
+    assert promoted.key == "later"
+    assert keys(store) == {"a": longest, "b": "k", "c": "later", "d": "up"}
+    assert claim(store, "c").key == "later"
+
+
+def test_a_key_that_is_no_string_is_damage(store: Store, past: PastTheLibrary):
+    past.write({**store.new_item(NewTask(task_type="a", task_id="t")), "taskKey": 7})
+    (row,) = store.candidates(limit=1).rows
+    assert row.damage == "taskKey is not a string"
+
+
 # Claiming
 
 
@@ -1064,6 +1101,10 @@ REFUSED = {
     "an empty type": ({"task_type": ""}, "task_type"),
     "a type that is no string": ({"task_type": 7}, "task_type"),
     "an over-long type": ({"task_type": "x" * 257}, "257 bytes long, the limit is 256"),
+    "an empty key": ({"key": ""}, "key=''"),
+    "a task key that is no string": ({"key": 7}, "key=7"),
+    "an over-long key": ({"key": "ü" * 129}, "258 bytes long, the limit is 256"),
+    "a key of half a pair": ({"key": "\ud800"}, "half a surrogate pair"),
     "an empty id": ({"task_id": ""}, "task_id"),
     "an id that is no string": ({"task_id": 7}, "task_id"),
     "an over-long id": ({"task_id": "ü" * 513}, "1,026 bytes long, the limit is 1,024"),
