@@ -7,7 +7,7 @@ with ``Environment``. A field of the settings has its variable here, or it does 
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, TypeVar
@@ -32,10 +32,14 @@ class Variable(StrEnum):
     """Where a kick for the processor is published."""
     TRIGGER_TOPIC = "LIFOQ_TRIGGER_TOPIC_ARN"
     """Where the processor publishes its tail call."""
+    EVENTS_TOPIC = "LIFOQ_EVENTS_TOPIC_ARN"
+    """Where the ends of tasks are published; not set where nobody asked for it."""
 
     DEADLINE = "LIFOQ_DEADLINE_SECONDS"
     SUCCESS_RETENTION = "LIFOQ_RETENTION_SUCCESS_SECONDS"
     FAILURE_RETENTION = "LIFOQ_RETENTION_FAILURE_SECONDS"
+    SHED_AT_DEADLINE = "LIFOQ_SHED_AT_DEADLINE"
+    TASK_TOKENS = "LIFOQ_TASK_TOKENS"
 
     WINDOW = "LIFOQ_WINDOW_SECONDS"
     TASK_TIMEOUT = "LIFOQ_TASK_TIMEOUT_SECONDS"
@@ -98,6 +102,10 @@ class Environment:
     def trigger_topic_arn(self) -> str:
         return self._text(Variable.TRIGGER_TOPIC)
 
+    @property
+    def events_topic_arn(self) -> str | None:
+        return self.variables.get(Variable.EVENTS_TOPIC)
+
     def lifetimes(self) -> Lifetimes:
         return Lifetimes(**self._decoded(_LIFETIMES))
 
@@ -150,6 +158,8 @@ class _Kind:
     write: Callable[[Any], str]
     read: Callable[[str], Any]
     required: bool = True
+    unset: Any = None
+    """The value that no variable stands for."""
 
     def decode(self, variable: Variable, text: str) -> Any:
         try:
@@ -169,6 +179,7 @@ _SWITCH: Final = _Kind(
     write=lambda value: "true" if value else "false",
     read={"true": True, "false": False}.__getitem__,
 )
+_OPTION: Final = replace(_SWITCH, required=False, unset=False)
 
 _Fields = Mapping[str, tuple[Variable, _Kind]]
 
@@ -176,6 +187,8 @@ _LIFETIMES: Final[_Fields] = {
     "deadline": (Variable.DEADLINE, _NUMBER),
     "success_retention": (Variable.SUCCESS_RETENTION, _NUMBER),
     "failure_retention": (Variable.FAILURE_RETENTION, _NUMBER),
+    "shed_at_deadline": (Variable.SHED_AT_DEADLINE, _OPTION),
+    "task_tokens": (Variable.TASK_TOKENS, _OPTION),
 }
 _WORKER: Final[_Fields] = {
     "window": (Variable.WINDOW, _NUMBER),
@@ -206,5 +219,5 @@ def _encoded(settings: Any, fields: _Fields) -> dict[str, str]:
     return {
         variable.value: kind.write(values[field])
         for field, (variable, kind) in fields.items()
-        if values[field] is not None
+        if values[field] != kind.unset
     }

@@ -82,6 +82,7 @@ class Cells:
         delay: Duration | None = None,
         due_at: datetime | None = None,
         key: str | None = None,
+        task_token: str | None = None,
     ) -> Task:
         """As Queue.put; without a ``task_id`` one is drawn, and finds its cell like any other."""
         chosen = self._host.new_id() if task_id is None else task_id
@@ -93,6 +94,7 @@ class Cells:
             delay=delay,
             due_at=due_at,
             key=key,
+            task_token=task_token,
         )
 
     def put_many(

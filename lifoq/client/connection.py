@@ -53,6 +53,9 @@ class Connection:
             "successRetentionSeconds": self.lifetimes.success_retention,
             "failureRetentionSeconds": self.lifetimes.failure_retention,
             "topics": dict(self.topics),
+            # What a queue does not do it does not say.
+            **({"shedAtDeadline": True} if self.lifetimes.shed_at_deadline else {}),
+            **({"taskTokens": True} if self.lifetimes.task_tokens else {}),
         }
         return json.dumps(document)
 
@@ -75,6 +78,8 @@ class Connection:
                     deadline=_seconds(document["deadlineSeconds"]),
                     success_retention=_seconds(document["successRetentionSeconds"]),
                     failure_retention=_seconds(document["failureRetentionSeconds"]),
+                    shed_at_deadline=document.get("shedAtDeadline", False) is True,
+                    task_tokens=document.get("taskTokens", False) is True,
                 ),
                 topics={str(name): _text(arn) for name, arn in document["topics"].items()},
             )

@@ -102,6 +102,7 @@ class Queue:
         delay: Duration | None = None,
         due_at: datetime | None = None,
         key: str | None = None,
+        task_token: str | None = None,
     ) -> Task:
         """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
         second put returns the first task, as it is by then. For the terms see NewTask.
@@ -116,6 +117,7 @@ class Queue:
             delay=delay,
             due_at=due_at,
             key=key,
+            task_token=task_token,
         )
         return self.store.put(new)
 

@@ -56,6 +56,7 @@ class Attribute(StrEnum):
     CHECKPOINT = "checkpoint"
     RESULT = "result"
     ERROR = "error"
+    TASK_TOKEN = "taskToken"  # noqa: S105 - a name
 
 
 AttributeType = Literal["S", "N"]
@@ -82,6 +83,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.CHECKPOINT: "S",
     Attribute.RESULT: "S",
     Attribute.ERROR: "S",
+    Attribute.TASK_TOKEN: "S",
 }
 """DynamoDB's type of each attribute."""
 
@@ -102,7 +104,9 @@ many claims in a row ended with a lost lease; most tasks have none) changes only
 index's key."""
 
 DUE_INDEX: Final = "due-index"
-"""HASH ``taskStatus``, RANGE ``dueAt``: sparse, since only DELAYED tasks have a ``dueAt``."""
+"""HASH ``taskStatus``, RANGE ``dueAt``: sparse, since only what the sweep has to look for has a
+``dueAt``: a DELAYED task, until it enters the queue; and a PENDING one whose shedding somebody
+waits to be told of, until its deadline."""
 
 MAX_ITEM_BYTES: Final = 400 * 1024
 """DynamoDB's limit for one item, names included
@@ -127,6 +131,9 @@ MAX_TYPE_BYTES: Final = 256
 """For ``taskType``."""
 MAX_TASK_KEY_BYTES: Final = 256
 """For ``taskKey``."""
+MAX_TOKEN_BYTES: Final = 2048
+"""For ``taskToken``
+(https://docs.aws.amazon.com/step-functions/latest/apireference/API_SendTaskSuccess.html)."""
 
 
 def table_definition(table_name: str) -> dict[str, Any]:

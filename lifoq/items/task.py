@@ -16,6 +16,7 @@ from lifoq.items.schema import (
     MAX_ID_BYTES,
     MAX_PAYLOAD_BYTES,
     MAX_TASK_KEY_BYTES,
+    MAX_TOKEN_BYTES,
     MAX_TYPE_BYTES,
     WAITING,
     Attribute,
@@ -41,6 +42,8 @@ class NewTask:
     ``key``: whom or what the task is for, such as a device or a customer, 1 to 256 bytes of UTF-8:
     task types can limit how many of a key run at a time (``per_key``), and fair share goes by it.
     ``delay`` (seconds or timedelta) or ``due_at`` (aware datetime): when it enters the queue.
+    ``task_token``: of a Step Functions state that waits for it (``.waitForTaskToken``): the task's
+    end is answered with it.
     """
 
     task_type: str
@@ -50,6 +53,7 @@ class NewTask:
     delay: Duration | None = None
     due_at: datetime | None = None
     key: str | None = None
+    task_token: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +67,12 @@ class Accepted:
     deadline: int | None
     """Microseconds after it enters the queue; None: the queue's own."""
     key: str | None
+    task_token: str | None
 
 
-def accept(task: NewTask, *, now: int, longest_deadline: int) -> Accepted:
+def accept(
+    task: NewTask, *, now: int, longest_deadline: int, task_tokens: bool = False
+) -> Accepted:
     """Check a new task; InvalidInput names the field that is refused, the value and the remedy."""
     if not isinstance(task, NewTask):
         raise InvalidInput("task", task, "is no NewTask; give NewTask(task_type=…, payload=…)")
@@ -83,6 +90,8 @@ def accept(task: NewTask, *, now: int, longest_deadline: int) -> Accepted:
             f"is {bytes_:,} bytes of JSON, the limit is {MAX_PAYLOAD_BYTES:,} "
             "(DynamoDB's items end at 400 KB); put it in S3 and send its key",
         )
+    if task.task_token is not None:
+        _check_token(task.task_token, answered=task_tokens)
     due_at = _due_at(task, now)
     return Accepted(
         task_id=task_id,
@@ -91,7 +100,19 @@ def accept(task: NewTask, *, now: int, longest_deadline: int) -> Accepted:
         due_at=due_at,
         deadline=_deadline(task.deadline, enters=due_at or now, longest=longest_deadline),
         key=task.key,
+        task_token=task.task_token,
     )
+
+
+def _check_token(token: Any, *, answered: bool) -> None:
+    check_name("task_token", token, MAX_TOKEN_BYTES)
+    if not answered:
+        raise InvalidInput(
+            "task_token",
+            token,
+            "would never be answered: deploy the queue with "
+            "events=TaskEvents(step_functions=True), or its stage with events.step_functions",
+        )
 
 
 def check_name(field: str, value: Any, limit: int) -> None:
@@ -239,6 +260,7 @@ class Task:
     checkpoint: Any = None
     result: Any = None
     error: TaskError | None = None
+    task_token: str | None = None
     payload_bytes: int = 0
     """Of the payload's JSON."""
 
@@ -276,6 +298,7 @@ class Task:
             checkpoint=reader.optional_json(Attribute.CHECKPOINT),
             result=reader.optional_json(Attribute.RESULT),
             error=reader.error(),
+            task_token=reader.optional_text(Attribute.TASK_TOKEN),
             payload_bytes=jsontext.size(reader.text(Attribute.PAYLOAD)),
         )
 

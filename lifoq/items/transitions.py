@@ -4,7 +4,7 @@ Read this file to know what can happen to a task; nothing else writes to one. ``
 derived from it are epoch microseconds.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
@@ -13,6 +13,7 @@ from lifoq.items.change import (
     Alternatives,
     AtMost,
     Change,
+    Condition,
     Equals,
     GreaterThan,
     StatusIn,
@@ -31,16 +32,21 @@ IN_FLIGHT_TTL: Final = 10 * 365 * 86_400
 
 @dataclass(frozen=True, kw_only=True)
 class Lifetimes:
-    """How long the queue keeps what, in seconds."""
+    """How long the queue keeps what, in seconds; and how what waited for too long goes."""
 
     deadline: float = 3_600
     """The longest a task may wait before it is shed; also the default."""
     success_retention: float = 7 * 86_400
     failure_retention: float = 14 * 86_400
+    shed_at_deadline: bool = False
+    """Whether the sweep deletes each task that waited beyond its deadline, so that somebody can be
+    told at once; else DynamoDB's TTL does, within days."""
+    task_tokens: bool = False
+    """Whether the queue answers Step Functions. A task with a token is shed at its deadline."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            check_seconds(field.name, getattr(self, field.name))
+        for name in ("deadline", "success_retention", "failure_retention"):
+            check_seconds(name, getattr(self, name))
 
     def retained_until(self, status: Status, now: int) -> int:
         """The ``ttl``, in epoch seconds, of a task that ends as ``status``."""
@@ -50,6 +56,17 @@ class Lifetimes:
     def oldest_alive(self, now: int) -> int:
         """No PENDING task with an older ``taskCreated`` can still be claimed."""
         return now - microseconds(self.deadline)
+
+    @property
+    def sweep_sheds(self) -> bool:
+        """Whether there can be tasks that the sweep has to shed."""
+        return self.shed_at_deadline or self.task_tokens
+
+    def shed_at(self, expires_at: int, task_token: str | None) -> dict[A, Value]:
+        """The ``dueAt`` of a PENDING task, by which the sweep finds it at its deadline; nothing,
+        and no entry in an index, where nobody waits to be told."""
+        told = self.shed_at_deadline or task_token is not None
+        return {A.DUE_AT: expires_at} if told else {}
 
     def position(self, task: Task) -> int:
         """The ``taskCreated`` with which a task comes back to PENDING: its old one, so that it
@@ -78,8 +95,11 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
         A.PAYLOAD: task.payload,
         A.ATTEMPTS: 0,
     }
+    if task.task_token is not None:
+        item[A.TASK_TOKEN] = task.task_token
     if task.due_at is None:
         item |= {A.TASK_STATUS: Status.PENDING.value, A.TASK_CREATED: stamp}
+        item |= lifetimes.shed_at(expires, task.task_token)
     else:
         item |= {A.TASK_STATUS: Status.DELAYED.value, A.DUE_AT: task.due_at}
     if task.key is not None:
@@ -111,6 +131,7 @@ def claim(*, now: int, claim_id: str, lease: int) -> Change:
         },
         set_once={A.FIRST_TAKEN_AT: now},
         increment=A.ATTEMPTS,
+        remove=(A.DUE_AT,),
     )
 
 
@@ -231,10 +252,11 @@ def _abandoned(task: Task, now: int) -> tuple[StatusIs, AtMost, Equals]:
 def promote(*, task: Task, now: int, lifetimes: Lifetimes) -> Change:
     """DELAYED → PENDING: the task is due."""
     is_due = AtMost(A.DUE_AT, now)
-    return Change(
-        when=(StatusIs(Status.DELAYED), is_due),
-        set=_pending(task, now=now, lifetimes=lifetimes),
-        remove=(A.DUE_AT,),
+    return _entering(
+        Change(
+            when=(StatusIs(Status.DELAYED), is_due),
+            set=_pending(task, now=now, lifetimes=lifetimes),
+        )
     )
 
 
@@ -244,12 +266,25 @@ def hurry(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
     early = max(0, task.enqueued_at - stamp)
     task = replace(task, enqueued_at=task.enqueued_at - early, expires_at=task.expires_at - early)
     entered = {A.ENQUEUED_AT: task.enqueued_at, A.EXPIRES_AT: task.expires_at} if early else {}
-    return Change(
-        # The very delay that was seen: it may have run, and been delayed again, meanwhile.
-        when=(StatusIs(Status.DELAYED), Equals(A.TASK_UPDATED, task.task_updated)),
-        set={**_pending(task, now=stamp, lifetimes=lifetimes), **entered},
-        remove=(A.DUE_AT,),
+    return _entering(
+        Change(
+            # The very delay that was seen: it may have run, and been delayed again, meanwhile.
+            when=(StatusIs(Status.DELAYED), Equals(A.TASK_UPDATED, task.task_updated)),
+            set={**_pending(task, now=stamp, lifetimes=lifetimes), **entered},
+        )
     )
+
+
+def _entering(change: Change) -> Change:
+    """The same, of a task that is due no more, unless it has to be found at its deadline."""
+    return change if A.DUE_AT in change.set else replace(change, remove=(A.DUE_AT,))
+
+
+def shed(now: int) -> tuple[Condition, ...]:
+    """PENDING or DELAYED → –: what the deletion of a task at its deadline asks for."""
+    still_waits = StatusIn(WAITING)  # a worker may have claimed it just in time
+    has_expired = AtMost(A.EXPIRES_AT, now)  # a put of its id may have begun anew
+    return still_waits, has_expired
 
 
 def cancel(*, seen: Status, now: int, lifetimes: Lifetimes) -> Change:
@@ -268,7 +303,8 @@ def cancel(*, seen: Status, now: int, lifetimes: Lifetimes) -> Change:
 
 def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
     """FAILURE → PENDING, as the newest task, with all its attempts and a new deadline. The error
-    stays until the next end, so that one sees why it was redriven."""
+    stays until the next end, so that one sees why it was redriven. Who waited for the first end was
+    told of it: the token goes."""
     expires = stamp + microseconds(lifetimes.deadline)
     return Change(
         when=(StatusIs(Status.FAILURE),),
@@ -279,8 +315,9 @@ def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
             A.ATTEMPTS: 0,
             A.EXPIRES_AT: expires,
             A.TTL: seconds_up(expires),
+            **lifetimes.shed_at(expires, None),
         },
-        remove=(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST),
+        remove=(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST, A.TASK_TOKEN),
     )
 
 
@@ -315,6 +352,7 @@ def _pending(task: Task, *, now: int, lifetimes: Lifetimes) -> dict[A, Value]:
         A.TASK_CREATED: lifetimes.position(task),
         A.TASK_UPDATED: now,
         A.TTL: seconds_up(task.expires_at),
+        **lifetimes.shed_at(task.expires_at, task.task_token),
     }
 
 

@@ -127,6 +127,15 @@ class DynamoTable:
             except self._client.exceptions.TransactionCanceledException as error:
                 raise refusal(error, items) from error
 
+    def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
+        with self._translated("DeleteItem"):
+            self._client.delete_item(
+                TableName=self.name,
+                Key=_key(task_id),
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **Expression().conditions("ConditionExpression", ((Exists(HASH_KEY), *when),)),
+            )
+
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:

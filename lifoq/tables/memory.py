@@ -106,6 +106,13 @@ class MemoryTable:
             for item in (after, *items):
                 self._store(item)
 
+    def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
+        with self._lock:
+            before = self.get(task_id)
+            if before is None or not _all_hold(when, before):
+                raise ConditionFailed(before)
+            self._remove(task_id)
+
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:

@@ -344,10 +344,23 @@ class Store:
 
     def due(self, *, limit: int, start: Cursor | None = None) -> tuple[list[str], Cursor | None]:
         """Ids of DELAYED tasks whose time has come, the longest overdue first; where to go on."""
-        last = _reaching(self.now(), start, Attribute.DUE_AT)
-        span = Span(index=DUE_INDEX, status=Status.DELAYED, last=last)
-        page = self.table.query(span, newest_first=False, limit=limit, start=start)
-        return [str(row[Attribute.TASK_ID]) for row in page.rows], page.next
+        return self._overdue(Status.DELAYED, limit=limit, start=start)
+
+    def past_deadline(
+        self, *, limit: int, start: Cursor | None = None
+    ) -> tuple[list[str], Cursor | None]:
+        """Ids of PENDING tasks past their deadline, of those whose shedding somebody waits to be
+        told of, the longest overdue first; where to go on."""
+        return self._overdue(Status.PENDING, limit=limit, start=start)
+
+    def shed(self, task_id: str) -> bool:
+        """PENDING or DELAYED → –: delete a task at its deadline; False where it does not wait any
+        more, or not for so long."""
+        try:
+            self.table.delete(task_id, when=transitions.shed(self.now()))
+        except ConditionFailed:
+            return False
+        return True
 
     def promote(self, task_id: str) -> Candidate | None:
         """DELAYED → PENDING: the row as it now stands in the index; None where somebody else did
@@ -494,7 +507,12 @@ class Store:
     # Inside
 
     def _accept(self, new: NewTask) -> Accepted:
-        return accept(new, now=self.now(), longest_deadline=microseconds(self.lifetimes.deadline))
+        return accept(
+            new,
+            now=self.now(),
+            longest_deadline=microseconds(self.lifetimes.deadline),
+            task_tokens=self.lifetimes.task_tokens,
+        )
 
     def accept_nth(self, name: str, index: int, new: NewTask) -> Accepted:
         """Check one of several tasks, without writing it; InvalidInput says which it is."""
@@ -637,6 +655,14 @@ class Store:
         except ConditionFailed:
             return False
         return True
+
+    def _overdue(
+        self, status: Status, *, limit: int, start: Cursor | None
+    ) -> tuple[list[str], Cursor | None]:
+        last = _reaching(self.now(), start, Attribute.DUE_AT)
+        span = Span(index=DUE_INDEX, status=status, last=last)
+        page = self.table.query(span, newest_first=False, limit=limit, start=start)
+        return [str(row[Attribute.TASK_ID]) for row in page.rows], page.next
 
     def _under_claim(self, task: Task, change: Change, becomes: Status) -> None:
         try:

@@ -80,6 +80,11 @@ class Table(Protocol):
         where it is more than an item or a transaction holds."""
         ...
 
+    def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
+        """Delete the item; ConditionFailed where there is none, or where a condition does not hold
+        for it."""
+        ...
+
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:

@@ -1,8 +1,8 @@
 """The sweep: once a minute, whatever fell by the wayside is brought back on its way.
 
-It ends claims whose lease is over, brings in due tasks, puts damaged items aside, measures the
-queue, and tells whether a processor is needed: so that a task never waits longer than one sweep
-interval for one, whatever kick was lost.
+It ends claims whose lease is over, brings in due tasks, sheds at the deadline where somebody waits
+to be told, puts damaged items aside, measures the queue, and tells whether a processor is needed:
+so that a task never waits longer than one sweep interval for one, whatever kick was lost.
 """
 
 import logging
@@ -39,6 +39,8 @@ class SweepReport:
     """Of those whose lease expired: after the last attempt."""
     promoted: int = 0
     condemned: int = 0
+    shed: int = 0
+    """Of those whose shedding somebody waits to be told of."""
     finished: bool = True
     """False where the time was up first; the next sweep goes on there."""
     stats: QueueStats | None = None
@@ -79,6 +81,7 @@ class Sweeper:
         steps: tuple[Callable[[SweepReport, int], None], ...] = (
             self._end_expired_leases,
             self._promote_due,
+            self._shed_at_deadline,
             self._find_out_of_reach,
         )
         for step in steps:
@@ -155,6 +158,17 @@ class Sweeper:
             report.promoted += self._store.promote(task_id) is not None
         except DamagedTask as damage:
             self._condemn(task_id, Status.DELAYED, damage.reason, report)
+
+    def _shed_at_deadline(self, report: SweepReport, until: int) -> None:
+        """What waited for too long, where somebody waits to be told; TTL may take days. The longest
+        overdue first, so that the next sweep needs no place to go on from."""
+        start: Cursor | None = None
+        while self._store.lifetimes.sweep_sheds and not self._out_of_time(report, until):
+            overdue, start = self._store.past_deadline(limit=PAGE, start=start)
+            for task_id in overdue:
+                report.shed += self._store.shed(task_id)
+            if start is None:
+                return
 
     def _find_out_of_reach(self, report: SweepReport, until: int) -> None:
         """A few pages a run: behind them there can be a mountain of expired tasks."""

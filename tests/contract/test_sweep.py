@@ -6,7 +6,7 @@ import pytest
 
 from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper
 from lifoq.items.change import Change
-from lifoq.items.schema import Attribute
+from lifoq.items.schema import DUE_INDEX, Attribute
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 
@@ -149,3 +149,40 @@ def test_measures_come_with_the_sweep(store: Store, sweeper: Sweeper, host: Manu
     strand(store, "t")
     stats = sweeper.run().stats
     assert (stats.live.value, stats.taken.value, stats.oldest_waiting_seconds) == (1, 1, 5)
+
+
+@pytest.mark.parametrize(
+    "lifetimes", [Lifetimes(shed_at_deadline=True), Lifetimes(task_tokens=True)]
+)
+def test_what_waited_beyond_its_deadline_is_shed_where_somebody_waits_to_be_told(
+    store: Store, registry: Registry, host: ManualHost, lifetimes: Lifetimes
+):
+    telling = Store(store.table, lifetimes=lifetimes, host=host)
+    sweeper = Sweeper(telling, registry, max_attempts=3, host=host)
+    token = "token" if lifetimes.task_tokens else None
+    for number in range(3):
+        name = f"expired {number}"
+        telling.put(NewTask(task_type="a", task_id=name, deadline=10, task_token=token))
+    telling.put(NewTask(task_type="a", task_id="alive", deadline=60, task_token=token))
+    host.advance(10.001)
+    report = sweeper.run()
+    assert (report.shed, report.condemned) == (3, 0)
+    assert telling.get("expired 0") is None
+    assert telling.get("alive").status is Status.PENDING
+    assert sweeper.run().shed == 0
+
+
+def test_a_queue_that_tells_nobody_does_not_look_for_what_to_shed(
+    store: Store, sweeper: Sweeper, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+):
+    """It would cost a read each minute."""
+    asked = []
+    query = store.table.query
+    monkeypatch.setattr(
+        store.table, "query", lambda span, **how: asked.append(span) or query(span, **how)
+    )
+    store.put(NewTask(task_type="a", task_id="t", deadline=10))
+    host.advance(10)
+    sweeper.run()
+    assert (DUE_INDEX, Status.PENDING) not in {(span.index, span.status) for span in asked}
+    assert store.get("t") is not None

@@ -112,6 +112,9 @@ class FaultyTable:
     ) -> None:
         self._call("update_and_put", task_id, change, items, over=over)
 
+    def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
+        self._call("delete", task_id, when=when)
+
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:

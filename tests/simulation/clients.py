@@ -72,7 +72,12 @@ class Client:
             task_id=task_id,
             deadline=draw.choice((None, None, None, 5.0, 20.0)),
             delay=delay,
+            task_token=self._token(),
         )
+
+    def _token(self) -> str | None:
+        answers = self._queue.store.lifetimes.task_tokens
+        return f"token {next(self._numbers)}" if answers and self._draw.random() < 0.3 else None
 
     def _put(self) -> None:
         new = self._new()

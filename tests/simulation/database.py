@@ -272,6 +272,14 @@ class Connection:
         if self._looks is not None:
             self._looks.after_update(task_id, change)
 
+    def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
+        def apply(clock: int) -> None:
+            before = self._database.table.get(task_id)
+            self._database.table.delete(task_id, when=when)
+            self._record(clock, self._database.next_call(), [(before, None)])
+
+        self._call("delete", task_id, apply)
+
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:

@@ -323,6 +323,7 @@ class Fleet:
             raise Violation("the sweep condemned a task that nobody had damaged")
         if report.finished and machine.faults == faults:
             self._assert_none_stranded(began)
+            self._assert_none_overdue(began)
         if report.needs_processor:
             self.kick("sweep")
 
@@ -337,3 +338,15 @@ class Fleet:
             seen = history.claims[str(item[Attribute.CLAIM_ID])].time + lag
             if lease < began and seen < began:
                 raise Violation("its lease is long over, and a sweep left it", item["taskId"])
+
+    def _assert_none_overdue(self, began: int) -> None:
+        """Whose shedding somebody waits to be told of, and whose deadline was over when the sweep
+        began (as far as its index could tell), is gone."""
+        history = self._database.history
+        lag = microseconds(self.scenario.faults.index_lag + 2 * self.scenario.worker_skew)
+        for item in self._database.table.items():
+            task_id = str(item[Attribute.TASK_ID])
+            told = item[Attribute.TASK_STATUS] == Status.PENDING and Attribute.DUE_AT in item
+            waited = history.of_task[task_id][-1].time + lag < began
+            if told and waited and item[Attribute.EXPIRES_AT] + lag < began:
+                raise Violation("is past its deadline, and a sweep left it", task_id)

@@ -37,7 +37,9 @@ LEGAL: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
     (D, C): {Role.CLIENT},
     (F, P): {Role.CLIENT},
     # By TTL, or by a put of its id that comes before TTL.
-    **{(status, None): {Role.TTL, *WORKERS_AND_CLIENTS} for status in (P, D, S, F, C)},
+    **{(status, None): {Role.TTL, *WORKERS_AND_CLIENTS} for status in (S, F, C)},
+    # Or by the sweep, at its deadline.
+    **{(status, None): {Role.TTL, Role.SWEEP, *WORKERS_AND_CLIENTS} for status in (P, D)},
 }
 """From, to, and who may. Nothing else happens to a task that nobody damages."""
 
@@ -50,7 +52,7 @@ HAS: Final[dict[Status, set[A]]] = {
     C: {A.FINISHED_AT},
 }
 HAS_NOT: Final[dict[Status, set[A]]] = {
-    P: {A.DUE_AT, A.LEASE_EXPIRES, A.FINISHED_AT, A.RESULT},
+    P: {A.LEASE_EXPIRES, A.FINISHED_AT, A.RESULT},
     D: {A.TASK_CREATED, A.LEASE_EXPIRES, A.FINISHED_AT, A.RESULT},
     T: {A.DUE_AT, A.FINISHED_AT, A.RESULT},
     S: {A.TASK_CREATED, A.DUE_AT, A.LEASE_EXPIRES, A.ERROR},
@@ -105,6 +107,10 @@ class Rules:
         extra = {name.value for name in HAS_NOT[status] if name in item}
         _require(write, not missing, f"{status} without {missing}")
         _require(write, not extra, f"{status} with {extra}")
+        if status is P:
+            told = self.lifetimes.shed_at_deadline or A.TASK_TOKEN in item
+            found = item[A.EXPIRES_AT] if told else None
+            _require(write, item.get(A.DUE_AT) == found, "the sweep cannot shed it at its deadline")
         ttl = item[A.TTL]
         if status in WAITING:
             rounded_up = -(-item[A.EXPIRES_AT] // MICROSECONDS)

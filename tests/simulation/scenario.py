@@ -94,12 +94,15 @@ class Scenario:
         draw = random.Random(f"scenario {seed}")
         lease = draw.choice((2.0, 3.0, 6.0))
         clients = draw.randint(1, 3)
+        telling = random.Random(f"telling {seed}")
         return cls(
             seed=seed,
             lifetimes=Lifetimes(
                 deadline=draw.choice((40.0, 90.0, 300.0)),
                 success_retention=draw.choice((20.0, 600.0)),
                 failure_retention=draw.choice((60.0, 900.0)),
+                shed_at_deadline=telling.random() < 0.3,
+                task_tokens=telling.random() < 0.3,
             ),
             worker=WorkerSettings(
                 window=draw.choice((8.0, 15.0, 30.0)),

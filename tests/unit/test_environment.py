@@ -42,7 +42,16 @@ def test_a_worker_is_read_as_it_was_written(settings):
     assert Environment(environment.of_worker(settings)).worker() == settings
 
 
-@given(st.builds(Lifetimes, deadline=seconds, success_retention=seconds, failure_retention=seconds))
+@given(
+    st.builds(
+        Lifetimes,
+        deadline=seconds,
+        success_retention=seconds,
+        failure_retention=seconds,
+        shed_at_deadline=st.booleans(),
+        task_tokens=st.booleans(),
+    )
+)
 def test_lifetimes_are_read_as_they_were_written(lifetimes):
     read = Environment(environment.of_queue("tasks", lifetimes))
     assert (read.table_name, read.lifetimes()) == ("tasks", lifetimes)

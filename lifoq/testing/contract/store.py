@@ -18,6 +18,7 @@ from lifoq.errors import (
 )
 from lifoq.items.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_AND_CHECKPOINT_BYTES, Status
 from lifoq.items.task import NewTask, TaskError
+from lifoq.items.transitions import Lifetimes
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.fixtures import PastTheLibrary
@@ -37,6 +38,103 @@ def claim(store: Store, task_id: str, claim_id: str = "claim-1", lease: float = 
 
 def pending(store: Store) -> list[str]:
     return [row.task_id for row in store.candidates(limit=100).rows]
+
+
+# Shedding at the deadline, where somebody waits to be told
+
+
+TOKEN = "AAAAKgAAAAIAAAAA"  # noqa: S105 - of nobody
+
+
+def token(text: str) -> dict[str, str]:
+    return {"task_token": text}
+
+
+@pytest.fixture
+def telling(store: Store, host: ManualHost) -> Store:
+    """Of a queue that answers Step Functions, and tells nobody else."""
+    return Store(store.table, lifetimes=Lifetimes(task_tokens=True), host=host)
+
+
+def overdue(store: Store) -> list[str]:
+    return store.past_deadline(limit=100)[0]
+
+
+def test_a_task_is_found_at_its_deadline_where_somebody_waits_to_be_told(
+    telling: Store, store: Store, host: ManualHost
+):
+    put(telling, "told", deadline=10, task_token=TOKEN)
+    put(telling, "untold", deadline=10)
+    host.advance(10 - 1e-6)
+    assert overdue(telling) == []
+    assert not telling.shed("told")
+    host.advance(1e-6)
+    assert overdue(telling) == ["told"]
+    assert telling.shed("told")
+    assert store.get("told") is None
+    assert overdue(telling) == []
+    everybody = Store(store.table, lifetimes=Lifetimes(shed_at_deadline=True), host=host)
+    put(everybody, "another", deadline=10)
+    host.advance(10)
+    assert overdue(everybody) == ["another"]
+
+
+def test_a_task_is_found_at_its_deadline_however_it_came_to_wait_again(
+    telling: Store, host: ManualHost
+):
+    def held(task_id: str):
+        put(telling, task_id, **token(task_id))
+        return claim(telling, task_id, task_id)
+
+    telling.retry(held("given back"), BOOM, delay=0)
+    telling.retry(held("backed off"), BOOM, delay=5)
+    lost = held("lost")
+    put(telling, "delayed", delay=5, deadline=3595, **token("delayed"))
+    host.advance(31)
+    telling.reclaim(lost, max_attempts=3)
+    telling.promote("backed off")
+    telling.promote("delayed")
+    host.advance(3600 - 31 - 1e-6)
+    assert overdue(telling) == []
+    host.advance(1e-3)
+    waiting = {"given back", "backed off", "lost", "delayed"}
+    assert set(overdue(telling)) == waiting
+    assert {telling.get(task_id).task_token for task_id in waiting} == waiting
+
+
+def test_what_does_not_wait_is_not_found_at_its_deadline_and_not_shed(
+    telling: Store, host: ManualHost
+):
+    def put_told(task_id: str):
+        put(telling, task_id, deadline=10, task_token=task_id)
+        return claim(telling, task_id, task_id)
+
+    put_told("taken")
+    telling.succeed(put_told("success"), "1")
+    telling.fail(put_told("failure"), BOOM)
+    put(telling, "cancelled", deadline=10, task_token=TOKEN)
+    telling.cancel("cancelled")
+    host.advance(10)
+    assert overdue(telling) == []
+    for task_id in ("taken", "success", "failure", "cancelled", "nobody's"):
+        assert not telling.shed(task_id)
+    assert telling.get("taken").status is Status.TAKEN
+
+
+def test_a_token_goes_with_the_end_that_was_told(telling: Store, host: ManualHost):
+    put(telling, "t", task_token=TOKEN)
+    telling.fail(claim(telling, "t"), BOOM)
+    assert telling.get("t").task_token == TOKEN
+    assert telling.redrive("t").task_token is None
+    host.advance(3600)
+    assert overdue(telling) == []
+
+
+def test_a_token_that_nobody_would_answer_is_refused(store: Store):
+    with pytest.raises(InvalidInput, match=r"never be answered.*TaskEvents") as refused:
+        put(store, "t", task_token=TOKEN)
+    assert refused.value.field == "task_token"
+    assert store.get("t") is None
 
 
 # Putting

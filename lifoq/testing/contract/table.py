@@ -109,6 +109,22 @@ def test_nothing_is_replaced_where_nothing_is(table: Table):
     assert table.get("a") is None
 
 
+def test_an_item_is_deleted_only_where_the_conditions_hold(table: Table):
+    when = (StatusIs(Status.PENDING), AtMost(Attribute.EXPIRES_AT, 100))
+    for there in (item("a", expiresAt=101), item("b", taskStatus="TAKEN")):
+        table.put(there)
+        with pytest.raises(ConditionFailed) as refused:
+            table.delete(there["taskId"], when=when)
+        assert refused.value.item == table.get(there["taskId"]) == there
+    table.put(item("c"))
+    table.delete("c", when=when)
+    assert table.get("c") is None
+    assert ids(table.query(PENDING, newest_first=True, limit=10)) == ["a"]
+    with pytest.raises(ConditionFailed) as refused:
+        table.delete("c", when=when)
+    assert refused.value.item is None
+
+
 def test_a_batch_writes_all_its_items(table: Table):
     items = [item(f"t{n}", created=n + 1) for n in range(25)]
     left = table.put_batch(items)
