@@ -1,15 +1,17 @@
-"""Virtual time, and one thread at a time: which one goes on, the seed decides.
+"""Virtual time, and one strand at a time: which one goes on, the seed decides.
 
-A strand is a real thread that runs only while it holds the baton. It hands the baton on whenever it
-sleeps, so between two sleeps nothing else happens: the same seed gives the same run.
+A strand stands for a thread. It is a greenlet, and goes on until it sleeps, so between two sleeps
+nothing else happens: the same seed gives the same run.
 """
 
 import heapq
 import random
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
+
+from greenlet import getcurrent, greenlet
 
 from lifoq.basics.host import microseconds
 
@@ -31,8 +33,8 @@ class Strand:
         self.power = power
         self.claim: str | None = None
         """The claim that this strand's task code works under."""
-        self.baton = threading.Lock()
-        self.baton.acquire()
+        self.running: greenlet = getcurrent()
+        """The director's is the caller's; ``spawn`` gives every other its own."""
         self.ticket = 0
         """Of its latest entry in the agenda; earlier ones are void."""
 
@@ -50,7 +52,7 @@ class Power:
 
 class Scheduler:
     def __init__(self, draw: random.Random, *, start: int) -> None:
-        """``start`` in epoch microseconds. The caller's thread is the first strand."""
+        """``start`` in epoch microseconds. The caller is the first strand."""
         self.time = start
         self.start = start
         self.current = Strand("director", Power())
@@ -69,9 +71,9 @@ class Scheduler:
 
     def spawn(self, power: Power, name: str, work: Callable[[], None]) -> None:
         strand = Strand(name, power)
+        strand.running = greenlet(partial(self._live, strand, work), parent=self._director.running)
         power.strands.append(strand)
         self._enter(strand, self.time)
-        threading.Thread(target=self._live, args=(strand, work), daemon=True).start()
 
     def sleep(self, seconds: float) -> None:
         """Let others go on; at least a microsecond passes, so that no loop stands still."""
@@ -79,8 +81,8 @@ class Scheduler:
         self._enter(me, self.time + max(1, microseconds(seconds)))
         following = self._next()
         if following is not me:
-            self._hand_over(following)
-            me.baton.acquire()
+            self.current = following
+            following.running.switch()
         self._raise_if_ended(me)
 
     def wake(self, strand: Strand) -> None:
@@ -134,10 +136,6 @@ class Scheduler:
             self.time = max(self.time, time)
             return strand
 
-    def _hand_over(self, following: Strand) -> None:
-        self.current = following
-        following.baton.release()
-
     def _raise_if_ended(self, strand: Strand) -> None:
         if strand is self._director:
             if self.failure is not None:
@@ -145,8 +143,7 @@ class Scheduler:
         elif not strand.power.on:
             raise Crashed
 
-    def _live(self, strand: Strand, work: Callable[[], None]) -> None:
-        strand.baton.acquire()
+    def _live(self, strand: Strand, work: Callable[[], None], *_: object) -> None:
         try:
             if strand.power.on:
                 work()
@@ -155,4 +152,5 @@ class Scheduler:
         except BaseException as error:  # noqa: BLE001  (the director raises it)
             self.failure = self.failure or error
         strand.power.strands.remove(strand)
-        self._hand_over(self._next())
+        self.current = self._next()
+        strand.running.parent = self.current.running  # goes on as soon as this one is over
