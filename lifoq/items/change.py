@@ -10,10 +10,11 @@ from typing import Any, TypeGuard
 
 from lifoq.items.schema import Attribute, Status
 
-Value = int | str
+Value = int | str | bytes | list[Any] | dict[str, Any]
+"""Lists and dicts hold such values again."""
 Item = Mapping[str, Any]
-"""An item as a table returns it: attribute name to int or str. A damaged item can hold anything
-that DynamoDB can: Decimal for a number that is not whole, None, bool, bytes, sets, lists, dicts."""
+"""An item as a table returns it: attribute name to value. A damaged item can hold anything that
+DynamoDB can: also Decimal for a number that is not whole, None, bool, and sets."""
 
 
 def is_number(value: object) -> TypeGuard[int | Decimal]:

@@ -57,9 +57,10 @@ class Attribute(StrEnum):
     RESULT = "result"
     ERROR = "error"
     TASK_TOKEN = "taskToken"  # noqa: S105 - a name
+    HISTORY = "history"
 
 
-AttributeType = Literal["S", "N"]
+AttributeType = Literal["S", "N", "L"]
 
 ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.TASK_ID: "S",
@@ -84,6 +85,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.RESULT: "S",
     Attribute.ERROR: "S",
     Attribute.TASK_TOKEN: "S",
+    Attribute.HISTORY: "L",
 }
 """DynamoDB's type of each attribute."""
 
@@ -115,12 +117,15 @@ MAX_TRANSACTION_BYTES: Final = 4 * 1024 * 1024
 """DynamoDB's limit for all that one transaction writes."""
 RESERVED_BYTES: Final = 20 * 1024
 """Kept free beside the payload for the queue's own attributes, a bounded error, and a checkpoint
-of some 8 KB."""
+of some 7 KB."""
 MAX_PAYLOAD_BYTES: Final = MAX_ITEM_BYTES - RESERVED_BYTES
 MAX_ERROR_BYTES: Final = 8 * 1024
 """Of ``error``, so that an attempt can always say how it failed."""
-MAX_PAYLOAD_AND_CHECKPOINT_BYTES: Final = MAX_ITEM_BYTES - MAX_ERROR_BYTES - 4 * 1024
-"""A checkpoint leaves room for the error and the queue's own attributes."""
+MAX_PAYLOAD_AND_CHECKPOINT_BYTES: Final = MAX_ITEM_BYTES - MAX_ERROR_BYTES - 5 * 1024
+"""A checkpoint leaves room for the error, the history and the queue's own attributes."""
+IMPOSSIBLE: Final = 10**18
+"""No time in microseconds, and no count, comes near; arithmetic with them stays in DynamoDB's 38
+digits."""
 MAX_KEY_BYTES: Final = 2048
 """DynamoDB's limit for a hash key."""
 MAX_TABLE_NAME_BYTES: Final = 1024

@@ -10,14 +10,25 @@ from lifoq.items.schema import MAX_TRANSACTION_BYTES
 
 NUMBER_BYTES = 12
 """Of a time in microseconds; DynamoDB needs a byte for two digits, and one."""
+NESTING_BYTES = 3
+"""Of a list or a map, beside one byte for each element."""
 
 
 def of(attributes: Mapping[Any, Any]) -> int:
     """Bytes of an item, names included."""
-    return sum(
-        len(name.encode()) + (jsontext.size(value) if isinstance(value, str) else NUMBER_BYTES)
-        for name, value in attributes.items()
-    )
+    return sum(len(name.encode()) + _of_value(value) for name, value in attributes.items())
+
+
+def _of_value(value: object) -> int:
+    if isinstance(value, str):
+        return jsontext.size(value)
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, list):
+        return NESTING_BYTES + sum(1 + _of_value(inner) for inner in value)
+    if isinstance(value, dict):
+        return NESTING_BYTES + len(value) + of(value)
+    return NUMBER_BYTES
 
 
 def check_transaction(change: Change, items: Sequence[Item]) -> None:

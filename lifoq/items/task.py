@@ -10,8 +10,10 @@ from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
 from lifoq.basics.numbers import LONGEST
 from lifoq.errors import DamagedTask, InvalidInput
+from lifoq.items.history import History, PastAttempt
 from lifoq.items.schema import (
     ATTRIBUTE_TYPES,
+    IMPOSSIBLE,
     MAX_ERROR_BYTES,
     MAX_ID_BYTES,
     MAX_PAYLOAD_BYTES,
@@ -261,6 +263,8 @@ class Task:
     result: Any = None
     error: TaskError | None = None
     task_token: str | None = None
+    history: History = ()
+    """The latest attempts that did not bring it to its end, the newest last."""
     payload_bytes: int = 0
     """Of the payload's JSON."""
 
@@ -299,15 +303,12 @@ class Task:
             result=reader.optional_json(Attribute.RESULT),
             error=reader.error(),
             task_token=reader.optional_text(Attribute.TASK_TOKEN),
+            history=reader.history(),
             payload_bytes=jsontext.size(reader.text(Attribute.PAYLOAD)),
         )
 
 
 Present = TypeVar("Present", str, int)
-
-IMPOSSIBLE: Final = 10**18
-"""No time in microseconds, and no count, comes near; arithmetic with them stays in DynamoDB's 38
-digits."""
 
 
 class _Reader:
@@ -359,6 +360,17 @@ class _Reader:
             return TaskError.from_json(text)
         except (ValueError, RecursionError) as error:
             raise self._damaged(f"error is not lifoq's JSON ({error})") from error
+
+    def history(self) -> History:
+        entries = self._item.get(Attribute.HISTORY)
+        if entries is None:
+            return ()
+        if not isinstance(entries, list):
+            raise self._wrong_type(Attribute.HISTORY, entries)
+        try:
+            return tuple(PastAttempt.decode(entry) for entry in entries)
+        except ValueError as error:
+            raise self._damaged(f"history is not lifoq's ({error})") from error
 
     def _decoded(self, name: Attribute, text: str) -> Any:
         try:

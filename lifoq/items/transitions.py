@@ -20,9 +20,10 @@ from lifoq.items.change import (
     StatusIs,
     Value,
 )
+from lifoq.items.history import Ended, PastAttempt, added
 from lifoq.items.schema import TERMINAL, WAITING, Status
 from lifoq.items.schema import Attribute as A
-from lifoq.items.task import Accepted, Task
+from lifoq.items.task import Accepted, Task, TaskError
 
 LONGEST_LEASE: Final = 86_400.0
 """Seconds. What is held for longer was not written by a worker."""
@@ -85,7 +86,7 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
     enqueued = task.due_at or stamp
     deadline = microseconds(lifetimes.deadline) if task.deadline is None else task.deadline
     expires = enqueued + deadline
-    item: dict[str, Value] = {
+    item: dict[A, Value] = {
         A.TASK_ID: task_id,
         A.ENQUEUED_AT: enqueued,
         A.TASK_UPDATED: stamp,
@@ -135,24 +136,31 @@ def claim(*, now: int, claim_id: str, lease: int) -> Change:
     )
 
 
-def _mine(claim_id: str) -> tuple[StatusIs, Equals]:
+def claim_of(task: Task) -> str:
+    """ValueError where nobody has claimed it."""
+    if task.claim_id is None:
+        raise ValueError(f"task {task.task_id!r} was not claimed")
+    return task.claim_id
+
+
+def _mine(task: Task) -> tuple[StatusIs, Equals]:
     """The fence: a worker whose lease was lost, and the task perhaps claimed again, changes
     nothing."""
-    return StatusIs(Status.TAKEN), Equals(A.CLAIM_ID, claim_id)
+    return StatusIs(Status.TAKEN), Equals(A.CLAIM_ID, claim_of(task))
 
 
-def extend(*, claim_id: str, lease_expires: int) -> Change:
+def extend(*, task: Task, lease_expires: int) -> Change:
     """TAKEN stays TAKEN: a heartbeat."""
     not_longer = AtMost(A.LEASE_EXPIRES, lease_expires)  # this one may arrive after a later one
     return Change(
-        when=(*_mine(claim_id), not_longer),
+        when=(*_mine(task), not_longer),
         set={A.LEASE_EXPIRES: lease_expires},
     )
 
 
-def checkpoint(*, now: int, claim_id: str, value: str) -> Change:
+def checkpoint(*, task: Task, now: int, value: str) -> Change:
     """TAKEN stays TAKEN: a step is done."""
-    return Change(when=_mine(claim_id), set={A.CHECKPOINT: value, A.TASK_UPDATED: now})
+    return Change(when=_mine(task), set={A.CHECKPOINT: value, A.TASK_UPDATED: now})
 
 
 def and_extend(checkpointed: Change, lease_expires: int) -> Change:
@@ -165,10 +173,10 @@ def and_extend(checkpointed: Change, lease_expires: int) -> Change:
     )
 
 
-def succeed(*, now: int, claim_id: str, result: str, lifetimes: Lifetimes) -> Change:
+def succeed(*, task: Task, now: int, result: str, lifetimes: Lifetimes) -> Change:
     """TAKEN → SUCCESS. The task leaves the index; the claim's id stays, to recognise the settle."""
     return Change(
-        when=_mine(claim_id),
+        when=_mine(task),
         set={
             A.TASK_STATUS: Status.SUCCESS.value,
             A.TASK_UPDATED: now,
@@ -180,64 +188,75 @@ def succeed(*, now: int, claim_id: str, result: str, lifetimes: Lifetimes) -> Ch
     )
 
 
-def fail(*, now: int, claim_id: str, error: str, lifetimes: Lifetimes) -> Change:
+def fail(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → FAILURE. The task stays in the index, for the operator."""
     return Change(
-        when=_mine(claim_id),
-        set=_failure(now=now, error=error, lifetimes=lifetimes),
+        when=_mine(task),
+        set={
+            **_failure(now=now, error=error, lifetimes=lifetimes),
+            **_history(task, Ended.FAILED, now=now, error=error),
+        },
         remove=(A.LEASE_EXPIRES, A.LEASES_LOST),
     )
 
 
-def delay(*, task: Task, claim_id: str, now: int, due_at: int, error: str) -> Change:
+def delay(*, task: Task, now: int, due_at: int, error: TaskError) -> Change:
     """TAKEN → DELAYED: a retry backs off, outside the way of the others."""
     return Change(
-        when=_mine(claim_id),
+        when=_mine(task),
         set={
             A.TASK_STATUS: Status.DELAYED.value,
             A.TASK_UPDATED: now,
             A.DUE_AT: due_at,
             A.TTL: seconds_up(task.expires_at),
-            A.ERROR: error,
+            A.ERROR: error.to_json(),
+            **_history(task, Ended.RETRIED, now=now, error=error),
         },
         remove=(A.TASK_CREATED, A.LEASE_EXPIRES, A.LEASES_LOST),
     )
 
 
-def give_back(*, task: Task, claim_id: str, now: int, error: str, lifetimes: Lifetimes) -> Change:
+def give_back(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → PENDING: an immediate retry."""
     return Change(
-        when=_mine(claim_id),
-        set={**_pending(task, now=now, lifetimes=lifetimes), A.ERROR: error},
+        when=_mine(task),
+        set={
+            **_pending(task, now=now, lifetimes=lifetimes),
+            A.ERROR: error.to_json(),
+            **_history(task, Ended.RETRIED, now=now, error=error),
+        },
         remove=(A.LEASE_EXPIRES, A.LEASES_LOST),
     )
 
 
-def uncounted(retry: Change, task: Task) -> Change:
+def uncounted(retry: Change, task: Task, *, now: int, error: TaskError) -> Change:
     """The same retry, of an attempt that is not to count: the downstream had no room for it."""
-    return replace(retry, set={**retry.set, A.ATTEMPTS: task.attempts - 1})
+    history = _history(task, Ended.NOT_COUNTED, now=now, error=error)
+    return replace(retry, set={**retry.set, **history, A.ATTEMPTS: task.attempts - 1})
 
 
-def reclaim(*, task: Task, now: int, error: str, lifetimes: Lifetimes) -> Change:
+def reclaim(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → PENDING: the worker is lost. Without its ``claimId`` it can settle no more."""
     return Change(
         when=_abandoned(task, now),
         set={
             **_pending(task, now=now, lifetimes=lifetimes),
-            A.ERROR: error,
+            A.ERROR: error.to_json(),
             A.LEASES_LOST: task.leases_lost + 1,
+            **_history(task, Ended.LEASE_EXPIRED, now=now, error=error),
         },
         remove=(A.CLAIM_ID, A.LEASE_EXPIRES),
     )
 
 
-def bury(*, task: Task, now: int, error: str, lifetimes: Lifetimes) -> Change:
+def bury(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → FAILURE: the worker is lost, and it was the last attempt."""
     return Change(
         when=_abandoned(task, now),
         set={
             **_failure(now=now, error=error, lifetimes=lifetimes),
             A.LEASES_LOST: task.leases_lost + 1,
+            **_history(task, Ended.LEASE_EXPIRED, now=now, error=error),
         },
         remove=(A.CLAIM_ID, A.LEASE_EXPIRES),
     )
@@ -321,7 +340,7 @@ def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
     )
 
 
-def condemn(*, seen: Status, now: int, error: str, lifetimes: Lifetimes) -> Change:
+def condemn(*, seen: Status, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """A damaged item, whatever it was ``seen`` as → FAILURE, so that it stands in nobody's way."""
     return Change(
         when=(StatusIs(seen),),
@@ -331,7 +350,7 @@ def condemn(*, seen: Status, now: int, error: str, lifetimes: Lifetimes) -> Chan
 
 
 def tombstone(
-    task_id: str, *, task_type: str, now: int, error: str, lifetimes: Lifetimes
+    task_id: str, *, task_type: str, now: int, error: TaskError, lifetimes: Lifetimes
 ) -> dict[str, Value]:
     """What is left of a damaged item so large that the reason finds no room in it."""
     item: dict[A, Value] = {
@@ -356,11 +375,24 @@ def _pending(task: Task, *, now: int, lifetimes: Lifetimes) -> dict[A, Value]:
     }
 
 
-def _failure(*, now: int, error: str, lifetimes: Lifetimes) -> dict[A, Value]:
+def _failure(*, now: int, error: TaskError, lifetimes: Lifetimes) -> dict[A, Value]:
     return {
         A.TASK_STATUS: Status.FAILURE.value,
         A.TASK_UPDATED: now,
         A.FINISHED_AT: now,
         A.TTL: lifetimes.retained_until(Status.FAILURE, now),
-        A.ERROR: error,
+        A.ERROR: error.to_json(),
     }
+
+
+def _history(task: Task, ended: Ended, *, now: int, error: TaskError) -> dict[A, Value]:
+    """Of a claimed task: nobody but its holder writes one, so it is as the claim found it."""
+    latest = PastAttempt(
+        attempt=task.attempts,
+        taken_at=task.taken_at,
+        ended_at=now,
+        ended=ended,
+        error_type=error.type,
+        message=error.message,
+    )
+    return {A.HISTORY: added(task.history, latest)}

@@ -41,7 +41,7 @@ class Expression:
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
-        self._values: dict[str, dict[str, str]] = {}
+        self._values: dict[str, dict[str, Any]] = {}
 
     def conditions(self, field: str, alternatives: Alternatives) -> dict[str, Any]:
         """The request's fields: the conditions under ``field``, and all names and values so far."""

@@ -19,9 +19,17 @@ def typed(item: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): typed_value(value) for name, value in item.items()}
 
 
-def typed_value(value: object) -> dict[str, str]:
+def typed_value(value: object) -> dict[str, Any]:
     """Of a value that lifoq writes, and of any number and string that a cursor holds."""
-    return {"N": str(value)} if is_number(value) else {"S": str(value)}
+    if is_number(value):
+        return {"N": str(value)}
+    if isinstance(value, bytes):
+        return {"B": value}
+    if isinstance(value, list):
+        return {"L": [typed_value(inner) for inner in value]}
+    if isinstance(value, dict):
+        return {"M": typed(value)}
+    return {"S": str(value)}
 
 
 def plain(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,12 +37,18 @@ def plain(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain_value(value: Mapping[str, Any]) -> Any:
-    """int for a whole number, str for a string; whatever else a damaged item holds, as boto3 reads
-    it, which no condition and no task accepts."""
+    """int for a whole number, str, bytes, lists and dicts of them; whatever else a damaged item
+    holds, as boto3 reads it, which no condition and no task accepts."""
     if "S" in value:
         return value["S"]
     if "N" in value:
         number = Decimal(value["N"])  # boto3's reader fails where there are more than 38 digits
         whole = abs(number) < LARGEST_WHOLE and number == number.to_integral_value()
         return int(number) if whole else number
+    if "B" in value:
+        return value["B"]
+    if "L" in value:
+        return [plain_value(inner) for inner in value["L"]]
+    if "M" in value:
+        return plain(value["M"])
     return _FOREIGN(value)

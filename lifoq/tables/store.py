@@ -50,13 +50,21 @@ from lifoq.items.schema import (
 )
 from lifoq.items.task import Accepted, NewTask, Task, TaskError, accept
 from lifoq.items.transitions import Lifetimes
-from lifoq.tables.table import MAX_BATCH, MAX_TRANSACTION, Count, Cursor, Page, Span, Table
+from lifoq.tables.table import (
+    LARGEST_PAGE,
+    MAX_BATCH,
+    MAX_TRANSACTION,
+    Count,
+    Cursor,
+    Page,
+    Span,
+    Table,
+)
 
 log = logging.getLogger("lifoq.store")
 
 BROWSE_PAGE = 100
 """Rows read at a time by whoever looks through a status."""
-LARGEST_PAGE = 1_000
 MAX_FOLLOW_UPS = MAX_TRANSACTION - 1
 """Follow-up tasks that one success can put, since all go into one transaction."""
 
@@ -258,9 +266,7 @@ class Store:
         heartbeat said. LeaseLost."""
         self._under_claim(
             task,
-            transitions.extend(
-                claim_id=_claim(task), lease_expires=self.now() + microseconds(lease)
-            ),
+            transitions.extend(task=task, lease_expires=self.now() + microseconds(lease)),
             Status.TAKEN,
         )
 
@@ -276,7 +282,7 @@ class Store:
                 f"{room:,}; put it in S3 and keep its key",
             )
         now = self.now()
-        change = transitions.checkpoint(now=now, claim_id=_claim(task), value=text)
+        change = transitions.checkpoint(task=task, now=now, value=text)
         if not self._applied(
             task.task_id, transitions.and_extend(change, now + microseconds(lease))
         ):
@@ -286,7 +292,7 @@ class Store:
         """TAKEN → SUCCESS with the result (JSON text), and with it, all or nothing, the follow-up
         tasks. LeaseLost; InvalidInput for a follow-up, before anything is written."""
         change = transitions.succeed(
-            now=self.now(), claim_id=_claim(task), result=result, lifetimes=self.lifetimes
+            task=task, now=self.now(), result=result, lifetimes=self.lifetimes
         )
         items = self._follow_up_items(task, follow_ups)
         if items:
@@ -296,12 +302,7 @@ class Store:
 
     def fail(self, task: Task, error: TaskError) -> None:
         """TAKEN → FAILURE. LeaseLost."""
-        change = transitions.fail(
-            now=self.now(),
-            claim_id=_claim(task),
-            error=error.to_json(),
-            lifetimes=self.lifetimes,
-        )
+        change = transitions.fail(task=task, now=self.now(), error=error, lifetimes=self.lifetimes)
         self._under_claim(task, change, Status.FAILURE)
 
     def retry(
@@ -313,23 +314,16 @@ class Store:
         now = self.now()
         if delay > 0:
             becomes = Status.DELAYED
-            change = transitions.delay(
-                task=task,
-                claim_id=_claim(task),
-                now=now,
-                due_at=now + microseconds(delay),
-                error=error.to_json(),
-            )
+            due_at = now + microseconds(delay)
+            change = transitions.delay(task=task, now=now, due_at=due_at, error=error)
         else:
             becomes = Status.PENDING
             change = transitions.give_back(
-                task=task,
-                claim_id=_claim(task),
-                now=now,
-                error=error.to_json(),
-                lifetimes=self.lifetimes,
+                task=task, now=now, error=error, lifetimes=self.lifetimes
             )
-        self._under_claim(task, change if counts else transitions.uncounted(change, task), becomes)
+        if not counts:
+            change = transitions.uncounted(change, task, now=now, error=error)
+        self._under_claim(task, change, becomes)
         if becomes is Status.DELAYED:
             return None
         return Candidate(
@@ -389,7 +383,7 @@ class Store:
         error = TaskError(
             type="LeaseExpired",
             message=f"the worker of attempt {task.attempts} was lost: its lease ran out",
-        ).to_json()
+        )
         last = task.attempts >= max_attempts
         build = transitions.bury if last else transitions.reclaim
         change = build(task=task, now=now, error=error, lifetimes=self.lifetimes)
@@ -400,7 +394,7 @@ class Store:
 
     def condemn(self, task_id: str, *, seen: Status, reason: str) -> bool:
         """A damaged item → FAILURE with the reason; False where it is no longer as ``seen``."""
-        error, now = TaskError(type="DamagedTask", message=reason).to_json(), self.now()
+        error, now = TaskError(type="DamagedTask", message=reason), self.now()
         change = transitions.condemn(seen=seen, now=now, error=error, lifetimes=self.lifetimes)
         try:
             return self._applied(task_id, change)
@@ -639,7 +633,7 @@ class Store:
             return False
         return True
 
-    def _bury_under(self, task_id: str, seen: Status, *, now: int, error: str) -> bool:
+    def _bury_under(self, task_id: str, seen: Status, *, now: int, error: TaskError) -> bool:
         item = self.table.get(task_id)
         named = item and item.get(Attribute.TASK_TYPE)
         fits = isinstance(named, str) and jsontext.size(named) <= MAX_TYPE_BYTES
@@ -700,7 +694,9 @@ class Store:
         # A short delay may be over by now, and the task be promoted: that keeps the claim's id.
         delayed = (Status.DELAYED, Status.PENDING)
         statuses = delayed if becomes is Status.DELAYED else (becomes,)
-        if item is None or not any(_settled_as(item, s, _claim(task)) for s in statuses):
+        if item is None or not any(
+            _settled_as(item, s, transitions.claim_of(task)) for s in statuses
+        ):
             raise LeaseLost(task.task_id) from refused
 
 
@@ -732,12 +728,6 @@ def _fits(task_id: str, action: str) -> Iterator[None]:
         yield
     except ItemTooLarge as error:
         raise DamagedTask(task_id, f"it is too large to be {action} ({error})") from error
-
-
-def _claim(task: Task) -> str:
-    if task.claim_id is None:
-        raise ValueError(f"task {task.task_id!r} was not claimed")
-    return task.claim_id
 
 
 def _settled_as(item: Item, status: Status, claim_id: str) -> bool:

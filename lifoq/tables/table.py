@@ -126,3 +126,5 @@ MAX_TRANSACTION = 100
 (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html)."""
 MAX_BATCH_GET = 100
 """Keys of one BatchGetItem."""
+LARGEST_PAGE = 1_000
+"""Rows that are read at a time by whoever looks on and on."""

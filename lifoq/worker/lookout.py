@@ -7,7 +7,7 @@ from typing import Final
 from lifoq.basics.host import Host, microseconds
 from lifoq.items.schema import Status
 from lifoq.tables.store import Candidate, Candidates, Store
-from lifoq.tables.table import Cursor
+from lifoq.tables.table import LARGEST_PAGE, Cursor
 from lifoq.worker.errands import Errands, Look, Shown, ShownBehind
 from lifoq.worker.held import Held
 from lifoq.worker.limits import Limits
@@ -17,8 +17,6 @@ from lifoq.worker.sight import Lane, Sight
 
 PAGE_GROWTH: Final = 10
 """How much larger each page behind the first is than the one before."""
-LARGEST_PAGE: Final = 1_000
-"""Rows; only a first page may be larger, which has one for each slot."""
 
 
 class Lookout:
@@ -185,5 +183,6 @@ class Lookout:
 
 
 def larger_page(limit: int) -> int:
-    """Rows of the page behind one of ``limit`` rows, which held nothing to start."""
+    """Rows of the page behind one of ``limit`` rows, which held nothing to start. Only a first
+    page, which has a row for each slot, may be larger than LARGEST_PAGE."""
     return max(limit, min(limit * PAGE_GROWTH, LARGEST_PAGE))

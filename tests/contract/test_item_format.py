@@ -120,7 +120,7 @@ def test_the_pages_condition_keeps_a_task_that_is_there_and_shows_it(queue, clie
 
 
 def test_the_page_names_every_attribute_with_its_type():
-    rows = re.findall(r"^\| (`.+?) \| ([SN])\b", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| (`.+?) \| ([A-Z])\b", PAGE, re.MULTILINE)
     named = {name: kind for names, kind in rows for name in re.findall(r"`(\w+)`", names)}
     assert named == {str(name): kind for name, kind in ATTRIBUTE_TYPES.items()}
 

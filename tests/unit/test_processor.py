@@ -27,6 +27,7 @@ from lifoq import (
 from lifoq.basics.host import MICROSECONDS, SYSTEM, microseconds
 from lifoq.items import transitions
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
+from lifoq.items.task import TaskError
 from lifoq.items.transitions import Lifetimes
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
@@ -578,7 +579,10 @@ def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench):
 
 def _reclaimed(bench, task):
     return transitions.bury(
-        task=task, now=task.lease_expires + 1, error="{}", lifetimes=Lifetimes()
+        task=task,
+        now=task.lease_expires + 1,
+        error=TaskError(type="LeaseExpired", message="by the test"),
+        lifetimes=Lifetimes(),
     )
 
 

@@ -4,6 +4,7 @@ In a test module of yours, ``from lifoq.testing.contract import *``, and two fix
 empty table, and ``past``, a ``PastTheLibrary`` of it.
 """
 
+from lifoq.testing.contract.history import *  # noqa: F403
 from lifoq.testing.contract.store import *  # noqa: F403
 from lifoq.testing.contract.table import *  # noqa: F403
 from lifoq.testing.fixtures import *  # noqa: F403

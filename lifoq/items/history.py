@@ -1,0 +1,97 @@
+"""The attempts at a task that did not bring it to its end, as its item keeps them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from lifoq.items.schema import IMPOSSIBLE
+
+MOST: Final = 10
+"""Attempts that an item keeps: the latest."""
+MAX_ERROR_BYTES: Final = 200
+"""Of an error's type and message together."""
+
+
+class Ended(StrEnum):
+    """How an attempt ended."""
+
+    RETRIED = "RETRIED"
+    """It failed, and the task is to be tried again."""
+    FAILED = "FAILED"
+    """It failed, and the task was given up."""
+    NOT_COUNTED = "NOT_COUNTED"
+    """The downstream had no room, or the worker did not begin. Of several in a row, the last."""
+    LEASE_EXPIRED = "LEASE_EXPIRED"
+    """Its worker was lost."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastAttempt:
+    """Times are epoch microseconds."""
+
+    attempt: int
+    """Its number; a redrive begins to count anew."""
+    taken_at: int | None
+    ended_at: int
+    ended: Ended
+    error_type: str
+    message: str
+    """The beginning of the error's."""
+
+    def encode(self) -> dict[str, int | str]:
+        """As the item holds it."""
+        kind = _beginning(self.error_type, MAX_ERROR_BYTES)
+        room = MAX_ERROR_BYTES - len(kind.encode())
+        return {
+            "attempt": self.attempt,
+            **({} if self.taken_at is None else {"taken": self.taken_at}),
+            "ended": self.ended_at,
+            "how": self.ended.value,
+            "type": kind,
+            "message": _beginning(self.message, room),
+        }
+
+    @classmethod
+    def decode(cls, entry: Any) -> "PastAttempt":
+        """ValueError where it is none of ours."""
+        if not isinstance(entry, Mapping):
+            raise ValueError(f"{type(entry).__name__} is no attempt")  # noqa: TRY004 - one for all
+        return cls(
+            attempt=_number(entry, "attempt"),
+            taken_at=_number(entry, "taken") if "taken" in entry else None,
+            ended_at=_number(entry, "ended"),
+            ended=Ended(_text(entry, "how")),
+            error_type=_text(entry, "type"),
+            message=_text(entry, "message"),
+        )
+
+
+History = tuple[PastAttempt, ...]
+"""The newest last."""
+
+
+def added(history: History, latest: PastAttempt) -> list[dict[str, int | str]]:
+    """The history as the item holds it once ``latest`` has ended."""
+    again = bool(history) and latest.ended is Ended.NOT_COUNTED is history[-1].ended
+    kept: Sequence[PastAttempt] = history[:-1] if again else history
+    return [past.encode() for past in (*kept, latest)[-MOST:]]
+
+
+def _number(entry: Mapping[str, Any], name: str) -> int:
+    value = entry.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < IMPOSSIBLE:
+        raise ValueError(f"{name} is {value!r}, which is no such number")
+    return value
+
+
+def _text(entry: Mapping[str, Any], name: str) -> str:
+    value = entry.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is {value!r}, which is no text")  # noqa: TRY004
+    return value
+
+
+def _beginning(text: str, limit: int) -> str:
+    """Its first ``limit`` bytes, in whole characters."""
+    return text.encode(errors="replace")[:limit].decode(errors="ignore")
