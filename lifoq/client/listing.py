@@ -10,7 +10,7 @@ from lifoq.basics.host import microseconds
 from lifoq.basics.numbers import seconds
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.change import Condition, Equals
-from lifoq.items.schema import MAX_TYPE_BYTES, Attribute, Status
+from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Status
 from lifoq.items.task import Duration, Task, check_name
 from lifoq.tables.store import Store
 from lifoq.tables.table import Cursor
@@ -30,6 +30,7 @@ class Wanted:
 
     status: Status
     task_type: str | None = None
+    key: str | None = None
     error_type: str | None = None
     """Of the task's error, such as ``TimeoutError``."""
     older_than: Duration | None = None
@@ -40,9 +41,13 @@ class Wanted:
         if self.status not in LISTED:
             problem = f"is none of {', '.join(LISTED)}; what is in no index, get by its id"
             raise InvalidInput("status", str(self.status), problem)
-        for field_, name in (("task_type", self.task_type), ("error_type", self.error_type)):
+        for field_, name, longest in (
+            ("task_type", self.task_type, MAX_TYPE_BYTES),
+            ("key", self.key, MAX_TASK_KEY_BYTES),
+            ("error_type", self.error_type, MAX_TYPE_BYTES),
+        ):
             if name is not None:
-                check_name(field_, name, MAX_TYPE_BYTES)
+                check_name(field_, name, longest)
         for field_, age in (("older_than", self.older_than), ("newer_than", self.newer_than)):
             if age is not None:
                 seconds(field_, age, zero=True)
@@ -52,16 +57,22 @@ class Wanted:
 
     @property
     def where(self) -> tuple[Condition, ...]:
-        """What the index tells."""
-        return () if self.task_type is None else (Equals(Attribute.TASK_TYPE, self.task_type),)
+        """What the index tells; that of delayed tasks tells their ids alone."""
+        if self.status is Status.DELAYED:
+            return ()
+        named = ((Attribute.TASK_TYPE, self.task_type), (Attribute.TASK_KEY, self.key))
+        return tuple(Equals(attribute, name) for attribute, name in named if name is not None)
 
     def matches(self, task: Task | DamagedTask) -> bool:
-        """What the item alone tells; the index may be a moment behind it."""
+        """By the item, which the index may be a moment behind."""
         if isinstance(task, DamagedTask):
-            return self.error_type is None
-        if task.status is not self.status:
-            return False
-        return self.error_type in (None, task.error and task.error.type)
+            return (self.task_type, self.key, self.error_type) == (None, None, None)
+        return (
+            task.status is self.status
+            and self.task_type in (None, task.task_type)
+            and self.key in (None, task.key)
+            and self.error_type in (None, task.error and task.error.type)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

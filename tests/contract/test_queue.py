@@ -369,7 +369,7 @@ def test_a_search_goes_on_where_it_stopped_though_the_task_there_is_gone(queue: 
     assert [task.task_id for task in rest.tasks] == ["t1", "t0"]
 
 
-def test_a_search_finds_by_type_error_and_age(queue: Queue, host: ManualHost):
+def test_a_search_finds_by_type_key_error_and_age(queue: Queue, host: ManualHost):
     for number, (task_type, error) in enumerate(
         [("a", "ValueError"), ("b", "ValueError"), ("a", "TimeoutError"), ("a", "ValueError")]
     ):
@@ -377,6 +377,11 @@ def test_a_search_finds_by_type_error_and_age(queue: Queue, host: ManualHost):
         fail(queue, f"t{number}", error)
         host.advance(10)
     queue.put("a", task_id="waits")
+    queue.put("a", task_id="keyed", key="d-17")
+    queue.put("b", task_id="later", key="d-17", delay=60)
+    assert search(queue, status=Status.PENDING, key="d-17") == [["keyed"]]
+    assert search(queue, status=Status.DELAYED, key="d-17", task_type="b") == [["later"]]
+    assert search(queue, status=Status.DELAYED, task_type="a") == [[]]
     failed = {"status": Status.FAILURE}
     assert search(queue, **failed, task_type="a") == [["t3", "t2", "t0"]]
     assert search(queue, **failed, error_type="ValueError") == [["t3", "t1", "t0"]]

@@ -1,0 +1,250 @@
+"""The console's pages. Each reads what it shows when it is asked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from lifoq.basics.host import SYSTEM
+from lifoq.basics.numbers import check_rate
+from lifoq.client.listing import LISTED, Wanted
+from lifoq.errors import (
+    InvalidInput,
+    LifoqError,
+    QueueMisconfigured,
+    StoreUnavailable,
+    TaskNotFound,
+)
+from lifoq.items.schema import Status
+from lifoq_console import words
+from lifoq_console.bulk import ACTIONS, Action, Bulk, preview
+from lifoq_console.chart import HEIGHT, WIDTH, charts
+from lifoq_console.guard import Guard
+from lifoq_console.overview import verdict
+from lifoq_console.subject import Subject
+
+PAGE: Final = 50
+"""Tasks of a list."""
+SCAN: Final = 2_000
+"""Index rows that one page of a list reads at the most."""
+
+STATUSES: Final = {TaskNotFound: 404, StoreUnavailable: 503, QueueMisconfigured: 503}
+"""Of HTTP, for what the queue raises; a request that makes no sense is a 400."""
+FILTERS: Final = ("type", "key", "error", "older", "newer")
+"""Fields of a list's form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    port: int
+    token: str
+    write: bool
+    """Whether the console may change anything."""
+
+
+def application(subject: Subject, settings: Settings) -> Starlette:
+    pages = Pages(subject, settings)
+    changes = [
+        Route("/task/{action:str}", pages.change, methods=["POST"]),
+        Route("/bulk", pages.bulk_preview, methods=["GET"]),
+        Route("/bulk", pages.bulk_start, methods=["POST"]),
+        Route("/bulk/stop", pages.bulk_stop, methods=["POST"]),
+        Route("/bulk/progress", pages.bulk_progress),
+        Route("/processing/{action:str}", pages.processing, methods=["POST"]),
+    ]
+    return Starlette(
+        routes=[
+            Route("/", pages.overview),
+            Route("/tasks", pages.tasks),
+            Route("/task", pages.task),
+            Route("/task/json", pages.task_json),
+            *(changes if settings.write else []),
+            Mount("/static", StaticFiles(directory=Path(__file__).with_name("static"))),
+        ],
+        middleware=[Middleware(Guard, token=settings.token, port=settings.port)],
+        exception_handlers={LifoqError: pages.failed, 404: pages.missing},
+    )
+
+
+class Pages:
+    def __init__(self, subject: Subject, settings: Settings) -> None:
+        self._subject = subject
+        self._queue = subject.queue
+        self._write = settings.write
+        self._bulk: Bulk | None = None
+        self._templates = Environment(
+            loader=PackageLoader("lifoq_console"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.globals |= {
+            "name": subject.name,
+            "write": settings.write,
+            "statuses": LISTED,
+            "bulk": lambda: self._bulk,
+            "words": words,
+        }
+
+    # Seeing
+
+    def overview(self, _request: Request) -> Response:
+        stats, traffic = self._queue.stats(), self._subject.traffic()
+        paused = self._subject.is_paused
+        return self._page(
+            "overview",
+            verdict=verdict(stats, traffic, paused=paused),
+            stats=stats,
+            traffic=traffic,
+            problem=self._subject.problem,
+            charts=[] if traffic is None or traffic.is_empty else charts(traffic),
+            width=WIDTH,
+            height=HEIGHT,
+            paused=paused,
+            can_pause=self._subject.processing is not None,
+        )
+
+    def tasks(self, request: Request) -> Response:
+        wanted, fields = _wanted(request.query_params)
+        start = request.query_params.get("start") or None
+        listing = self._queue.search(wanted, limit=PAGE, scan=SCAN, start=start)
+        now = SYSTEM.now()
+        return self._page(
+            "tasks",
+            wanted=wanted,
+            fields=fields,
+            query=_query(fields),
+            listing=listing,
+            following=listing.next and _query({**fields, "start": listing.next}),
+            began=start is None,
+            now=now,
+            action=ACTIONS.get(wanted.status),
+        )
+
+    def task(self, request: Request) -> Response:
+        task_id = request.query_params.get("id", "").strip()
+        task = self._queue.get(task_id)
+        if task is None:
+            raise TaskNotFound(task_id)
+        return self._page("task", task=task, now=SYSTEM.now(), action=ACTIONS.get(task.status))
+
+    def task_json(self, request: Request) -> Response:
+        """The payload, the checkpoint or the result, which may be long, or be nobody's business."""
+        task_id, part = request.query_params.get("id", ""), request.query_params.get("part", "")
+        task = self._queue.get(task_id)
+        if task is None:
+            raise TaskNotFound(task_id)
+        if part not in ("payload", "checkpoint", "result"):
+            raise InvalidInput("part", part, "is none of payload, checkpoint, result")
+        return self._page("json", value=words.pretty(getattr(task, part)))
+
+    # Steering
+
+    async def change(self, request: Request) -> Response:
+        action = Action(request.path_params["action"])
+        task_id = request.query_params.get("id", "")
+        await run_in_threadpool(action.apply, self._queue, task_id)
+        return RedirectResponse(f"/task?{urlencode({'id': task_id})}", status_code=303)
+
+    def bulk_preview(self, request: Request) -> Response:
+        wanted, fields = _wanted(request.query_params)
+        return self._page(
+            "preview",
+            wanted=wanted,
+            query=_query(fields),
+            fields=fields,
+            action=_bulk_action(wanted),
+            preview=preview(self._queue, wanted),
+            now=SYSTEM.now(),
+        )
+
+    async def bulk_start(self, request: Request) -> Response:
+        wanted, _ = _wanted(request.query_params)
+        _bulk_action(wanted)
+        form = parse_qs((await request.body()).decode("latin-1"))
+        if self._bulk is not None and self._bulk.is_running:
+            raise InvalidInput("bulk", self._bulk.action.value, "is still under way; stop it first")
+        self._bulk = Bulk(self._queue, wanted, per_second=_rate(form))
+        self._bulk.start()
+        return RedirectResponse("/bulk/progress", status_code=303)
+
+    def bulk_progress(self, _request: Request) -> Response:
+        return self._page("progress")
+
+    def bulk_stop(self, _request: Request) -> Response:
+        if self._bulk is not None:
+            self._bulk.stop()
+        return RedirectResponse("/bulk/progress", status_code=303)
+
+    async def processing(self, request: Request) -> Response:
+        processing = self._subject.processing
+        if processing is not None:
+            pause = request.path_params["action"] == "pause"
+            await run_in_threadpool(processing.pause if pause else processing.resume)
+        return RedirectResponse("/", status_code=303)
+
+    # What goes wrong
+
+    def failed(self, _request: Request, error: Exception) -> Response:
+        status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 400)
+        return self._page("failed", status=status, sentence=str(error))
+
+    def missing(self, _request: Request, _error: Exception) -> Response:
+        return self._page("failed", status=404, sentence="There is no such page.")
+
+    def _page(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        text = self._templates.get_template(f"{template}.html.j2").render(page=template, **values)
+        return HTMLResponse(text, status_code=status)
+
+
+def _wanted(given: Mapping[str, str]) -> tuple[Wanted, dict[str, str]]:
+    """What is looked for, and the fields of the form that said it."""
+    texts = {
+        name: given.get(name, "").strip() for name in ("type", "key", "error", "older", "newer")
+    }
+    status = given.get("status", Status.PENDING.value)
+    if status not in LISTED:
+        raise InvalidInput("status", status, f"is none of {', '.join(LISTED)}")
+    wanted = Wanted(
+        status=Status(status),
+        task_type=texts["type"] or None,
+        key=texts["key"] or None,
+        error_type=texts["error"] or None,
+        older_than=words.seconds("older", texts["older"]),
+        newer_than=words.seconds("newer", texts["newer"]),
+    )
+    return wanted, {"status": status, **texts}
+
+
+def _query(fields: Mapping[str, str]) -> str:
+    return urlencode({name: text for name, text in fields.items() if text})
+
+
+def _bulk_action(wanted: Wanted) -> Action:
+    action = ACTIONS.get(wanted.status)
+    if action is None:
+        raise InvalidInput("status", wanted.status.value, "is none that can be changed in bulk")
+    return action
+
+
+def _rate(form: Mapping[str, list[str]]) -> float | None:
+    text = form.get("per_second", [""])[0].strip()
+    if not text:
+        return None
+    try:
+        rate = float(text)
+    except ValueError:
+        raise InvalidInput("per_second", text, "must be a number, such as 5") from None
+    check_rate("per_second", rate)
+    return rate

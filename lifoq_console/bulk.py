@@ -1,0 +1,122 @@
+"""One change for all tasks that match: previewed first, then made task by task in a thread."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from lifoq.client.cells import Cells
+from lifoq.client.listing import Wanted
+from lifoq.client.queue import Queue
+from lifoq.errors import DamagedTask, LifoqError, TaskNotFound, WrongStatus
+from lifoq.items.schema import Status
+from lifoq.items.task import Task
+
+SHOWN: Final = 20
+COUNTED: Final = 1_000
+"""Tasks that a preview counts at the most."""
+_PAGE: Final = 100
+
+
+class Action(StrEnum):
+    """What can be done to a task."""
+
+    CANCEL = "cancel"
+    REDRIVE = "redrive"
+
+    def apply(self, queue: Queue | Cells, task_id: str) -> Task:
+        return queue.cancel(task_id) if self is Action.CANCEL else queue.redrive(task_id)
+
+
+ACTIONS: Final[Mapping[Status, Action]] = {
+    Status.PENDING: Action.CANCEL,
+    Status.DELAYED: Action.CANCEL,
+    Status.FAILURE: Action.REDRIVE,
+}
+"""What can be done to the tasks of a status; to others nothing can."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    number: int
+    more: bool
+    """Whether there are more than were counted."""
+    first: list[Task]
+
+
+def preview(queue: Queue | Cells, wanted: Wanted) -> Preview:
+    found = _matching(queue, wanted)
+    tasks = [task for task, _ in zip(found, range(COUNTED), strict=False)]
+    return Preview(number=len(tasks), more=next(found, None) is not None, first=tasks[:SHOWN])
+
+
+class Bulk:
+    """A change under way, or over. Read by the pages while its own thread works."""
+
+    def __init__(
+        self, queue: Queue | Cells, wanted: Wanted, *, per_second: float | None = None
+    ) -> None:
+        self.wanted = wanted
+        self.action = ACTIONS[wanted.status]
+        self.per_second = per_second
+        self.matched = 0
+        self.done = 0
+        self.passed_over = 0
+        """Tasks that were no longer what they were: claimed, ended, gone, or damaged."""
+        self.problem: str | None = None
+        """Why it stopped before its end."""
+        self._queue = queue
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Change no further task; what was changed stays so."""
+        self._stop.set()
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
+    @property
+    def was_stopped(self) -> bool:
+        return self._stop.is_set()
+
+    def _run(self) -> None:
+        try:
+            # The ids first: a redriven task may fail again, and come by a second time.
+            for task_id in [task.task_id for task in self._counted()]:
+                if self._stop.is_set():
+                    return
+                self._change(task_id)
+                if self.per_second:
+                    self._stop.wait(1 / self.per_second)
+        except LifoqError as error:
+            self.problem = str(error)
+
+    def _counted(self) -> Iterator[Task]:
+        for task in _matching(self._queue, self.wanted):
+            if self._stop.is_set():
+                return
+            self.matched += 1
+            yield task
+
+    def _change(self, task_id: str) -> None:
+        try:
+            self.action.apply(self._queue, task_id)
+            self.done += 1
+        except (WrongStatus, TaskNotFound, DamagedTask):
+            self.passed_over += 1
+
+
+def _matching(queue: Queue | Cells, wanted: Wanted) -> Iterator[Task]:
+    start = None
+    while True:
+        page = queue.search(wanted, limit=_PAGE, start=start)
+        yield from page.tasks
+        start = page.next
+        if start is None:
+            return

@@ -1,0 +1,335 @@
+"""The console as a browser meets it: what it shows, what it changes, whom it refuses."""
+
+import datetime as dt
+import html
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+import uvicorn
+from botocore.exceptions import NoCredentialsError
+
+from lifoq import Queue, Status, TaskError
+from lifoq_console.app import Settings, application
+from lifoq_console.subject import Subject
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+TOKEN = "of-these-tests"  # noqa: S105
+
+
+class Switch:
+    """A processor's switch."""
+
+    is_paused = False
+
+    def pause(self) -> None:
+        self.is_paused = True
+
+    def resume(self) -> None:
+        self.is_paused = False
+
+
+class Console:
+    """A console that runs on this machine, and what a browser sends to it."""
+
+    def __init__(self, subject: Subject, *, write: bool) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        app = application(subject, Settings(port=self.port, token=TOKEN, write=write))
+        self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        self._thread = threading.Thread(target=self._server.run, args=([self._listener],))
+        self._thread.start()
+        self.host = f"127.0.0.1:{self.port}"
+        self.headers = {"Cookie": f"lifoq-{self.port}={TOKEN}", "Origin": f"http://{self.host}"}
+
+    def end(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._listener.close()
+
+    def ask(
+        self, path: str, *, method: str = "GET", body: str = "", headers: dict | None = None
+    ) -> tuple[int, str]:
+        """Status, and the page's text or where it leads to."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request(method, path, body, self.headers if headers is None else headers)
+        answer = connection.getresponse()
+        text = answer.headers.get("Location") or answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def page(self, path: str) -> str:
+        """The text that a person reads on a page, in one line."""
+        status, text = self.ask(path)
+        assert status == 200, text
+        _, main = text.split("<main", 1)
+        return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", f"<{main}")).split())
+
+
+@pytest.fixture
+def queue() -> Queue:
+    return Queue.in_memory()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Console]]:
+    running: list[Console] = []
+
+    def start(queue: Queue, *, write: bool = True, **subject) -> Console:
+        running.append(Console(Subject(name="prod", queue=queue, **subject), write=write))
+        return running[-1]
+
+    yield start
+    for console in running:
+        console.end()
+
+
+@pytest.fixture
+def console(queue: Queue, start) -> Console:
+    return start(queue)
+
+
+def fail(queue: Queue, task_id: str, *, task_type: str = "a", error: str = "ValueError") -> None:
+    queue.put(task_type, {"device": "<b>d-17</b>"}, task_id=task_id)
+    task = queue.store.claim(task_id, claim_id=f"claim of {task_id}", lease=30)
+    queue.store.fail(task, TaskError(type=error, message="<script>alert(1)</script> no answer"))
+
+
+class Metrics:
+    """What CloudWatch holds: values of the last minute, the same in each of the four before."""
+
+    def __init__(self, **values: float) -> None:
+        self._values = values
+
+    def get_metric_data(self, MetricDataQueries, StartTime, EndTime):  # noqa: N803 - boto3's names
+        assert EndTime - StartTime == dt.timedelta(hours=1)
+        times = [EndTime - dt.timedelta(minutes=minute) for minute in range(5, 0, -1)]
+        return {
+            "MetricDataResults": [
+                {"Id": query["Id"], "Timestamps": times, "Values": [self._values[name]] * 5}
+                for query in MetricDataQueries
+                if (name := query["MetricStat"]["Metric"]["MetricName"]) in self._values
+            ]
+        }
+
+
+# What it shows
+
+
+def test_an_empty_queue_is_said_to_be_empty(console: Console):
+    shown = console.page("/")
+    assert "Nothing waits" in shown
+    assert "no metrics in the last hour" in shown
+    for status in ("PENDING", "DELAYED", "TAKEN", "FAILURE"):
+        assert "No task matches." in console.page(f"/tasks?status={status}")
+
+
+def test_the_first_sentence_says_whether_fresh_work_is_being_done(queue: Queue, start):
+    def sentence(*, paused: bool = False, **metrics: float) -> str:
+        switch = Switch()
+        switch.is_paused = paused
+        console = start(queue, cloudwatch=Metrics(**metrics), processing=switch)
+        return re.search(r"<h1[^>]*>(.*)</h1>", console.ask("/")[1])[1]
+
+    queue.put("a")
+    assert sentence(TasksSucceeded=60).startswith("Keeping up: 1 task waits, nothing was shed")
+    assert sentence(TasksSucceeded=60, TasksShed=20).startswith("Overloaded: 25 % was shed")
+    assert sentence(TasksSucceeded=0, Stalled=1).startswith("Stalled:")
+    assert sentence(TasksSucceeded=60, paused=True).startswith("Paused:")
+
+
+def test_without_cloudwatch_the_table_still_tells(queue: Queue, start):
+    class Refusing:
+        def get_metric_data(self, **_request):
+            raise NoCredentialsError
+
+    queue.put("a")
+    shown = start(queue, cloudwatch=Refusing()).page("/")
+    assert "1 task waits" in shown
+    assert "CloudWatch did not answer. Unable to locate credentials" in shown
+
+
+def test_a_list_is_filtered_and_paged(queue: Queue, console: Console):
+    for number in range(120):
+        fail(queue, f"t{number}", error="TimeoutError" if number % 2 else "ValueError")
+    _, first = console.ask("/tasks?status=FAILURE&error=TimeoutError")
+    ids = re.findall(r'"/task\?id=(t\d+)"', first)
+    assert ids == [f"t{number}" for number in range(119, 19, -2)]
+    following = html.unescape(re.search(r'href="(/tasks\?[^"]*start=[^"]*)"', first)[1])
+    rest = re.findall(r'"/task\?id=(t\d+)"', console.ask(following)[1])
+    assert rest == [f"t{number}" for number in range(19, 0, -2)]
+    assert "No task matches." in console.page("/tasks?status=FAILURE&newer=0")
+
+
+def test_a_task_shows_its_life_and_its_payload_only_when_asked(queue: Queue, console: Console):
+    fail(queue, "a/b ?&", error="TimeoutError")
+    path = "/task?id=a%2Fb+%3F%26"
+    shown = console.page(path)
+    for said in ("a/b ?&", "FAILURE", "entered the queue", "ended as FAILURE", "TimeoutError"):
+        assert said in shown
+    assert "d-17" not in shown
+    status, text = console.ask("/task/json?part=payload&id=a%2Fb+%3F%26")
+    assert (status, "&lt;b&gt;d-17&lt;/b&gt;" in text) == (200, True)
+
+
+def test_what_task_code_wrote_is_text_and_no_page(queue: Queue, console: Console):
+    fail(queue, "<img src=x>", task_type="<i>")
+    for path in ("/tasks?status=FAILURE", "/task?id=%3Cimg+src%3Dx%3E"):
+        _, text = console.ask(path)
+        for written in ("<script>alert", "<img", "<i>"):
+            assert written not in text
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "sentence"),
+    [
+        ("/task?id=nothing", 404, "nothing"),
+        ("/task", 400, "at least one character"),
+        ("/tasks?status=SUCCESS", 400, "is none of PENDING"),
+        ("/tasks?status=FAILURE&older=soon", 400, "write it as 90 s"),
+        ("/tasks?status=FAILURE&start=here", 400, "is no place in this list"),
+        ("/nowhere", 404, "no such page"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_answered_by_a_sentence(
+    console: Console, path: str, status: int, sentence: str
+):
+    answered, text = console.ask(path)
+    assert (answered, sentence in text) == (status, True)
+
+
+# What it changes
+
+
+def test_a_failure_is_redriven_and_a_waiting_task_cancelled(queue: Queue, console: Console):
+    fail(queue, "failed")
+    queue.put("a", task_id="waits")
+    assert console.ask("/task/redrive?id=failed", method="POST") == (303, "/task?id=failed")
+    assert console.ask("/task/cancel?id=waits", method="POST")[0] == 303
+    assert queue.get("failed").status is Status.PENDING
+    assert queue.get("waits").status is Status.CANCELLED
+    answered, text = console.ask("/task/redrive?id=waits", method="POST")
+    assert (answered, "CANCELLED" in text) == (400, True)
+
+
+def test_a_bulk_change_is_previewed_and_touches_only_what_matches(queue: Queue, console: Console):
+    for number in range(130):
+        fail(queue, f"t{number}", error="TimeoutError" if number < 105 else "ValueError")
+    path = "/bulk?status=FAILURE&error=TimeoutError"
+    assert "Redrive 105 tasks?" in console.page(path)
+    assert queue.stats().failure.value == 130
+    assert console.ask(path, method="POST") == (303, "/bulk/progress")
+    until = time.monotonic() + 20
+    while "Redriving" in (shown := console.page("/bulk/progress")) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "Done 105 of 105 changed" in shown
+    assert queue.stats().failure.value == 25
+    assert queue.get("t0").status is Status.PENDING
+
+
+def test_a_bulk_change_keeps_to_its_rate_and_can_be_stopped(queue: Queue, console: Console):
+    for number in range(50):
+        queue.put("a", task_id=f"t{number}")
+    answered, text = console.ask("/bulk?status=PENDING", method="POST", body="per_second=fast")
+    assert (answered, "must be a number" in text) == (400, True)
+    console.ask("/bulk?status=PENDING", method="POST", body="per_second=0.001")
+    assert "still under way" in console.ask("/bulk?status=PENDING", method="POST")[1]
+    console.ask("/bulk/stop", method="POST")
+    until = time.monotonic() + 20
+    while "Cancelling" in (shown := console.page("/bulk/progress")) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "Stopped" in shown
+    assert queue.stats().live.value >= 49
+
+
+def test_processing_is_paused_and_resumed(queue: Queue, start):
+    switch = Switch()
+    console = start(queue, processing=switch)
+    console.ask("/processing/pause", method="POST")
+    assert switch.is_paused
+    assert "Resume" in console.page("/")
+    console.ask("/processing/resume", method="POST")
+    assert not switch.is_paused
+
+
+def test_a_console_that_only_shows_has_nothing_that_changes(queue: Queue, start):
+    fail(queue, "failed")
+    switch = Switch()
+    console = start(queue, write=False, processing=switch)
+    for path in ("/", "/tasks?status=FAILURE", "/task?id=failed"):
+        assert 'method="post"' not in console.ask(path)[1]
+    for path in ("/task/redrive?id=failed", "/bulk?status=FAILURE", "/processing/pause"):
+        assert console.ask(path, method="POST")[0] in (404, 405)
+    assert (queue.get("failed").status, switch.is_paused) == (Status.FAILURE, False)
+
+
+# Whom it refuses
+
+
+def test_only_the_printed_address_opens_it(console: Console):
+    host = {"Host": console.host}
+    assert console.ask("/", headers=host)[0] == 403
+    assert console.ask("/static/console.js", headers=host)[0] == 403
+    assert console.ask("/enter?token=another", headers=host)[0] == 403
+    assert console.ask(f"/enter?token={TOKEN}", headers=host) == (303, "/")
+
+
+def test_a_name_that_somebody_points_at_this_machine_does_not_reach_it(console: Console):
+    status, _ = console.ask("/", headers={**console.headers, "Host": f"evil.test:{console.port}"})
+    assert status == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.test", "http://127.0.0.1:1", "null", None])
+def test_another_site_cannot_make_it_act(queue: Queue, console: Console, origin: str | None):
+    queue.put("a", task_id="waits")
+    headers = {name: value for name, value in console.headers.items() if name != "Origin"}
+    headers |= {} if origin is None else {"Origin": origin}
+    assert console.ask("/task/cancel?id=waits", method="POST", headers=headers)[0] == 403
+    assert queue.get("waits").status is Status.PENDING
+
+
+def test_a_browser_is_told_to_run_and_frame_nothing_foreign(console: Console):
+    connection = HTTPConnection("127.0.0.1", console.port, timeout=20)
+    connection.request("GET", f"/enter?token={TOKEN}", headers={"Host": console.host})
+    headers = connection.getresponse().headers
+    connection.close()
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert {"httponly", "samesite=strict"} <= set(headers["Set-Cookie"].lower().split("; "))
+
+
+# In a browser
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_a_browser_keeps_the_page_fresh(queue: Queue, start, tmp_path: Path):
+    class PausedSoon(Switch):
+        asked = 0
+
+        @property
+        def is_paused(self) -> bool:
+            self.asked += 1
+            return self.asked > 1
+
+    console = start(queue, processing=PausedSoon())
+    shown = subprocess.run(
+        [
+            *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
+            *("--virtual-time-budget=20000", f"--user-data-dir={tmp_path / 'chromium'}"),
+            f"http://{console.host}/enter?token={TOKEN}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+    assert "Paused: no task starts" in shown
