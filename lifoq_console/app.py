@@ -25,6 +25,7 @@ from lifoq.errors import (
     StoreUnavailable,
     TaskNotFound,
 )
+from lifoq.items.history import Ended
 from lifoq.items.schema import Status
 from lifoq_console import words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, preview
@@ -42,6 +43,13 @@ STATUSES: Final = {TaskNotFound: 404, StoreUnavailable: 503, QueueMisconfigured:
 """Of HTTP, for what the queue raises; a request that makes no sense is a 400."""
 FILTERS: Final = ("type", "key", "error", "older", "newer")
 """Fields of a list's form."""
+
+_HOW: Final = {
+    Ended.RETRIED: "failed, to be tried again",
+    Ended.FAILED: "failed for good",
+    Ended.NOT_COUNTED: "did not count",
+    Ended.LEASE_EXPIRED: "its worker was lost",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +103,7 @@ class Pages:
             "statuses": LISTED,
             "bulk": lambda: self._bulk,
             "words": words,
+            "how": _HOW,
         }
 
     # Seeing

@@ -172,7 +172,12 @@ def test_a_task_shows_its_life_and_its_payload_only_when_asked(queue: Queue, con
     fail(queue, "a/b ?&", error="TimeoutError")
     path = "/task?id=a%2Fb+%3F%26"
     shown = console.page(path)
-    for said in ("a/b ?&", "FAILURE", "entered the queue", "ended as FAILURE", "TimeoutError"):
+    for said in (
+        "a/b ?&",
+        "entered the queue",
+        "failed for good; TimeoutError",
+        "ended as FAILURE",
+    ):
         assert said in shown
     assert "d-17" not in shown
     status, text = console.ask("/task/json?part=payload&id=a%2Fb+%3F%26")
