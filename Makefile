@@ -116,7 +116,7 @@ lower-bound: setup ## Test with the oldest boto3 that is allowed (needs the netw
 	@exec tools/lower-bound
 
 .PHONY: check
-check: lint types synth lock-check ## All checks but the tests
+check: lint types synth docs lock-check ## All checks but the tests
 
 .PHONY: lint
 lint: setup ## Look for mistakes and unformatted code
@@ -167,6 +167,10 @@ destroy: setup ## Delete a stage with its tasks and exports, after asking (STAGE
 	@exec python -m stacks.operate destroy "$(STAGE)"
 
 # ── Keep ──────────────────────────────────────────────────────────────────────────────────────────
+
+.PHONY: docs
+docs: setup ## Build the documents into a site, .build/site/index.html
+	@tools/site
 
 .PHONY: lock
 lock: setup ## Lock the newest versions that pyproject.toml allows (needs the network)
