@@ -1,0 +1,1 @@
+"""The command ``lifoq``: a queue seen and steered from a shell."""

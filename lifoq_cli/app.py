@@ -1,0 +1,124 @@
+"""The command itself: its groups, and how it ends, whatever goes wrong."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+import lifoq
+from lifoq.errors import LifoqError
+from lifoq_cli import look, mounted, options, put, statuses, steer, watch
+
+PROGRAM: Final = "lifoq"
+SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
+    "Put and look": (put.put, look.get, look.wait, look.list_, watch.watch, look.stats),
+    "Steer": (steer.cancel, steer.run_now, steer.redrive, steer.purge),
+}
+ELSEWHERE: Final = "More"
+"""The section of what lies in other packages."""
+
+EPILOG: Final = """\b
+Which queue: --queue, else LIFOQ_QUEUE, else lifoq.toml in this folder or above it.
+Exit status: 0 done; 1 refused; 2 not understood; 3 done, with bad news; 4 a wait was too long;
+130 interrupted; 141 nobody reads the answer any more."""
+
+EVERYWHERE: Final = "--queue, --json and the other options of `lifoq --help` may stand here, too."
+
+
+class Root(click.Group):
+    """Knows its commands by section, and imports those of other packages when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *mounted.MOUNTED]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in mounted.MOUNTED:
+            return mounted.load(mounted.MOUNTED[cmd_name])
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(str(one.name), one.get_short_help_str(limit=80)) for one in commands]
+                )
+        with formatter.section(ELSEWHERE):
+            formatter.write_dl([(name, one.help) for name, one in mounted.MOUNTED.items()])
+
+
+@click.group(
+    cls=Root,
+    name=PROGRAM,
+    params=options.everywhere(hidden=False),
+    epilog=EPILOG,
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
+)
+@click.version_option(lifoq.__version__)
+def root() -> None:
+    """See and steer a lifoq queue."""
+
+
+for _commands in SECTIONS.values():
+    for _command in _commands:
+        _command.params += options.everywhere(hidden=True)
+        _command.epilog = EVERYWHERE
+        root.add_command(_command)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; its exit status."""
+    status = _run(argv)
+    delivered = _deliver()
+    return status if delivered else statuses.UNREAD
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        # The session is made by the first option that is read.
+        ended = root.main(argv, prog_name=PROGRAM, standalone_mode=False)
+    except click.Abort:
+        return statuses.INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except LifoqError as error:
+        click.echo(error, err=True)
+        return statuses.REFUSED
+    except SystemExit:
+        # So end click and rich where nobody reads the answer any more.
+        return statuses.UNREAD
+    except Exception as error:
+        if (sentence := _of_aws(error)) is None:
+            raise
+        click.echo(sentence, err=True)
+        return statuses.REFUSED
+    return ended if isinstance(ended, int) else statuses.DONE
+
+
+def _of_aws(error: Exception) -> str | None:
+    """What AWS or boto3 says, where no sentence of lifoq's own was found for it."""
+    if "botocore" not in sys.modules:
+        return None
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - it was imported
+
+    if isinstance(error, ClientError):
+        told: Any = error.response.get("Error", {})
+        return f"AWS refused {error.operation_name}: {told.get('Code')}: {told.get('Message')}"
+    if isinstance(error, BotoCoreError):
+        return f"AWS could not be asked: {error}"
+    return None
+
+
+def _deliver() -> bool:
+    """Write the standard output to the end; False where its reader has gone, such as `head`."""
+    if sys.stdout is None:
+        return True
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left in the buffer would fail again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True

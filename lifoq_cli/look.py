@@ -1,0 +1,159 @@
+"""Commands that look, and change nothing."""
+
+import dataclasses
+from typing import Any, Final
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from lifoq.client.listing import LISTED, Wanted
+from lifoq.errors import DamagedTask, TaskCancelled, TaskFailed, TaskNotFound, TaskShed, WaitTimeout
+from lifoq.items.schema import Status
+from lifoq.items.task import Task
+from lifoq.tables.stats import QueueStats
+from lifoq.tables.table import Count
+from lifoq_cli import moments, options, statuses, tasks
+from lifoq_cli.session import Queues, Session, print_json
+
+STATUSES: Final = [status.value for status in LISTED]
+
+_EXPLAINED: Final = {
+    "live": "wait to be claimed",
+    "expired_present": "are past their deadline: never claimed, not deleted yet",
+    "delayed": "wait for their time",
+    "taken": "are being worked on",
+    "failure": "are dead letters, which wait for a redrive",
+}
+"""Of the counts; those of ``pending`` are the first two."""
+
+
+@click.command()
+@click.pass_obj
+def stats(session: Session) -> None:
+    """Count tasks by status, and tell the ages of the newest and the oldest that wait.
+
+    A count ends at 10,000, and says so. What succeeded or was cancelled is in no index: the report
+    counts it.
+    """
+    found = session.queue.stats()
+    session.answer(stats_json(found), lambda console: console.print(stats_table(found)))
+
+
+def stats_json(found: QueueStats) -> dict[str, Any]:
+    def plain(value: Any) -> Any:
+        if isinstance(value, Count):
+            return str(value) if value.capped else value.value
+        return value
+
+    return {field.name: plain(getattr(found, field.name)) for field in dataclasses.fields(found)}
+
+
+def stats_table(found: QueueStats) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(justify="right", style="bold")
+    table.add_column()
+    for name, meaning in _EXPLAINED.items():
+        table.add_row(str(getattr(found, name)), meaning)
+    if found.newest_waiting_seconds is not None and found.oldest_waiting_seconds is not None:
+        table.add_row(moments.span(found.newest_waiting_seconds), "old is the newest that waits")
+        table.add_row(moments.span(found.oldest_waiting_seconds), "old is the oldest that waits")
+    return table
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.pass_obj
+def get(session: Session, task_id: str) -> None:
+    """Show one task, whole."""
+    task = session.queue.get(task_id)
+    if task is None:
+        raise TaskNotFound(task_id)
+    session.answer(tasks.as_json(task), tasks.show(task, now=session.now))
+
+
+@click.command("list")
+@click.option(
+    "--status",
+    type=click.Choice(STATUSES, case_sensitive=False),
+    default=Status.PENDING.value,
+    show_default=True,
+    help="What has ended otherwise is in no index: get it by its id.",
+)
+@click.option("--type", "task_type", metavar="TYPE", help="Of this task type.")
+@click.option("--error", metavar="TYPE", help="Whose error has this type, such as TimeoutError.")
+@options.duration("--older-than", "Whose place in the queue is older.")
+@options.duration("--newer-than", "Whose place in the queue is newer.")
+@click.option("--limit", type=int, default=20, show_default=True, help="So many at the most.")
+@click.pass_obj
+def list_(
+    session: Session,
+    *,
+    status: str,
+    task_type: str | None,
+    error: str | None,
+    older_than: float | None,
+    newer_than: float | None,
+    limit: int,
+) -> None:
+    """List the tasks of a status, newest first, without claiming them.
+
+    \b
+      lifoq list                                          what is claimed next
+      lifoq list --status FAILURE --error TimeoutError    the newest failures of a kind
+      lifoq list --older-than 10m                         what has waited for long
+    """
+    wanted = Wanted(
+        status=Status(status),
+        task_type=task_type,
+        error_type=error,
+        older_than=older_than,
+        newer_than=newer_than,
+    )
+    found, more = search(session.queue, wanted, limit=limit)
+    readable = [task for task in found if isinstance(task, Task)]
+
+    def show(console: Console) -> None:
+        if readable:
+            console.print(tasks.table(readable, wanted.status, now=session.now))
+        else:
+            session.tell(f"no {status} task matches" if not found else "")
+
+    session.answer([tasks.as_json(task) for task in readable], show)
+    for task in found:
+        if isinstance(task, DamagedTask):
+            session.tell(str(task))
+    if more and not session.as_json:
+        session.tell(f"There are more: --limit {10 * limit} shows them.")
+
+
+def search(queue: Queues, wanted: Wanted, *, limit: int) -> tuple[list[Task | DamagedTask], bool]:
+    """At most ``limit`` tasks, however rare they are, and whether there may be more."""
+    found: list[Task | DamagedTask] = []
+    start: str | None = None
+    while True:
+        page = queue.search(wanted, limit=limit - len(found), start=start)
+        found += page.found.values()
+        start = page.next
+        if start is None or len(found) >= limit:
+            return found, start is not None
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@options.duration("--timeout", "How long at the most.", default="1m", show_default=True)
+@click.pass_obj
+def wait(session: Session, task_id: str, timeout: float) -> None:
+    """Wait until a task has ended, and print its result as JSON.
+
+    Exit status 3 where it failed, was cancelled or was shed, 4 where it has not ended in time.
+    """
+    try:
+        result = session.queue.wait(task_id, timeout=timeout)
+    except (TaskFailed, TaskCancelled, TaskShed) as ended:
+        session.tell(str(ended))
+        raise click.exceptions.Exit(statuses.BAD_NEWS) from ended
+    except WaitTimeout as late:
+        session.tell(str(late))
+        raise click.exceptions.Exit(statuses.TOO_LATE) from late
+    print_json(result)

@@ -1,0 +1,68 @@
+"""Times and durations, as people write and read them, and as machines do."""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from lifoq.basics.host import MICROSECONDS
+
+MINUTE: Final = 60
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+
+_UNITS: Final = {"": 1, "s": 1, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
+_SHORT: Final = 10
+"""Seconds. Below it, tenths are worth showing."""
+
+
+def duration(text: str) -> float:
+    """Seconds of ``90``, ``90s``, ``1.5m``, ``2h`` or ``1d``. ValueError."""
+    found = _DURATION.fullmatch(text.strip())
+    if not found or found[2] not in _UNITS:
+        raise ValueError(f"{text!r} is no duration: give one such as 30s, 5m, 2h or 1d")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def moment(text: str) -> datetime:
+    """Of an ISO time; without a zone, it is this machine's. ValueError."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is no ISO time: give one such as 2026-11-20T09:30:00Z"
+        ) from None
+    return found.astimezone() if found.tzinfo is None else found
+
+
+def iso(microseconds: int) -> str:
+    """``2026-11-20T09:30:00.000000Z``."""
+    seconds, fraction = divmod(microseconds, MICROSECONDS)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction:06d}Z"
+
+
+def span(seconds: float) -> str:
+    """``0.3 s``, ``45 s``, ``12 min``, ``3 h 5 min``, ``2 d 4 h``."""
+    if seconds < _SHORT:
+        return f"{seconds:.1f} s"
+    if seconds < 2 * MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < 2 * HOUR:
+        return f"{seconds / MINUTE:.0f} min"
+    if seconds < 2 * DAY:
+        return f"{seconds // HOUR:.0f} h {seconds % HOUR // MINUTE:.0f} min"
+    return f"{seconds // DAY:.0f} d {seconds % DAY // HOUR:.0f} h"
+
+
+def local(microseconds: int, *, now: int) -> str:
+    """This machine's time, and how far away it is: ``09:30:00, 3 min ago``."""
+    there = datetime.fromtimestamp(microseconds / MICROSECONDS).astimezone()
+    today = datetime.fromtimestamp(now / MICROSECONDS).astimezone().date()
+    clock = f"{there:%H:%M:%S}" if there.date() == today else f"{there:%Y-%m-%d %H:%M:%S}"
+    return f"{clock}, {distance(microseconds, now=now)}"
+
+
+def distance(microseconds: int, *, now: int) -> str:
+    """``3 min ago``, ``in 5 s``."""
+    away = (microseconds - now) / MICROSECONDS
+    return f"in {span(away)}" if away > 0 else f"{span(-away)} ago"

@@ -1,0 +1,58 @@
+"""Commands that lie in other packages, and need extras: they are imported when they are called."""
+
+import importlib
+import importlib.util
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from lifoq.errors import LifoqError
+
+
+class NotInstalled(LifoqError):
+    """An extra is missing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mounted:
+    packages: tuple[str, ...]
+    """Its package where lifoq is installed, and in the repository."""
+    module: str
+    name: str
+    """Of the click command in the module."""
+    extra: str
+    help: str
+
+
+MOUNTED: Final = {
+    "report": Mounted(
+        packages=("lifoq_analytics", "analytics"),
+        module="report",
+        name="report",
+        extra="analytics",
+        help="Tell from table exports what the queue did.",
+    ),
+    "local": Mounted(
+        packages=("lifoq_localcloud", "localcloud"),
+        module="__main__",
+        name="serve_command",
+        extra="local",
+        help="Run the local cloud until Ctrl-C or SIGTERM.",
+    ),
+}
+
+
+def load(mounted: Mounted) -> click.Command:
+    """NotInstalled, where its extra is."""
+    for package in mounted.packages:
+        if importlib.util.find_spec(package):
+            break
+    try:
+        found: Any = importlib.import_module(f"{package}.{mounted.module}")
+    except ModuleNotFoundError as error:
+        raise NotInstalled(
+            f"this command needs {error.name}: pip install 'lifoq[{mounted.extra}]'"
+        ) from error
+    command: click.Command = getattr(found, mounted.name)
+    return command

@@ -1,0 +1,100 @@
+"""Options that several commands have. They may stand before or behind the command's name."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+import click
+
+from lifoq.items.transitions import Lifetimes
+from lifoq_cli import moments
+from lifoq_cli.session import Session
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Into the session, from wherever it was said; what is said last counts."""
+    session = context.find_root().ensure_object(Session)
+    if value not in (None, (), False) and option.name is not None:
+        session.given[option.name] = value
+
+
+_EVERYWHERE: Final[tuple[dict[str, Any], ...]] = (
+    {
+        "names": ["--queue", "-q"],
+        "multiple": True,
+        "metavar": "NAME",
+        "help": "The queue; once for each cell, where there are several.",
+    },
+    {
+        "names": ["--table"],
+        "multiple": True,
+        "metavar": "NAME",
+        "help": "Instead: the queue's DynamoDB table.",
+    },
+    {
+        "names": ["--deadline-seconds"],
+        "type": float,
+        "metavar": "SECONDS",
+        "help": f"Beside --table: the queue's deadline_seconds ({Lifetimes().deadline:g}).",
+    },
+    {"names": ["--region"], "metavar": "NAME", "help": "AWS region; boto3's own by default."},
+    {"names": ["--endpoint-url"], "metavar": "URL", "help": "Such as the local cloud's."},
+    {"names": ["--json"], "is_flag": True, "help": "Answer as JSON, with times as ISO 8601."},
+)
+
+
+def everywhere(*, hidden: bool) -> list[click.Option]:
+    """What every command takes; ``hidden`` from its help, since the group's shows them."""
+    return [
+        click.Option(
+            spec["names"],
+            expose_value=False,
+            callback=_remember,
+            hidden=hidden,
+            **{name: value for name, value in spec.items() if name != "names"},
+        )
+        for spec in _EVERYWHERE
+    ]
+
+
+def asks(command: F) -> F:
+    """For a command that asks before it does what cannot be undone."""
+    return click.option(
+        "--yes", is_flag=True, expose_value=False, callback=_remember, help="Do not ask."
+    )(command)
+
+
+def _converted(convert: Callable[[str], Any]) -> Callable[..., Any]:
+    def callback(context: click.Context, option: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else convert(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error), context, option) from error
+
+    return callback
+
+
+def duration(name: str, explanation: str, **more: Any) -> Callable[[F], F]:
+    """An option of seconds, written as 30s, 5m, 2h or 1d."""
+    callback = _converted(moments.duration)
+    return click.option(name, metavar="DURATION", callback=callback, help=explanation, **more)
+
+
+def moment(name: str, explanation: str) -> Callable[[F], F]:
+    """An option of an ISO time."""
+    return click.option(name, metavar="TIME", callback=_converted(moments.moment), help=explanation)
+
+
+def seconds_or_moment(text: str) -> float | datetime:
+    try:
+        return moments.duration(text)
+    except ValueError:
+        return moments.moment(text)
+
+
+def duration_or_moment(name: str, explanation: str) -> Callable[[F], F]:
+    return click.option(
+        name, metavar="DURATION|TIME", callback=_converted(seconds_or_moment), help=explanation
+    )

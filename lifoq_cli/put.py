@@ -1,0 +1,203 @@
+"""The command that puts tasks."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from lifoq.errors import InvalidInput, LifoqError
+from lifoq.items.task import NewTask
+from lifoq.tables.store import PutOutcome
+from lifoq_cli import moments, options, statuses, tasks
+from lifoq_cli.session import Session
+
+CHUNK: Final = 500
+"""Lines that are read, checked and put at a time."""
+FIELDS: Final = [field.name for field in fields(NewTask)]
+_MOMENTS: Final = ("deadline", "due_at", "delay")
+_FILE: Final = "@"
+
+
+class BadLine(LifoqError):
+    """A line of the standard input is no task."""
+
+
+@click.command()
+@click.argument("task_type", metavar="[TYPE]", required=False)
+@click.argument("payload", metavar="[PAYLOAD]", required=False)
+@click.option("--id", "task_id", metavar="ID", help="An id of your own: to put twice is safe.")
+@options.duration_or_moment("--deadline", "When it is shed, if nobody came to it.")
+@options.duration("--delay", "When it enters the queue: after so long.")
+@options.moment("--due-at", "When it enters the queue: at this ISO time.")
+@click.option("--lines", is_flag=True, help="Put the JSON lines of the standard input.")
+@click.pass_obj
+def put(
+    session: Session,
+    *,
+    task_type: str | None,
+    payload: str | None,
+    task_id: str | None,
+    deadline: float | datetime | None,
+    delay: float | None,
+    due_at: datetime | None,
+    lines: bool,
+) -> None:
+    """Put a task; or, with --lines, many.
+
+    PAYLOAD is JSON, or @FILE for a file with JSON. Each line of --lines is a payload where TYPE is
+    given; else a task, an object with task_type and, as it needs them, payload, task_id, deadline,
+    delay (30s, 5m, 2h or seconds) and due_at (ISO).
+
+    \b
+      lifoq put device.check '{"device": "d-17"}' --deadline 30s
+      lifoq put device.check @check.json --id d-17-connected
+      lifoq put device.check --lines < payloads.jsonl
+      lifoq put --lines < tasks.jsonl
+    """
+    terms: dict[str, Any] = {"deadline": deadline, "delay": delay, "due_at": due_at}
+    if lines:
+        if payload is not None or task_id is not None:
+            raise click.UsageError("--lines brings payloads and ids; leave PAYLOAD and --id out")
+        _put_lines(session, _Reader(task_type=task_type, terms=terms))
+        return
+    if task_type is None:
+        raise click.UsageError("what is to be put? give a TYPE, or --lines")
+    task = session.queue.put(task_type, _payload(payload), task_id=task_id, **terms)
+    session.answer(tasks.as_json(task), tasks.show(task, now=session.now))
+
+
+def _payload(text: str | None) -> Any:
+    """InvalidInput."""
+    if text is None:
+        return None
+    if text.startswith(_FILE):
+        try:
+            text = Path(text.removeprefix(_FILE)).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise InvalidInput("PAYLOAD", text, f"cannot be read ({error})") from error
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        problem = f"is no JSON ({error}); quote it, such as '\"text\"', or name a file, @FILE"
+        raise InvalidInput("PAYLOAD", text, problem) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reader:
+    """Makes tasks of lines."""
+
+    task_type: str | None
+    terms: dict[str, Any]
+    """What the command line says of all of them."""
+
+    def task(self, number: int, line: bytes) -> NewTask:
+        """BadLine."""
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            raise BadLine(f"line {number} is no JSON: {error}") from error
+        if self.task_type is not None:
+            return NewTask(task_type=self.task_type, payload=found, **self.terms)
+        if not isinstance(found, dict) or "task_type" not in found:
+            raise BadLine(f"line {number} is no object with a task_type; give TYPE for payloads")
+        if unknown := sorted(found.keys() - set(FIELDS)):
+            raise BadLine(f"line {number}: {unknown[0]} is unknown; a task has {', '.join(FIELDS)}")
+        try:
+            return NewTask(**{**self.terms, **found, **_times(found)})
+        except ValueError as error:
+            raise BadLine(f"line {number}: {error}") from error
+
+
+def _times(found: dict[str, Any]) -> dict[str, Any]:
+    """What JSON can only say as text."""
+    times: dict[str, Any] = {}
+    for name in _MOMENTS:
+        value = found.get(name)
+        if isinstance(value, str):
+            times[name] = moments.moment(value) if name == "due_at" else _either(name, value)
+    return times
+
+
+def _either(name: str, text: str) -> float | datetime:
+    return options.seconds_or_moment(text) if name == "deadline" else moments.duration(text)
+
+
+def _put_lines(session: Session, reader: _Reader) -> None:
+    done = {"put": 0, "there_before": 0, "not_put": 0}
+    numbered = enumerate(sys.stdin.buffer if sys.stdin else (), start=1)
+    lines = ((number, line) for number, line in numbered if line.strip())
+    queue = session.queue
+    with _progress() as advance:
+        while chunk := list(islice(lines, CHUNK)):
+            before = sum(done.values())
+            try:
+                new = [reader.task(number, line) for number, line in chunk]
+                outcomes = queue.put_many(new, on_progress=_from(before, advance))
+            except InvalidInput as error:
+                raise BadLine(_located(chunk, error) + _so_far(before)) from error
+            except BadLine as error:
+                raise BadLine(str(error) + _so_far(before)) from error
+            _count(session, chunk, outcomes, done)
+            advance(sum(done.values()))
+    session.answer(done, lambda console: console.print(_summary(done)))
+    if done["not_put"]:
+        raise click.exceptions.Exit(statuses.BAD_NEWS)
+
+
+def _from(start: int, advance: Callable[[int], None]) -> Callable[[int], None]:
+    return lambda done: advance(start + done)
+
+
+def _located(chunk: list[tuple[int, bytes]], error: InvalidInput) -> str:
+    """put_many says tasks[3].payload; the person has lines."""
+    place, _, field = error.field.removeprefix("tasks[").partition("]")
+    number, _ = chunk[int(place)]
+    return f"line {number}: {InvalidInput(field.lstrip('.') or 'task', error.value, error.problem)}"
+
+
+def _so_far(done: int) -> str:
+    return f"; the {done:,} tasks before it were put" if done else "; nothing was put"
+
+
+def _count(
+    session: Session,
+    chunk: list[tuple[int, bytes]],
+    outcomes: Iterable[PutOutcome],
+    done: dict[str, int],
+) -> None:
+    for (number, _), outcome in zip(chunk, outcomes, strict=True):
+        if outcome.error is not None:
+            session.tell(f"line {number}: {outcome.error}")
+            done["not_put"] += 1
+        else:
+            done["put" if outcome.created else "there_before"] += 1
+
+
+def _summary(done: dict[str, int]) -> str:
+    text = f"{done['put']:,} put"
+    if done["there_before"]:
+        text += f", {done['there_before']:,} were there before"
+    if done["not_put"]:
+        text += f", {done['not_put']:,} not confirmed: perhaps put, perhaps not"
+    return text
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """Tells how many are done, on a terminal only."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} put"), TimeElapsedColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,140 @@
+"""One call of the command: which queue it is about, and how it answers."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+
+from lifoq.client.cells import Cells
+from lifoq.client.queue import Queue
+from lifoq.environment import Variable
+from lifoq.errors import LifoqError
+from lifoq.items.transitions import Lifetimes
+from lifoq_cli import folder
+
+Queues = Queue | Cells
+
+WIDE: Final = 10_000
+"""Columns where nobody looks on: a line that a program reads is never cut."""
+YES: Final = ("y", "yes")
+
+
+class NotAnswered(LifoqError):
+    """A question met the end of the input."""
+
+
+class Session:
+    def __init__(self) -> None:
+        self.given: dict[str, Any] = {}
+        """The options that every command has, by their names, as far as they were given."""
+
+    # Which queue
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the queue, or of its cells; empty where a table is named instead."""
+        if self.given.get("queue") or self.given.get("table"):
+            return tuple(self.given.get("queue", ()))
+        if own := os.environ.get(Variable.QUEUE):
+            return (own,)
+        if self._folder.queue:
+            return self._folder.queue
+        raise click.UsageError(
+            f"which queue? give --queue or --table, or set {Variable.QUEUE}, "
+            f"or write it into {folder.FILE}"
+        )
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return tuple(self.given.get("table", ()))
+
+    @property
+    def client_arguments(self) -> dict[str, Any]:
+        """What ``boto3.client`` takes. boto3 itself knows AWS_DEFAULT_REGION only."""
+        region = (
+            self.given.get("region")
+            or os.environ.get("AWS_REGION")
+            or os.environ.get("AWS_DEFAULT_REGION")
+            or self._folder.region
+        )
+        found = {"region_name": region, "endpoint_url": self.given.get("endpoint_url")}
+        return {name: value for name, value in found.items() if value is not None}
+
+    @cached_property
+    def queue(self) -> Queues:
+        """The queue, or its cells as one. LifoqError."""
+        names, tables = self.names, self.tables
+        deadline = self.given.get("deadline_seconds")
+        if deadline is not None and not tables:
+            raise click.UsageError(
+                "--deadline-seconds goes with --table; a queue's name brings its own deadline"
+            )
+        lifetimes = None if deadline is None else Lifetimes(deadline=deadline)
+        if len(names) + len(tables) > 1:
+            return Cells.connect(
+                *names, tables=tables, lifetimes=lifetimes, **self.client_arguments
+            )
+        name, table = next(iter(names), None), next(iter(tables), None)
+        return Queue.connect(name, table=table, lifetimes=lifetimes, **self.client_arguments)
+
+    @cached_property
+    def table_names(self) -> str:
+        queue = self.queue
+        queues = queue.queues.values() if isinstance(queue, Cells) else [queue]
+        return ", ".join(one.store.table.name for one in queues)
+
+    @property
+    def now(self) -> int:
+        """Epoch microseconds."""
+        queue = self.queue
+        one = next(iter(queue.queues.values())) if isinstance(queue, Cells) else queue
+        return one.store.now()
+
+    @cached_property
+    def _folder(self) -> folder.FolderFile:
+        return folder.read(Path.cwd())
+
+    # Answers
+
+    @property
+    def as_json(self) -> bool:
+        return bool(self.given.get("json"))
+
+    def answer(self, value: Any, show: Callable[[Console], None]) -> None:
+        """On the standard output: ``value`` as JSON, or for people, as ``show`` prints it."""
+        if self.as_json:
+            print_json(value)
+        else:
+            show(self.console)
+
+    @cached_property
+    def console(self) -> Console:
+        """For people, and for pipes between people: coloured and as wide as the terminal, if there
+        is one."""
+        terminal = sys.stdout.isatty() if sys.stdout else False
+        return Console(highlight=False, soft_wrap=not terminal, width=None if terminal else WIDE)
+
+    def tell(self, sentence: str) -> None:
+        """To the standard error, which leaves the standard output to the answer."""
+        click.echo(sentence, err=True)
+
+    def confirm(self, question: str) -> bool:
+        """Whether a person, or --yes, says so. NotAnswered."""
+        if self.given.get("yes"):
+            return True
+        click.echo(f"{question} [y/N] ", nl=False, err=True)
+        answer = sys.stdin.readline() if sys.stdin else ""
+        if not answer:
+            click.echo(err=True)
+            raise NotAnswered("no answer, so nothing was done; --yes does it without a question")
+        return answer.strip().lower() in YES
+
+
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    click.echo(json.dumps(value, indent=indent, ensure_ascii=False))

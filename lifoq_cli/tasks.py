@@ -1,0 +1,159 @@
+"""Tasks, as JSON and for people."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lifoq.basics.host import MICROSECONDS
+from lifoq.items.schema import Status
+from lifoq.items.task import Task
+from lifoq_cli import moments
+
+_MOMENTS: Final = frozenset(
+    {
+        *("enqueued_at", "task_updated", "expires_at", "task_created", "first_taken_at"),
+        *("taken_at", "finished_at", "lease_expires", "due_at"),
+    }
+)
+"""Fields of a task that are epoch microseconds."""
+
+COLOURS: Final = {
+    Status.PENDING: "cyan",
+    Status.DELAYED: "blue",
+    Status.TAKEN: "yellow",
+    Status.SUCCESS: "green",
+    Status.FAILURE: "red",
+    Status.CANCELLED: "dim",
+}
+
+
+def as_json(task: Task) -> dict[str, Any]:
+    """What the task has, times as ISO 8601."""
+    found = dataclasses.asdict(task)
+    del found["payload_bytes"]
+    for name in _MOMENTS & found.keys():
+        if found[name] is not None:
+            found[name] = moments.iso(found[name])
+    found["ttl"] = moments.iso(task.ttl * MICROSECONDS)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def show(task: Task, *, now: int) -> Callable[[Console], None]:
+    """One task, whole."""
+
+    def printed(console: Console) -> None:
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in _lines(task, now):
+            table.add_row(name, value)
+        console.print(table)
+
+    return printed
+
+
+def _lines(task: Task, now: int) -> list[tuple[str, Text | str]]:
+    def at(moment: int | None) -> str | None:
+        return None if moment is None else moments.local(moment, now=now)
+
+    waits = task.waiting and not task.expired(now)
+    lines: list[tuple[str, Text | str | None]] = [
+        ("task", task.task_id),
+        ("status", Text(task.status.value, style=COLOURS[task.status])),
+        ("type", task.task_type),
+        ("attempts", str(task.attempts)),
+        ("entered", at(task.enqueued_at)),
+        ("due", at(task.due_at)),
+        ("first taken", at(task.first_taken_at)),
+        ("taken", at(task.taken_at)),
+        ("lease until", at(task.lease_expires) if task.status is Status.TAKEN else None),
+        ("finished", at(task.finished_at)),
+        ("sheds" if waits else "shed", at(task.expires_at) if task.waiting else None),
+        ("leases lost", str(task.leases_lost) if task.leases_lost else None),
+        ("payload", _json(task.payload)),
+        ("checkpoint", None if task.checkpoint is None else _json(task.checkpoint)),
+        ("result", None if task.result is None else _json(task.result)),
+    ]
+    if task.error is not None:
+        lines.append(("error", Text(f"{task.error.type}: {task.error.message}", style="red")))
+        lines.append(("traceback", Text(task.error.traceback or "", style="dim") or None))
+    return [(name, value) for name, value in lines if value is not None]
+
+
+def _json(value: Any) -> Text:
+    return Text(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Column:
+    title: str
+    text: Callable[[Task, int], str | Text]
+    wide: bool = False
+    """Whether it gives way where there is no room."""
+
+
+def _away(moment: int | None, now: int) -> str:
+    return "" if moment is None else moments.distance(moment, now=now)
+
+
+def _error(task: Task, _now: int) -> str:
+    return (
+        "" if task.error is None else " ".join(f"{task.error.type}: {task.error.message}".split())
+    )
+
+
+_ID: Final = _Column("TASK", lambda task, _: task.task_id)
+_TYPE: Final = _Column("TYPE", lambda task, _: task.task_type)
+_ATTEMPTS: Final = _Column("ATTEMPTS", lambda task, _: str(task.attempts))
+_ENTERED: Final = _Column("ENTERED", lambda task, now: _away(task.enqueued_at, now))
+_ERROR: Final = _Column("ERROR", _error, wide=True)
+
+_COLUMNS: Final[Mapping[Status, Sequence[_Column]]] = {
+    Status.PENDING: (
+        *(_ID, _TYPE, _ENTERED),
+        _Column("SHEDS", lambda task, now: _away(task.expires_at, now)),
+        _ATTEMPTS,
+    ),
+    Status.DELAYED: (
+        *(_ID, _TYPE, _ATTEMPTS),
+        _Column("DUE", lambda task, now: _away(task.due_at, now)),
+        _ERROR,
+    ),
+    Status.TAKEN: (
+        *(_ID, _TYPE, _ATTEMPTS),
+        _Column("TAKEN", lambda task, now: _away(task.taken_at, now)),
+        _Column("LEASE ENDS", lambda task, now: _away(task.lease_expires, now)),
+    ),
+    Status.FAILURE: (
+        *(_ID, _TYPE, _ATTEMPTS),
+        _Column("FAILED", lambda task, now: _away(task.finished_at, now)),
+        _ERROR,
+    ),
+}
+
+
+def table(tasks: Sequence[Task], status: Status, *, now: int) -> Table:
+    """A line for each task of a status."""
+    columns = [
+        column
+        for column in _COLUMNS[status]
+        if column is not _ERROR or any(task.error for task in tasks)
+    ]
+    found = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        # An id that is cut cannot be copied; the rest gives way.
+        no_wrap = column is _ID or column.wide
+        found.add_column(
+            column.title,
+            no_wrap=no_wrap,
+            overflow="ellipsis" if column.wide else "fold",
+            min_width=12 if column.wide else None,
+        )
+    for task in tasks:
+        found.add_row(*(column.text(task, now) for column in columns))
+    return found
