@@ -40,7 +40,7 @@ def _parsed(path: Path) -> FolderFile:
     if unknown := sorted(found.keys() - set(known)):
         raise BadFolderFile(f"{path}: {unknown[0]} is unknown; it may hold {' and '.join(known)}")
     queue = found.get("queue", ())
-    names = (queue,) if isinstance(queue, str) else tuple(queue)
+    names = tuple(queue) if isinstance(queue, list | tuple) else (queue,)
     region = found.get("region")
     if not all(_is_name(name) for name in names):
         raise BadFolderFile(f'{path}: queue must be a name, such as "dev", or a list of names')

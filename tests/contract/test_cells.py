@@ -22,10 +22,10 @@ from lifoq import (
     TaskNotFound,
     Wanted,
 )
-from lifoq_cli.app import main
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
+from lifoq_cli.app import main
 from tests import dynamodb_local
 
 NAMES = ("north", "south", "west")

@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -63,6 +64,60 @@ def test_redrive_takes_one_or_those_that_match(queue, lifoq):
     status, message = lifoq("redrive", "one")
     assert status == 1
     assert "PENDING, but this needs it to be FAILURE" in message
+
+
+def test_a_put_takes_json_or_a_file_of_it(queue, lifoq, tmp_path):
+    status, task = lifoq("put", "a", '{"n": 1}', "--id", "t", "--deadline", "2m")
+    assert (status, task["payload"], task["status"]) == (0, {"n": 1}, "PENDING")
+    entered, sheds = (datetime.fromisoformat(task[name]) for name in ("enqueued_at", "expires_at"))
+    assert (sheds - entered, entered.tzinfo) == (timedelta(minutes=2), UTC)
+    (tmp_path / "payload.json").write_text('["é"]')
+    assert lifoq("put", "a", f"@{tmp_path / 'payload.json'}")[1]["payload"] == ["é"]
+    assert lifoq("put", "a", "--due-at", "2030-01-01T00:00:00Z")[1]["status"] == "DELAYED"
+
+
+def test_a_list_is_of_a_type_an_error_and_an_age(queue, lifoq):
+    for task_id, task_type in (("one", "a"), ("two", "b"), ("three", "a")):
+        queue.put(task_type, task_id=task_id)
+        fail(queue, task_id)
+
+    def ids(*words):
+        return [task["task_id"] for task in lifoq("list", *words)[1]]
+
+    failures = ("--status", "FAILURE")
+    assert ids(*failures, "--type", "a") == ["three", "one"]
+    assert ids(*failures, "--error", "ValueError", "--limit", "1") == ["three"]
+    assert ids(*failures, "--older-than", "1h") == []
+    assert ids(*failures, "--newer-than", "1h") == ["three", "two", "one"]
+    assert lifoq("list")[1] == []
+
+
+def test_a_delayed_task_is_run_now(queue, lifoq):
+    queue.put("a", task_id="t", delay=3600)
+    assert lifoq("run-now", "t")[1]["status"] == "PENDING"
+    status, message = lifoq("run-now", "t")
+    assert (status, "needs it to be DELAYED" in message) == (1, True)
+
+
+def test_a_wait_ends_as_its_task_does(queue, lifoq):
+    for task_id in ("done", "failed", "cancelled", "waits"):
+        queue.put("a", task_id=task_id)
+    queue.store.succeed(queue.store.claim("done", claim_id="c", lease=30), '{"x": 1}')
+    fail(queue, "failed")
+    queue.cancel("cancelled")
+    assert lifoq("wait", "done") == (0, {"x": 1})
+    assert lifoq("wait", "failed") == (3, "task 'failed' failed: ValueError: boom\n")
+    assert lifoq("wait", "cancelled") == (3, "task 'cancelled' was cancelled\n")
+    assert lifoq("wait", "waits", "--timeout", "0s")[0] == 4
+    assert lifoq("wait", "nobody")[0] == 1
+
+
+def test_a_redrive_of_many_asks_first(queue, lifoq, monkeypatch):
+    queue.put("a", task_id="t")
+    fail(queue, "t")
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    assert lifoq("redrive", "--type", "a") == (0, {"redriven": 0})
+    assert queue.get("t").status is Status.FAILURE
 
 
 @pytest.mark.parametrize(("answer", "cancelled"), [("n", 0), ("", 0), ("y", 1), ("YES", 1)])

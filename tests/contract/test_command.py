@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ OPTIONS = {
 } | {"--help"}
 ENVIRONMENT = {
     **{name: os.environ[name] for name in ("PATH", "TZ", "HOME") if name in os.environ},
+    "PYTHONPATH": str(Path(__file__).parents[2]),
     "AWS_ACCESS_KEY_ID": "local",
     "AWS_SECRET_ACCESS_KEY": "local",
     "AWS_DEFAULT_REGION": "us-east-1",
@@ -90,7 +92,7 @@ NOT_UNDERSTOOD = {
     ),
     "an unknown status": (
         ["--table", "t", "list", "--status", "LOST"],
-        "'LOST' is not one of 'PENDING', 'DELAYED', 'TAKEN', 'FAILURE'",
+        "'LOST' is not one of 'pending', 'delayed', 'taken', 'failure'",
     ),
     "a limit that is no number": (["--table", "t", "list", "--limit", "x"], "--limit"),
     "a deadline beside a name": (
@@ -140,7 +142,11 @@ REFUSED: dict[str, tuple[list[str], dict[str, Any], str]] = {
     ),
     "a deadline of NaN": (["--deadline-seconds", "nan", "stats"], {}, "deadline=nan: must be"),
     "a rate of NaN": (["redrive", "--yes", "--per-second", "nan"], {}, "per_second=nan: must be"),
-    "a rate of infinity": (["redrive", "--yes", "--per-second", "inf"], {}, "per_second=inf: must be"),
+    "a rate of infinity": (
+        ["redrive", "--yes", "--per-second", "inf"],
+        {},
+        "per_second=inf: must be",
+    ),
     "a limit of nothing": (["list", "--limit", "0"], {}, "limit=0: must be"),
     "a limit beyond reason": (["list", "--limit", "9" * 400], {}, "must be a whole number"),
     "an empty id": (["get", ""], {}, "task_id=''"),
@@ -196,7 +202,10 @@ def test_an_interrupt_at_a_question_cancels_nothing(queue: tuple[Queue, tuple[st
     assert put.waiting().value == 1
 
 
-@pytest.mark.parametrize("command", [["list", "--limit", "40"], ["check"], ["--help"]])
+@pytest.mark.parametrize(
+    "command",
+    [["list", "--limit", "40"], ["list", "--limit", "40", "--json"], ["stats"], ["--help"]],
+)
 def test_a_reader_that_goes_away_is_no_trouble(
     queue: tuple[Queue, tuple[str, ...]], command: list[str]
 ):
@@ -210,3 +219,131 @@ def test_a_reader_that_goes_away_is_no_trouble(
         process.wait(timeout=60)
     assert told == ""
     assert process.returncode == 141
+
+
+# Which queue, by a file in the folder
+
+
+def test_a_folder_says_which_queue_its_commands_are_about(tmp_path: Path):
+    (tmp_path / "lifoq.toml").write_text('queue = "dev"\nregion = "eu-central-1"\n')
+    below = tmp_path / "src"
+    below.mkdir()
+    status, _, told = run(
+        *("--endpoint-url", "http://127.0.0.1:1", "stats"),
+        cwd=below,
+        variables={"AWS_DEFAULT_REGION": None},
+    )
+    assert status == 1
+    assert "SSM parameter /lifoq/dev/queue could not be read" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("queue = ", "cannot be read"),
+        ('stage = "dev"', "stage is unknown; it may hold queue and region"),
+        ("queue = [7]", 'queue must be a name, such as "dev", or a list of names'),
+        ("queue = 7", 'queue must be a name, such as "dev", or a list of names'),
+        ('queue = "dev"\nregion = 7', "region must be a name"),
+    ],
+)
+def test_a_folders_file_that_makes_no_sense_is_told(tmp_path: Path, text: str, problem: str):
+    (tmp_path / "lifoq.toml").write_text(text)
+    status, printed, told = run("stats", cwd=tmp_path)
+    assert (status, printed) == (1, "")
+    assert f"lifoq.toml{'' if 'cannot' in problem else ':'} {problem}" in told
+    assert told.count("\n") == 1
+
+
+# Without what it needs
+
+
+@pytest.mark.parametrize("missing", ["click", "rich"])
+def test_without_its_extra_it_says_in_one_sentence_what_to_install(missing: str):
+    code = f"import sys; sys.modules[{missing!r}] = None; from lifoq.__main__ import main; main()"
+    finished = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert finished.stdout == ""
+    assert finished.stderr == "the command needs click and rich: pip install 'lifoq[cli]'\n"
+
+
+# Many at once
+
+
+def test_lines_of_the_standard_input_are_put(queue: tuple[Queue, tuple[str, ...]]):
+    put, words = queue
+    lines = [
+        {"task_type": "a", "payload": {"n": 1}, "task_id": "one"},
+        {"task_type": "b", "delay": "2h", "task_id": "two"},
+        {"task_type": "a", "task_id": "one"},
+    ]
+    with start(*words, "put", "--lines", "--json", stdin=subprocess.PIPE) as process:
+        printed, told = process.communicate("\n\n".join(map(json.dumps, lines)), timeout=60)
+    assert (process.returncode, told) == (0, "")
+    assert json.loads(printed) == {"put": 2, "there_before": 1, "not_put": 0}
+    one, two = put.get("one"), put.get("two")
+    assert one is not None
+    assert two is not None
+    assert (one.payload, two.task_type) == ({"n": 1}, "b")
+    assert two.due_at == pytest.approx(two.task_updated + 7200_000_000, abs=10_000_000)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "line 2 is no JSON"),
+        ("[1]", "line 2 is no object with a task_type"),
+        ('{"task_type": "a", "retries": 3}', "line 2: retries is unknown; a task has task_type,"),
+        ('{"task_type": "a", "delay": "soon"}', "line 2: 'soon' is no duration"),
+        ('{"task_type": ""}', "line 2: task_type='': must be a string"),
+        ('{"task_type": "a", "delay": -1}', "line 2: delay=-1: is negative"),
+    ],
+)
+def test_a_line_that_is_no_task_is_told_and_nothing_is_put(
+    queue: tuple[Queue, tuple[str, ...]], line: str, problem: str
+):
+    put, words = queue
+    with start(*words, "put", "--lines", stdin=subprocess.PIPE) as process:
+        printed, told = process.communicate('{"task_type": "a"}\n' + line, timeout=60)
+    assert (process.returncode, printed) == (1, "")
+    assert told.startswith(problem)
+    assert told.endswith("; nothing was put\n")
+    assert put.waiting().value == 0
+
+
+def test_of_many_lines_those_before_a_bad_one_are_put_and_said(
+    queue: tuple[Queue, tuple[str, ...]],
+):
+    put, words = queue
+    with start(*words, "put", "a", "--lines", stdin=subprocess.PIPE) as process:
+        _, told = process.communicate("1\n" * 500 + "NaN?\n", timeout=60)
+    assert process.returncode == 1
+    assert told.startswith("line 501 is no JSON")
+    assert told.endswith("; the 500 tasks before it were put\n")
+    assert put.waiting().value == 500
+
+
+# Through a pipe
+
+
+def test_a_line_for_a_pipe_is_not_cut(queue: tuple[Queue, tuple[str, ...]]):
+    put, words = queue
+    ids = [f"{n}-" + "x" * 200 for n in range(3)]
+    for task_id in ids:
+        put.put("a", task_id=task_id)
+    _, printed, told = run(*words, "list")
+    assert [line.split()[0] for line in printed.splitlines()[1:]] == ids[::-1]
+    assert told == ""
+
+
+def test_a_watch_without_a_terminal_is_a_line_of_json_for_each_look(
+    queue: tuple[Queue, tuple[str, ...]],
+):
+    put, words = queue
+    put.put("a", task_id="t")
+    status, printed, told = run(*words, "watch", "--times", "2", "--interval", "0s")
+    looks = [json.loads(line) for line in printed.splitlines()]
+    assert (status, told, len(looks)) == (0, "", 2)
+    assert looks[1]["live"] == 1
+    assert [task["task_id"] for task in looks[1]["newest"]["PENDING"]] == ["t"]

@@ -68,6 +68,7 @@ def test_all_top_level_names_begin_with_lifoq(wheel: Path) -> None:
         "lifoq",
         "lifoq_analytics",
         "lifoq_cdk",
+        "lifoq_cli",
         "lifoq_functions",
         "lifoq_localcloud",
     }
@@ -109,8 +110,16 @@ def test_a_callers_code_passes_strict_mypy(bare: Path, tmp_path: Path) -> None:
     )
 
 
-def test_the_command_line_is_installed(bare: Path, tmp_path: Path) -> None:
-    assert "redrive" in run(bare.with_name("lifoq"), "--help", cwd=tmp_path)
+def test_the_command_is_installed_and_says_what_it_needs(bare: Path, tmp_path: Path) -> None:
+    finished = subprocess.run(
+        [bare.with_name("lifoq"), "--help"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    needed = "the command needs click and rich: pip install 'lifoq[cli]'\n"
+    assert (finished.returncode, finished.stdout, finished.stderr) == (1, "", needed)
 
 
 def test_what_lambda_and_spark_need_is_packaged_from_the_installed_wheel(

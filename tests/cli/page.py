@@ -1,0 +1,34 @@
+"""``python -m tests.cli.page`` writes the second half of docs/command-line.md, from the command's
+own help."""
+
+from pathlib import Path
+
+import click
+
+from lifoq_cli import app
+
+PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
+MARK = "## Commands\n"
+"""Before it the page is written by hand."""
+WIDTH = 100
+
+
+def written() -> str:
+    root = click.Context(app.root, info_name=app.PROGRAM, max_content_width=WIDTH)
+    parts = [PAGE.read_text(encoding="utf-8").partition(MARK)[0], MARK, _help(root)]
+    for name in app.root.list_commands(root):
+        command = app.root.get_command(root, name)
+        assert command is not None
+        context = click.Context(command, info_name=name, parent=root, max_content_width=WIDTH)
+        parts += [f"\n### lifoq {name}\n", _help(context)]
+    return "".join(parts)
+
+
+def _help(context: click.Context) -> str:
+    context.terminal_width = WIDTH
+    text = click.unstyle(context.command.get_help(context))
+    return "\n```\n" + "\n".join(line.rstrip() for line in text.splitlines()) + "\n```\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(), encoding="utf-8")
