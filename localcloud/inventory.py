@@ -38,6 +38,7 @@ PASSIVE_PROPERTIES = {
         "Layers": "layers are not unpacked",
     },
     "AWS::Lambda::EventSourceMapping": {
+        "ScalingConfig": "a queue is read by one reader",
         "ParallelizationFactor": "a shard is read by one reader",
         "TumblingWindowInSeconds": "windows do not tumble",
     },
@@ -80,6 +81,8 @@ def _of(kind: str, properties: dict[str, Any]) -> Iterable[str]:
             yield f"{kind}.{name}: {effect}"
     if kind == "AWS::Scheduler::Schedule":
         yield from _of_schedule(properties)
+    if kind == "AWS::Lambda::EventSourceMapping" and properties.get("Queues"):
+        yield f"{kind}: there is no broker to read from"
 
 
 def _is_set(value: Any) -> bool:

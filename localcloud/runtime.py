@@ -9,12 +9,14 @@ from typing import Any
 from . import metrics, moto_adapter, notifications
 from .asynchronous import AsynchronousInvoker
 from .calls import CallLog
+from .clients import Clients
 from .exports import Exports
 from .faults import Faults, FaultSettings
 from .function import Outcome
 from .inventory import Inventory
 from .moto_adapter import Notification, tables
 from .pool import Pool
+from .queue_poller import QueuePoller
 from .sandboxes import Sandboxes
 from .scheduler import Scheduler
 from .stream_poller import StreamPoller
@@ -34,6 +36,7 @@ class Runtime:
         *,
         directory: Path,
         endpoint: str,
+        clients: Clients,
         calls: CallLog,
         ttl_delay_seconds: float,
         first_retry_seconds: float,
@@ -43,6 +46,8 @@ class Runtime:
         self._lock = threading.RLock()
         self._pools: dict[str, Pool] = {}
         self._pollers: dict[str, StreamPoller] = {}
+        self._queue_pollers: dict[str, QueuePoller] = {}
+        self._clients = clients
         self._faults = Faults()
         self._inventory = Inventory()
         self._timer = Timer()
@@ -62,7 +67,7 @@ class Runtime:
         self._scheduler = Scheduler(
             schedules=moto_adapter.schedules,
             delete=moto_adapter.delete_schedule,
-            hand=self._hand,
+            hand=self.hand,
             send=moto_adapter.send,
             timer=self._timer,
         )
@@ -101,6 +106,7 @@ class Runtime:
         with self._lock:
             self._reconcile_functions()
             self._reconcile_mappings()
+            self._reconcile_queue_mappings()
             self._scheduler.wake()
             for line in self._inventory.news(moto_adapter.deployed_resources()):
                 _LOG.warning(line)
@@ -129,7 +135,7 @@ class Runtime:
         self._timer.close()
         self._scheduler.close()
         with self._lock:
-            for poller in self._pollers.values():
+            for poller in (*self._pollers.values(), *self._queue_pollers.values()):
                 poller.stop()
             for pool in self._pools.values():
                 pool.close()
@@ -167,8 +173,20 @@ class Runtime:
                 keep=self._faults.keep_record,
             )
 
-    def _hand(self, target_arn: str, body: str) -> bool:
-        """A schedule's target: a function, queue or topic."""
+    def _reconcile_queue_mappings(self) -> None:
+        deployed = {config.uuid: config for config in moto_adapter.queue_mappings()}
+        for uuid in self._queue_pollers.keys() - deployed.keys():
+            self._queue_pollers.pop(uuid).stop()
+        for uuid, config in deployed.items():
+            if uuid in self._queue_pollers:
+                self._queue_pollers[uuid].config = config
+            else:
+                self._queue_pollers[uuid] = QueuePoller(
+                    config=config, sqs=lambda: self._clients("sqs"), pool=self._pools.get
+                )
+
+    def hand(self, target_arn: str, body: str) -> bool:
+        """To the target of a schedule or a rule: a function, queue or topic."""
         if target_arn.split(":")[2] != "lambda":
             return moto_adapter.send(target_arn, body)
         name = target_arn.split(":")[6]

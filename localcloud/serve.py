@@ -37,14 +37,21 @@ def run(settings: Settings, *, started: Callable[[str], None], until: threading.
     os.environ["MOTO_PORT"] = str(http.port)
     settings.directory.mkdir(parents=True, exist_ok=True)
     calls = CallLog(settings.directory / "calls.jsonl")
+    clients = Clients(endpoint)
     runtime = Runtime(
         directory=settings.directory,
         endpoint=endpoint,
+        clients=clients,
         calls=calls,
         ttl_delay_seconds=settings.ttl_delay_seconds,
         first_retry_seconds=settings.first_retry_seconds,
     )
-    moto_adapter.install(client=Clients(endpoint), invoke=runtime.invoke, deliver=runtime.deliver)
+    moto_adapter.install(
+        client=clients,
+        invoke=runtime.invoke,
+        deliver=runtime.deliver,
+        hand=runtime.hand,
+    )
     gateways.append(Gateway(runtime=runtime, moto=moto_adapter.application(), calls=calls))
     threading.Thread(target=http.serve_forever, daemon=True, name="http").start()
     try:

@@ -24,8 +24,9 @@ from moto.sqs.models import sqs_backends
 
 from ..account import ACCOUNT, REGION
 from ..function import FunctionConfig, Outcome
-from ..moto_adapter import answers, deployments, resources, tables
+from ..moto_adapter import answers, deployments, resources, rules, tables
 from ..moto_adapter.patch import replace
+from ..moto_adapter.rules import Hand
 
 Invoke = Callable[[str, bytes], Outcome]
 """Run a function, by name, and wait for it."""
@@ -64,6 +65,24 @@ class MappingConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QueueMappingConfig:
+    """An event source mapping of a queue, at one moment."""
+
+    uuid: str
+    enabled: bool
+    function_name: str
+    queue_arn: str
+    batch_size: int
+    window_seconds: float
+    filters: tuple[Mapping[str, Any], ...]
+    report_item_failures: bool
+
+    @property
+    def queue_name(self) -> str:
+        return self.queue_arn.rsplit(":", 1)[-1]
+
+
+@dataclass(frozen=True, kw_only=True)
 class ScheduleConfig:
     """An EventBridge Scheduler schedule at one moment."""
 
@@ -81,7 +100,11 @@ class ScheduleConfig:
 
 
 def install(
-    *, client: resources.Client, invoke: Invoke, deliver: Callable[[Notification], None]
+    *,
+    client: resources.Client,
+    invoke: Invoke,
+    deliver: Callable[[Notification], None],
+    hand: Hand,
 ) -> None:
     """Put the local cloud behind moto's API: functions run, messages arrive, types are known."""
     default_user_config["iam"] = {"load_aws_managed_policies": True}
@@ -89,6 +112,7 @@ def install(
     tables.install()
     answers.install()
     deployments.install()
+    rules.install(hand)
     original_publish = Subscription.publish
 
     def publish(
@@ -133,6 +157,16 @@ def install(
             response["x-amz-function-error"] = "Unhandled"
         return outcome.payload
 
+    create_mapping = LambdaBackend.create_event_source_mapping
+
+    def create_event_source_mapping(backend: LambdaBackend, spec: dict[str, Any]) -> Any:
+        """moto would run the function inside of SendMessage: a mapping's poller does it here."""
+        mapping = create_mapping(backend, spec)
+        for queue in sqs_backends[ACCOUNT][REGION].queues.values():
+            queue.lambda_event_source_mappings.clear()
+        return mapping
+
+    replace(LambdaBackend, "create_event_source_mapping", create_event_source_mapping)
     replace(Subscription, "publish", publish)
     replace(LambdaFunction, "invoke", run)
 
@@ -163,6 +197,23 @@ def mappings() -> list[MappingConfig]:
         _mapping_config(one)
         for one in _lambda().list_event_source_mappings("", "")
         if ":dynamodb:" in one.event_source_arn
+    ]
+
+
+def queue_mappings() -> list[QueueMappingConfig]:
+    return [
+        QueueMappingConfig(
+            uuid=one.uuid,
+            enabled=_enabled(one),
+            function_name=one.function_arn.split(":")[6],
+            queue_arn=one.event_source_arn,
+            batch_size=int(one.batch_size),
+            window_seconds=float(one.max_batch_window or 0),
+            filters=_filters(one),
+            report_item_failures=_reports_items(one),
+        )
+        for one in _lambda().list_event_source_mappings("", "")
+        if ":sqs:" in one.event_source_arn
     ]
 
 
@@ -239,23 +290,35 @@ def _function_config(function: LambdaFunction) -> FunctionConfig:
 
 def _mapping_config(mapping: Any) -> MappingConfig:
     destination = (mapping.destination_config or {}).get("OnFailure") or {}
-    criteria = (mapping.filter_criteria or {}).get("Filters") or []
     retries = mapping.max_retry_attempts
     age = mapping.max_record_age
     return MappingConfig(
         uuid=mapping.uuid,
-        enabled=str(mapping.enabled).lower() != "false",
+        enabled=_enabled(mapping),
         function_name=mapping.function_arn.split(":")[6],
         stream_arn=mapping.event_source_arn,
         batch_size=int(mapping.batch_size),
         window_seconds=float(mapping.max_batch_window or 0),
-        filters=tuple(json.loads(one["Pattern"]) for one in criteria),
+        filters=_filters(mapping),
         max_record_age_seconds=None if age is None or int(age) < 0 else int(age),
         max_retries=None if retries is None or int(retries) < 0 else int(retries),
         bisect=str(mapping.bisect_on_error).lower() == "true",
-        report_item_failures="ReportBatchItemFailures" in (mapping.function_response_types or []),
+        report_item_failures=_reports_items(mapping),
         on_failure=destination.get("Destination"),
     )
+
+
+def _enabled(mapping: Any) -> bool:
+    return str(mapping.enabled).lower() != "false"
+
+
+def _filters(mapping: Any) -> tuple[Mapping[str, Any], ...]:
+    criteria = (mapping.filter_criteria or {}).get("Filters") or []
+    return tuple(json.loads(one["Pattern"]) for one in criteria)
+
+
+def _reports_items(mapping: Any) -> bool:
+    return "ReportBatchItemFailures" in (mapping.function_response_types or [])
 
 
 def _schedule_config(schedule: Any) -> ScheduleConfig:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
-from moto.awslambda.models import LambdaFunction
+from moto.awslambda.models import EventSourceMapping, LambdaFunction
 from moto.cloudformation import parsing
 from moto.cloudformation.models import CloudFormationBackend
 from moto.core.common_models import CloudFormationModel
@@ -450,6 +450,30 @@ class DeployedFunction(LambdaFunction, CloudFormationModel):
         vars(function)["logging_config"] = properties.get("LoggingConfig", {})
         function.tracing_config = properties.get("TracingConfig") or {"Mode": "PassThrough"}
         function.architectures = properties.get("Architectures", ["x86_64"])
+
+
+class DeployedMapping(EventSourceMapping, CloudFormationModel):
+    """moto's mapping; one of a broker, which cannot run here, has an id and nothing behind it."""
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls,
+        resource_name: str,
+        cloudformation_json: dict[str, Any],
+        account_id: str,
+        region_name: str,
+        **_: Any,
+    ) -> Any:
+        source = cloudformation_json["Properties"]["EventSourceArn"]
+        kind = StandIn if is_broker(source) else EventSourceMapping
+        return kind.create_from_cloudformation_json(
+            resource_name, cloudformation_json, account_id, region_name
+        )
+
+
+def is_broker(arn: Any) -> bool:
+    """Whether the ARN is an Amazon MQ broker's."""
+    return isinstance(arn, str) and arn.startswith("arn:") and arn.split(":")[2] == "mq"
 
 
 def _class_of(resource_type: str) -> type[Any]:

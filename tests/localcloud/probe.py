@@ -49,6 +49,17 @@ def forward(event, _context):
     return {"batchItemFailures": refused}
 
 
+def receive(event, _context):
+    """The same for messages, by their body; what is no message of a queue, it forwards."""
+    records = event.get("Records", [event])
+    body = json.dumps({"records": records, "at": time.time()})
+    boto3.client("sqs").send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body)
+    if any(one.get("body") == "poison" for one in records):
+        raise ValueError("poison")
+    refused = [one["messageId"] for one in records if one.get("body") == "refuse"]
+    return {"batchItemFailures": [{"itemIdentifier": name} for name in refused]}
+
+
 def measure(_event, _context):
     """Writes a metric in the embedded format."""
     metrics = [{"Name": "Probes", "Unit": "Count"}]

@@ -81,6 +81,33 @@ def build(bucket: str, key: str, *, state: str = "DISABLED") -> dict[str, Any]:
             FilterCriteria={"Filters": [{"Pattern": json.dumps(NOT_IGNORED)}]},
             DestinationConfig={"OnFailure": {"Destination": arn("Failures")}},
         ),
+        "Letters": of_type(
+            "AWS::SQS::Queue",
+            VisibilityTimeout=1,
+            RedrivePolicy={"deadLetterTargetArn": arn("Failures"), "maxReceiveCount": 2},
+        ),
+        "Reader": function(bucket, key, "receive", **queue_url),
+        "LettersMapping": of_type(
+            "AWS::Lambda::EventSourceMapping",
+            FunctionName=ref("Reader"),
+            EventSourceArn=arn("Letters"),
+            BatchSize=3,
+            FunctionResponseTypes=["ReportBatchItemFailures"],
+            FilterCriteria={
+                "Filters": [{"Pattern": json.dumps({"body": [{"anything-but": ["ignored"]}]})}]
+            },
+        ),
+        "Rule": of_type(
+            "AWS::Events::Rule",
+            EventPattern={"source": ["probe"]},
+            Targets=[{"Id": "Reader", "Arn": arn("Reader")}],
+        ),
+        "BrokerMapping": of_type(
+            "AWS::Lambda::EventSourceMapping",
+            FunctionName=ref("Reader"),
+            EventSourceArn="arn:aws:mq:us-east-1:123456789012:broker:orders:b-1",
+            Queues=["orders"],
+        ),
         "Schedule": of_type(
             "AWS::Scheduler::Schedule",
             ScheduleExpression="rate(1 minute)",
