@@ -34,6 +34,10 @@ class Variable(StrEnum):
     """Where the processor publishes its tail call."""
     EVENTS_TOPIC = "LIFOQ_EVENTS_TOPIC_ARN"
     """Where the ends of tasks are published; not set where nobody asked for it."""
+    DEAD_LETTERS = "LIFOQ_DEAD_LETTERS_URL"
+    """Where messages are put aside that no task can be made of."""
+    INGEST_MAPPING = "LIFOQ_INGEST_MAPPING"
+    """Where in a message the terms of its task stand, as JSON."""
 
     DEADLINE = "LIFOQ_DEADLINE_SECONDS"
     SUCCESS_RETENTION = "LIFOQ_RETENTION_SUCCESS_SECONDS"
@@ -105,6 +109,14 @@ class Environment:
     @property
     def events_topic_arn(self) -> str | None:
         return self.variables.get(Variable.EVENTS_TOPIC)
+
+    @property
+    def dead_letters_url(self) -> str:
+        return self._text(Variable.DEAD_LETTERS)
+
+    @property
+    def ingest_mapping(self) -> str:
+        return self._text(Variable.INGEST_MAPPING)
 
     def lifetimes(self) -> Lifetimes:
         return Lifetimes(**self._decoded(_LIFETIMES))

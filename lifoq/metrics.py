@@ -45,7 +45,11 @@ class Metric(StrEnum):
         metric.gauge = gauge
         return metric
 
-    TASKS_CREATED = "TasksCreated", "tasks that the generator put"
+    TASKS_CREATED = "TasksCreated", "tasks that the generator or the ingest function put"
+    MESSAGES_REFUSED = (
+        "MessagesRefused",
+        "messages that the ingest function put into the dead letters, since they make no task",
+    )
     TASKS_UNCONFIRMED = (
         "TasksUnconfirmed",
         "tasks that the generator put, without knowing whether they were stored",

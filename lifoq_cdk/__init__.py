@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from lifoq_cdk.alarms import AlarmThresholds
     from lifoq_cdk.function import AsyncInvocation
     from lifoq_cdk.generator import Load, QueueGenerator, RecurringTask
+    from lifoq_cdk.ingest import BrokerQueue, QueueIngest
     from lifoq_cdk.queue import LifoQueue
     from lifoq_cdk.reports import QueueReports
     from lifoq_cdk.state import QueueState
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 __all__ = [
     "AlarmThresholds",
     "AsyncInvocation",
+    "BrokerQueue",
     "LifoQueue",
     "Load",
     "QueueGenerator",
+    "QueueIngest",
     "QueueReports",
     "QueueState",
     "RecurringTask",
@@ -29,9 +32,11 @@ __all__ = [
 _MODULES: Final = {
     "AlarmThresholds": "alarms",
     "AsyncInvocation": "function",
+    "BrokerQueue": "ingest",
     "LifoQueue": "queue",
     "Load": "generator",
     "QueueGenerator": "generator",
+    "QueueIngest": "ingest",
     "QueueReports": "reports",
     "QueueState": "state",
     "RecurringTask": "generator",

@@ -135,8 +135,10 @@ class Runtime:
         self._timer.close()
         self._scheduler.close()
         with self._lock:
-            for poller in (*self._pollers.values(), *self._queue_pollers.values()):
+            for poller in self._pollers.values():
                 poller.stop()
+            for reader in self._queue_pollers.values():
+                reader.stop()
             for pool in self._pools.values():
                 pool.close()
 

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from lifoq.basics import jsontext
 from lifoq.basics.numbers import LONGEST
 from lifoq.errors import InvalidInput
+from lifoq.ingest.mapping import IngestMapping
 from lifoq.items.transitions import Lifetimes
 from lifoq.worker import backoff
 from lifoq.worker.settings import WorkerSettings
@@ -62,6 +63,8 @@ TimeZone = Annotated[str, AfterValidator(_known_time_zone)]
 Payload = Annotated[Any, AfterValidator(_json)]
 SecretName = Annotated[str, Field(pattern=r"^[A-Za-z0-9/_+=.@-]{1,512}$")]
 RoleArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:iam::\d{12}:role/[\w+=,.@/-]+$")]
+QueueArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:sqs:[a-z0-9-]+:\d{12}:[\w-]+(\.fifo)?$")]
+TopicArn = Annotated[str, Field(pattern=r"^arn:[a-z-]+:sns:[a-z0-9-]+:\d{12}:[\w-]+$")]
 TaskType = Annotated[str, Field(min_length=1, max_length=256)]
 ScheduleName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,47}$")]
 ScheduleExpression = Annotated[
@@ -170,6 +173,62 @@ class Analytics(Settings):
     report_retention_days: Annotated[int, Field(ge=2)] = 400
 
 
+def _expression(text: str) -> str:
+    try:
+        IngestMapping(payload=text)
+    except InvalidInput as error:
+        raise ValueError(error.problem) from error
+    return text
+
+
+Expression = Annotated[str, AfterValidator(_expression)]
+DEFAULTS: Final = IngestMapping()
+
+
+class MessageMapping(Settings):
+    """Where in a message the terms of its task are."""
+
+    task_type: Expression = DEFAULTS.task_type
+    payload: Expression = DEFAULTS.payload
+    task_id: Expression = DEFAULTS.task_id
+    key: Expression = DEFAULTS.key
+    deadline: Expression = DEFAULTS.deadline
+    delay: Expression = DEFAULTS.delay
+
+
+class Events(Settings):
+    """Events of the default bus; each part that is given has to match."""
+
+    source: list[str] = []
+    detail_type: list[str] = []
+    detail: dict[str, Payload] = {}
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if not (self.source or self.detail_type or self.detail):
+            raise ValueError("would match every event of the account: give source or detail_type")
+        return self
+
+
+class Broker(Settings):
+    """A queue of an Amazon MQ broker."""
+
+    arn: Annotated[str, Field(pattern=r"^arn:[a-z-]+:mq:[a-z0-9-]+:\d{12}:broker:\S+$")]
+    queue: Annotated[str, Field(min_length=1, max_length=1000)]
+    secret: SecretName
+    virtual_host: str | None = None
+
+
+class Ingest(Settings):
+    """Whose messages become tasks."""
+
+    queue_arns: list[QueueArn] = []
+    topic_arns: list[TopicArn] = []
+    events: list[Events] = []
+    brokers: list[Broker] = []
+    mapping: MessageMapping = MessageMapping()
+
+
 class StageConfig(Settings):
     """All that distinguishes one deployment of the queue from another."""
 
@@ -204,6 +263,7 @@ class StageConfig(Settings):
     task_environment: dict[str, str] = {}
     task_secrets: dict[str, SecretName] = {}
     producer_role_arns: list[RoleArn] = []
+    ingest: Ingest | None = None
     analytics: Analytics | None = None
     alarms: Alarms = Alarms()
 
@@ -488,7 +548,12 @@ def _known_settings(group: tuple[str | int, ...]) -> list[str]:
         "schedules": Schedule,
         "load": Load,
         "alarms": Alarms,
+        "ingest": Ingest,
+        "mapping": MessageMapping,
+        "events": Events,
+        "brokers": Broker,
         "analytics": Analytics,
     }
-    model = groups[str(group[0])] if group else StageConfig
+    names = [part for part in group if isinstance(part, str)]
+    model = groups[names[-1]] if names else StageConfig
     return [name for name in model.model_fields if model is not StageConfig or name != "name"]

@@ -1,6 +1,7 @@
 """Findings of cdk-nag that are right as they are, each with its reason."""
 
 import aws_cdk as cdk
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from lifoq_cdk.dead_letters import DeadLetters
@@ -26,6 +27,15 @@ def acknowledge_tracing(*functions: QueueFunction) -> None:
             "IAM5[Resource::*]",
             "Active tracing writes to X-Ray, whose actions know no resources.",
         )
+
+
+def acknowledge_secret(function: QueueFunction, secret: secretsmanager.ISecret) -> None:
+    acknowledge(
+        function.execution_role,
+        "IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:"
+        f"<AWS::AccountId>:secret:{secret.secret_name}-??????]",
+        "Six characters that Secrets Manager adds to the name of the one secret.",
+    )
 
 
 def import_of(owner: cdk.Stack, value: str) -> str:

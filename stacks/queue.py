@@ -3,16 +3,34 @@
 from typing import Final
 
 import aws_cdk as cdk
+from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lifoq_cdk import AlarmThresholds, AsyncInvocation, LifoQueue, StreamReading, TaskCode
+from lifoq.ingest.mapping import IngestMapping
+from lifoq_cdk import (
+    AlarmThresholds,
+    AsyncInvocation,
+    BrokerQueue,
+    LifoQueue,
+    QueueIngest,
+    StreamReading,
+    TaskCode,
+)
 from lifoq_cdk.asset import Asset
-from stacks.config import LogRetentionDays, StageConfig
-from stacks.nag import acknowledge, acknowledge_dead_letters, acknowledge_tracing, import_of
+from stacks.config import Ingest, LogRetentionDays, StageConfig
+from stacks.nag import (
+    acknowledge,
+    acknowledge_dead_letters,
+    acknowledge_secret,
+    acknowledge_tracing,
+    import_of,
+)
 from stacks.state import StateStack
 
 TASKS: Final = "functions.tasks"
@@ -51,6 +69,7 @@ class QueueStack(cdk.Stack):
         self.queue = self._queue(stage, asset, state)
         for role_arn in stage.producer_role_arns:
             self.queue.grant_put(iam.ArnPrincipal(role_arn))
+        self.ingest = self._ingest(stage.ingest) if stage.ingest else None
         self._acknowledge(state)
         queue = self.queue
         cdk.CfnOutput(self, "TriggerTopicArn", value=queue.trigger_topic.topic_arn)
@@ -117,6 +136,56 @@ class QueueStack(cdk.Stack):
             memory_size=stage.processor_memory_mb,
         )
 
+    def _ingest(self, settings: Ingest) -> QueueIngest:
+        queues = [
+            sqs.Queue.from_queue_arn(self, f"SourceQueue{number}", arn)
+            for number, arn in enumerate(settings.queue_arns)
+        ]
+        topics = [
+            sns.Topic.from_topic_arn(self, f"SourceTopic{number}", arn)
+            for number, arn in enumerate(settings.topic_arns)
+        ]
+        rules = [
+            events.Rule(
+                self,
+                f"SourceRule{number}",
+                event_pattern=events.EventPattern(
+                    source=one.source or None,
+                    detail_type=one.detail_type or None,
+                    detail=one.detail or None,
+                ),
+            )
+            for number, one in enumerate(settings.events)
+        ]
+        brokers = [
+            BrokerQueue(
+                broker_arn=one.arn,
+                queue_name=one.queue,
+                login=secretsmanager.Secret.from_secret_name_v2(
+                    self, f"SourceBroker{number}", one.secret
+                ),
+                virtual_host=one.virtual_host,
+            )
+            for number, one in enumerate(settings.brokers)
+        ]
+        ingest = QueueIngest(
+            self,
+            "Ingest",
+            queue=self.queue,
+            sources=[*queues, *topics, *rules, *brokers],
+            mapping=IngestMapping(**settings.mapping.model_dump()),
+        )
+        acknowledge_tracing(ingest.ingest)
+        for broker in brokers:
+            acknowledge(
+                ingest.ingest.execution_role,
+                "IAM5[Resource::*]",
+                "Lambda's way to a broker: actions on network interfaces know no resources.",
+            )
+            acknowledge_secret(ingest.ingest, broker.login)
+        cdk.CfnOutput(self, "IngestFunctionName", value=ingest.ingest.function_name)
+        return ingest
+
     def _acknowledge(self, state: StateStack) -> None:
         queue = self.queue
         acknowledge_dead_letters(queue.dead_letters, queue.spare_kicks)
@@ -127,9 +196,4 @@ class QueueStack(cdk.Stack):
             "ListStreams asks for all streams of the one table; it shows no data.",
         )
         for secret in queue.tasks.secrets.values():
-            acknowledge(
-                queue.processor.execution_role,
-                "IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:"
-                f"<AWS::AccountId>:secret:{secret.secret_name}-??????]",
-                "Six characters that Secrets Manager adds to the name of the one secret.",
-            )
+            acknowledge_secret(queue.processor, secret)

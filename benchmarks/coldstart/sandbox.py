@@ -21,6 +21,7 @@ SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
     "process_tasks": ("dynamodb", "sns"),
     "sweep": ("dynamodb", "sns"),
     "create_tasks": ("dynamodb",),
+    "ingest": ("dynamodb",),
 }
 """Each function, and what it has a client for."""
 
@@ -35,6 +36,8 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     Variable.TASKS: "functions.tasks",
     Variable.TRIGGER_TOPIC: "arn:aws:sns:us-east-1:123456789012:trigger",
     Variable.PROCESS_TOPIC: "arn:aws:sns:us-east-1:123456789012:process",
+    Variable.DEAD_LETTERS: "https://sqs.us-east-1.amazonaws.com/123456789012/dead-letters",
+    Variable.INGEST_MAPPING: "{}",
     **environment.of_queue("tasks", _STAGE.lifetimes),
     **environment.of_worker(_STAGE.worker),
     "POWERTOOLS_SERVICE_NAME": "lifoq-probe",

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from moto.events.models import Rule
-from moto.events.utils import EventTemplateParser
+from moto.events.utils import EventMessageType, EventTemplateParser
 
 from ..moto_adapter.patch import replace
 
@@ -20,7 +20,7 @@ def install(hand: Hand) -> None:
     original = Rule.send_to_targets
 
     def send_to_targets(
-        rule: Rule, original_event: dict[str, Any], *, transform_input: bool = True
+        rule: Rule, original_event: EventMessageType, *, transform_input: bool = True
     ) -> None:
         others = copy.copy(rule)  # moto refuses an event altogether where a target is a function
         others.targets = [one for one in rule.targets if not _is_function(one)]
@@ -36,7 +36,7 @@ def _is_function(target: dict[str, Any]) -> bool:
     return str(target["Arn"]).split(":")[2] == "lambda"
 
 
-def _input(target: dict[str, Any], event: dict[str, Any]) -> str:
+def _input(target: dict[str, Any], event: EventMessageType) -> str:
     """What the target asks to be told of the event: by default, all."""
     if constant := target.get("Input"):
         return str(constant)

@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,8 @@ from tests.infrastructure.deployments import ROOT, Deployment, assemble, package
 
 STAGE = "demo"
 PAYLOAD = "what-nobody-should-read-in-a-log"
-FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks"]
+FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks", "ingest"]
+HERE = "us-east-1:123456789012"
 QUICK: dict[str, Any] = {
     "deadline_seconds": 60,
     "window_seconds": 2,
@@ -35,9 +36,14 @@ QUICK: dict[str, Any] = {
     "lease_seconds": 2,
     "heartbeat_seconds": 0.5,
     "backoff": {"min_seconds": 0.2, "max_seconds": 1},
+    "ingest": {
+        "queue_arns": [f"arn:aws:sqs:{HERE}:orders"],
+        "topic_arns": [f"arn:aws:sns:{HERE}:news"],
+        "events": [{"source": ["com.example.shop"]}],
+    },
 }
 LAMBDAS_OWN = {
-    # What the Lambda service does in the function's name: logs, traces, the stream, dead letters.
+    # What the Lambda service does in the function's name: logs, traces, streams, queues.
     "logs:CreateLogStream",
     "logs:PutLogEvents",
     "xray:PutTraceSegments",
@@ -46,6 +52,11 @@ LAMBDAS_OWN = {
     "dynamodb:GetRecords",
     "dynamodb:GetShardIterator",
     "dynamodb:ListStreams",
+    "sqs:ChangeMessageVisibility",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:GetQueueUrl",
+    "sqs:ReceiveMessage",
     "sqs:SendMessage",
 }
 TRANSACTION = ("dynamodb:PutItem", "dynamodb:UpdateItem")
@@ -65,6 +76,7 @@ class Stage:
             "process_tasks": self.queue["ProcessTasksFunctionName"],
             "sweep": self.queue["SweepFunctionName"],
             "create_tasks": self.generator["CreateTasksFunctionName"],
+            "ingest": self.queue["IngestFunctionName"],
         }
 
     def put(self, task_type: str, task_id: str, payload: Any = None) -> dict[str, Any]:
@@ -151,6 +163,8 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Deployment:
 
 @pytest.fixture(scope="module")
 def stage(cloud: LocalCloud, assembly: Deployment) -> Stage:
+    cloud.client("sqs").create_queue(QueueName="orders", Attributes={"VisibilityTimeout": "2"})
+    cloud.client("sns").create_topic(Name="news")
     cloud.deploy(assembly.assembly)
     return Stage(cloud)
 
@@ -187,10 +201,49 @@ def worked(stage: Stage, deployed: DeployedStage) -> Stage:
         stage.put("acceptance.waits", "last", 0.1)
         stage.invoke("create_tasks", {"taskType": "acceptance.waits", "payload": 0.6, "load": load})
     stage.until("last", "SUCCESS")
+    # Those that come from other services.
+    for message_id in (message(stage), notification(stage), event(stage)):
+        stage.until(message_id, "SUCCESS")
     # One run that is killed at work.
     stage.put("acceptance.dies", "survivor")
     stage.until("survivor", "SUCCESS", sweeping=True)
     return stage
+
+
+TYPE = {"taskType": {"DataType": "String", "StringValue": "acceptance.succeeds"}}
+
+
+def message(stage: Stage, **attributes: Any) -> str:
+    """A message that somebody sends to an SQS queue; its id."""
+    sqs = stage.cloud.client("sqs")
+    url = sqs.get_queue_url(QueueName="orders")["QueueUrl"]
+    sent = sqs.send_message(
+        QueueUrl=url,
+        MessageBody=json.dumps({"secret": PAYLOAD}),
+        MessageAttributes=attributes or TYPE,
+    )
+    return str(sent["MessageId"])
+
+
+def notification(stage: Stage) -> str:
+    """The same, published to an SNS topic."""
+    sent = stage.cloud.client("sns").publish(
+        TopicArn=f"arn:aws:sns:{HERE}:news",
+        Message=json.dumps({"secret": PAYLOAD}),
+        MessageAttributes=TYPE,
+    )
+    return str(sent["MessageId"])
+
+
+def event(stage: Stage) -> str:
+    """The same, as an event on EventBridge."""
+    entry = {
+        "Source": "com.example.shop",
+        "DetailType": "acceptance.succeeds",
+        "Detail": json.dumps({"secret": PAYLOAD}),
+    }
+    sent = stage.cloud.client("events").put_events(Entries=[entry])
+    return str(sent["Entries"][0]["EventId"])
 
 
 @contextmanager
@@ -209,6 +262,32 @@ def test_tasks_go_every_way_to_their_end(worked: Stage) -> None:
     assert worked.item("second-try")["attempts"]["N"] == "2"
     assert int(worked.item("survivor")["attempts"]["N"]) >= 2
     assert "never" in worked.item("failure")["error"]["S"]
+
+
+@pytest.mark.parametrize("send", [message, notification, event])
+def test_what_another_service_is_sent_becomes_a_task_with_that_payload(
+    worked: Stage, send: Callable[[Stage], str]
+) -> None:
+    task_id = send(worked)
+    worked.until(task_id, "SUCCESS")
+    assert json.loads(worked.item(task_id)["result"]["S"]) == {"secret": PAYLOAD}
+
+
+def test_a_message_that_makes_no_task_is_in_the_dead_letters_with_the_reason(
+    worked: Stage,
+) -> None:
+    other = {"note": {"DataType": "String", "StringValue": "none"}}
+    message_id = message(worked, **other)
+    sqs = worked.cloud.client("sqs")
+    found: dict[str, Any] = {}
+    deadline = time.monotonic() + 30
+    while message_id not in found and time.monotonic() < deadline:
+        for url in sqs.list_queues()["QueueUrls"]:
+            if "DeadLetters" in url:
+                letters = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
+                bodies = [json.loads(one["Body"]) for one in letters.get("Messages", [])]
+                found |= {one["record"]["messageId"]: one for one in bodies if "record" in one}
+    assert "task_type" in found[message_id]["reason"]
 
 
 def test_pausing_stops_processing_and_nothing_else(worked: Stage, deployed: DeployedStage) -> None:

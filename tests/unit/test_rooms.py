@@ -11,7 +11,17 @@ import pytest
 import lifoq
 
 LIBRARY = Path(lifoq.__file__).parent
-FLOORS = ("errors", "metrics", "basics", "items", "tables", "worker", "environment", "client")
+FLOORS = (
+    "errors",
+    "metrics",
+    "basics",
+    "items",
+    "ingest",
+    "tables",
+    "worker",
+    "environment",
+    "client",
+)
 """From the lowest to the highest; on top of them stand the command line and the test kit."""
 
 

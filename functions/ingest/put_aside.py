@@ -1,0 +1,36 @@
+"""Keeps messages that no task can be made of, with the reason, where an operator looks."""
+
+import functools
+import json
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+
+from lifoq.errors import LifoqError
+
+ROOM: Final = 1024 * 1024
+"""Bytes of a message in SQS
+(https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html)."""
+
+
+def put_aside(queue_url: str, record: Any, reason: LifoqError) -> None:
+    """Whole, but where SQS has no room for it: then its beginning, and how long it was."""
+    text = json.dumps({"reason": str(reason), "record": record})
+    if len(text) > ROOM:
+        whole = json.dumps(record)
+        # A quotation mark takes two characters as JSON within JSON.
+        cut = {"reason": str(reason), "recordBytes": len(whole), "recordBegins": whole[: ROOM // 3]}
+        text = json.dumps(cut)
+    _sqs().send_message(QueueUrl=queue_url, MessageBody=text)
+
+
+@functools.cache
+def _sqs() -> Any:
+    """When it is needed: most starts never do."""
+    config = Config(
+        connect_timeout=2,
+        read_timeout=5,
+        retries={"mode": "standard", "total_max_attempts": 4},
+    )
+    return boto3.client("sqs", config=config)

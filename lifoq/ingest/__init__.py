@@ -1,0 +1,1 @@
+"""Messages of other services, and the tasks that are made of them."""

@@ -1,0 +1,116 @@
+"""Where in a message a task's type, id, payload and times stand."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any, Final
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+from lifoq.basics import jsontext
+from lifoq.errors import InvalidInput
+from lifoq.ingest.message import Message
+from lifoq.items.task import NewTask
+
+SEEN: Final = "body, attributes and message"
+"""What an expression can look into."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestMapping:
+    """JMESPath expressions over ``{"body": …, "attributes": {…}, "message": {"id": …}}``.
+
+    A constant stands in quotes of its own: ``task_type="'order.created'"``. What finds nothing is
+    left out, but for the type, which a task must have. Raises InvalidInput for what is no
+    expression.
+    """
+
+    task_type: str = 'attributes.taskType || attributes."detail-type"'
+    payload: str = "body"
+    task_id: str = "attributes.taskId"
+    """Finds it nothing, the task has the message's own id."""
+    key: str = "attributes.taskKey"
+    deadline: str = "attributes.deadline"
+    """Seconds, or a time with a zone such as 2026-01-31T12:00:00Z."""
+    delay: str = "attributes.delay"
+    """Seconds."""
+
+    def __post_init__(self) -> None:
+        for name, expression in asdict(self).items():
+            try:
+                jmespath.compile(expression)
+            except (JMESPathError, TypeError, AttributeError) as error:
+                problem = f"is no JMESPath expression ({str(error).splitlines()[0]})"
+                raise InvalidInput(f"mapping.{name}", expression, problem) from error
+
+    @classmethod
+    def decode(cls, text: str) -> "IngestMapping":
+        return cls(**jsontext.decode(text))
+
+    def encode(self) -> str:
+        """Compact JSON, without what has its default."""
+        told = {
+            one.name: value
+            for one in fields(self)
+            if (value := getattr(self, one.name)) != one.default
+        }
+        return jsontext.encode(told, "mapping")
+
+    def new_task(self, message: Message) -> NewTask:
+        """InvalidInput, with the expression, where the message does not have what it asks for."""
+        document = message.document()
+        found = {name: self._found(name, document) for name in asdict(self)}
+        task_type = found["task_type"]
+        if not isinstance(task_type, str):
+            raise self._refused("task_type", task_type, "which is no task type")
+        return NewTask(
+            task_type=task_type,
+            payload=found["payload"],
+            task_id=self._name("task_id", found["task_id"]) or message.id,
+            key=self._name("key", found["key"]),
+            deadline=self._deadline(found["deadline"]),
+            delay=self._seconds("delay", found["delay"]),
+        )
+
+    def _found(self, name: str, document: Mapping[str, Any]) -> Any:
+        try:
+            return jmespath.search(getattr(self, name), document)
+        except (JMESPathError, TypeError, ValueError, RecursionError) as error:
+            raise self._refused(name, None, f"since it cannot be applied ({error})") from error
+
+    def _name(self, name: str, found: Any) -> str | None:
+        """Numbers are as good as text for who is who."""
+        if isinstance(found, int) and not isinstance(found, bool):
+            return str(found)
+        if found is not None and not isinstance(found, str):
+            raise self._refused(name, found, "which is no name")
+        return found
+
+    def _deadline(self, found: Any) -> float | datetime | None:
+        if not isinstance(found, str):
+            return self._seconds("deadline", found)
+        try:
+            return float(found)
+        except ValueError:
+            pass
+        try:
+            return datetime.fromisoformat(found)
+        except ValueError:
+            problem = "which is neither seconds nor a time such as 2026-01-31T12:00:00Z"
+            raise self._refused("deadline", found, problem) from None
+
+    def _seconds(self, name: str, found: Any) -> float | None:
+        """Attributes of some services are always text."""
+        if not isinstance(found, str):
+            return found  # type: ignore[no-any-return]  # the put refuses what is no number
+        try:
+            return float(found)
+        except ValueError:
+            raise self._refused(name, found, "which are no seconds") from None
+
+    def _refused(self, name: str, found: Any, problem: str) -> InvalidInput:
+        expression = getattr(self, name)
+        return InvalidInput(
+            name, found, f"is what {expression} finds in the message, {problem}; it sees {SEEN}"
+        )

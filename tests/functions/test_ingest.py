@@ -1,0 +1,302 @@
+"""IngestFunction: messages of other services become tasks."""
+
+import contextlib
+import json
+import uuid
+from types import ModuleType
+from typing import Any
+
+import boto3
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lifoq import InvalidInput, Status, StoreUnavailable
+from lifoq.environment import Variable
+from lifoq.ingest.mapping import IngestMapping
+from lifoq.ingest.message import deliveries
+from tests import dynamodb_local
+from tests.faults.faults import answer
+from tests.functions import envelopes
+
+BODY = {"device": "d-17", "readings": [1, 2.5, "ü"]}
+JSON = json.dumps(BODY).encode()
+SQS_ID = "059f36b4-87a3-44ab-83d2-661975830a7d"
+SNS_ID = "95df01b4-ee98-5cb9-9903-4c221d41eb5e"
+EVENT_ID = "6a7e8feb-b491-4cf7-a9f1-bf3703467718"
+ALL_DONE: dict[str, Any] = {"batchItemFailures": []}
+
+
+class DeadLetters:
+    def __init__(self, endpoint: str) -> None:
+        self._sqs: Any = boto3.client("sqs", endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
+        self.url = self._sqs.create_queue(QueueName=f"dead-{uuid.uuid4().hex}")["QueueUrl"]
+
+    def received(self) -> list[dict[str, Any]]:
+        answer = self._sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10)
+        return [json.loads(message["Body"]) for message in answer.get("Messages", [])]
+
+
+@pytest.fixture
+def dead_letters(moto_endpoint):
+    return DeadLetters(moto_endpoint)
+
+
+@pytest.fixture
+def ingest(load, dead_letters):
+    """The handler, freshly loaded, with a mapping."""
+
+    def loaded(**mapping: str) -> ModuleType:
+        text = IngestMapping(**mapping).encode()
+        return load(
+            "ingest",
+            **{Variable.DEAD_LETTERS: dead_letters.url, Variable.INGEST_MAPPING: text},
+        )
+
+    return loaded
+
+
+KINDS = [
+    pytest.param(
+        envelopes.sqs(envelopes.sqs_record(BODY, taskType="device.check")), SQS_ID, id="SQS"
+    ),
+    pytest.param(
+        envelopes.sqs(envelopes.fifo_record(BODY, "m-1", group="a", taskType="device.check")),
+        "m-1",
+        id="SQS FIFO",
+    ),
+    pytest.param(envelopes.sns(BODY, taskType="device.check"), SNS_ID, id="SNS"),
+    pytest.param(
+        envelopes.sqs(envelopes.sqs_record(envelopes.notification(BODY, taskType="device.check"))),
+        SNS_ID,
+        id="SNS by SQS",
+    ),
+    pytest.param(envelopes.eventbridge(BODY, "device.check"), EVENT_ID, id="EventBridge"),
+    pytest.param(
+        envelopes.sqs(envelopes.sqs_record(envelopes.eventbridge(BODY, "device.check"))),
+        EVENT_ID,
+        id="EventBridge by SQS",
+    ),
+    pytest.param(
+        envelopes.sns(envelopes.eventbridge(BODY, "device.check")), EVENT_ID, id="Event by SNS"
+    ),
+    pytest.param(
+        envelopes.activemq(envelopes.activemq_message(JSON, taskType="device.check")),
+        envelopes.ACTIVEMQ_ID,
+        id="ActiveMQ",
+    ),
+    pytest.param(
+        envelopes.rabbitmq(envelopes.rabbitmq_message(JSON, "m-2", taskType="device.check")),
+        "m-2",
+        id="RabbitMQ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "task_id"), KINDS)
+def test_a_message_of_each_kind_becomes_one_task_however_often_it_comes(
+    ingest, context, queue, metrics, event, task_id
+):
+    function = ingest()
+    assert function.handle(event, context) == ALL_DONE
+    assert metrics()["TasksCreated"] == [1.0]
+    assert function.handle(event, context) == ALL_DONE
+    assert metrics()["TasksCreated"] == [0.0]
+    (task,) = queue.peek()
+    assert (task.task_id, task.task_type, task.payload) == (task_id, "device.check", BODY)
+
+
+def test_a_rabbitmq_message_without_an_id_becomes_a_task_each_time(ingest, context, queue):
+    function = ingest()
+    event = envelopes.rabbitmq(envelopes.rabbitmq_message(b"hello", taskType="greet"))
+    function.handle(event, context)
+    function.handle(event, context)
+    assert [task.payload for task in queue.peek()] == ["hello", "hello"]
+
+
+def test_attributes_say_id_key_deadline_and_delay(ingest, context, queue):
+    record = envelopes.sqs_record(
+        BODY,
+        taskType="device.check",
+        taskId="d-17",
+        taskKey="4711",  # a number, as SQS sends it
+        deadline="60",
+        delay="30",
+    )
+    ingest().handle(envelopes.sqs(record), context)
+    task = queue.get("d-17")
+    assert (task.status, task.key) == (Status.DELAYED, "4711")
+    assert round((task.expires_at - task.due_at) / 1e6) == 60
+
+
+def test_a_mapping_takes_the_terms_from_anywhere_in_the_message(ingest, context, queue):
+    function = ingest(
+        task_type="'order.ship'",
+        payload="body.order",
+        task_id="join('-', ['ship', body.order.number])",
+        deadline="body.before",
+    )
+    body = {"order": {"number": "4711"}, "before": "2000-01-01T00:00:00Z"}
+    function.handle(envelopes.sqs(envelopes.sqs_record({**body, "before": 60})), context)
+    task = queue.get("ship-4711")
+    assert (task.task_type, task.payload) == ("order.ship", {"number": "4711"})
+
+
+def test_what_the_broker_says_of_a_message_can_be_used(ingest, context, queue):
+    function = ingest(task_type="message.queue", task_id="message.correlationId")
+    function.handle(envelopes.activemq(envelopes.activemq_message(b"\xff\x00")), context)
+    task = queue.get("myJMSCoID")
+    assert (task.task_type, task.payload) == ("testQueue", "/wA=")
+
+
+# What cannot be read
+
+UNREADABLE = [
+    pytest.param(envelopes.sqs_record(BODY), "task_type=None", id="no type"),
+    pytest.param(
+        envelopes.sqs_record(BODY, taskType="a", deadline="soon"), "neither seconds", id="deadline"
+    ),
+    pytest.param(
+        envelopes.sqs_record(BODY, taskType="a", deadline="2000-01-01T00:00:00Z"),
+        "it would never run",
+        id="past",
+    ),
+    pytest.param(envelopes.sqs_record(BODY, taskType="a", delay="x"), "no seconds", id="delay"),
+    pytest.param(envelopes.sqs_record("x" * 400_000, taskType="a"), "the limit is", id="too large"),
+    pytest.param(envelopes.sqs_record("[" * 10_000, taskType="a"), "record=", id="too deep"),
+    pytest.param(
+        {"eventSource": "aws:kinesis", "kinesis": {"data": "aGk="}}, "no message", id="a stream's"
+    ),
+]
+
+
+@pytest.mark.parametrize(("record", "reason"), UNREADABLE)
+def test_what_makes_no_task_is_put_aside_with_the_reason_and_holds_nobody_up(
+    ingest, context, queue, dead_letters, metrics, record, reason
+):
+    good = envelopes.sqs_record(BODY, message_id="good", taskType="device.check")
+    assert ingest().handle(envelopes.sqs(record, good), context) == ALL_DONE
+    (aside,) = dead_letters.received()
+    assert reason in aside["reason"]
+    assert aside["record"] == record
+    assert [task.task_id for task in queue.peek()] == ["good"]
+    assert metrics()["MessagesRefused"] == [1.0]
+
+
+def test_poison_from_a_broker_does_not_bring_its_batch_back(ingest, context, queue, dead_letters):
+    event = envelopes.rabbitmq(
+        envelopes.rabbitmq_message(b"poison", "m-1"),
+        envelopes.rabbitmq_message(b"good", "m-2", taskType="greet"),
+    )
+    ingest().handle(event, context)
+    assert [task.task_id for task in queue.peek()] == ["m-2"]
+    assert len(dead_letters.received()) == 1
+
+
+def test_an_id_that_an_item_has_which_is_no_task_does_not_come_back_for_ever(
+    ingest, context, table, dead_letters
+):
+    table.put({"taskId": SQS_ID, "taskStatus": "nonsense"})
+    event = envelopes.sqs(envelopes.sqs_record(BODY, taskType="device.check"))
+    assert ingest().handle(event, context) == ALL_DONE
+    assert "damaged" in dead_letters.received()[0]["reason"]
+
+
+def test_what_sqs_has_no_room_for_is_put_aside_by_its_beginning(ingest, context, dead_letters):
+    record = envelopes.sqs_record('"' * 700_000)
+    ingest().handle(envelopes.sqs(record), context)
+    (aside,) = dead_letters.received()
+    assert aside["recordBytes"] == len(json.dumps(record))
+    assert json.dumps(record).startswith(aside["recordBegins"])
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+FORMS = st.sampled_from([param.values[0] for param in KINDS])
+
+
+@given(event=FORMS, junk=JSON_VALUES, data=st.data())
+@settings(deadline=None)
+def test_whatever_stands_in_an_envelope_makes_a_task_or_a_reason(event, junk, data):
+    """Any other error would bring a broker's batch back for ever."""
+    damaged = json.loads(json.dumps(event))
+    places = []
+
+    def walk(value):
+        if isinstance(value, dict | list):
+            keys = value if isinstance(value, dict) else range(len(value))
+            for key in keys:
+                places.append((value, key))
+                walk(value[key])
+
+    walk(damaged)
+    parent, key = data.draw(st.sampled_from(places))
+    parent[key] = junk
+    mapping = IngestMapping(task_id="body.id || attributes.taskId", payload="keys(body)")
+    for delivery in deliveries(damaged):
+        with contextlib.suppress(InvalidInput):
+            mapping.new_task(delivery.message())
+
+
+# What DynamoDB does not confirm
+
+
+def strike(function: ModuleType, task_id: str) -> None:
+    """DynamoDB answers every put of this id with an error."""
+
+    def send(request, event_name, **_):
+        body = request.body if isinstance(request.body, bytes) else b""
+        return answer(request, 500, "InternalServerError") if task_id.encode() in body else None
+
+    table = function.queue.store.table
+    table._client = table._once  # boto3's own repeats would take long
+    table._client.meta.events.register("before-send.dynamodb", send)
+
+
+def ids_failed(answered: dict[str, Any]) -> list[str]:
+    return [failure["itemIdentifier"] for failure in answered["batchItemFailures"]]
+
+
+def test_only_what_was_not_confirmed_comes_again(ingest, context, queue):
+    function = ingest()
+    strike(function, "m-2")
+    records = [
+        envelopes.sqs_record(BODY, message_id=f"m-{n}", taskType="device.check") for n in (1, 2, 3)
+    ]
+    assert ids_failed(function.handle(envelopes.sqs(*records), context)) == ["m-2"]
+    assert {task.task_id for task in queue.peek()} == {"m-1", "m-3"}
+
+
+def test_in_a_fifo_queue_those_behind_in_the_group_come_again_too(ingest, context, queue):
+    function = ingest()
+    strike(function, "m-1")
+    records = [
+        envelopes.fifo_record(BODY, name, group=group, taskType="device.check")
+        for name, group in (("m-1", "a"), ("m-2", "b"), ("m-3", "a"))
+    ]
+    assert ids_failed(function.handle(envelopes.sqs(*records), context)) == ["m-1", "m-3"]
+    assert [task.task_id for task in queue.peek()] == ["m-2"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        envelopes.sns(BODY, taskType="device.check"),
+        envelopes.activemq(envelopes.activemq_message(JSON, taskType="device.check")),
+    ],
+)
+def test_where_single_messages_cannot_be_told_the_whole_event_comes_again(ingest, context, event):
+    function = ingest()
+    strike(function, "device.check")
+    with pytest.raises(StoreUnavailable):
+        function.handle(event, context)
+
+
+def test_what_there_is_no_time_for_comes_again(ingest, context, queue):
+    context.get_remaining_time_in_millis = lambda: 1_000
+    record = envelopes.sqs_record(BODY, message_id="m-1", taskType="device.check")
+    assert ids_failed(ingest().handle(envelopes.sqs(record), context)) == ["m-1"]
+    assert queue.peek() == []
