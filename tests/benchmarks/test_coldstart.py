@@ -12,7 +12,7 @@ from benchmarks.coldstart.sandbox import SERVICES, Sandbox, lay_out
 
 CEILINGS = {
     "trigger": (540_000, 74),
-    "create_tasks": (622_000, 86),
+    "create_tasks": (620_000, 86),
     "sweep": (650_000, 94),
     "ingest": (660_000, 94),
     "process_tasks": (710_000, 104),
