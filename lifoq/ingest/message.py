@@ -145,7 +145,7 @@ def _activemq(message: Mapping[str, Any], event: Mapping[str, Any]) -> Message:
     return Message(
         id=message["messageID"],
         body=_binary(message["data"]),
-        attributes=message.get("properties") or {},
+        attributes=dict(message.get("properties") or {}),
         about={
             "source": event["eventSourceArn"],
             "queue": message.get("destination", {}).get("physicalName"),
