@@ -28,7 +28,9 @@ _LOOK: Final = ("dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Get
 
 PUT: Final = Permission(table=("dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"))
 READ: Final = Permission(table=_LOOK, indexes=("dynamodb:Query",))
-OPERATE: Final = Permission(table=(*_LOOK, "dynamodb:UpdateItem"), indexes=("dynamodb:Query",))
+OPERATE: Final = Permission(
+    table=(*_LOOK, "dynamodb:DeleteItem", "dynamodb:UpdateItem"), indexes=("dynamodb:Query",)
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,6 +47,8 @@ class AlarmBoard(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, topic: sns.ITopic) -> None:
         super().__init__(scope, construct_id)
         self._action = actions.SnsAction(topic)
+        self.names: list[str] = []
+        """Of its alarms."""
 
     def add(
         self,
@@ -73,6 +75,7 @@ class AlarmBoard(Construct):
         )
         alarm.add_alarm_action(self._action)
         alarm.add_ok_action(self._action)
+        self.names.append(alarm.alarm_name)
         return alarm
 
     def add_dead_letter_alarm(self, dead_letters: sqs.IQueue) -> None:

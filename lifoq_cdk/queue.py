@@ -20,7 +20,10 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+import lifoq
+from lifoq.client import deployment
 from lifoq.client.connection import Connection, parameter_name
+from lifoq.client.deployment import Deployment
 from lifoq.errors import InvalidInput
 from lifoq.items.transitions import Lifetimes
 from lifoq.metrics import Metric
@@ -137,6 +140,7 @@ class LifoQueue(Construct):
         self._add_functions(minutes, stream or StreamReading(), kicks)
         self._add_parameter()
         self._watch(minutes)
+        self._add_deployment()
 
     # What others use.
 
@@ -162,7 +166,7 @@ class LifoQueue(Construct):
         return self._access(grantee).give(READ)
 
     def grant_operate(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Let ``grantee`` look, cancel, redrive and purge."""
+        """Let ``grantee`` look, cancel, redrive, purge and delete."""
         return self._access(grantee).give(OPERATE)
 
     def metric(
@@ -295,9 +299,37 @@ class LifoQueue(Construct):
             string_value=connection.encode(),
         )
 
+    def _add_deployment(self) -> None:
+        """A parameter of its own: that of clients cannot name the functions, one of which may be
+        let in as a client, too."""
+        deployed = Deployment(
+            release=lifoq.__version__,
+            functions={
+                deployment.TRIGGER: self.trigger.function_name,
+                deployment.PROCESSOR: self.processor.function_name,
+                deployment.SWEEP: self.sweep.function_name,
+            },
+            processors=self.processor_concurrency,
+            stream_mapping=self.trigger.stream_mapping,
+            schedules=(self.sweep.schedule_name,),
+            alarms=tuple(self._alarms.names),
+            alarm_topic=self.alarm_topic.topic_arn,
+            dead_letters=self.dead_letters.queue_url,
+            export_bucket=self.state.export_bucket.bucket_name,
+        )
+        ssm.StringParameter(
+            self,
+            "Deployment",
+            parameter_name=deployment.parameter_name(self.queue_name),
+            description=f"What the lifoq queue {self.queue_name} is made of",
+            string_value=deployed.encode(),
+            # Names of functions and alarms can be long: beyond 4 KB a parameter costs five cents.
+            tier=ssm.ParameterTier.INTELLIGENT_TIERING,
+        )
+
     def _watch(self, minutes: int) -> None:
         functions = {"trigger": self.trigger, "processor": self.processor, "sweep": self.sweep}
-        board = AlarmBoard(self, "Alarms", topic=self.alarm_topic)
+        self._alarms = board = AlarmBoard(self, "Alarms", topic=self.alarm_topic)
         board.add_dead_letter_alarm(self.dead_letters)
         board.add_function_alarms(list(functions.values()))
         board.add_unlimited_function_alarms([self.trigger, self.sweep])

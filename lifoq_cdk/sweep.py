@@ -68,7 +68,7 @@ class Sweep(QueueFunction):
             state.table.table_arn,
         )
         self.allow(["sns:Publish"], process_topic.topic_arn)
-        Invocation(
+        schedule = Invocation(
             scope,
             "SweepSchedule",
             target_arn=self.function_arn,
@@ -78,6 +78,7 @@ class Sweep(QueueFunction):
             dead_letters=dead_letters,
             max_event_age=cdk.Duration.minutes(minutes),
         )
+        self.schedule_name = schedule.schedule_name
 
 
 def whole_minutes(interval: cdk.Duration) -> int:

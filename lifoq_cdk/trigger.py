@@ -78,7 +78,7 @@ class Trigger(QueueFunction):
         )
         # Lambda looks for the table's streams before it reads one.
         self.allow(["dynamodb:ListStreams"], f"{state.table.table_arn}/stream/*")
-        lambda_.CfnEventSourceMapping(
+        mapping = lambda_.CfnEventSourceMapping(
             self,
             "TableStream",
             function_name=self.function_name,
@@ -104,3 +104,4 @@ class Trigger(QueueFunction):
                 )
             ),
         )
+        self.stream_mapping = mapping.ref

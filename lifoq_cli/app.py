@@ -9,12 +9,13 @@ import click
 
 import lifoq
 from lifoq.errors import LifoqError
-from lifoq_cli import look, mounted, options, put, statuses, steer, watch
+from lifoq_cli import look, mounted, options, processing, put, statuses, steer, watch
 
 PROGRAM: Final = "lifoq"
 SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Put and look": (put.put, look.get, look.wait, look.list_, watch.watch, look.stats),
-    "Steer": (steer.cancel, steer.run_now, steer.redrive, steer.purge),
+    "Steer": (steer.cancel, steer.run_now, steer.redrive, steer.purge, steer.delete),
+    "Operate": (processing.pause, processing.resume),
 }
 ELSEWHERE: Final = "More"
 """The section of what lies in other packages."""

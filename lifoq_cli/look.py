@@ -81,6 +81,7 @@ def get(session: Session, task_id: str) -> None:
     help="What has ended otherwise is in no index: get it by its id.",
 )
 @click.option("--type", "task_type", metavar="TYPE", help="Of this task type.")
+@click.option("--key", metavar="KEY", help="Of this key.")
 @click.option("--error", metavar="TYPE", help="Whose error has this type, such as TimeoutError.")
 @options.duration("--older-than", "Whose place in the queue is older.")
 @options.duration("--newer-than", "Whose place in the queue is newer.")
@@ -91,6 +92,7 @@ def list_(
     *,
     status: str,
     task_type: str | None,
+    key: str | None,
     error: str | None,
     older_than: float | None,
     newer_than: float | None,
@@ -106,6 +108,7 @@ def list_(
     wanted = Wanted(
         status=Status(status),
         task_type=task_type,
+        key=key,
         error_type=error,
         older_than=older_than,
         newer_than=newer_than,

@@ -35,6 +35,7 @@ class BadLine(LifoqError):
 @click.argument("task_type", metavar="[TYPE]", required=False)
 @click.argument("payload", metavar="[PAYLOAD]", required=False)
 @click.option("--id", "task_id", metavar="ID", help="An id of your own: to put twice is safe.")
+@click.option("--key", metavar="KEY", help="Whom or what it is for.")
 @options.duration_or_moment("--deadline", "When it is shed, if nobody came to it.")
 @options.duration("--delay", "When it enters the queue: after so long.")
 @options.moment("--due-at", "When it enters the queue: at this ISO time.")
@@ -46,6 +47,7 @@ def put(
     task_type: str | None,
     payload: str | None,
     task_id: str | None,
+    key: str | None,
     deadline: float | datetime | None,
     delay: float | None,
     due_at: datetime | None,
@@ -54,8 +56,8 @@ def put(
     """Put a task; or, with --lines, many.
 
     PAYLOAD is JSON, or @FILE for a file with JSON. Each line of --lines is a payload where TYPE is
-    given; else a task, an object with task_type and, as it needs them, payload, task_id, deadline,
-    delay (30s, 5m, 2h or seconds) and due_at (ISO).
+    given; else a task, an object with task_type and, as it needs them, payload, task_id, key,
+    deadline, delay (30s, 5m, 2h or seconds) and due_at (ISO).
 
     \b
       lifoq put device.check '{"device": "d-17"}' --deadline 30s
@@ -63,7 +65,12 @@ def put(
       lifoq put device.check --lines < payloads.jsonl
       lifoq put --lines < tasks.jsonl
     """
-    terms: dict[str, Any] = {"deadline": deadline, "delay": delay, "due_at": due_at}
+    terms: dict[str, Any] = {
+        "key": key,
+        "deadline": deadline,
+        "delay": delay,
+        "due_at": due_at,
+    }
     if lines:
         if payload is not None or task_id is not None:
             raise click.UsageError("--lines brings payloads and ids; leave PAYLOAD and --id out")

@@ -3,7 +3,7 @@
 import click
 
 from lifoq.basics.numbers import check_count, check_rate
-from lifoq.errors import InvalidInput
+from lifoq.errors import InvalidInput, TaskNotFound
 from lifoq.tables.table import Count
 from lifoq_cli import options, tasks
 from lifoq_cli.session import Session
@@ -16,6 +16,27 @@ def cancel(session: Session, task_id: str) -> None:
     """Withdraw a task that waits. It stays readable for its retention."""
     task = session.queue.cancel(task_id)
     session.answer(tasks.as_json(task), tasks.show(task, now=session.now))
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@options.asks
+@click.pass_obj
+def delete(session: Session, task_id: str) -> None:
+    """Delete a task that has ended, with its payload and result, before its retention is over.
+
+    One that waits is to be cancelled first. Exports and backups keep what they have.
+    """
+    queue = session.queue
+    task = queue.get(task_id)
+    if task is None:
+        raise TaskNotFound(task_id)
+    question = f"Delete the {task.status} task {task_id!r} of type {task.task_type}, for good?"
+    number = 0
+    if session.confirm(question):
+        queue.delete(task_id)
+        number = 1
+    session.answer({"deleted": number}, lambda console: console.print(f"{number} deleted"))
 
 
 @click.command("run-now")

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lifoq.basics.host import MICROSECONDS
+from lifoq.items.history import PastAttempt
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq_cli import moments
@@ -39,8 +40,12 @@ def as_json(task: Task) -> dict[str, Any]:
     for name in _MOMENTS & found.keys():
         if found[name] is not None:
             found[name] = moments.iso(found[name])
+    for attempt in found["history"]:
+        attempt["ended_at"] = moments.iso(attempt["ended_at"])
+        if attempt["taken_at"] is not None:
+            attempt["taken_at"] = moments.iso(attempt["taken_at"])
     found["ttl"] = moments.iso(task.ttl * MICROSECONDS)
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in found.items() if value not in (None, ())}
 
 
 def show(task: Task, *, now: int) -> Callable[[Console], None]:
@@ -66,6 +71,7 @@ def _lines(task: Task, now: int) -> list[tuple[str, Text | str]]:
         ("task", task.task_id),
         ("status", Text(task.status.value, style=COLOURS[task.status])),
         ("type", task.task_type),
+        ("key", task.key),
         ("attempts", str(task.attempts)),
         ("entered", at(task.enqueued_at)),
         ("due", at(task.due_at)),
@@ -82,7 +88,14 @@ def _lines(task: Task, now: int) -> list[tuple[str, Text | str]]:
     if task.error is not None:
         lines.append(("error", Text(f"{task.error.type}: {task.error.message}", style="red")))
         lines.append(("traceback", Text(task.error.traceback or "", style="dim") or None))
+    lines += [(f"attempt {past.attempt}", _past(past, now)) for past in reversed(task.history)]
     return [(name, value) for name, value in lines if value is not None]
+
+
+def _past(attempt: PastAttempt, now: int) -> str:
+    how = attempt.ended.value.lower().replace("_", " ")
+    ended = moments.local(attempt.ended_at, now=now)
+    return f"{how} {ended}: {attempt.error_type}: {attempt.message}"
 
 
 def _json(value: Any) -> Text:
@@ -109,28 +122,29 @@ def _error(task: Task, _now: int) -> str:
 
 _ID: Final = _Column("TASK", lambda task, _: task.task_id)
 _TYPE: Final = _Column("TYPE", lambda task, _: task.task_type)
+_KEY: Final = _Column("KEY", lambda task, _: task.key or "")
 _ATTEMPTS: Final = _Column("ATTEMPTS", lambda task, _: str(task.attempts))
 _ENTERED: Final = _Column("ENTERED", lambda task, now: _away(task.enqueued_at, now))
 _ERROR: Final = _Column("ERROR", _error, wide=True)
 
 _COLUMNS: Final[Mapping[Status, Sequence[_Column]]] = {
     Status.PENDING: (
-        *(_ID, _TYPE, _ENTERED),
+        *(_ID, _TYPE, _KEY, _ENTERED),
         _Column("SHEDS", lambda task, now: _away(task.expires_at, now)),
         _ATTEMPTS,
     ),
     Status.DELAYED: (
-        *(_ID, _TYPE, _ATTEMPTS),
+        *(_ID, _TYPE, _KEY, _ATTEMPTS),
         _Column("DUE", lambda task, now: _away(task.due_at, now)),
         _ERROR,
     ),
     Status.TAKEN: (
-        *(_ID, _TYPE, _ATTEMPTS),
+        *(_ID, _TYPE, _KEY, _ATTEMPTS),
         _Column("TAKEN", lambda task, now: _away(task.taken_at, now)),
         _Column("LEASE ENDS", lambda task, now: _away(task.lease_expires, now)),
     ),
     Status.FAILURE: (
-        *(_ID, _TYPE, _ATTEMPTS),
+        *(_ID, _TYPE, _KEY, _ATTEMPTS),
         _Column("FAILED", lambda task, now: _away(task.finished_at, now)),
         _ERROR,
     ),
@@ -142,7 +156,7 @@ def table(tasks: Sequence[Task], status: Status, *, now: int) -> Table:
     columns = [
         column
         for column in _COLUMNS[status]
-        if column is not _ERROR or any(task.error for task in tasks)
+        if column not in (_ERROR, _KEY) or any(column.text(task, now) for task in tasks)
     ]
     found = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:

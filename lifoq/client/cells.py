@@ -146,6 +146,10 @@ class Cells:
         """As Queue.cancel."""
         return self.home(task_id).cancel(task_id)
 
+    def delete(self, task_id: str) -> Task:
+        """As Queue.delete."""
+        return self.home(task_id).delete(task_id)
+
     def run_now(self, task_id: str) -> Task:
         """As Queue.run_now."""
         return self.home(task_id).run_now(task_id)

@@ -96,6 +96,12 @@ def read(queue_name: str, **client_arguments: Any) -> Connection:
     StoreUnavailable.
     """
     parameter = parameter_name(queue_name)
+    text = read_parameter(parameter, **client_arguments)
+    return Connection.decode(text, source=f"SSM parameter {parameter}")
+
+
+def read_parameter(parameter: str, **client_arguments: Any) -> str:
+    """What an SSM parameter of a queue's holds. QueueMisconfigured, StoreUnavailable."""
     # boto3 takes long to import, and not every process that imports lifoq connects.
     import boto3  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415
@@ -117,7 +123,7 @@ def read(queue_name: str, **client_arguments: Any) -> Connection:
         client.meta.events.register("after-call.ssm", refuse_half_answers)
     with translated(call, operation="GetParameter", meaning=partial(_meaning, parameter)):
         answer = client.get_parameter(Name=parameter)
-    return Connection.decode(answer["Parameter"]["Value"], source=f"SSM parameter {parameter}")
+    return str(answer["Parameter"]["Value"])
 
 
 def _meaning(parameter: str, error: Any) -> LifoqError | None:

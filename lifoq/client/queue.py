@@ -181,6 +181,11 @@ class Queue:
         """Withdraw a waiting task. WrongStatus where it is TAKEN or has ended, TaskNotFound."""
         return self.store.cancel(_id(task_id))
 
+    def delete(self, task_id: str) -> Task:
+        """Delete a task that has ended, before its retention is over; returns it as it was. Cancel
+        one that waits first. WrongStatus, TaskNotFound."""
+        return self.store.delete(_id(task_id))
+
     def run_now(self, task_id: str) -> Task:
         """Let a DELAYED task enter the queue at once. WrongStatus, TaskNotFound."""
         return self.store.run_now(_id(task_id))

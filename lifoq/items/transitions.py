@@ -306,6 +306,12 @@ def shed(now: int) -> tuple[Condition, ...]:
     return still_waits, has_expired
 
 
+def erase() -> tuple[Condition, ...]:
+    """SUCCESS, FAILURE or CANCELLED → –: what the deletion of a task by an operator asks for. One
+    that waits would be taken for shed, and one that is TAKEN has a worker."""
+    return (StatusIn(TERMINAL),)
+
+
 def cancel(*, seen: Status, now: int, lifetimes: Lifetimes) -> Change:
     """PENDING or DELAYED (as ``seen``) → CANCELLED."""
     return Change(

@@ -193,6 +193,19 @@ class Store:
             except ConditionFailed:
                 continue  # it moved in between: look again, which ends, as statuses do
 
+    def delete(self, task_id: str) -> Task:
+        """SUCCESS, FAILURE or CANCELLED → –; the task as it was. WrongStatus, TaskNotFound,
+        DamagedTask."""
+        task = self._existing(task_id)
+        try:
+            self.table.delete(task_id, when=transitions.erase())
+        except ConditionFailed as refused:
+            if refused.item is None:  # by another, or by us, and the answer was lost
+                return task
+            now = Task.from_item(refused.item)
+            raise WrongStatus(task_id, now.status, "SUCCESS, FAILURE or CANCELLED") from refused
+        return task
+
     def run_now(self, task_id: str) -> Task:
         """DELAYED → PENDING, whenever it would be due. WrongStatus, TaskNotFound, DamagedTask."""
         while True:

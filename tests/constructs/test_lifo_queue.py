@@ -18,6 +18,7 @@ from aws_cdk import aws_sns as sns
 import lifoq_cdk
 from lifoq import Lifetimes, WorkerSettings
 from lifoq.client.connection import Connection
+from lifoq.client.deployment import Deployment
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput
 from lifoq.metrics import Metric
@@ -105,8 +106,16 @@ def test_what_clients_need_is_written_where_they_look(stack: cdk.Stack) -> None:
         stack, "Queue", tasks=TASKS, queue_name="thumbnails", deadline=cdk.Duration.minutes(5)
     )
 
-    (parameter,) = resources(template_of(stack), "AWS::SSM::Parameter")
-    assert parameter["Name"] == "/lifoq/thumbnails/queue"
+    template = template_of(stack)
+    settings, parts = sorted(resources(template, "AWS::SSM::Parameter"), key=_name, reverse=True)
+    assert (_name(settings), _name(parts)) == (
+        "/lifoq/thumbnails/queue",
+        "/lifoq/thumbnails/deployment",
+    )
+    deployed = Deployment.decode(plain(parts["Value"]), source="the template")
+    assert set(deployed.functions) == {"trigger", "process_tasks", "sweep"}
+    assert len(deployed.alarms) == len(resources(template, "AWS::CloudWatch::Alarm"))
+    parameter = settings
     connection = Connection.decode(plain(parameter["Value"]), source="the template")
     assert connection.lifetimes == Lifetimes(deadline=300)
     assert set(connection.topics) == {"process", "trigger"}
@@ -137,6 +146,7 @@ Grant = Callable[[LifoQueue, iam.IGrantable], iam.Grant]
             LifoQueue.grant_operate,
             {
                 "dynamodb:BatchGetItem",
+                "dynamodb:DeleteItem",
                 "dynamodb:DescribeTable",
                 "dynamodb:GetItem",
                 "dynamodb:Query",
@@ -406,3 +416,7 @@ def test_the_constructs_bring_nothing_of_this_repositorys_own_application() -> N
 
     assert not imported & {"stacks", "cdk_nag", "pydantic", "localcloud"}
     assert "aws_cdk" in imported
+
+
+def _name(parameter: dict[str, Any]) -> str:
+    return str(parameter["Name"])

@@ -30,8 +30,8 @@ from tests import dynamodb_local
 
 NAMES = ("north", "south", "west")
 SHARED_CALLS = (
-    *("put", "put_many", "transaction_item", "get", "wait", "cancel", "run_now", "redrive"),
-    *("redrive_many", "peek", "search", "stats", "waiting", "purge", "check"),
+    *("put", "put_many", "transaction_item", "get", "wait", "cancel", "run_now", "delete"),
+    *("redrive", "redrive_many", "peek", "search", "stats", "waiting", "purge", "check"),
 )
 
 

@@ -129,6 +129,33 @@ def test_only_what_is_delayed_can_be_run_now(queue: Queue):
         queue.run_now("nobody")
 
 
+# Deleting
+
+
+def test_what_has_ended_can_be_deleted(queue: Queue):
+    for task_id in ("done", "failed", "cancelled"):
+        queue.put("a", task_id=task_id)
+    succeed(queue, "done")
+    fail(queue, "failed")
+    queue.cancel("cancelled")
+    assert queue.delete("failed").status is Status.FAILURE
+    for task_id in ("done", "cancelled"):
+        queue.delete(task_id)
+    assert [queue.get(task_id) for task_id in ("done", "failed", "cancelled")] == [None] * 3
+    with pytest.raises(TaskNotFound):
+        queue.delete("done")
+
+
+def test_what_waits_or_has_a_worker_is_not_deleted(queue: Queue):
+    queue.put("a", task_id="t")
+    with pytest.raises(WrongStatus, match="PENDING, but this needs it to be SUCCESS, FAILURE or"):
+        queue.delete("t")
+    queue.store.claim("t", claim_id="c", lease=30)
+    with pytest.raises(WrongStatus, match="TAKEN"):
+        queue.delete("t")
+    assert queue.get("t").status is Status.TAKEN
+
+
 # Redriving
 
 

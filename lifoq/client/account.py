@@ -1,0 +1,85 @@
+"""An AWS account, as operators ask it about a queue's parts."""
+
+from functools import partial
+from typing import Any, Final
+
+from lifoq.errors import LifoqError, QueueMisconfigured
+
+_NOT_FOUND: Final = frozenset(
+    {
+        *("NotFound", "NotFoundException", "ParameterNotFound", "ResourceNotFound"),
+        *("ResourceNotFoundException", "TableNotFoundException"),
+        *("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"),
+    }
+)
+"""Codes by which services say that there is no such thing."""
+_DENIED: Final = frozenset(
+    {"AccessDenied", "AccessDeniedException", "AuthorizationError", "AuthorizationErrorException"}
+)
+
+
+class NotThere(QueueMisconfigured):
+    """What was asked about does not exist in this account and region."""
+
+
+class NotAllowed(QueueMisconfigured):
+    """The caller lacks a permission."""
+
+    def __init__(self, action: str, message: str) -> None:
+        self.action = action
+        """As a policy names it, such as ``lambda:GetFunctionConcurrency``."""
+        super().__init__(message)
+
+
+class Account:
+    """Calls AWS, a service's client being made when it is first needed. ``client_arguments``
+    (region_name, endpoint_url …) go to ``boto3.client``."""
+
+    def __init__(self, **client_arguments: Any) -> None:
+        self._arguments = client_arguments
+        self._clients: dict[str, Any] = {}
+
+    def call(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:
+        """The answer; ``operation`` is the name of boto3's method.
+
+        Raises NotThere, NotAllowed, QueueMisconfigured, StoreUnavailable.
+        """
+        # boto3 takes long to import, and not every process that imports lifoq connects.
+        from lifoq.tables.aws_errors import translated  # noqa: PLC0415
+
+        client = self.client(service)
+        name = client.meta.method_to_api_mapping[operation]
+        meaning = partial(_meaning, f"{client.meta.service_model.signing_name}:{name}")
+        with translated(f"{service} {name}", operation=name, meaning=meaning):
+            answer: dict[str, Any] = getattr(client, operation)(**parameters)
+        return answer
+
+    def client(self, service: str) -> Any:
+        """QueueMisconfigured where boto3 cannot make one of its settings."""
+        import boto3  # noqa: PLC0415 - as above
+        from botocore.config import Config  # noqa: PLC0415
+
+        from lifoq.tables.aws_errors import connecting  # noqa: PLC0415
+
+        if service not in self._clients:
+            patient = Config(
+                connect_timeout=2,
+                read_timeout=10,
+                retries={"mode": "standard", "total_max_attempts": 3},
+            )
+            with connecting(f"{service} cannot be asked"):
+                self._clients[service] = boto3.client(
+                    service,  # type: ignore[call-overload]
+                    config=patient,
+                    **self._arguments,
+                )
+        return self._clients[service]
+
+
+def _meaning(action: str, error: Any) -> LifoqError | None:
+    code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
+    if code in _NOT_FOUND:
+        return NotThere(f"{action}: there is no such thing in this account and region: {message}")
+    if code in _DENIED:
+        return NotAllowed(action, f"this caller may not do it: grant it {action} ({message})")
+    return None

@@ -1,0 +1,70 @@
+"""What operators must know of a deployed queue beside what clients do: its parts.
+
+The queue writes it to an SSM parameter of its own, when it is deployed: clients have no use for it,
+and need not be let in.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
+
+from lifoq.client import connection
+from lifoq.errors import QueueMisconfigured
+
+TRIGGER: Final = "trigger"
+PROCESSOR: Final = "process_tasks"
+SWEEP: Final = "sweep"
+"""Of ``functions``."""
+
+
+def parameter_name(queue_name: str) -> str:
+    """InvalidInput where SSM could not take the name."""
+    return connection.parameter_name(queue_name).removesuffix("queue") + "deployment"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    release: str
+    """Of lifoq, that it was deployed with."""
+    functions: Mapping[str, str]
+    """Their names, by what they do."""
+    processors: int
+    """How many may run at a time, while the queue is not paused."""
+    stream_mapping: str
+    """The UUID of the mapping by which Lambda reads the table's stream."""
+    schedules: tuple[str, ...]
+    alarms: tuple[str, ...]
+    alarm_topic: str
+    """Its ARN."""
+    dead_letters: str
+    """The URL of the SQS queue."""
+    export_bucket: str
+
+    def encode(self) -> str:
+        """JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def decode(cls, text: str, *, source: str) -> "Deployment":
+        """QueueMisconfigured, naming ``source``, where it is none. Fields that are unknown here are
+        left alone: a later release may add some."""
+        try:
+            document: dict[str, Any] = json.loads(text)
+            known = {field.name: document[field.name] for field in fields(cls)}
+            lists = {name: tuple(known[name]) for name in ("schedules", "alarms")}
+            return cls(**{**known, **lists})
+        except (ValueError, TypeError, LookupError) as error:
+            raise QueueMisconfigured(
+                f"{source} does not hold a deployment ({error!r}): deploy the queue anew"
+            ) from error
+
+
+def read(queue_name: str, **client_arguments: Any) -> Deployment:
+    """The parts of the queue of this name. ``client_arguments`` go to ``boto3.client``.
+
+    Raises InvalidInput, QueueMisconfigured, StoreUnavailable.
+    """
+    parameter = parameter_name(queue_name)
+    text = connection.read_parameter(parameter, **client_arguments)
+    return Deployment.decode(text, source=f"SSM parameter {parameter}")

@@ -1,0 +1,84 @@
+"""Processing is stopped, and goes on as it was deployed."""
+
+import json
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from lifoq.client.connection import Connection
+from lifoq.client.deployment import Deployment
+from lifoq.items.transitions import Lifetimes
+from lifoq_cli.app import main
+
+PROCESSORS = 3
+
+
+@pytest.fixture(autouse=True)
+def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """With a queue ``dev``, whose processor runs 77 s at the most."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with mock_aws():
+        role = boto3.client("iam").create_role(RoleName="r", AssumeRolePolicyDocument="{}")
+        boto3.client("lambda").create_function(
+            FunctionName="processor",
+            Role=role["Role"]["Arn"],
+            Runtime="python3.13",
+            Handler="a.b",
+            Code={"ZipFile": b""},
+            Timeout=77,
+        )
+        topic = boto3.client("sns").create_topic(Name="kicks")["TopicArn"]
+        settings = Connection(table="t", lifetimes=Lifetimes(), topics={"process": topic})
+        deployed = Deployment(
+            release="0.1.0",
+            functions={"process_tasks": "processor"},
+            processors=PROCESSORS,
+            stream_mapping="",
+            schedules=(),
+            alarms=(),
+            alarm_topic="",
+            dead_letters="",
+            export_bucket="",
+        )
+        for name, value in (("queue", settings), ("deployment", deployed)):
+            boto3.client("ssm").put_parameter(
+                Name=f"/lifoq/dev/{name}", Value=value.encode(), Type="String"
+            )
+        yield
+
+
+def concurrency() -> int | None:
+    answer = boto3.client("lambda").get_function_concurrency(FunctionName="processor")
+    return answer.get("ReservedConcurrentExecutions")
+
+
+def test_a_pause_lets_no_processor_start_and_says_how_long_one_may_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["pause", "--queue", "dev"]) == 0
+    assert concurrency() == 0
+    told = capsys.readouterr().out
+    assert "One that runs ends within 77 s" in told
+    assert "lifoq resume --queue dev" in told
+
+
+def test_a_resume_lets_as_many_run_as_were_deployed_and_kicks_the_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["pause", "--queue", "dev"])
+    capsys.readouterr()
+    assert main(["--json", "resume", "--queue", "dev"]) == 0
+    assert concurrency() == PROCESSORS
+    assert json.loads(capsys.readouterr().out) == {"resumed": ["dev"]}
+
+
+def test_a_queue_that_is_not_deployed_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pause", "--queue", "prod"]) == 1
+    assert "there is no SSM parameter /lifoq/prod/queue" in capsys.readouterr().err
+
+
+def test_a_table_alone_cannot_be_paused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pause", "--table", "t"]) == 2
+    assert "name its queue, --queue NAME" in capsys.readouterr().err
