@@ -26,6 +26,13 @@ class Mounted:
 
 
 MOUNTED: Final = {
+    "console": Mounted(
+        packages=("lifoq_console",),
+        module="command",
+        name="console",
+        extra="console",
+        help="See a queue, and steer it, in a browser on this machine.",
+    ),
     "report": Mounted(
         packages=("lifoq_analytics", "analytics"),
         module="report",

@@ -2,14 +2,13 @@
 
 import datetime as dt
 import json
-import re
 from typing import Any, Final
 
 from lifoq.errors import InvalidInput
+from lifoq_cli import moments
 
 NONE: Final = "–"
 _GAP: Final = "\N{NO-BREAK SPACE}"
-_SECONDS: Final = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400}
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
@@ -52,9 +51,7 @@ def pretty(value: Any) -> str:
 
 def seconds(field: str, text: str) -> float | None:
     """Of ``90``, ``90 s``, ``5 min``, ``2h``; None of nothing. InvalidInput of anything else."""
-    if not text:
-        return None
-    parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d|)", text)
-    if parts is None:
-        raise InvalidInput(field, text, "is no time; write it as 90 s, 5 min, 2 h or 1 d")
-    return float(parts[1]) * _SECONDS[parts[2]]
+    try:
+        return moments.duration(text) if text else None
+    except ValueError as error:
+        raise InvalidInput(field, text, "is no duration; write 90 s, 5 min, 2 h or 1 d") from error

@@ -198,7 +198,7 @@ def test_what_task_code_wrote_is_text_and_no_page(queue: Queue, console: Console
         ("/task?id=nothing", 404, "nothing"),
         ("/task", 400, "at least one character"),
         ("/tasks?status=SUCCESS", 400, "is none of PENDING"),
-        ("/tasks?status=FAILURE&older=soon", 400, "write it as 90 s"),
+        ("/tasks?status=FAILURE&older=soon", 400, "write 90 s"),
         ("/tasks?status=FAILURE&start=here", 400, "is no place in this list"),
         ("/nowhere", 404, "no such page"),
     ],

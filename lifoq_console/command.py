@@ -1,0 +1,45 @@
+"""``lifoq console``."""
+
+from typing import Any
+
+import boto3
+import click
+
+from lifoq.client.processing import Processing
+from lifoq.errors import QueueMisconfigured
+from lifoq_cli.session import Session
+from lifoq_console.serve import serve
+from lifoq_console.subject import Subject
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--port", default=8484, show_default=True, help="0 takes a free one.")
+@click.option("--write", is_flag=True, help="May cancel, redrive, pause and resume.")
+@click.pass_obj
+def console(session: Session, name: str | None, port: int, *, write: bool) -> None:
+    """See a queue in a browser on this machine, with your own credentials, until Ctrl-C.
+
+    It shows; with --write it steers as well.
+    """
+    if name is not None:
+        session.given["queue"] = (name,)
+    queue = session.queue
+    cloudwatch: Any = boto3.client("cloudwatch", **session.client_arguments)
+    subject = Subject(
+        name=", ".join(session.names or session.tables),
+        queue=queue,
+        cloudwatch=cloudwatch if len(session.names) == 1 else None,
+        processing=_processing(session) if write else None,
+    )
+    serve(subject, port=port, write=write, tell=lambda address: session.tell(f"Open {address}"))
+
+
+def _processing(session: Session) -> Processing | None:
+    if len(session.names) != 1:
+        return None
+    try:
+        return Processing.connect(session.names[0], **session.client_arguments)
+    except QueueMisconfigured as error:
+        session.tell(f"No pause and resume: {error}")
+        return None
