@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from lifoq.items.schema import Status
     from lifoq.items.task import NewTask, Task, TaskError
     from lifoq.items.transitions import Lifetimes
+    from lifoq.tables.puts import PutOutcome
     from lifoq.tables.stats import QueueStats
-    from lifoq.tables.store import PutOutcome, Store
+    from lifoq.tables.store import Store
     from lifoq.tables.table import Count
     from lifoq.worker.backoff import Backoff
     from lifoq.worker.context import Context

@@ -22,10 +22,10 @@ from lifoq.client.listing import Listing, Wanted
 from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput, QueueMisconfigured
 from lifoq.items.schema import Status
-from lifoq.items.task import Duration, NewTask, Task
+from lifoq.items.task import Duration, IfExists, NewTask, Task
 from lifoq.items.transitions import Lifetimes
+from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import CAP, QueueStats, together
-from lifoq.tables.store import PutOutcome
 from lifoq.tables.table import Count
 
 _PLACE: Final = {Status.DELAYED: "due_at"}
@@ -83,18 +83,20 @@ class Cells:
         due_at: datetime | None = None,
         key: str | None = None,
         task_token: str | None = None,
+        if_exists: IfExists = "keep",
     ) -> Task:
         """As Queue.put; without a ``task_id`` one is drawn, and finds its cell like any other."""
         chosen = self._host.new_id() if task_id is None else task_id
         return self.home(chosen).put(
             task_type,
             payload,
-            task_id=chosen,
+            task_id=chosen if if_exists == "keep" else task_id,
             deadline=deadline,
             delay=delay,
             due_at=due_at,
             key=key,
             task_token=task_token,
+            if_exists=if_exists,
         )
 
     def put_many(

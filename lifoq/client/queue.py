@@ -20,6 +20,7 @@ from lifoq.errors import (
     WaitTimeout,
     WrongStatus,
 )
+from lifoq.items.change import Put
 from lifoq.items.schema import (
     MAX_KEY_BYTES,
     MAX_TABLE_NAME_BYTES,
@@ -27,10 +28,11 @@ from lifoq.items.schema import (
     Attribute,
     Status,
 )
-from lifoq.items.task import Duration, NewTask, Task, TaskError, check_name
-from lifoq.items.transitions import Lifetimes, gone
+from lifoq.items.task import Duration, IfExists, NewTask, Task, TaskError, check_name
+from lifoq.items.transitions import Lifetimes
+from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import CAP, QueueStats, measure
-from lifoq.tables.store import PutOutcome, Store
+from lifoq.tables.store import Store
 from lifoq.tables.table import Count
 
 FIRST_POLL: Final = 0.1
@@ -103,9 +105,13 @@ class Queue:
         due_at: datetime | None = None,
         key: str | None = None,
         task_token: str | None = None,
+        if_exists: IfExists = "keep",
     ) -> Task:
         """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
-        second put returns the first task, as it is by then. For the terms see NewTask.
+        second put returns the first task, as it is by then. With ``if_exists="replace"`` the newest
+        put of the id counts: one that waits takes over what this one says; one that is TAKEN does
+        so when its attempt has ended, whatever its outcome; one that has ended begins anew. It
+        returns the task as it is by then. For the terms see NewTask.
 
         Raises InvalidInput, before anything is written.
         """
@@ -118,6 +124,7 @@ class Queue:
             due_at=due_at,
             key=key,
             task_token=task_token,
+            if_exists=if_exists,
         )
         return self.store.put(new)
 
@@ -141,13 +148,16 @@ class Queue:
 
         Where a ``task_id`` of your own is in use (by a task that was neither shed, nor is past its
         retention), the transaction is refused as a whole, with the
-        reason ConditionalCheckFailed for this entry. Raises InvalidInput.
+        reason ConditionalCheckFailed for this entry. With ``if_exists="replace"`` it is refused
+        where the task has moved on since this call, which looks at it. Raises InvalidInput.
         """
         # boto3 takes long to import, and not every process that imports lifoq connects.
-        from lifoq.tables.dynamo_expressions import put_request  # noqa: PLC0415
+        from lifoq.tables.dynamo_expressions import put_request, update_request  # noqa: PLC0415
 
-        item, over = self.store.new_item(task), gone(self.store.now())
-        return {"Put": put_request(self.store.table.name, item, over=over)}
+        write, table = self.store.new_write(task), self.store.table.name
+        if isinstance(write, Put):
+            return {"Put": put_request(table, write.item, over=write.over)}
+        return {"Update": update_request(table, *write)}
 
     def get(self, task_id: str) -> Task | None:
         """The task, by a strongly consistent read; None where there is none (any more)."""
@@ -178,7 +188,8 @@ class Queue:
             pause = min(LAST_POLL, pause * 1.5)
 
     def cancel(self, task_id: str) -> Task:
-        """Withdraw a waiting task. WrongStatus where it is TAKEN or has ended, TaskNotFound."""
+        """Withdraw a waiting task; of one that is TAKEN, the newer put that waits for the end of
+        its attempt, which goes on. WrongStatus where nothing waits, TaskNotFound."""
         return self.store.cancel(_id(task_id))
 
     def delete(self, task_id: str) -> Task:

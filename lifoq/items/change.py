@@ -96,15 +96,27 @@ Alternatives = tuple[tuple[Condition, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Put:
+    """A new item, written where its id is free, or where one of ``over`` holds for the item that
+    has it: then that one is gone."""
+
+    item: Item
+    over: Alternatives = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Change:
     """An update of one existing item, applied only where every condition in ``when`` holds."""
 
     when: tuple[Condition, ...]
     set: Mapping[Attribute, Value]
+    creates: bool = False
+    """Whether it makes the item where there is none."""
     set_once: Mapping[Attribute, Value] = field(default_factory=dict)
     """Set only where the item does not have the attribute yet."""
     increment: Attribute | None = None
-    """Raised by one, from 0 where the item does not have it yet."""
+    """Raised by one, from ``increment_from`` where the item does not have it yet."""
+    increment_from: int = 0
     remove: tuple[Attribute, ...] = ()
 
 

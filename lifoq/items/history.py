@@ -24,6 +24,8 @@ class Ended(StrEnum):
     """The downstream had no room, or the worker did not begin. Of several in a row, the last."""
     LEASE_EXPIRED = "LEASE_EXPIRED"
     """Its worker was lost."""
+    SUCCEEDED = "SUCCEEDED"
+    """It was done, but a newer put had replaced the task meanwhile."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,22 +37,26 @@ class PastAttempt:
     taken_at: int | None
     ended_at: int
     ended: Ended
-    error_type: str
-    message: str
+    error_type: str | None = None
+    message: str | None = None
     """The beginning of the error's."""
 
     def encode(self) -> dict[str, int | str]:
         """As the item holds it."""
-        kind = _beginning(self.error_type, MAX_ERROR_BYTES)
-        room = MAX_ERROR_BYTES - len(kind.encode())
         return {
             "attempt": self.attempt,
             **({} if self.taken_at is None else {"taken": self.taken_at}),
             "ended": self.ended_at,
             "how": self.ended.value,
-            "type": kind,
-            "message": _beginning(self.message, room),
+            **self._encoded_error(),
         }
+
+    def _encoded_error(self) -> dict[str, str]:
+        if self.error_type is None:
+            return {}
+        kind = _beginning(self.error_type, MAX_ERROR_BYTES)
+        room = MAX_ERROR_BYTES - len(kind.encode())
+        return {"type": kind, "message": _beginning(self.message or "", room)}
 
     @classmethod
     def decode(cls, entry: Any) -> "PastAttempt":
@@ -62,8 +68,8 @@ class PastAttempt:
             taken_at=_number(entry, "taken") if "taken" in entry else None,
             ended_at=_number(entry, "ended"),
             ended=Ended(_text(entry, "how")),
-            error_type=_text(entry, "type"),
-            message=_text(entry, "message"),
+            error_type=_text(entry, "type") if "type" in entry else None,
+            message=_text(entry, "message") if "type" in entry else None,
         )
 
 

@@ -58,9 +58,13 @@ class Attribute(StrEnum):
     ERROR = "error"
     TASK_TOKEN = "taskToken"  # noqa: S105 - a name
     HISTORY = "history"
+    PUT_AT = "putAt"
+    REPLACED = "replaced"
+    PARKED = "parked"
+    PARKED_AT = "parkedAt"
 
 
-AttributeType = Literal["S", "N", "L"]
+AttributeType = Literal["S", "N", "L", "M"]
 
 ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.TASK_ID: "S",
@@ -86,6 +90,10 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.ERROR: "S",
     Attribute.TASK_TOKEN: "S",
     Attribute.HISTORY: "L",
+    Attribute.PUT_AT: "N",
+    Attribute.REPLACED: "N",
+    Attribute.PARKED: "M",
+    Attribute.PARKED_AT: "N",
 }
 """DynamoDB's type of each attribute."""
 

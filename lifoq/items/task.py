@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
@@ -27,6 +27,7 @@ from lifoq.items.schema import (
 
 Duration = float | timedelta
 """Seconds, or a timedelta."""
+IfExists = Literal["keep", "replace"]
 
 MAX_TRACEBACK: Final = 4_000
 """Characters of a traceback that are kept: its end, where the error is."""
@@ -39,6 +40,8 @@ class NewTask:
     """A task to be put.
 
     ``task_id``: the caller's own id makes the put idempotent; else the queue draws a random one.
+    ``if_exists``: what the put does where that id is in use: ``"keep"`` the task that is there, or
+    ``"replace"`` it, so that of several puts of an id the newest counts.
     ``deadline``: when the task is shed if no worker came to it: seconds or timedelta after it
     enters the queue, or an aware datetime; at most the queue's deadline, which is the default.
     ``key``: whom or what the task is for, such as a device or a customer, 1 to 256 bytes of UTF-8:
@@ -56,6 +59,7 @@ class NewTask:
     due_at: datetime | None = None
     key: str | None = None
     task_token: str | None = None
+    if_exists: IfExists = "keep"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +74,7 @@ class Accepted:
     """Microseconds after it enters the queue; None: the queue's own."""
     key: str | None
     task_token: str | None
+    replaces: bool
 
 
 def accept(
@@ -81,6 +86,7 @@ def accept(
     task_id = task.task_id
     if task_id is not None:
         check_name("task_id", task_id, MAX_ID_BYTES)
+    _check_if_exists(task)
     check_name("task_type", task.task_type, MAX_TYPE_BYTES)
     if task.key is not None:
         check_name("key", task.key, MAX_TASK_KEY_BYTES)
@@ -103,7 +109,16 @@ def accept(
         deadline=_deadline(task.deadline, enters=due_at or now, longest=longest_deadline),
         key=task.key,
         task_token=task.task_token,
+        replaces=task.if_exists == "replace",
     )
+
+
+def _check_if_exists(task: NewTask) -> None:
+    if task.if_exists not in ("keep", "replace"):
+        raise InvalidInput("if_exists", task.if_exists, "must be 'keep' or 'replace'")
+    if task.if_exists == "replace" and task.task_id is None:
+        problem = "says which put of a task_id counts; give a task_id of your own"
+        raise InvalidInput("if_exists", task.if_exists, problem)
 
 
 def _check_token(token: Any, *, answered: bool) -> None:
@@ -265,6 +280,12 @@ class Task:
     task_token: str | None = None
     history: History = ()
     """The latest attempts that did not bring it to its end, the newest last."""
+    put_at: int | None = None
+    """When the put was made that it stands for; None where that was no replacing one."""
+    replaced: int = 0
+    """Puts that a newer one has replaced while they waited."""
+    parked: "Task | None" = None
+    """The newer put that waits for the end of this one's attempt, as the task that it then is."""
     payload_bytes: int = 0
     """Of the payload's JSON."""
 
@@ -304,6 +325,9 @@ class Task:
             error=reader.error(),
             task_token=reader.optional_text(Attribute.TASK_TOKEN),
             history=reader.history(),
+            put_at=reader.optional_number(Attribute.PUT_AT),
+            replaced=reader.optional_number(Attribute.REPLACED) or 0,
+            parked=reader.parked(),
             payload_bytes=jsontext.size(reader.text(Attribute.PAYLOAD)),
         )
 
@@ -371,6 +395,20 @@ class _Reader:
             return tuple(PastAttempt.decode(entry) for entry in entries)
         except ValueError as error:
             raise self._damaged(f"history is not lifoq's ({error})") from error
+
+    def parked(self) -> Task | None:
+        put = self._item.get(Attribute.PARKED)
+        if put is None and Attribute.PARKED_AT not in self._item:
+            return None
+        if not isinstance(put, dict):
+            raise self._wrong_type(Attribute.PARKED, put)
+        if self.optional_number(Attribute.PARKED_AT) != put.get(Attribute.PUT_AT):
+            raise self._damaged("parked and parkedAt do not belong together")
+        bare = {name: value for name, value in put.items() if name != Attribute.PARKED}
+        try:
+            return Task.from_item({**bare, Attribute.TASK_ID: self.task_id})
+        except DamagedTask as damage:
+            raise self._damaged(f"parked: {damage.reason}") from damage
 
     def _decoded(self, name: Attribute, text: str) -> Any:
         try:

@@ -15,7 +15,9 @@ from lifoq.items.change import (
     Change,
     Condition,
     Equals,
+    Exists,
     GreaterThan,
+    Not,
     StatusIn,
     StatusIs,
     Value,
@@ -105,6 +107,8 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
         item |= {A.TASK_STATUS: Status.DELAYED.value, A.DUE_AT: task.due_at}
     if task.key is not None:
         item[A.TASK_KEY] = task.key
+    if task.replaces:
+        item |= {A.PUT_AT: stamp, A.REPLACED: 0}
     return {str(name): value for name, value in item.items()}
 
 
@@ -149,6 +153,14 @@ def _mine(task: Task) -> tuple[StatusIs, Equals]:
     return StatusIs(Status.TAKEN), Equals(A.CLAIM_ID, claim_of(task))
 
 
+NOTHING_PARKED: Final = Not(Exists(A.PARKED_AT))
+"""A newer put comes first, where there is one: see ``replacing``."""
+
+
+def _ends(task: Task) -> tuple[Condition, ...]:
+    return (*_mine(task), NOTHING_PARKED)
+
+
 def extend(*, task: Task, lease_expires: int) -> Change:
     """TAKEN stays TAKEN: a heartbeat."""
     not_longer = AtMost(A.LEASE_EXPIRES, lease_expires)  # this one may arrive after a later one
@@ -176,7 +188,7 @@ def and_extend(checkpointed: Change, lease_expires: int) -> Change:
 def succeed(*, task: Task, now: int, result: str, lifetimes: Lifetimes) -> Change:
     """TAKEN → SUCCESS. The task leaves the index; the claim's id stays, to recognise the settle."""
     return Change(
-        when=_mine(task),
+        when=_ends(task),
         set={
             A.TASK_STATUS: Status.SUCCESS.value,
             A.TASK_UPDATED: now,
@@ -191,7 +203,7 @@ def succeed(*, task: Task, now: int, result: str, lifetimes: Lifetimes) -> Chang
 def fail(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → FAILURE. The task stays in the index, for the operator."""
     return Change(
-        when=_mine(task),
+        when=_ends(task),
         set={
             **_failure(now=now, error=error, lifetimes=lifetimes),
             **_history(task, Ended.FAILED, now=now, error=error),
@@ -203,7 +215,7 @@ def fail(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Cha
 def delay(*, task: Task, now: int, due_at: int, error: TaskError) -> Change:
     """TAKEN → DELAYED: a retry backs off, outside the way of the others."""
     return Change(
-        when=_mine(task),
+        when=_ends(task),
         set={
             A.TASK_STATUS: Status.DELAYED.value,
             A.TASK_UPDATED: now,
@@ -219,7 +231,7 @@ def delay(*, task: Task, now: int, due_at: int, error: TaskError) -> Change:
 def give_back(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → PENDING: an immediate retry."""
     return Change(
-        when=_mine(task),
+        when=_ends(task),
         set={
             **_pending(task, now=now, lifetimes=lifetimes),
             A.ERROR: error.to_json(),
@@ -262,18 +274,19 @@ def bury(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Cha
     )
 
 
-def _abandoned(task: Task, now: int) -> tuple[StatusIs, AtMost, Equals]:
+def _abandoned(task: Task, now: int) -> tuple[Condition, ...]:
     lease_is_over = AtMost(A.LEASE_EXPIRES, now - 1)  # a heartbeat may have come in between
     same_claim = Equals(A.CLAIM_ID, task.claim_id or "")  # so may another claim
-    return StatusIs(Status.TAKEN), lease_is_over, same_claim
+    return StatusIs(Status.TAKEN), lease_is_over, same_claim, NOTHING_PARKED
 
 
 def promote(*, task: Task, now: int, lifetimes: Lifetimes) -> Change:
     """DELAYED → PENDING: the task is due."""
     is_due = AtMost(A.DUE_AT, now)
+    as_seen = Equals(A.DUE_AT, task.due_at or 0)  # a newer put may have replaced it meanwhile
     return _entering(
         Change(
-            when=(StatusIs(Status.DELAYED), is_due),
+            when=(StatusIs(Status.DELAYED), is_due, as_seen),
             set=_pending(task, now=now, lifetimes=lifetimes),
         )
     )

@@ -18,7 +18,12 @@ from lifoq.items.change import Alternatives, Change, Condition, Exists, Item
 from lifoq.items.schema import HASH_KEY, table_definition
 from lifoq.tables.aws_errors import connecting, refuse_half_answers, translated
 from lifoq.tables.dynamo_errors import meaning, refusal
-from lifoq.tables.dynamo_expressions import Expression, conditional_put, put_request
+from lifoq.tables.dynamo_expressions import (
+    Expression,
+    conditional_put,
+    put_request,
+    update_request,
+)
 from lifoq.tables.dynamo_values import plain, typed
 from lifoq.tables.table import MAX_BATCH_GET, Count, Cursor, Page, Span
 
@@ -104,12 +109,12 @@ class DynamoTable:
 
     def update(self, task_id: str, change: Change) -> None:
         with self._translated("UpdateItem"):
-            self._client.update_item(**self._update(task_id, change))
+            self._client.update_item(**update_request(self.name, task_id, change))
 
     def update_and_get(self, task_id: str, change: Change) -> Item:
         with self._translated("UpdateItem"):
             answer = self._client.update_item(
-                **self._update(task_id, change), ReturnValues="ALL_NEW"
+                **update_request(self.name, task_id, change), ReturnValues="ALL_NEW"
             )
         return plain(answer["Attributes"])
 
@@ -118,7 +123,7 @@ class DynamoTable:
     ) -> None:
         size.check_transaction(change, items)
         actions = [
-            {"Update": self._update(task_id, change)},
+            {"Update": update_request(self.name, task_id, change)},
             *({"Put": put_request(self.name, item, over=over)} for item in items),
         ]
         with self._translated("TransactWriteItems"):
@@ -200,17 +205,6 @@ class DynamoTable:
             operation=action,
             meaning=partial(meaning, action=action, table=self.name, region=region),
         )
-
-    def _update(self, task_id: str, change: Change) -> dict[str, Any]:
-        expression = Expression()
-        update = expression.update(change)
-        return {
-            "TableName": self.name,
-            "Key": _key(task_id),
-            "UpdateExpression": update,
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-            **expression.conditions("ConditionExpression", ((Exists(HASH_KEY), *change.when),)),
-        }
 
     def _query(self, span: Span, *, newest_first: bool, limit: int) -> dict[str, Any]:
         expression = Expression()

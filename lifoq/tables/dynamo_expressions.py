@@ -27,6 +27,21 @@ def put_request(table_name: str, item: Item, *, over: Alternatives = ()) -> dict
     return conditional_put(table_name, item, ((Not(Exists(HASH_KEY)),), *over))
 
 
+def update_request(table_name: str, task_id: str, change: Change) -> dict[str, Any]:
+    """The update of one item, by UpdateItem or in a transaction."""
+    expression = Expression()
+    update = expression.update(change)
+    free = ((Not(Exists(HASH_KEY)),),) if change.creates else ()
+    alternatives = (*free, (Exists(HASH_KEY), *change.when))
+    return {
+        "TableName": table_name,
+        "Key": {HASH_KEY.value: {"S": task_id}},
+        "UpdateExpression": update,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        **expression.conditions("ConditionExpression", alternatives),
+    }
+
+
 def conditional_put(table_name: str, item: Item, when: Alternatives) -> dict[str, Any]:
     return {
         "TableName": table_name,
@@ -75,8 +90,8 @@ class Expression:
             alias = self._name(name)
             sets.append(f"{alias} = if_not_exists({alias}, {self._value(value)})")
         if change.increment is not None:
-            alias = self._name(change.increment)
-            sets.append(f"{alias} = if_not_exists({alias}, {self._value(0)}) + {self._value(1)}")
+            alias, begin = self._name(change.increment), self._value(change.increment_from)
+            sets.append(f"{alias} = if_not_exists({alias}, {begin}) + {self._value(1)}")
         text = "SET " + ", ".join(sets)
         if change.remove:
             text += " REMOVE " + ", ".join(self._name(name) for name in change.remove)

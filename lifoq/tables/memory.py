@@ -166,13 +166,15 @@ class MemoryTable:
 
     def _after(self, task_id: str, change: Change) -> dict[str, Value]:
         before = self._items.get(task_id)
-        if before is None or not _all_hold(change.when, before):
-            raise ConditionFailed(self.get(task_id))
+        if before is None and change.creates:
+            before = {Attribute.TASK_ID.value: task_id}
+        elif before is None or not _all_hold(change.when, before):
+            raise ConditionFailed(None if before is None else dict(before))
         after: dict[str, Value] = dict(before)
         after.update({str(k): v for k, v in change.set_once.items() if k not in before})
         after.update({str(k): v for k, v in change.set.items()})
         if change.increment is not None:
-            number = before.get(change.increment, 0)
+            number = before.get(change.increment, change.increment_from)
             if not isinstance(number, int) or isinstance(number, bool):
                 raise UnfitAttribute(f"{change.increment} is not a number")
             after[change.increment] = number + 1

@@ -9,30 +9,27 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from lifoq.basics import jsontext
-from lifoq.basics.clock import TOLERANCE
-from lifoq.basics.host import SYSTEM, Host, microseconds
+from lifoq.basics.host import microseconds
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
     ItemTooLarge,
     LeaseLost,
     NotClaimed,
-    QueueMisconfigured,
-    StoreUnavailable,
     TaskNotFound,
     WrongStatus,
 )
-from lifoq.items import transitions
+from lifoq.items import replacing, transitions
 from lifoq.items.change import (
     AtMost,
     Change,
     Condition,
     ConditionFailed,
-    Equals,
     GreaterThan,
     Item,
     Not,
@@ -48,17 +45,15 @@ from lifoq.items.schema import (
     Attribute,
     Status,
 )
-from lifoq.items.task import Accepted, NewTask, Task, TaskError, accept
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.tables.puts import Puts
 from lifoq.tables.table import (
     LARGEST_PAGE,
-    MAX_BATCH,
     MAX_TRANSACTION,
     Count,
     Cursor,
     Page,
     Span,
-    Table,
 )
 
 log = logging.getLogger("lifoq.store")
@@ -67,6 +62,8 @@ BROWSE_PAGE = 100
 """Rows read at a time by whoever looks through a status."""
 MAX_FOLLOW_UPS = MAX_TRANSACTION - 1
 """Follow-up tasks that one success can put, since all go into one transaction."""
+Write = Callable[[str, Change], None]
+"""Applies a change to the item of an id."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,102 +88,28 @@ class Candidates:
     next: Cursor | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class PutOutcome:
-    """What became of one of several new tasks: the task (``created`` tells a new one from one that
-    was there before), or the reason why it may not have been stored."""
-
-    task: Task | None
-    created: bool = False
-    error: Exception | None = None
-    """StoreUnavailable: nobody knows whether it was stored. DamagedTask: its id is in use by an
-    item that is no task. Anything else ended the call: neither this task nor those behind it were
-    confirmed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Step:
-    """New items that are written at a time, each with its place among the tasks to be put."""
-
-    items: Sequence[tuple[int, Item]]
-    idempotent: bool
-
-
-class Store:
-    def __init__(
-        self, table: Table, *, lifetimes: Lifetimes | None = None, host: Host = SYSTEM
-    ) -> None:
-        self.table = table
-        self.lifetimes = lifetimes or Lifetimes()
-        self._host = host
-
-    def now(self) -> int:
-        """Epoch microseconds, by the database's clock where this machine's is off."""
-        return self._host.now() - self.table.clock_ahead()
-
-    # Producers
-
-    def put(self, new: NewTask) -> Task:
-        """Put one task; a second put of a caller's id returns the first task, until that is shed or
-        its retention is over.
-
-        Raises InvalidInput, and StoreUnavailable: then nobody knows whether it was stored.
-        """
-        ahead = self.table.clock_ahead()
-        task, created = self._put_one(self._item(self._accept(new)))
-        return self._timed_anew(new, task) if created and self._clock_was_off(ahead) else task
-
-    def new_item(self, new: NewTask) -> Item:
-        """The item of a new task, for a write of the caller's own. InvalidInput."""
-        return self._item(self._accept(new))
-
-    def put_many(
-        self,
-        tasks: Sequence[NewTask],
-        on_progress: Callable[[int], None] = lambda _: None,
-        *,
-        new_id: Callable[[], str] | None = None,
-    ) -> list[PutOutcome]:
-        """Put many tasks, outcome by outcome in their order; the last of them is the newest.
-
-        All are checked before the first is written. ``on_progress`` hears how many are done.
-        Raises only what it says before anything is written: InvalidInput, QueueMisconfigured. Later
-        errors are outcomes, so that what was put is never unknown to the caller.
-
-        ``new_id`` draws an id that nobody else has, for each task that brings none, in their order.
-        """
-        ahead = self.table.clock_ahead()
-        accepted = [self.accept_nth("tasks", index, new) for index, new in enumerate(tasks)]
-        outcomes: dict[int, PutOutcome] = {}
-        for step in self._steps(accepted, new_id or self._host.new_id):
-            try:
-                self._put_step(step, outcomes)
-            except Exception as error:
-                if not outcomes and isinstance(error, QueueMisconfigured):
-                    raise
-                lost = PutOutcome(task=None, error=error)
-                return [outcomes.get(index, lost) for index in range(len(accepted))]
-            on_progress(len(outcomes))
-        if self._clock_was_off(ahead):
-            for index, put in sorted(outcomes.items()):
-                if put.task is not None and put.created:
-                    outcomes[index] = self._outcome_timed_anew(tasks[index], put, put.task)
-        return [outcomes[index] for index in range(len(accepted))]
+class Store(Puts):
+    # Operators
 
     def get(self, task_id: str) -> Task | None:
         item = self.table.get(task_id)
         return None if item is None else Task.from_item(item)
 
     def cancel(self, task_id: str) -> Task:
-        """PENDING or DELAYED → CANCELLED; a cancelled task stays so. WrongStatus, TaskNotFound,
-        DamagedTask."""
+        """PENDING or DELAYED → CANCELLED; a cancelled task stays so. Of one that is TAKEN, the
+        newer put that waits for the end of its attempt. WrongStatus, TaskNotFound, DamagedTask."""
         while True:
             task = self._existing(task_id)
             if task.status is Status.CANCELLED:
                 return task
-            if not task.waiting:
+            if task.waiting:
+                change = transitions.cancel(
+                    seen=task.status, now=self.now(), lifetimes=self.lifetimes
+                )
+            elif task.status is Status.TAKEN and task.parked is not None:
+                change = replacing.withdraw(task, now=self.now())
+            else:
                 raise WrongStatus(task_id, task.status, "PENDING or DELAYED")
-            change = transitions.cancel(seen=task.status, now=self.now(), lifetimes=self.lifetimes)
             try:
                 with _fits(task_id, "cancelled"):
                     return Task.from_item(self.table.update_and_get(task_id, change))
@@ -301,29 +224,34 @@ class Store:
         ):
             self._under_claim(task, change, Status.TAKEN)
 
-    def succeed(self, task: Task, result: str, follow_ups: Sequence[NewTask] = ()) -> None:
+    # What ends an attempt returns the row as which the task now waits in the index again, if it
+    # does: after a retry without delay, and where a newer put was parked, which takes its place
+    # whatever the outcome was (see ``replacing``).
+
+    def succeed(
+        self, task: Task, result: str, follow_ups: Sequence[NewTask] = ()
+    ) -> Candidate | None:
         """TAKEN → SUCCESS with the result (JSON text), and with it, all or nothing, the follow-up
         tasks. LeaseLost; InvalidInput for a follow-up, before anything is written."""
         change = transitions.succeed(
             task=task, now=self.now(), result=result, lifetimes=self.lifetimes
         )
         items = self._follow_up_items(task, follow_ups)
+        write = self.table.update
         if items:
-            self._succeed_with(task, change, items)
-        else:
-            self._under_claim(task, change, Status.SUCCESS)
+            write = partial(self._write_with, items)
+        return self._end(task, change, Status.SUCCESS, write)
 
-    def fail(self, task: Task, error: TaskError) -> None:
+    def fail(self, task: Task, error: TaskError) -> Candidate | None:
         """TAKEN → FAILURE. LeaseLost."""
         change = transitions.fail(task=task, now=self.now(), error=error, lifetimes=self.lifetimes)
-        self._under_claim(task, change, Status.FAILURE)
+        return self._end(task, change, Status.FAILURE)
 
     def retry(
         self, task: Task, error: TaskError, *, delay: float, counts: bool = True
     ) -> Candidate | None:
-        """TAKEN → DELAYED for ``delay`` seconds, or straight → PENDING where it is 0: then the row
-        as it now stands in the index. The attempt is taken back where it does not count.
-        LeaseLost."""
+        """TAKEN → DELAYED for ``delay`` seconds, or straight → PENDING where it is 0. The attempt
+        is taken back where it does not count. LeaseLost."""
         now = self.now()
         if delay > 0:
             becomes = Status.DELAYED
@@ -336,16 +264,7 @@ class Store:
             )
         if not counts:
             change = transitions.uncounted(change, task, now=now, error=error)
-        self._under_claim(task, change, becomes)
-        if becomes is Status.DELAYED:
-            return None
-        return Candidate(
-            task_id=task.task_id,
-            task_type=task.task_type,
-            created=self.lifetimes.position(task),
-            expires_at=task.expires_at,
-            key=task.key,
-        )
+        return self._end(task, change, becomes)
 
     # The sweep, and workers that find something
 
@@ -390,8 +309,9 @@ class Store:
         return [i for i in items if i.get(Attribute.TASK_STATUS) == Status.TAKEN], page.next
 
     def reclaim(self, task: Task, *, max_attempts: int) -> Status | None:
-        """End a claim whose lease is over: → PENDING, or → FAILURE after the last attempt. Returns
-        the new status; None where the worker was alive after all. DamagedTask."""
+        """End a claim whose lease is over: → PENDING, or → FAILURE after the last attempt; with a
+        newer put that is parked, → PENDING or DELAYED. Returns the new status; None where the
+        worker was alive after all. DamagedTask."""
         now = self.now()
         error = TaskError(
             type="LeaseExpired",
@@ -401,9 +321,11 @@ class Store:
         build = transitions.bury if last else transitions.reclaim
         change = build(task=task, now=now, error=error, lifetimes=self.lifetimes)
         with _fits(task.task_id, "brought back"):
-            if not self._applied(task.task_id, change):
+            try:
+                ended = self._ended(task, change, self.table.update)
+            except ConditionFailed:
                 return None
-        return Status.FAILURE if last else Status.PENDING
+        return Status(str(ended.set[Attribute.TASK_STATUS]))
 
     def condemn(self, task_id: str, *, seen: Status, reason: str) -> bool:
         """A damaged item → FAILURE with the reason; False where it is no longer as ``seen``."""
@@ -513,117 +435,6 @@ class Store:
 
     # Inside
 
-    def _accept(self, new: NewTask) -> Accepted:
-        return accept(
-            new,
-            now=self.now(),
-            longest_deadline=microseconds(self.lifetimes.deadline),
-            task_tokens=self.lifetimes.task_tokens,
-        )
-
-    def accept_nth(self, name: str, index: int, new: NewTask) -> Accepted:
-        """Check one of several tasks, without writing it; InvalidInput says which it is."""
-        try:
-            return self._accept(new)
-        except InvalidInput as error:
-            place = f"{name}[{index}]" + ("" if error.field == "task" else f".{error.field}")
-            raise InvalidInput(place, error.value, error.problem) from None
-
-    def _item(self, task: Accepted) -> Item:
-        return transitions.new_item(
-            task,
-            task_id=task.task_id or self._host.new_id(),
-            stamp=self._host.stamp(self.now()),
-            lifetimes=self.lifetimes,
-        )
-
-    def _put_one(self, item: Item) -> tuple[Task, bool]:
-        """The task, and whether it is new."""
-        try:
-            self.table.put(item, over=transitions.gone(self.now()))
-        except ConditionFailed as refused:
-            if refused.item is None:  # put by another, and deleted before we could see it
-                return self._put_one(item)
-            first = Task.from_item(refused.item)
-            stamp = item[Attribute.TASK_UPDATED]  # ours, where only the answer was lost
-            return first, stamp in (first.enqueued_at, first.task_updated)
-        return Task.from_item(item), True
-
-    def _clock_was_off(self, ahead: int) -> bool:
-        """Whether answers have told since it was thought to be ``ahead`` that it is not so."""
-        return abs(self.table.clock_ahead() - ahead) > microseconds(TOLERANCE)
-
-    def _timed_anew(self, new: NewTask, put: Task) -> Task:
-        """A process learns how far its clock is off from the answer to its first call. Where that
-        was a put, the task's times are set right, unless it has moved on meanwhile."""
-        try:
-            item = self._item(self._accept(replace(new, task_id=put.task_id)))
-        except InvalidInput as error:
-            log.warning("task %s was put by a clock that was off: %s", put.task_id, error)
-            return put
-        same = Equals(Attribute.TASK_UPDATED, put.task_updated)
-        try:
-            self.table.replace(item, when=(StatusIs(put.status), same))
-        except ConditionFailed as refused:
-            return put if refused.item is None else Task.from_item(refused.item)
-        return Task.from_item(item)
-
-    def _outcome_timed_anew(self, new: NewTask, outcome: PutOutcome, put: Task) -> PutOutcome:
-        try:
-            return replace(outcome, task=self._timed_anew(new, put))
-        except StoreUnavailable as error:
-            log.warning("task %s was put by a clock that was off: %s", put.task_id, error)
-            return outcome
-
-    def _put_safely(self, item: Item) -> PutOutcome:
-        try:
-            task, created = self._put_one(item)
-        except (StoreUnavailable, DamagedTask) as error:
-            return PutOutcome(task=None, error=error)
-        return PutOutcome(task=task, created=created)
-
-    def _steps(self, accepted: Sequence[Accepted], new_id: Callable[[], str]) -> Iterator[_Step]:
-        """What is written at a time, in the order of the tasks: those without ids in batches; one
-        with an id alone, since it needs a condition, which a batch cannot carry."""
-        batch: list[tuple[int, Item]] = []
-        for index, task in enumerate(accepted):
-            if task.task_id is not None:
-                yield _Step(items=[(index, self._item(task))], idempotent=True)
-                continue
-            batch.append((index, self._item(replace(task, task_id=new_id()))))
-            if len(batch) == MAX_BATCH:
-                yield _Step(items=batch, idempotent=False)
-                batch = []
-        if batch:
-            yield _Step(items=batch, idempotent=False)
-
-    def _put_step(self, step: _Step, outcomes: dict[int, PutOutcome]) -> None:
-        """Write a step, and note each outcome as soon as it is known. Whatever a batch leaves open
-        is put again one by one, with the condition that keeps a task that was stored after all, and
-        perhaps already runs, from being overwritten."""
-        if step.idempotent:
-            outcomes.update((index, self._put_safely(item)) for index, item in step.items)
-            return
-        try:
-            left = self.table.put_batch([item for _, item in step.items])
-        except StoreUnavailable:
-            left = [item for _, item in step.items]
-        open_ids = {item[Attribute.TASK_ID] for item in left}
-        open_items = []
-        for index, item in step.items:
-            if item[Attribute.TASK_ID] in open_ids:
-                open_items.append((index, item))
-            else:
-                outcomes[index] = PutOutcome(task=Task.from_item(item), created=True)
-        for index, item in open_items:
-            outcomes[index] = self._put_again(item)
-
-    def _put_again(self, item: Item) -> PutOutcome:
-        """Put an item of a batch. Its id is the queue's own, so whatever is stored under it by now,
-        and may have moved on since, was put by us."""
-        outcome = self._put_safely(item)
-        return replace(outcome, created=outcome.task is not None)
-
     def _existing(self, task_id: str) -> Task:
         task = self.get(task_id)
         if task is None:
@@ -677,26 +488,58 @@ class Store:
         except ConditionFailed as refused:
             self._recognise(task, refused.item, becomes, refused)
 
+    def _end(
+        self, task: Task, change: Change, becomes: Status, write: Write | None = None
+    ) -> Candidate | None:
+        """End an attempt, unless that was done before and only the answer lost: the row as which
+        the task waits again, if it does. LeaseLost."""
+        try:
+            item = _changed(task, self._ended(task, change, write or self.table.update))
+        except ConditionFailed as refused:
+            self._recognise(task, refused.item, becomes, refused)
+            item = refused.item or {}
+        except DamagedTask as damage:  # what is parked is; the sweep puts it aside
+            raise LeaseLost(task.task_id) from damage
+        return _candidate(item) if item.get(Attribute.TASK_STATUS) == Status.PENDING else None
+
+    @staticmethod
+    def _ended(task: Task, change: Change, write: Write) -> Change:
+        """Apply a change that ends an attempt; where a newer put is parked, which the refusal
+        tells, bring that back instead. What was applied. ConditionFailed, DamagedTask."""
+        while True:
+            try:
+                write(task.task_id, change)
+            except ConditionFailed as refused:
+                instead = replacing.with_parked(change, refused.item, task)
+                if instead is None:
+                    raise
+                change = instead
+            else:
+                return change
+
     def _follow_up_items(self, task: Task, follow_ups: Sequence[NewTask]) -> list[Item]:
         """Put is idempotent: of several with one id the first counts, and ``task`` has its own.
         (A transaction that names an item twice would be refused.)"""
         items: dict[str, Item] = {}
         for index, new in enumerate(follow_ups):
-            item = self._item(self.accept_nth("follow_ups", index, new))
+            accepted = self.accept_nth("follow_ups", index, new)
+            if accepted.replaces:
+                problem = "is for puts of their own, a follow-up is kept where its id is in use"
+                raise InvalidInput(f"follow_ups[{index}].if_exists", new.if_exists, problem)
+            item = self._item(accepted)
             items.setdefault(str(item[Attribute.TASK_ID]), item)
         items.pop(task.task_id, None)
         return list(items.values())
 
-    def _succeed_with(self, task: Task, change: Change, items: list[Item]) -> None:
+    def _write_with(self, items: Sequence[Item], task_id: str, change: Change) -> None:
+        """Apply the change, and with it put the items. ConditionFailed, of the change."""
         while True:
+            over = transitions.gone(self.now())
             try:
-                self.table.update_and_put(
-                    task.task_id, change, items, over=transitions.gone(self.now())
-                )
+                self.table.update_and_put(task_id, change, items, over=over)
             except TransactionRefused as refused:
                 if refused.update_refused:
-                    self._recognise(task, refused.current, Status.SUCCESS, refused)
-                    return
+                    raise ConditionFailed(refused.current) from refused
                 # Follow-ups with ids that are in use have been put before: put is idempotent.
                 items = [i for i in items if i[Attribute.TASK_ID] not in refused.taken_ids]
             else:
@@ -707,9 +550,10 @@ class Store:
         # A short delay may be over by now, and the task be promoted: that keeps the claim's id.
         delayed = (Status.DELAYED, Status.PENDING)
         statuses = delayed if becomes is Status.DELAYED else (becomes,)
-        if item is None or not any(
-            _settled_as(item, s, transitions.claim_of(task)) for s in statuses
-        ):
+        claim_id = transitions.claim_of(task)
+        if item is not None and any(_settled_as(item, status, claim_id) for status in statuses):
+            return
+        if item is None or not replacing.is_with_parked(item, task):
             raise LeaseLost(task.task_id) from refused
 
 
@@ -741,6 +585,18 @@ def _fits(task_id: str, action: str) -> Iterator[None]:
         yield
     except ItemTooLarge as error:
         raise DamagedTask(task_id, f"it is too large to be {action} ({error})") from error
+
+
+def _changed(task: Task, change: Change) -> Item:
+    """What the index shows of a task after a change."""
+    before = {
+        Attribute.TASK_ID: task.task_id,
+        Attribute.TASK_TYPE: task.task_type,
+        Attribute.EXPIRES_AT: task.expires_at,
+        **({} if task.key is None else {Attribute.TASK_KEY: task.key}),
+    }
+    left = {name: value for name, value in before.items() if name not in change.remove}
+    return {str(name): value for name, value in {**left, **change.set}.items()}
 
 
 def _settled_as(item: Item, status: Status, claim_id: str) -> bool:

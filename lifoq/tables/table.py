@@ -65,8 +65,9 @@ class Table(Protocol):
         ...
 
     def update(self, task_id: str, change: Change) -> None:
-        """Apply the change; ConditionFailed or UnfitAttribute where it cannot be, ItemTooLarge
-        where the item would outgrow DynamoDB's limit."""
+        """Apply the change, to an item that it makes itself where it says so; ConditionFailed or
+        UnfitAttribute where it cannot be, ItemTooLarge where the item would outgrow DynamoDB's
+        limit."""
         ...
 
     def update_and_get(self, task_id: str, change: Change) -> Item:

@@ -30,8 +30,8 @@ class Succeed:
     result: str
     follow_ups: Sequence[NewTask]
 
-    def write(self, store: Store, task: Task) -> None:
-        store.succeed(task, self.result, self.follow_ups)
+    def write(self, store: Store, task: Task) -> Candidate | None:
+        return store.succeed(task, self.result, self.follow_ups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +51,8 @@ class TryAgain:
 class GiveUp:
     error: TaskError
 
-    def write(self, store: Store, task: Task) -> None:
-        store.fail(task, self.error)
+    def write(self, store: Store, task: Task) -> Candidate | None:
+        return store.fail(task, self.error)
 
 
 Outcome = Succeed | TryAgain | GiveUp
