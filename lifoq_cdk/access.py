@@ -27,6 +27,7 @@ class Permission:
 _LOOK: Final = ("dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:GetItem")
 
 PUT: Final = Permission(table=("dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"))
+REPLACE: Final = Permission(table=(*PUT.table, "dynamodb:UpdateItem"))
 READ: Final = Permission(table=_LOOK, indexes=("dynamodb:Query",))
 OPERATE: Final = Permission(
     table=(*_LOOK, "dynamodb:DeleteItem", "dynamodb:UpdateItem"), indexes=("dynamodb:Query",)

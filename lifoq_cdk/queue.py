@@ -29,7 +29,7 @@ from lifoq.items.transitions import Lifetimes
 from lifoq.metrics import Metric
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.settings import WorkerSettings
-from lifoq_cdk.access import OPERATE, PUT, READ, Access
+from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, Access
 from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_queue_alarms
 from lifoq_cdk.dashboard import QueueDashboard
 from lifoq_cdk.dead_letters import DeadLetters
@@ -160,6 +160,10 @@ class LifoQueue(Construct):
         policy; it connects by the table's ARN, and its account must allow it the same.
         """
         return self._access(grantee).give(PUT)
+
+    def grant_replace(self, grantee: iam.IGrantable) -> iam.Grant:
+        """As ``grant_put``, for who also puts with ``if_exists="replace"``."""
+        return self._access(grantee).give(REPLACE)
 
     def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` look: at tasks, at the line, at the queue's numbers."""

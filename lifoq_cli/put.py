@@ -16,7 +16,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from lifoq.errors import InvalidInput, LifoqError
 from lifoq.items.task import NewTask
-from lifoq.tables.store import PutOutcome
+from lifoq.tables.puts import PutOutcome
 from lifoq_cli import moments, options, statuses, tasks
 from lifoq_cli.session import Session
 

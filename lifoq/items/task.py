@@ -397,12 +397,12 @@ class _Reader:
             raise self._damaged(f"history is not lifoq's ({error})") from error
 
     def parked(self) -> Task | None:
-        put = self._item.get(Attribute.PARKED)
-        if put is None and Attribute.PARKED_AT not in self._item:
+        put, at = self._item.get(Attribute.PARKED), self.optional_number(Attribute.PARKED_AT)
+        if put is None and at is None:
             return None
         if not isinstance(put, dict):
             raise self._wrong_type(Attribute.PARKED, put)
-        if self.optional_number(Attribute.PARKED_AT) != put.get(Attribute.PUT_AT):
+        if at != put.get(Attribute.PUT_AT):
             raise self._damaged("parked and parkedAt do not belong together")
         bare = {name: value for name, value in put.items() if name != Attribute.PARKED}
         try:

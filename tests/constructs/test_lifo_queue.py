@@ -134,6 +134,15 @@ Grant = Callable[[LifoQueue, iam.IGrantable], iam.Grant]
             {"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"},
         ),
         (
+            LifoQueue.grant_replace,
+            {
+                "dynamodb:BatchWriteItem",
+                "dynamodb:GetItem",
+                "dynamodb:PutItem",
+                "dynamodb:UpdateItem",
+            },
+        ),
+        (
             LifoQueue.grant_read,
             {
                 "dynamodb:BatchGetItem",

@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 
 import boto3
 import pytest
@@ -129,6 +130,57 @@ def test_all_terms_of_a_task_hold(client, new_queue):
         queue.transaction_item(NewTask(task_type="order.ship", payload=float("nan")))
     with pytest.raises(InvalidInput, match=r"task=.order.ship.: is no NewTask"):
         queue.transaction_item("order.ship")
+
+
+NEWER = replace(TASK, payload="newer", if_exists="replace")
+
+
+def waiting(queue: Queue) -> None:
+    queue.put("order.ship", "the first", task_id="ship-o-1")
+
+
+def replaced(queue: Queue) -> None:
+    for payload in ("the first", "the second"):
+        queue.put("order.ship", payload, task_id="ship-o-1", if_exists="replace")
+
+
+def running(queue: Queue) -> None:
+    waiting(queue)
+    queue.store.claim("ship-o-1", claim_id="c", lease=30)
+
+
+def done(queue: Queue) -> None:
+    waiting(queue)
+    queue.store.succeed(queue.store.claim("ship-o-1", claim_id="c", lease=30), "1")
+
+
+@pytest.mark.parametrize("there", [lambda _: None, waiting, replaced, running, done])
+def test_a_task_that_replaces_is_written_whatever_stands_under_its_id(client, new_queue, there):
+    queue = new_queue()
+    there(queue)
+    client.transact_write_items(TransactItems=[queue.transaction_item(NEWER)])
+
+    task = queue.get("ship-o-1")
+    if there is running:
+        assert task.status is Status.TAKEN
+        queue.store.succeed(task, "1")
+    assert queue.store.claim("ship-o-1", claim_id="next", lease=30).payload == "newer"
+
+
+def test_a_task_that_moved_on_before_it_could_be_replaced_refuses_the_record(
+    client, new_queue, orders
+):
+    queue = new_queue()
+    waiting(queue)
+    entry = queue.transaction_item(NEWER)
+    queue.store.claim("ship-o-1", claim_id="c", lease=30)
+    with pytest.raises(ClientError, match="TransactionCanceled"):
+        client.transact_write_items(
+            TransactItems=[{"Put": {"TableName": orders, "Item": ORDER}}, entry]
+        )
+
+    assert order_of(client, orders) is None
+    assert queue.get("ship-o-1").parked is None
 
 
 def test_with_cells_the_task_goes_to_its_own(client, new_queue):

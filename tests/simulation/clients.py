@@ -16,7 +16,7 @@ from lifoq.errors import (
 )
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
-from lifoq.tables.store import PutOutcome
+from lifoq.tables.puts import PutOutcome
 from tests.simulation.database import Database
 from tests.simulation.handlers import TYPES
 from tests.simulation.history import Violation
