@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lifoq_cdk.function import AsyncInvocation
     from lifoq_cdk.generator import Load, QueueGenerator, RecurringTask
     from lifoq_cdk.ingest import BrokerQueue, QueueIngest
+    from lifoq_cdk.packaged import with_lifoq
     from lifoq_cdk.queue import LifoQueue
     from lifoq_cdk.reports import QueueReports
     from lifoq_cdk.state import QueueState
@@ -27,6 +28,7 @@ __all__ = [
     "RecurringTask",
     "StreamReading",
     "TaskCode",
+    "with_lifoq",
 ]
 
 _MODULES: Final = {
@@ -42,6 +44,7 @@ _MODULES: Final = {
     "RecurringTask": "generator",
     "StreamReading": "trigger",
     "TaskCode": "task_code",
+    "with_lifoq": "packaged",
 }
 
 

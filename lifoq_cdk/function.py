@@ -16,6 +16,7 @@ from lifoq.errors import InvalidInput
 from lifoq.metrics import NAMESPACE, service
 from lifoq_cdk import asset, limits
 from lifoq_cdk.asset import Asset
+from lifoq_cdk.packaged import deployed
 from lifoq_cdk.task_code import Image
 
 
@@ -145,7 +146,7 @@ def _code(package: Asset, image: Image | None, handler: str) -> dict[str, Any]:
             "runtime": lambda_.Runtime.FROM_IMAGE,
         }
     return {
-        "code": lambda_.Code.from_asset(str(package.path), asset_hash=package.digest),
+        "code": deployed(package),
         "handler": handler,
         "runtime": lambda_.Runtime.PYTHON_3_14,
     }

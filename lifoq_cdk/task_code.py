@@ -14,7 +14,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from lifoq.errors import InvalidInput
 from lifoq_cdk import asset
 from lifoq_cdk.asset import Asset
-from lifoq_cdk.requirements import Architecture
+from lifoq_cdk.packaged import architecture_of
 
 Image = lambda_.AssetImageCode | lambda_.EcrImageCode
 VPC_ACCESS = "service-role/AWSLambdaVPCAccessExecutionRole"
@@ -90,7 +90,7 @@ class TaskCode:
                 "has no __init__.py that would register its task types: add one, or name the "
                 "module to import in TaskCode(…, module=…)",
             )
-        return asset.build(folder, architecture=_architecture(self.architecture))
+        return asset.build(folder, architecture=architecture_of(self.architecture))
 
     @property
     def variables(self) -> dict[str, str]:
@@ -123,7 +123,3 @@ class TaskCode:
             role.add_managed_policy(iam.ManagedPolicy.from_aws_managed_policy_name(VPC_ACCESS))
         for secret in self.secrets.values():
             secret.grant_read(role)
-
-
-def _architecture(architecture: lambda_.Architecture) -> Architecture:
-    return "arm64" if architecture.name == "arm64" else "x86_64"

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,6 +10,8 @@ import urllib.request
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from lifoq_cdk import cdk_cli
 
 from . import credentials
 from .account import ACCOUNT, REGION
@@ -22,8 +23,6 @@ STOP_SECONDS = 5.0
 DEPLOY_SECONDS = 600.0
 
 _ROOT = Path(__file__).resolve().parent.parent
-_OWN_CDK = _ROOT / "node_modules" / ".bin" / "cdk"
-_CDK = str(_OWN_CDK) if _OWN_CDK.exists() else "cdk"
 
 
 class StartError(Exception):
@@ -135,11 +134,11 @@ class LocalCloud:
 
     def deploy(self, assembly: Path, *stacks: str) -> None:
         """Deploy a synthesized assembly with the CDK CLI: these stacks, or all of them."""
-        if not self._is_bootstrapped():
-            self.cdk(assembly, "bootstrap", f"aws://{ACCOUNT}/{REGION}")
-        self.cdk(
-            assembly,
+        application = f"--app={assembly}"
+        self._bootstrap(application)
+        self._cdk(
             "deploy",
+            application,
             *(stacks or ("--all",)),
             "--method=direct",
             "--require-approval=never",
@@ -147,31 +146,48 @@ class LocalCloud:
             "--concurrency=2",
         )
 
+    def deploy_application(self, folder: Path) -> None:
+        """Deploy all stacks of the CDK application in a folder, as its cdk.json runs it; the CDK
+        CLI tells the terminal how far it is."""
+        self._bootstrap(cwd=folder)
+        self._cdk("deploy", "--all", "--require-approval=never", cwd=folder, shown=True)
+
     def cdk(self, assembly: Path, *arguments: str) -> str:
         """Run the CDK CLI on an assembly against this cloud. What it wrote; or DeploymentError."""
-        environment = {
-            **os.environ,
-            **self.environment(),
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-            "CDK_DISABLE_CLI_TELEMETRY": "true",
-            "CDK_DISABLE_VERSION_CHECK": "true",
-            "CDK_DEFAULT_ACCOUNT": ACCOUNT,
-            "CDK_DEFAULT_REGION": REGION,
-        }
+        return self._cdk(*arguments, f"--app={assembly}")
+
+    def _bootstrap(self, *arguments: str, cwd: Path | None = None) -> None:
+        if not self._is_bootstrapped():
+            self._cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", *arguments, cwd=cwd)
+
+    def _cdk(self, *arguments: str, cwd: Path | None = None, shown: bool = False) -> str:
+        try:
+            command = cdk_cli.command(*arguments, "--no-notices", "--ci", "--no-color")
+            environment = cdk_cli.environment()
+        except cdk_cli.CdkUnavailable as error:
+            raise DeploymentError(str(error)) from error
         environment.pop("AWS_PROFILE", None)
         result = subprocess.run(  # noqa: S603 - our own arguments
-            [_CDK, *arguments, f"--app={assembly}", "--no-notices", "--ci", "--no-color"],
-            cwd=self.directory,
-            env=environment,
-            stdout=subprocess.PIPE,
+            command,
+            cwd=cwd or self.directory,
+            env={
+                **environment,
+                **self.environment(),
+                "CDK_DISABLE_VERSION_CHECK": "true",
+                "CDK_DEFAULT_ACCOUNT": ACCOUNT,
+                "CDK_DEFAULT_REGION": REGION,
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=None if shown else subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             timeout=DEPLOY_SECONDS,
             check=False,
         )
         if result.returncode:
-            raise DeploymentError(f"cdk {arguments[0]} failed:\n{result.stdout}")
-        return result.stdout
+            written = "see above" if shown else f"\n{result.stdout}"
+            raise DeploymentError(f"cdk {arguments[0]} failed: {written}")
+        return result.stdout or ""
 
     def outputs(self, stack_name: str) -> dict[str, str]:
         """The outputs of a deployed stack."""

@@ -121,8 +121,9 @@ def lay_out_runtime(folder: Path) -> None:
         tops = {Path(file).parts[0] for file in distribution.files or ()}
         for top in tops - {"..", "__pycache__"}:
             link = folder / top
-            if not link.exists():
-                link.symlink_to(Path(str(distribution.locate_file(top))).resolve())
+            # One that an earlier cloud left here may lead to an environment that is gone.
+            link.unlink(missing_ok=True)
+            link.symlink_to(Path(str(distribution.locate_file(top))).resolve())
 
 
 def _with_requirements(names: tuple[str, ...]) -> Iterator[str]:

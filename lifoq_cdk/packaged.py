@@ -1,0 +1,30 @@
+"""Packages of code, as the CDK deploys them."""
+
+from pathlib import Path
+
+from aws_cdk import aws_lambda as lambda_
+
+from lifoq_cdk import asset
+from lifoq_cdk.asset import Asset
+from lifoq_cdk.requirements import Architecture
+
+
+def with_lifoq(
+    folder: str | Path, *, architecture: lambda_.Architecture = lambda_.Architecture.ARM_64
+) -> lambda_.AssetCode:
+    """The code of a Lambda function of your own that uses the library, such as a producer.
+
+    In it are the folder under its own name (``handler="producer.handler.handle"``), lifoq, and what
+    the folder's ``requirements.txt`` asks for, as wheels for Lambda's Python 3.14 on the
+    function's ``architecture``. Raises ``AssetError`` and ``RequirementsError``.
+    """
+    return deployed(asset.build(Path(folder).resolve(), architecture=architecture_of(architecture)))
+
+
+def deployed(package: Asset) -> lambda_.AssetCode:
+    """An unchanged package is not deployed again, whatever its file's name."""
+    return lambda_.Code.from_asset(str(package.path), asset_hash=package.digest)
+
+
+def architecture_of(architecture: lambda_.Architecture) -> Architecture:
+    return "arm64" if architecture.name == "arm64" else "x86_64"
