@@ -1,10 +1,13 @@
-"""Deployments that several tests look at."""
+"""Deployments, and the wheel, which several tests look at."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
-from tests.infrastructure.deployments import EVERYTHING, Deployment, synthesize
+from tests.infrastructure.commands import run
+from tests.infrastructure.deployments import EVERYTHING, ROOT, Deployment, synthesize
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +24,15 @@ def demo() -> Deployment:
 def everything() -> Deployment:
     """A stage with every optional setting in use."""
     return synthesize("prod", json.dumps(EVERYTHING))
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built without a network: hatchling is among the locked packages."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(
+        *(sys.executable, "-m", "pip", "wheel", "--no-index", "--no-deps"),
+        *("--no-build-isolation", "--wheel-dir", folder, ROOT),
+    )
+    (built,) = folder.glob("*.whl")
+    return built

@@ -1,13 +1,12 @@
 """What ``pip install`` brings: one wheel, whose names are its own, and which is typed."""
 
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.infrastructure.deployments import ROOT
+from tests.infrastructure.commands import run
 
 CALLER = """
 from typing import Any
@@ -26,26 +25,6 @@ put: lifoq.Task = queue.put("greet", "world")
 outcomes: list[lifoq.PutOutcome] = queue.put_many([NewTask(task_type="greet")])
 attempts: int = put.attempts
 """
-
-
-def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    finished = subprocess.run(
-        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
-    )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return finished.stdout
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built without a network: hatchling is among the locked packages."""
-    folder = tmp_path_factory.mktemp("wheel")
-    run(
-        *(sys.executable, "-m", "pip", "wheel", "--no-index", "--no-deps"),
-        *("--no-build-isolation", "--wheel-dir", folder, ROOT),
-    )
-    (built,) = folder.glob("*.whl")
-    return built
 
 
 @pytest.fixture(scope="module")

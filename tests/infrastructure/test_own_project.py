@@ -1,0 +1,179 @@
+"""As a new user: from the wheel to the first task of a project of one's own.
+
+The commands and the code are those of ``docs/own-project.md``. Packages come from the caches of
+this machine, and from their registries where a cache has them not yet: the first time.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.infrastructure.commands import run
+from tests.infrastructure.deployments import ROOT
+
+PAGE = (ROOT / "docs" / "own-project.md").read_text()
+NO_NETWORK = ("Failed to fetch", "Failed to download", "error sending request", "ENOTFOUND")
+NO_NETWORK += ("EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "ENOTCACHED", "Could not connect")
+OF_THE_CLONE = ("PYTHONPATH", "JSII_NODE", "JAVA_HOME", "VIRTUAL_ENV")
+START_SECONDS = 240.0
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def code(title: str) -> str:
+    """An example of the page."""
+    found = re.search(rf'```\w+ title="{re.escape(title)}"\n(.*?)```', PAGE, flags=re.DOTALL)
+    assert found, title
+    return found[1]
+
+
+@dataclass(frozen=True)
+class User:
+    """Somebody with a Python environment, and nothing of this clone on the PATH."""
+
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in OF_THE_CLONE and not name.startswith("AWS_")
+        }
+        return kept | {"PATH": f"{self.folder / '.venv' / 'bin'}:/usr/bin:/bin"}
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "thumbnails"
+
+    @property
+    def in_the_local_cloud(self) -> dict[str, str]:
+        """What ``. .local/environment`` adds."""
+        lines = (self.project / ".local" / "environment").read_text().splitlines()
+        return dict(line.removeprefix("export ").split("=", 1) for line in lines)
+
+    def does(self, command: str, *arguments: str, cwd: Path) -> str:
+        """A command that the page has, with further arguments."""
+        assert f"{command}\n" in PAGE or f"{command} '" in PAGE, command
+        environment = self.environment
+        if (self.project / ".local" / "environment").exists():
+            environment |= self.in_the_local_cloud
+        program, *own = command.split()
+        return run(
+            *(self.folder / ".venv" / "bin" / program, *own, *arguments),
+            cwd=cwd,
+            env=environment,
+        )
+
+    def install(self, wheel: Path) -> None:
+        """In the versions of the lock, which are in uv's cache where the clone was set up by it."""
+        wanted = f"lifoq[cdk,local,testing] @ {wheel.as_uri()}"
+        assert wanted.split(" @", maxsplit=1)[0].removeprefix("lifoq") in PAGE
+        python = self.folder / ".venv" / "bin" / "python"
+        uv = [sys.executable, "-m", "uv"]
+        run(*uv, "venv", "--quiet", "--python", sys.executable, self.folder / ".venv")
+        command = [*uv, "pip", "install", "--quiet", "--python", python, wanted]
+        command += ["--constraint", ROOT / "requirements.lock"]
+        try:
+            run(*command, "--offline")
+        except AssertionError:
+            with registries():
+                run(*command)
+
+
+@contextmanager
+def registries() -> Iterator[None]:
+    """Skips where none answers, and no cache has what it would send."""
+    try:
+        yield
+    except AssertionError as error:
+        if any(sign in str(error) for sign in NO_NETWORK):
+            pytest.skip(f"no registry can be reached, and no cache has everything: {error}")
+        raise
+
+
+@pytest.fixture(scope="module")
+def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> User:
+    """One with a new project."""
+    user = User(tmp_path_factory.mktemp("user"))
+    user.install(wheel)
+    user.does("lifoq init thumbnails", cwd=user.folder)
+    return user
+
+
+@pytest.fixture(scope="module")
+def running(user: User) -> Iterator[User]:
+    """The project runs on the local cloud, with the page's own task code in it."""
+    tested = user.does("pytest", cwd=user.project)
+    assert "2 passed" in tested
+    for name in ("tasks/requirements.txt", "tasks/__init__.py", "producer/handler.py"):
+        (user.project / name).write_text(code(name))
+    log = user.folder / "log"
+    assert "\nlifoq local\n" in PAGE
+    cloud = subprocess.Popen(
+        [user.folder / ".venv" / "bin" / "lifoq", "local", "--port=0", "--until-stdin-closes"],
+        cwd=user.project,
+        env=user.environment,
+        stdin=subprocess.PIPE,
+        stdout=log.open("w"),
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        until = time.monotonic() + START_SECONDS
+        with registries():
+            while "\nDeployed." not in log.read_text():
+                assert cloud.poll() is None, log.read_text()
+                assert time.monotonic() < until, log.read_text()
+                time.sleep(0.2)
+        yield user
+    finally:
+        assert cloud.stdin
+        cloud.stdin.close()
+        cloud.wait(20)
+
+
+def test_a_task_that_needs_pillow_and_was_put_by_the_projects_own_producer_succeeds(
+    running: User,
+) -> None:
+    said = running.does(
+        "python send.py", json.dumps({"colour": "orange", "width": 64}), cwd=running.project
+    )
+
+    assert json.loads(said)["size"] == [64, 48]
+
+
+def test_the_producer_was_told_which_queue_it_is_and_the_command_line_finds_it(
+    running: User,
+) -> None:
+    calls = [
+        json.loads(line)
+        for line in (running.project / ".local" / "calls.jsonl").read_text().splitlines()
+    ]
+    stats = run(
+        *(running.folder / ".venv" / "bin" / "lifoq", "--queue", "thumbnails", "stats"),
+        cwd=running.project,
+        env=running.environment | running.in_the_local_cloud,
+    )
+
+    producers = [call for call in calls if call["caller"].startswith("thumbnails-Producer")]
+    assert {call["action"] for call in producers} == {"ssm:GetParameter", "dynamodb:PutItem"}
+    assert json.loads(stats)["failure"] == 0
+
+
+def test_a_change_is_deployed_by_the_cdk_cli_that_lifoq_brings(running: User) -> None:
+    tasks = running.project / "tasks" / "__init__.py"
+    tasks.write_text(tasks.read_text().replace("(640, 480)", "(640, 640)"))
+
+    running.does("lifoq cdk deploy --require-approval never", cwd=running.project)
+
+    said = running.does("python send.py", '{"colour": "blue", "width": 64}', cwd=running.project)
+    assert json.loads(said)["size"] == [64, 64]

