@@ -48,6 +48,7 @@ def test_all_top_level_names_begin_with_lifoq(wheel: Path) -> None:
         "lifoq_analytics",
         "lifoq_cdk",
         "lifoq_cli",
+        "lifoq_console",
         "lifoq_functions",
         "lifoq_localcloud",
     }
