@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lifoq.worker.settings import RunReport, WorkerSettings
     from lifoq.worker.sweep import Sweeper, SweepReport
 
-__version__: Final = "0.1.0"
+__version__ = "0.1.0"
 
 __all__ = [
     "REGISTRY",

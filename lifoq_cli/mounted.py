@@ -26,6 +26,20 @@ class Mounted:
 
 
 MOUNTED: Final = {
+    "init": Mounted(
+        packages=("lifoq_cdk",),
+        module="commands",
+        name="init",
+        extra="cdk",
+        help="Make a small project of your own, with a queue in it.",
+    ),
+    "cdk": Mounted(
+        packages=("lifoq_cdk",),
+        module="commands",
+        name="cdk",
+        extra="cdk",
+        help="Run the CDK CLI, in the version that fits.",
+    ),
     "console": Mounted(
         packages=("lifoq_console",),
         module="command",

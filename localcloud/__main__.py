@@ -1,4 +1,4 @@
-"""``python -m localcloud serve``: keep a local cloud running; ``local``: with an application."""
+"""``python -m localcloud serve``: keep a local cloud running."""
 
 import logging
 import os
@@ -6,9 +6,8 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -20,7 +19,8 @@ from .listener import PortTakenError, listen
 DEFAULT_PORT = 4577
 ENVIRONMENT: Final = "environment"
 """A file in the cloud's directory: a shell that reads it works with this cloud."""
-FOLDER: Any = click.Path(file_okay=False, path_type=Path)
+OF_AN_APPLICATION: Final = Path(".local")
+"""The cloud's directory, in the application's folder."""
 
 
 @click.group()
@@ -28,25 +28,18 @@ def main() -> None:
     """AWS on this machine, as far as the queue needs it."""
 
 
-def _shared(command: Callable[..., None]) -> Callable[..., None]:
-    """Options of both commands."""
-    port = click.option(
-        "--port", default=DEFAULT_PORT, show_default=True, help="0 takes a free one."
-    )
-    until_stdin_closes = click.option(
-        "--until-stdin-closes",
-        is_flag=True,
-        help="End when standard input ends: for a program that starts this one.",
-    )
-    return port(until_stdin_closes(command))
-
-
 @main.command("serve")
-@_shared
+@click.option("--port", default=DEFAULT_PORT, show_default=True, help="0 takes a free one.")
 @click.option(
     "--directory",
-    type=FOLDER,
-    help="Where logs, unpacked assets and calls.jsonl go; a new temporary one by default.",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where logs, unpacked assets, calls.jsonl and environment go; by default a new temporary "
+    f"one, with --deploy {OF_AN_APPLICATION}.",
+)
+@click.option(
+    "--deploy",
+    is_flag=True,
+    help="Deploy the CDK application of this folder to it, by the CDK CLI.",
 )
 @click.option(
     "--ttl-delay",
@@ -60,58 +53,26 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
     show_default=True,
     help="Seconds before an asynchronous event that failed is tried again; then twice that.",
 )
+@click.option(
+    "--until-stdin-closes",
+    is_flag=True,
+    help="End when standard input ends: for a program that starts this one.",
+)
 def serve_command(
     port: int,
     directory: Path | None,
     ttl_delay: float,
     first_retry: float,
     *,
+    deploy: bool,
     until_stdin_closes: bool,
 ) -> None:
     """Run the local cloud until Ctrl-C or SIGTERM."""
-    _run(
-        port=port,
-        directory=directory or Path(tempfile.mkdtemp(prefix="localcloud-")),
-        ttl_delay_seconds=ttl_delay,
-        first_retry_seconds=first_retry,
-        until_stdin_closes=until_stdin_closes,
-    )
-
-
-@main.command("local")
-@_shared
-@click.option(
-    "--directory",
-    type=FOLDER,
-    default=".local",
-    show_default=True,
-    help="Where logs, unpacked assets, calls.jsonl and environment go.",
-)
-def local(port: int, directory: Path, *, until_stdin_closes: bool) -> None:
-    """Run the CDK application of this folder on a local cloud, until Ctrl-C."""
-    if not Path("cdk.json").is_file():
+    if deploy and not Path("cdk.json").is_file():
         raise click.ClickException(
             f"{Path.cwd()} has no cdk.json: go to a CDK application's folder, or make one by "
             "'lifoq init FOLDER'."
         )
-
-    def deploy(cloud: LocalCloud) -> None:
-        cloud.deploy_application(Path.cwd())
-        click.echo(f"Deployed. In another terminal: . {directory / ENVIRONMENT}")
-
-    _run(port=port, directory=directory, until_stdin_closes=until_stdin_closes, then=deploy)
-
-
-def _run(
-    *,
-    port: int,
-    directory: Path,
-    until_stdin_closes: bool,
-    ttl_delay_seconds: float = 0.0,
-    first_retry_seconds: float = FIRST_RETRY_SECONDS,
-    then: Callable[[LocalCloud], None] = lambda _: None,
-) -> None:
-    """``then`` is called with the cloud, once it answers."""
     try:
         listener = listen(port)
     except PortTakenError as error:
@@ -125,21 +86,23 @@ def _run(
         signal.signal(number, lambda *_: ended.set())
     if until_stdin_closes:
         threading.Thread(target=_wait_for_end_of_input, args=(ended,), daemon=True).start()
+    folder = directory or _directory(deploy=deploy)
     settings = serve.Settings(
         listener=listener,
-        directory=directory.resolve(),
-        ttl_delay_seconds=ttl_delay_seconds,
-        first_retry_seconds=first_retry_seconds,
+        directory=folder.resolve(),
+        ttl_delay_seconds=ttl_delay,
+        first_retry_seconds=first_retry,
     )
 
     def started(endpoint: str) -> None:
         click.echo(f"Local cloud at {endpoint}, logs in {settings.directory / 'logs'}")
-        exports = [f"export {k}={v}" for k, v in credentials.environment(endpoint).items()]
-        (settings.directory / ENVIRONMENT).write_text("".join(f"{line}\n" for line in exports))
-        click.echo("\n".join(exports))
+        for line in _write_environment(endpoint, settings.directory):
+            click.echo(line)
         sys.stdout.flush()
-        then(LocalCloud.at(endpoint, settings.directory))
-        sys.stdout.flush()
+        if deploy:
+            LocalCloud.at(endpoint, settings.directory).deploy_application(Path.cwd())
+            click.echo(f"Deployed. In another terminal: . {folder / ENVIRONMENT}")
+            sys.stdout.flush()
 
     status = 0
     try:
@@ -150,6 +113,16 @@ def _run(
     # Requests may still hang in threads of theirs; nothing of them is worth waiting for.
     sys.stderr.flush()
     os._exit(status)
+
+
+def _directory(*, deploy: bool) -> Path:
+    return OF_AN_APPLICATION if deploy else Path(tempfile.mkdtemp(prefix="localcloud-"))
+
+
+def _write_environment(endpoint: str, directory: Path) -> list[str]:
+    lines = [f"export {k}={v}" for k, v in credentials.environment(endpoint).items()]
+    (directory / ENVIRONMENT).write_text("".join(f"{line}\n" for line in lines))
+    return lines
 
 
 def _wait_for_end_of_input(ended: threading.Event) -> None:

@@ -76,7 +76,7 @@ class User:
 
     def install(self, wheel: Path) -> None:
         """In the versions of the lock, which are in uv's cache where the clone was set up by it."""
-        wanted = f"lifoq[cdk,local,testing] @ {wheel.as_uri()}"
+        wanted = f"lifoq[cli,cdk,local,testing] @ {wheel.as_uri()}"
         assert wanted.split(" @", maxsplit=1)[0].removeprefix("lifoq") in PAGE
         python = self.folder / ".venv" / "bin" / "python"
         uv = [sys.executable, "-m", "uv"]
@@ -118,9 +118,15 @@ def running(user: User) -> Iterator[User]:
     for name in ("tasks/requirements.txt", "tasks/__init__.py", "producer/handler.py"):
         (user.project / name).write_text(code(name))
     log = user.folder / "log"
-    assert "\nlifoq local\n" in PAGE
+    assert "\nlifoq local --deploy\n" in PAGE
     cloud = subprocess.Popen(
-        [user.folder / ".venv" / "bin" / "lifoq", "local", "--port=0", "--until-stdin-closes"],
+        [
+            user.folder / ".venv" / "bin" / "lifoq",
+            "local",
+            "--deploy",
+            "--port=0",
+            "--until-stdin-closes",
+        ],
         cwd=user.project,
         env=user.environment,
         stdin=subprocess.PIPE,
@@ -159,7 +165,7 @@ def test_the_producer_was_told_which_queue_it_is_and_the_command_line_finds_it(
         for line in (running.project / ".local" / "calls.jsonl").read_text().splitlines()
     ]
     stats = run(
-        *(running.folder / ".venv" / "bin" / "lifoq", "--queue", "thumbnails", "stats"),
+        *(running.folder / ".venv" / "bin" / "lifoq", "--json", "stats"),
         cwd=running.project,
         env=running.environment | running.in_the_local_cloud,
     )

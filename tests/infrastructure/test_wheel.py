@@ -1,5 +1,6 @@
 """What ``pip install`` brings: one wheel, whose names are its own, and which is typed."""
 
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
