@@ -20,7 +20,7 @@ def init(folder: Path) -> None:
     click.echo(f"Made {folder}. Go on with README.md in it.")
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def cdk(arguments: tuple[str, ...]) -> int:
     """Run the CDK CLI with ARGUMENTS, in the version that fits: lifoq cdk deploy.
