@@ -36,6 +36,10 @@ def _findings(results: Results) -> Findings:
     most = max(run["tasks"] for run in results["runs"])
     report, duckdb = one(runs, way=REPORT, tasks=most), one(runs, way=DUCKDB, tasks=most)
     return Findings(
+        meaning=(
+            f"The report on {most:,} tasks is there after "
+            f"{number(report['wall_seconds'])} s on two cores."
+        ),
         summary=(
             f"The report on {most:,} tasks takes {number(report['processing_seconds'])} s beside "
             f"DuckDB's {number(duckdb['processing_seconds'])} s, "

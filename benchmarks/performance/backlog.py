@@ -21,6 +21,10 @@ def _findings(results: Results) -> Findings:
     rows = [row for run in runs for row in run]
     units = {(row["read_units"], row["write_units"]) for row in rows}
     return Findings(
+        meaning=(
+            f"A backlog costs nothing: with {_most(runs[-1], 'waiting'):,} tasks waiting, a claim "
+            "takes as long, and as many units, as with a thousand."
+        ),
         summary=_summary(runs[-1]),
         goals=(
             Goal(

@@ -25,6 +25,10 @@ def _findings(results: Results) -> Findings:
     four = one(results["inversions_by_load"], cells=4, load=BUSY)
     near = one(results["inversions_by_load"], cells=4, load=NEAR)
     return Findings(
+        meaning=(
+            f"One queue takes about {number(ceiling['tasks_per_second'])} tasks a second; beyond "
+            "that, several are one."
+        ),
         summary=(
             f"One queue takes {number(ceiling['tasks_per_second'])} tasks/s that succeed at the "
             f"first attempt: {_listed(ceiling['busiest'])} each take {ceiling['pending_writes']} "

@@ -36,6 +36,11 @@ def _findings(results: Results) -> Findings:
     }
     month = sum(row["usd"] for row in results["month_of_nothing"])
     return Findings(
+        meaning=(
+            "A million tasks cost "
+            + ", ".join(f"{usd} dollars ({scenario})" for scenario, usd in dollars.items())
+            + f"; a month without any costs {number(month)}."
+        ),
         summary=(
             "A million tasks with small payloads cost "
             + ", ".join(f"{usd} dollars ({scenario})" for scenario, usd in dollars.items())

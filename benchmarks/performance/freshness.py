@@ -25,6 +25,10 @@ def _findings(results: Results) -> Findings:
     rows = results["waits"]
     ours = [row for row in rows if row["way"] == OURS]
     return Findings(
+        meaning=(
+            "A new task does not wait for the backlog: beneath a deep one it starts within about "
+            "the time that one task takes."
+        ),
         summary=(
             "With a deep backlog beneath it, a new task starts "
             + ", ".join(

@@ -42,6 +42,12 @@ def _findings(results: Results) -> Findings:
     )
     behind = min(row["adaptive_better_by_points"] for row in results["adaptive_by_load"])
     return Findings(
+        meaning=(
+            f"With {number(SATURATED)} times as much work as the system behind it can do, "
+            f"{percent(lifo['goodput_share_of_capacity'])} of what it can do goes to tasks that "
+            "still start in time. Oldest first without a deadline, it is "
+            f"{percent(fifo['goodput_share_of_capacity'])}."
+        ),
         summary=(
             f"At ρ = {number(SATURATED)} the default spends "
             f"{percent(lifo['goodput_share_of_capacity'])} of the capacity on tasks that start in "

@@ -67,9 +67,11 @@ class Chart:
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """``summary``: a sentence or two. Blocks that are text are paragraphs."""
+    """``meaning``: a sentence for whoever has to decide, without the terms of the trade.
+    ``summary``: a sentence or two. Blocks that are text are paragraphs."""
 
     summary: str
+    meaning: str | None = None
     goals: Sequence[Goal] = ()
     blocks: Sequence[Table | Chart | str] = ()
 
