@@ -3,19 +3,20 @@
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import click
 
 import lifoq
 from lifoq.errors import LifoqError
-from lifoq_cli import look, mounted, options, processing, put, statuses, steer, watch
+from lifoq_cli import aws_words, look, mounted, options, processing, put, statuses, steer, watch
+from lifoq_cli.doctor import command
 
 PROGRAM: Final = "lifoq"
 SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Put and look": (put.put, look.get, look.wait, look.list_, watch.watch, look.stats),
     "Steer": (steer.cancel, steer.run_now, steer.redrive, steer.purge, steer.delete),
-    "Operate": (processing.pause, processing.resume),
+    "Operate": (command.doctor, processing.pause, processing.resume),
 }
 ELSEWHERE: Final = "More"
 """The section of what lies in other packages."""
@@ -91,25 +92,11 @@ def _run(argv: Sequence[str] | None) -> int:
         # So end click and rich where nobody reads the answer any more.
         return statuses.UNREAD
     except Exception as error:
-        if (sentence := _of_aws(error)) is None:
+        if (sentence := aws_words.sentence(error)) is None:
             raise
         click.echo(sentence, err=True)
         return statuses.REFUSED
     return ended if isinstance(ended, int) else statuses.DONE
-
-
-def _of_aws(error: Exception) -> str | None:
-    """What AWS or boto3 says, where no sentence of lifoq's own was found for it."""
-    if "botocore" not in sys.modules:
-        return None
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - it was imported
-
-    if isinstance(error, ClientError):
-        told: Any = error.response.get("Error", {})
-        return f"AWS refused {error.operation_name}: {told.get('Code')}: {told.get('Message')}"
-    if isinstance(error, BotoCoreError):
-        return f"AWS could not be asked: {error}"
-    return None
 
 
 def _deliver() -> bool:

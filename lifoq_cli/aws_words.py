@@ -1,0 +1,18 @@
+"""What AWS or boto3 says, where no sentence of lifoq's own was found for it."""
+
+import sys
+from typing import Any
+
+
+def sentence(error: Exception) -> str | None:
+    """None where it is no error of theirs."""
+    if "botocore" not in sys.modules:
+        return None
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - it was imported
+
+    if isinstance(error, ClientError):
+        told: Any = error.response.get("Error", {})
+        return f"AWS refused {error.operation_name}: {told.get('Code')}: {told.get('Message')}"
+    if isinstance(error, BotoCoreError):
+        return f"AWS could not be asked: {error}"
+    return None

@@ -1,0 +1,101 @@
+"""Whether this machine reaches the queue, and speaks its language."""
+
+import time
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+import lifoq
+from lifoq.basics.clock import TOLERANCE
+from lifoq.client import connection, deployment
+from lifoq.client.account import NotThere
+from lifoq.client.connection import Connection
+from lifoq.client.deployment import Deployment
+from lifoq.errors import QueueMisconfigured, StoreUnavailable
+from lifoq_cli.doctor.finding import Finding
+from lifoq_cli.doctor.patient import Patient
+
+WHOLE_SECOND: Final = 1.0
+"""To which the header ``Date`` is rounded down."""
+
+
+def credentials(patient: Patient) -> Iterator[Finding]:
+    try:
+        patient.account.call("sts", "get_caller_identity")
+    except (QueueMisconfigured, StoreUnavailable) as error:
+        yield Finding(
+            wrong=str(error),
+            meaning="Nothing can be asked of AWS; neither can producers that run as you do.",
+            remedy="aws sts get-caller-identity, once AWS_PROFILE is set, or you have signed in",
+        )
+
+
+def clock(patient: Patient) -> Iterator[Finding]:
+    answer = patient.account.call("sts", "get_caller_identity")
+    date = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
+    if date is None:
+        return
+    ahead = time.time() - parsedate_to_datetime(date).timestamp() - WHOLE_SECOND / 2
+    if abs(ahead) > TOLERANCE + WHOLE_SECOND / 2:
+        off = "ahead" if ahead > 0 else "behind"
+        yield Finding(
+            wrong=f"This machine's clock is {abs(ahead):.0f} s {off}.",
+            meaning="lifoq goes by DynamoDB's clock then, to within a second; AWS refuses calls of "
+            "a machine that is five minutes off.",
+            remedy="timedatectl set-ntp true",
+        )
+
+
+def settings(patient: Patient) -> Iterator[Finding]:
+    parameter = connection.parameter_name(patient.name)
+    try:
+        text = _parameter(patient, parameter)
+        patient.settings = Connection.decode(text, source=f"SSM parameter {parameter}")
+    except QueueMisconfigured as error:
+        yield Finding(
+            wrong=f"{error}.",
+            meaning=f'Queue.connect("{patient.name}") finds no queue to put a task into.',
+            remedy=patient.deploy,
+        )
+
+
+def parts(patient: Patient) -> Iterator[Finding]:
+    parameter = deployment.parameter_name(patient.name)
+    try:
+        text = _parameter(patient, parameter)
+        patient.deployed = Deployment.decode(text, source=f"SSM parameter {parameter}")
+    except QueueMisconfigured as error:
+        yield Finding(
+            wrong=f"{error}.",
+            meaning="What the queue is made of is not known: it can be neither examined nor paused "
+            "by its name.",
+            remedy=patient.deploy,
+        )
+
+
+def _parameter(patient: Patient, name: str) -> str:
+    """QueueMisconfigured."""
+    try:
+        answer = patient.account.call("ssm", "get_parameter", Name=name)
+    except NotThere as error:
+        raise QueueMisconfigured(
+            f"there is no SSM parameter {name} in this account and region; perhaps AWS_PROFILE or "
+            "AWS_REGION name others"
+        ) from error
+    return str(answer["Parameter"]["Value"])
+
+
+def versions(patient: Patient) -> Iterator[Finding]:
+    deployed, here = _release(patient.parts.release), _release(lifoq.__version__)
+    if deployed == here:
+        return
+    told = f"The queue was deployed by lifoq {patient.parts.release}, this is {lifoq.__version__}."
+    meaning = "What one writes, the other may not understand."
+    install = f"pip install 'lifoq=={patient.parts.release}'"
+    remedy = install if here < deployed else patient.deploy
+    yield Finding(wrong=told, meaning=meaning, remedy=remedy)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Its first two numbers: what comes behind them fits together."""
+    return tuple(int(number) for number in version.split(".")[:2] if number.isdecimal())

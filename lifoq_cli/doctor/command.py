@@ -1,0 +1,134 @@
+"""The command that examines a deployed queue."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import click
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from lifoq.client.account import Account
+from lifoq.errors import LifoqError
+from lifoq_cli import aws_words, statuses
+from lifoq_cli.doctor import access, loop, table, watched
+from lifoq_cli.doctor.finding import Check, Finding
+from lifoq_cli.doctor.patient import OutOfReach, Patient
+from lifoq_cli.session import Session
+
+CHECKS: Final = (
+    Check(subject="credentials", examine=access.credentials),
+    Check(subject="clock", examine=access.clock),
+    Check(subject="settings", examine=access.settings),
+    Check(subject="deployment", examine=access.parts),
+    Check(subject="versions", examine=access.versions),
+    Check(subject="table", examine=table.shape),
+    Check(subject="indexes", examine=table.indexes),
+    Check(subject="TTL", examine=table.time_to_live),
+    Check(subject="backups", examine=table.backups),
+    Check(subject="stream", examine=table.stream),
+    Check(subject="functions", examine=loop.functions),
+    Check(subject="stream mapping", examine=loop.mapping),
+    Check(subject="stream lag", examine=loop.lag),
+    Check(subject="recursion", examine=loop.recursion),
+    Check(subject="processors", examine=loop.concurrency),
+    Check(subject="subscriptions", examine=loop.subscriptions),
+    Check(subject="schedules", examine=loop.schedules),
+    Check(subject="alarms", examine=watched.alarms),
+    Check(subject="alarm topic", examine=watched.people),
+    Check(subject="dead letters", examine=watched.dead_letters),
+    Check(subject="failed tasks", examine=watched.failures),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    subject: str
+    findings: list[Finding]
+    not_checked: str | None = None
+    """Why it was not."""
+
+
+@click.command()
+@click.argument("name", metavar="[NAME]", required=False)
+@click.pass_obj
+def doctor(session: Session, name: str | None) -> None:
+    """Examine a deployed queue: what is wrong, what it means, and the command that mends it.
+
+    It only looks. Exit status 3 where something is wrong.
+    """
+    if name is not None:
+        session.given["queue"] = (name,)
+    if not session.names:
+        raise click.UsageError("a table alone is no deployment: name its queue")
+    sick = False
+    answers = []
+    for queue in session.names:
+        patient = Patient(name=queue, account=Account(**session.client_arguments))
+        results = _examined(patient)
+        sick = sick or any(result.findings for result in results)
+        answers.append((queue, results))
+    session.answer(
+        [_json(queue, results) for queue, results in answers],
+        lambda console: _print(console, answers),
+    )
+    if sick:
+        raise click.exceptions.Exit(statuses.BAD_NEWS)
+
+
+def _examined(patient: Patient) -> list[Result]:
+    """Without credentials nothing else can be asked."""
+    first, *others = CHECKS
+    found = _result(first, patient)
+    return [found] if found.findings else [found, *(_result(one, patient) for one in others)]
+
+
+def _result(check: Check, patient: Patient) -> Result:
+    findings: list[Finding] = []
+    try:
+        findings += check.examine(patient)
+    except OutOfReach as error:
+        return Result(subject=check.subject, findings=findings, not_checked=str(error))
+    except Exception as error:
+        told = str(error) if isinstance(error, LifoqError) else aws_words.sentence(error)
+        if told is None:
+            raise
+        return Result(subject=check.subject, findings=findings, not_checked=told)
+    return Result(subject=check.subject, findings=findings)
+
+
+def _json(queue: str, results: list[Result]) -> dict[str, Any]:
+    return {
+        "queue": queue,
+        "findings": [
+            {"subject": result.subject, **asdict(finding)}
+            for result in results
+            for finding in result.findings
+        ],
+        "not_checked": {
+            result.subject: result.not_checked for result in results if result.not_checked
+        },
+        "well": [
+            result.subject
+            for result in results
+            if not result.findings and result.not_checked is None
+        ],
+    }
+
+
+def _print(console: Console, answers: list[tuple[str, list[Result]]]) -> None:
+    for queue, results in answers:
+        console.print(Text(queue, style="bold"))
+        for result in results:
+            if not result.findings and result.not_checked is None:
+                console.print(Text.assemble(("✓ ", "green"), result.subject))
+            for finding in result.findings:
+                console.print(Text.assemble(("✗ ", "red"), (result.subject, "bold")))
+                lines = Text(f"{finding.wrong}\n{finding.meaning}\n")
+                console.print(Padding(lines.append(f"→ {finding.remedy}", "cyan"), (0, 0, 0, 2)))
+            if result.not_checked is not None:
+                line = Text(f"not checked: {result.not_checked}", style="dim")
+                console.print(Text.assemble(("? ", "yellow"), result.subject))
+                console.print(Padding(line, (0, 0, 0, 2)))
+        number = sum(len(result.findings) for result in results)
+        console.print(f"{number} findings" if number else "all is well", style="bold")

@@ -1,0 +1,203 @@
+"""Whether the loop goes round: stream, functions, topics, schedules."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from lifoq.client import deployment
+from lifoq.client.account import NotThere
+from lifoq.environment import Variable
+from lifoq_cli.doctor.finding import Finding
+from lifoq_cli.doctor.patient import Patient
+
+LAG: Final = timedelta(minutes=1)
+LOOK_BACK: Final = timedelta(minutes=10)
+
+_WITHOUT: Final = {
+    deployment.TRIGGER: "New tasks wake nobody; the sweep still looks once a minute.",
+    deployment.PROCESSOR: "No task is worked on.",
+    deployment.SWEEP: "Lost leases and due retries are not brought back.",
+}
+_SUBSCRIBED: Final = {"process": deployment.PROCESSOR, "trigger": deployment.TRIGGER}
+"""Which function each topic kicks."""
+
+
+def functions(patient: Patient) -> Iterator[Finding]:
+    for role, name in patient.parts.functions.items():
+        meaning = _WITHOUT.get(role, "What it does is not done.")
+        try:
+            found = patient.account.call("lambda", "get_function_configuration", FunctionName=name)
+        except NotThere:
+            wrong = f"The function {name} is gone."
+            yield Finding(wrong=wrong, meaning=meaning, remedy=patient.deploy)
+            continue
+        state, update = found.get("State", "Active"), found.get("LastUpdateStatus", "Successful")
+        if state == "Failed" or update == "Failed":
+            reason = found.get("StateReason") or found.get("LastUpdateStatusReason") or "no reason"
+            wrong = f"The function {name} is not able to run: {reason}."
+            yield Finding(wrong=wrong, meaning=meaning, remedy=patient.deploy)
+        yield from _same_table(patient, name, found)
+
+
+def _same_table(patient: Patient, name: str, found: dict[str, Any]) -> Iterator[Finding]:
+    variables = found.get("Environment", {}).get("Variables", {})
+    table = variables.get(Variable.TABLE.value)
+    if table is not None and table != patient.connection.table.rpartition("/")[2]:
+        yield Finding(
+            wrong=f"The function {name} works on the table {table}, clients on "
+            f"{patient.connection.table}.",
+            meaning="What clients put is never worked on.",
+            remedy=patient.deploy,
+        )
+
+
+def mapping(patient: Patient) -> Iterator[Finding]:
+    uuid = patient.parts.stream_mapping
+    try:
+        found = patient.account.call("lambda", "get_event_source_mapping", UUID=uuid)
+    except NotThere:
+        yield Finding(
+            wrong="Nothing reads the table's stream: its mapping is gone.",
+            meaning=_WITHOUT[deployment.TRIGGER],
+            remedy=patient.deploy,
+        )
+        return
+    if found["State"] not in ("Enabled", "Enabling", "Creating", "Updating"):
+        yield Finding(
+            wrong=f"The mapping that reads the table's stream is {found['State']}.",
+            meaning=_WITHOUT[deployment.TRIGGER] + " What is shed meanwhile is counted only if it "
+            "is enabled within a day.",
+            remedy=patient.aws("lambda", "update-event-source-mapping --enabled", uuid=uuid),
+        )
+    latest = patient.table.get("LatestStreamArn")
+    if latest is not None and found.get("EventSourceArn") != latest:
+        yield Finding(
+            wrong="The mapping reads a stream that the table no longer has.",
+            meaning=_WITHOUT[deployment.TRIGGER],
+            remedy=patient.deploy,
+        )
+    if "PROBLEM" in str(found.get("LastProcessingResult", "")).upper():
+        yield Finding(
+            wrong=f"The stream's last batch was not read: {found['LastProcessingResult']}",
+            meaning="Until it is, or is put aside, new tasks wake nobody.",
+            remedy=_logs(patient, deployment.TRIGGER),
+        )
+
+
+def lag(patient: Patient) -> Iterator[Finding]:
+    now = datetime.now(UTC)
+    answer = patient.account.call(
+        "cloudwatch",
+        "get_metric_statistics",
+        Namespace="AWS/Lambda",
+        MetricName="IteratorAge",
+        Dimensions=[{"Name": "FunctionName", "Value": patient.parts.functions[deployment.TRIGGER]}],
+        StartTime=now - LOOK_BACK,
+        EndTime=now,
+        Period=60,
+        Statistics=["Maximum"],
+    )
+    points = sorted(answer["Datapoints"], key=lambda point: point["Timestamp"])
+    if points and (late := timedelta(milliseconds=points[-1]["Maximum"])) > LAG:
+        yield Finding(
+            wrong=f"The stream is read {late.total_seconds():.0f} s late.",
+            meaning="New tasks wait for the sweep rather than being begun at once.",
+            remedy=_logs(patient, deployment.TRIGGER),
+        )
+
+
+def recursion(patient: Patient) -> Iterator[Finding]:
+    for role in (deployment.TRIGGER, deployment.PROCESSOR):
+        name = patient.parts.functions[role]
+        found = patient.account.call("lambda", "get_function_recursion_config", FunctionName=name)
+        if found["RecursiveLoop"] != "Allow":
+            yield Finding(
+                wrong=f"Lambda ends the loop that {name} is part of, after some 16 rounds.",
+                meaning="A backlog is worked on for some windows, and then waits for the sweep.",
+                remedy=patient.aws(
+                    "lambda",
+                    "put-function-recursion-config",
+                    function_name=name,
+                    recursive_loop="Allow",
+                ),
+            )
+
+
+def concurrency(patient: Patient) -> Iterator[Finding]:
+    name, wanted = patient.parts.functions[deployment.PROCESSOR], patient.parts.processors
+    answer = patient.account.call("lambda", "get_function_concurrency", FunctionName=name)
+    reserved = answer.get("ReservedConcurrentExecutions")
+    if reserved == 0:
+        yield Finding(
+            wrong="The queue is paused: no processor may start.",
+            meaning="Tasks are taken in, and shed at their deadline.",
+            remedy=f"lifoq resume --queue {patient.name}",
+        )
+    elif reserved != wanted:
+        told = "any number of processors" if reserved is None else f"{reserved} processors"
+        yield Finding(
+            wrong=f"Lambda lets {told} run, and {wanted} were deployed.",
+            meaning="What protects the downstream from too many calls is not as it was meant.",
+            remedy=f"lifoq resume --queue {patient.name}",
+        )
+
+
+def subscriptions(patient: Patient) -> Iterator[Finding]:
+    for purpose, topic in patient.connection.topics.items():
+        if purpose not in _SUBSCRIBED:
+            continue
+        function = patient.parts.functions[_SUBSCRIBED[purpose]]
+        try:
+            endpoints = [one["Endpoint"] for one in subscribed(patient, topic)]
+        except NotThere:
+            yield Finding(
+                wrong=f"The topic {topic} is gone.",
+                meaning=f"Nothing kicks {function}.",
+                remedy=patient.deploy,
+            )
+            continue
+        if not any(endpoint.rpartition(":")[2] == function for endpoint in endpoints):
+            yield Finding(
+                wrong=f"The function {function} is not subscribed to the topic {topic}.",
+                meaning="Nothing wakes the processors: no task is worked on."
+                if purpose == "process"
+                else "After a window the processors wait for the sweep.",
+                remedy=patient.deploy,
+            )
+
+
+def subscribed(patient: Patient, topic: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    more: dict[str, str] = {}
+    while True:
+        answer = patient.account.call("sns", "list_subscriptions_by_topic", TopicArn=topic, **more)
+        found += answer["Subscriptions"]
+        if not answer.get("NextToken"):
+            return found
+        more = {"NextToken": answer["NextToken"]}
+
+
+def schedules(patient: Patient) -> Iterator[Finding]:
+    for name in patient.parts.schedules:
+        try:
+            found = patient.account.call("scheduler", "get_schedule", Name=name)
+        except NotThere:
+            yield Finding(
+                wrong=f"The schedule {name} is gone.",
+                meaning=_WITHOUT[deployment.SWEEP],
+                remedy=patient.deploy,
+            )
+            continue
+        if found.get("State") != "ENABLED":
+            yield Finding(
+                wrong=f"The schedule {name} is {found.get('State')}.",
+                meaning=_WITHOUT[deployment.SWEEP] + " A lost kick is not replaced.",
+                remedy=patient.deploy,
+            )
+
+
+def _logs(patient: Patient, role: str) -> str:
+    name = patient.parts.functions[role]
+    found = patient.account.call("lambda", "get_function_configuration", FunctionName=name)
+    group = found.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}")
+    return f"aws logs tail --since 1h {group}"

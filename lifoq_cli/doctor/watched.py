@@ -1,0 +1,132 @@
+"""Whether somebody would be told, and what waits for somebody."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from lifoq.client.account import NotThere
+from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq_cli.doctor.finding import Finding
+from lifoq_cli.doctor.loop import subscribed
+from lifoq_cli.doctor.patient import Patient
+
+AT_ONCE: Final = 100
+"""Alarms of one question."""
+RUNBOOK: Final = "docs/runbook.md"
+PENDING: Final = "PendingConfirmation"
+
+
+def alarms(patient: Patient) -> Iterator[Finding]:
+    there = _alarms(patient)
+    if missing := [name for name in patient.parts.alarms if name not in there]:
+        yield Finding(
+            wrong=f"{len(missing)} of {len(patient.parts.alarms)} alarms are gone: "
+            f"{', '.join(missing)}.",
+            meaning="What they would tell, nobody hears.",
+            remedy=patient.deploy,
+        )
+    for name, alarm in there.items():
+        if not alarm["ActionsEnabled"]:
+            yield Finding(
+                wrong=f"The alarm {name} is muted: its actions are disabled.",
+                meaning="It rings, and nobody hears it.",
+                remedy=patient.aws("cloudwatch", "enable-alarm-actions", alarm_names=name),
+            )
+        elif patient.parts.alarm_topic not in alarm["AlarmActions"]:
+            yield Finding(
+                wrong=f"The alarm {name} does not lead to {patient.parts.alarm_topic}.",
+                meaning="It rings, and the queue's people do not hear it.",
+                remedy=patient.deploy,
+            )
+        if alarm["StateValue"] == "ALARM":
+            yield Finding(
+                wrong=f"The alarm {name} rings.",
+                meaning=alarm.get("AlarmDescription") or f"See {RUNBOOK}.",
+                remedy=patient.aws("cloudwatch", "describe-alarm-history", alarm_name=name),
+            )
+
+
+def _alarms(patient: Patient) -> dict[str, dict[str, Any]]:
+    names = list(patient.parts.alarms)
+    found: dict[str, dict[str, Any]] = {}
+    for start in range(0, len(names), AT_ONCE):
+        answer = patient.account.call(
+            "cloudwatch", "describe_alarms", AlarmNames=names[start : start + AT_ONCE]
+        )
+        found |= {alarm["AlarmName"]: alarm for alarm in answer["MetricAlarms"]}
+    return found
+
+
+def people(patient: Patient) -> Iterator[Finding]:
+    topic = patient.parts.alarm_topic
+    remedy = patient.aws(
+        "sns",
+        "subscribe",
+        topic_arn=topic,
+        protocol="email",
+        notification_endpoint="you@example.com",
+    )
+    try:
+        found = subscribed(patient, topic)
+    except NotThere:
+        yield Finding(
+            wrong=f"The topic {topic}, which the alarms lead to, is gone.",
+            meaning="Alarms ring, and nobody hears them.",
+            remedy=patient.deploy,
+        )
+        return
+    waiting = [one["Endpoint"] for one in found if one["SubscriptionArn"] == PENDING]
+    if len(waiting) == len(found):
+        told = f": {', '.join(waiting)} has not confirmed" if waiting else ""
+        yield Finding(
+            wrong=f"Nobody is subscribed to the alarms{told}.",
+            meaning="Alarms ring, and nobody hears them.",
+            remedy=f"{remedy}, and the link in the mail that it sends"
+            if not waiting
+            else "the link in the mail that AWS sent there",
+        )
+
+
+def dead_letters(patient: Patient) -> Iterator[Finding]:
+    url = patient.parts.dead_letters
+    try:
+        answer = patient.account.call(
+            "sqs",
+            "get_queue_attributes",
+            QueueUrl=url,
+            AttributeNames=["ApproximateNumberOfMessages"],
+        )
+    except NotThere:
+        yield Finding(
+            wrong=f"The queue for dead letters, {url}, is gone.",
+            meaning="What cannot be delivered or handled is lost without a trace.",
+            remedy=patient.deploy,
+        )
+        return
+    number = int(answer["Attributes"]["ApproximateNumberOfMessages"])
+    if number:
+        yield Finding(
+            wrong=f"{number} events lie in the queue for dead letters.",
+            meaning="Something could not be delivered or handled; no task is lost by it "
+            f"({RUNBOOK}#dead-letters).",
+            remedy=patient.aws("sqs", "receive-message", queue_url=url),
+        )
+
+
+def failures(patient: Patient) -> Iterator[Finding]:
+    answer = patient.account.call(
+        "dynamodb",
+        "query",
+        TableName=patient.connection.table,
+        IndexName=STATUS_CREATED_INDEX,
+        KeyConditionExpression="#status = :failure",
+        ExpressionAttributeNames={"#status": Attribute.TASK_STATUS.value},
+        ExpressionAttributeValues={":failure": {"S": Status.FAILURE.value}},
+        Select="COUNT",
+    )
+    if number := answer["Count"]:
+        more = " or more" if answer.get("LastEvaluatedKey") else ""
+        yield Finding(
+            wrong=f"{number}{more} tasks have failed, and wait for somebody.",
+            meaning="They are dead letters: out of attempts, or refused. TTL forgets them in time.",
+            remedy=f"lifoq list --queue {patient.name} --status FAILURE; then lifoq redrive",
+        )
