@@ -77,10 +77,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    output = sys.stdout
     try:
         # The session is made by the first option that is read.
         ended = root.main(argv, prog_name=PROGRAM, standalone_mode=False)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return statuses.INTERRUPTED
     except click.ClickException as error:
         error.show()
@@ -88,15 +89,21 @@ def _run(argv: Sequence[str] | None) -> int:
     except LifoqError as error:
         click.echo(error, err=True)
         return statuses.REFUSED
-    except SystemExit:
-        # So end click and rich where nobody reads the answer any more.
-        return statuses.UNREAD
+    except SystemExit as ended:
+        # So end click, which puts another stream there, and rich, where nobody reads the answer.
+        unread = sys.stdout is not output or isinstance(ended.__context__, BrokenPipeError)
+        return statuses.UNREAD if unread else _number(ended.code)
     except Exception as error:
         if (sentence := aws_words.sentence(error)) is None:
             raise
         click.echo(sentence, err=True)
         return statuses.REFUSED
     return ended if isinstance(ended, int) else statuses.DONE
+
+
+def _number(code: object) -> int:
+    """Of a command that lies in another package."""
+    return code if isinstance(code, int) else statuses.DONE if code is None else statuses.REFUSED
 
 
 def _deliver() -> bool:

@@ -347,3 +347,22 @@ def test_a_watch_without_a_terminal_is_a_line_of_json_for_each_look(
     assert (status, told, len(looks)) == (0, "", 2)
     assert looks[1]["live"] == 1
     assert [task["task_id"] for task in looks[1]["newest"]["PENDING"]] == ["t"]
+
+
+# What lies in other packages
+
+
+def test_a_command_of_another_package_ends_as_it_says(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with start("report", "exports", "--out", str(tmp_path / "file")) as process:
+        printed, told = process.communicate(timeout=60)
+    assert (process.returncode, printed) == (1, "")
+    assert "cannot be written to" in told
+
+
+def test_a_command_whose_extra_is_missing_says_what_to_install():
+    code = "import sys; sys.modules['pyspark'] = None; from lifoq_cli.app import main; main()"
+    finished = subprocess.run(
+        [sys.executable, "-c", code, "report"], capture_output=True, text=True, check=False
+    )
+    assert finished.stderr == "this command needs pyspark: pip install 'lifoq[analytics]'\n"
