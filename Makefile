@@ -49,7 +49,7 @@ NODE_READY := .build/node/node
 NPM_READY := node_modules/.package-lock.json
 JAVA_READY := .build/java/bin/java
 PACKAGES_READY := .build/lifoq/.ready
-CLASSES_READY := .build/spark/classes.jsa
+CLASSES_READY := $(LIFOQ_CACHE)/spark/classes.jsa
 
 .PHONY: setup
 setup: $(PYTHON_READY) $(JAVA_READY) $(NODE_READY) $(NPM_READY) $(PACKAGES_READY) $(CLASSES_READY) ## Install all that is needed, into this folder

@@ -4,15 +4,18 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Final
 
 from pyspark import SparkConf, SparkContext
 
+from lifoq.basics import cache
+
 from .errors import JavaMissingError
 
-CLASSES: Final = Path(__file__).absolute().parents[1] / ".build" / "spark" / "classes.jsa"
-"""Java's archive of the classes that a report loads, which ``make setup`` builds: with it Java
-starts in half the time, without it all works as well."""
+
+def classes() -> Path:
+    """Java's archive of the classes that a report loads, which ``make setup`` builds: with it Java
+    starts in half the time, without it all works as well."""
+    return cache.folder() / "spark" / "classes.jsa"
 
 
 def start(*java_options: str) -> SparkContext:
@@ -31,6 +34,7 @@ def start(*java_options: str) -> SparkContext:
 def _local(*java_options: str) -> dict[str, str]:
     """What ``spark-submit`` would bring along. Nothing listens beyond the loopback device."""
     logging = Path(__file__).absolute().with_name("log4j2.properties").as_uri()
+    archive = classes()
     options = [
         "-Duser.timezone=UTC",
         f"-Dlog4j2.configurationFile={logging}",
@@ -40,7 +44,7 @@ def _local(*java_options: str) -> dict[str, str]:
         "-Xlog:disable",
         "-Xlog:all=error:stderr",
         "-XX:+UseSerialGC",
-        *((f"-XX:SharedArchiveFile={CLASSES}",) if CLASSES.exists() else ()),
+        *((f"-XX:SharedArchiveFile={archive}",) if archive.exists() else ()),
         *java_options,
     ]
     return {

@@ -109,7 +109,7 @@ _MODULES: Final = {
     "NewTask": "items.task",
     "ProcessUnusable": "errors",
     "Processor": "worker.processor",
-    "PutOutcome": "tables.store",
+    "PutOutcome": "tables.puts",
     "Queue": "client.queue",
     "QueueMisconfigured": "errors",
     "QueueStats": "tables.stats",

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, get_args
 
+from lifoq.basics import cache
 from lifoq_cdk import requirements
 from lifoq_cdk.requirements import Architecture, Platform, RequirementsError
 
@@ -150,7 +151,7 @@ def _package(entries: Entries, *, name: str) -> Asset:
     """Whatever is new is said, with its size, where the CDK shows it."""
     ordered = dict(sorted(entries.items()))
     digest = _digest(ordered)
-    path = requirements.cache() / "assets" / f"{digest}.zip"
+    path = cache.folder() / "assets" / f"{digest}.zip"
     is_new = not path.exists()
     if is_new:
         _write(path, ordered)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from lifoq.basics import cache
 from lifoq.errors import LifoqError
-from lifoq_cdk.requirements import cache
 
 VERSION: Final = "2.1148.1"
 """npm's newest may be one that rejects what the constructs write."""
@@ -76,7 +76,7 @@ def _node() -> Node:
 
 
 def _installed(node: Node) -> Path:
-    target = cache() / f"aws-cdk-{VERSION}"
+    target = cache.folder() / f"aws-cdk-{VERSION}"
     if not (target / _SCRIPT).exists():
         print(f"Installing the CDK CLI {VERSION} into {target} …", file=sys.stderr)  # noqa: T201 - a command's message
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,6 @@ machine that it runs on. uv does both; its settings (an index of your own, say) 
 """
 
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -18,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+from lifoq.basics import cache
 
 Architecture = Literal["arm64", "x86_64"]
 
@@ -75,13 +76,6 @@ class Platform:
         )
 
 
-def cache() -> Path:
-    """Where installations and assets are kept: ``LIFOQ_CACHE``, else the user's cache folder."""
-    if own := os.environ.get("LIFOQ_CACHE"):
-        return Path(own).absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "lifoq"
-
-
 def locked(folder: Path) -> Path:
     """The lock of a folder of task code; compiled where its requirements changed since.
 
@@ -104,7 +98,7 @@ def installed(lock: Path, platform: Platform) -> Path:
     """
     lock = lock.absolute()
     digest = hashlib.sha256(lock.read_bytes()).hexdigest()
-    target = cache() / "installed" / f"{platform.key}-{digest[:32]}"
+    target = cache.folder() / "installed" / f"{platform.key}-{digest[:32]}"
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
