@@ -118,6 +118,15 @@ class Environment:
     def ingest_mapping(self) -> str:
         return self._text(Variable.INGEST_MAPPING)
 
+    @property
+    def task_tokens(self) -> bool:
+        """Whether Step Functions are answered."""
+        return bool(self._decoded({"on": (Variable.TASK_TOKENS, _OPTION)}).get("on"))
+
+    @property
+    def queue_name(self) -> str:
+        return self._text(Variable.QUEUE)
+
     def lifetimes(self) -> Lifetimes:
         return Lifetimes(**self._decoded(_LIFETIMES))
 

@@ -69,7 +69,7 @@ class Metric(StrEnum):
     TASKS_PROMOTED = "TasksPromoted", "delayed tasks and retries that fell due"
     TASKS_SHED = (
         "TasksShed",
-        "tasks that waited until TTL deleted them, or until a put of their id began anew",
+        "tasks that waited until TTL or the sweep deleted them, or a put of their id began anew",
     )
     LEASES_LOST = "LeasesLost", "attempts that found their lease gone"
     LEASES_EXPIRED = "LeasesExpired", "tasks that the sweep took from a worker that had vanished"

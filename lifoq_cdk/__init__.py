@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from lifoq_cdk.queue import LifoQueue
     from lifoq_cdk.reports import QueueReports
     from lifoq_cdk.state import QueueState
+    from lifoq_cdk.stream import StreamReading
     from lifoq_cdk.task_code import TaskCode
-    from lifoq_cdk.trigger import StreamReading
+    from lifoq_cdk.task_events import TaskEvents
 
 __all__ = [
     "AlarmThresholds",
@@ -28,6 +29,7 @@ __all__ = [
     "RecurringTask",
     "StreamReading",
     "TaskCode",
+    "TaskEvents",
     "with_lifoq",
 ]
 
@@ -42,8 +44,9 @@ _MODULES: Final = {
     "QueueReports": "reports",
     "QueueState": "state",
     "RecurringTask": "generator",
-    "StreamReading": "trigger",
+    "StreamReading": "stream",
     "TaskCode": "task_code",
+    "TaskEvents": "task_events",
     "with_lifoq": "packaged",
 }
 

@@ -198,7 +198,7 @@ def add_queue_alarms(
     board.add(
         "IteratorAge",
         meaning="The trigger lags behind the table's stream.",
-        metric=trigger.metric("IteratorAge", period=MINUTE, statistic=cloudwatch.Stats.MAXIMUM),
+        metric=iterator_age(trigger),
         threshold=thresholds.iterator_age.to_milliseconds(),
         minutes=3,
     )
@@ -208,6 +208,26 @@ def add_queue_alarms(
         metric=total("throttled", *_throttle_metrics(table)),
         threshold=0,
         minutes=3,
+    )
+
+
+def add_events_alarm(
+    board: AlarmBoard, task_events: lambda_.IFunction, *, thresholds: AlarmThresholds
+) -> None:
+    """Whether those who asked for it are told in time how tasks ended."""
+    board.add(
+        "EventsLate",
+        meaning="Ends of tasks are told late: the function lags behind the table's stream.",
+        metric=iterator_age(task_events),
+        threshold=thresholds.iterator_age.to_milliseconds(),
+        minutes=3,
+    )
+
+
+def iterator_age(function: lambda_.IFunction, label: str | None = None) -> cloudwatch.Metric:
+    """How old the oldest record of its last batch was, in milliseconds."""
+    return function.metric(
+        "IteratorAge", label=label, statistic=cloudwatch.Stats.MAXIMUM, period=MINUTE
     )
 
 

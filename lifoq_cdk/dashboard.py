@@ -12,6 +12,7 @@ from constructs import Construct
 
 from lifoq.items import schema
 from lifoq.metrics import Metric
+from lifoq_cdk.alarms import iterator_age
 from lifoq_cdk.metrics import MINUTE, QueueMetrics
 
 QUARTER: Final = 6
@@ -178,8 +179,11 @@ def _throttles(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWi
 def _lag(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
     return _graph(
         "Age of stream records and of asynchronous events, ms",
-        functions["trigger"].metric(
-            "IteratorAge", label="stream", statistic=cloudwatch.Stats.MAXIMUM, period=MINUTE
+        iterator_age(functions["trigger"], "stream"),
+        *(
+            iterator_age(function, "stream, task events")
+            for name, function in functions.items()
+            if name == "task events"
         ),
         *_of_each(functions, "AsyncEventAge", cloudwatch.Stats.MAXIMUM),
     )

@@ -30,7 +30,7 @@ from lifoq.metrics import Metric
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, Access
-from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_queue_alarms
+from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_events_alarm, add_queue_alarms
 from lifoq_cdk.dashboard import QueueDashboard
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
@@ -38,9 +38,11 @@ from lifoq_cdk.metrics import QueueMetrics
 from lifoq_cdk.processor import Processor
 from lifoq_cdk.queries import save_queries
 from lifoq_cdk.state import QueueState
+from lifoq_cdk.stream import StreamReading
 from lifoq_cdk.sweep import Sweep, whole_minutes
 from lifoq_cdk.task_code import TaskCode
-from lifoq_cdk.trigger import StreamReading, Trigger
+from lifoq_cdk.task_events import TaskEvents, TaskEventsFunction
+from lifoq_cdk.trigger import Trigger
 
 KICKS: Final = AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=0)
 """An old kick is worth nothing, and the sweep replaces a lost one."""
@@ -73,6 +75,7 @@ class LifoQueue(Construct):
         adaptive_threshold: cdk.Duration | None = None,
         processor_concurrency: int = 1,
         sweep_interval: cdk.Duration | None = None,
+        events: TaskEvents | None = None,
         stream: StreamReading | None = None,
         kicks: AsyncInvocation = KICKS,
         alarm_thresholds: AlarmThresholds | None = None,
@@ -85,6 +88,7 @@ class LifoQueue(Construct):
         """``tasks``: the folder of task code, or ``TaskCode`` with what it needs around it.
 
         ``queue_name``: by which ``Queue.connect`` finds it; by default unique in the account.
+        ``events``: who is told of each task's end; by default nobody.
         ``state``: table, bucket and alarm topic that lie in another stack; by default they are made
         here, with ``alarm_topic``, ``encryption_key`` and ``removal_policy`` (RETAIN).
 
@@ -97,6 +101,8 @@ class LifoQueue(Construct):
             deadline=_seconds(deadline, Lifetimes.deadline),
             success_retention=_seconds(success_retention, Lifetimes.success_retention),
             failure_retention=_seconds(failure_retention, Lifetimes.failure_retention),
+            shed_at_deadline=events is not None and events.all_shed_at_deadline,
+            task_tokens=events is not None and events.step_functions,
         )
         self.worker = WorkerSettings(
             window=_seconds(window, WorkerSettings.window),
@@ -136,8 +142,13 @@ class LifoQueue(Construct):
         self.alarm_thresholds = alarm_thresholds or AlarmThresholds()
         self._metrics = QueueMetrics(self.queue_name)
         minutes = whole_minutes(sweep_interval or cdk.Duration.minutes(1))
+        self.task_events: TaskEventsFunction | None = None
+        self._events_topic: sns.Topic | None = None
+        stream = stream or StreamReading()
         self._add_topics()
-        self._add_functions(minutes, stream or StreamReading(), kicks)
+        self._add_functions(minutes, stream, kicks)
+        if events:
+            self._add_events(events, stream, kicks)
         self._add_parameter()
         self._watch(minutes)
         self._add_deployment()
@@ -151,6 +162,16 @@ class LifoQueue(Construct):
     @property
     def alarm_topic(self) -> sns.ITopic:
         return self.state.alarm_topic
+
+    @property
+    def events_topic(self) -> sns.Topic:
+        """Where the end of each task is published: add subscriptions to it, with filter policies by
+        ``status``, ``taskType`` and ``taskKey``. InvalidInput where it was not asked for."""
+        if self._events_topic is None:
+            raise InvalidInput(
+                "events", None, "publish to no topic: give the queue events=TaskEvents()"
+            )
+        return self._events_topic
 
     def grant_put(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` put tasks, look at them, and wait for their results.
@@ -280,6 +301,26 @@ class LifoQueue(Construct):
         self._subscribe(self.trigger_topic, self.trigger)
         self._subscribe(self.process_tasks_topic, self.processor)
 
+    def _add_events(
+        self, events: TaskEvents, stream: StreamReading, kicks: AsyncInvocation
+    ) -> None:
+        if events.topic:
+            self._events_topic = sns.Topic(
+                self, "TaskEventsTopic", enforce_ssl=True, master_key=self.state.encryption_key
+            )
+        self.task_events = TaskEventsFunction(
+            self,
+            "TaskEventsFunction",
+            surroundings=self.surroundings,
+            state=self.state,
+            topic=self._events_topic,
+            step_functions=events.step_functions,
+            stream=stream,
+            asynchronous=kicks,
+            dead_letters=self.dead_letters,
+            architecture=self.tasks.architecture,
+        )
+
     def _subscribe(self, topic: sns.ITopic, function: QueueFunction) -> None:
         """With a queue for kicks that SNS could not hand over to Lambda at all."""
         topic.add_subscription(
@@ -293,6 +334,7 @@ class LifoQueue(Construct):
             topics={
                 "process": self.process_tasks_topic.topic_arn,
                 "trigger": self.trigger_topic.topic_arn,
+                **({"events": self._events_topic.topic_arn} if self._events_topic else {}),
             },
         )
         self.parameter = ssm.StringParameter(
@@ -332,11 +374,17 @@ class LifoQueue(Construct):
         )
 
     def _watch(self, minutes: int) -> None:
-        functions = {"trigger": self.trigger, "processor": self.processor, "sweep": self.sweep}
+        functions: dict[str, QueueFunction] = {
+            "trigger": self.trigger,
+            "processor": self.processor,
+            "sweep": self.sweep,
+            **({"task events": self.task_events} if self.task_events else {}),
+        }
         self._alarms = board = AlarmBoard(self, "Alarms", topic=self.alarm_topic)
         board.add_dead_letter_alarm(self.dead_letters)
         board.add_function_alarms(list(functions.values()))
-        board.add_unlimited_function_alarms([self.trigger, self.sweep])
+        unlimited = [one for one in functions.values() if one is not self.processor]
+        board.add_unlimited_function_alarms(unlimited)
         add_queue_alarms(
             board,
             metrics=self._metrics,
@@ -349,6 +397,8 @@ class LifoQueue(Construct):
             process_tasks=self.processor,
             trigger_topic=self.trigger_topic,
         )
+        if self.task_events:
+            add_events_alarm(board, self.task_events, thresholds=self.alarm_thresholds)
         QueueDashboard(
             self,
             "Overview",

@@ -67,6 +67,8 @@ class Sweep(QueueFunction):
             ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
             state.table.table_arn,
         )
+        if lifetimes.sweep_sheds:
+            self.allow(["dynamodb:DeleteItem"], state.table.table_arn)
         self.allow(["sns:Publish"], process_topic.topic_arn)
         schedule = Invocation(
             scope,

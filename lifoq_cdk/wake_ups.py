@@ -1,6 +1,5 @@
 """Which changes of the table are worth waking the queue, as Lambda's event filters."""
 
-import json
 from typing import Any, Final
 
 from lifoq.items.schema import Attribute, Status
@@ -29,16 +28,8 @@ PATTERNS: Final[tuple[dict[str, Any], ...]] = (
             "OldImage": _status_is(*_WAITING),
         },
     },
-    # A task that was shed: TTL deleted it while it waited.
-    {
-        "eventName": ["REMOVE"],
-        "userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]},
-        "dynamodb": {"OldImage": _status_is(*_WAITING)},
-    },
+    # A task that was shed: TTL deleted it while it waited; or the sweep, where somebody waits to be
+    # told. Who it was, the function sees.
+    {"eventName": ["REMOVE"], "dynamodb": {"OldImage": _status_is(*_WAITING)}},
 )
 """OR-ed. All else, most of all the processor's own claims and settlements, invokes nothing."""
-
-
-def filters() -> list[str]:
-    """``PATTERNS`` as JSON text, which is how an event source mapping takes them."""
-    return [json.dumps(pattern) for pattern in PATTERNS]

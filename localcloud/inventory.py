@@ -23,7 +23,6 @@ PASSIVE_TYPES = {
     "AWS::Logs::LogGroup": "stays empty; what functions write is in the logs folder",
     "AWS::SNS::TopicPolicy": _NOT_ENFORCED,
     "AWS::SQS::QueuePolicy": _NOT_ENFORCED,
-    "AWS::StepFunctions::StateMachine": "is stored, and not executed",
 }
 PASSIVE_PROPERTIES = {
     "AWS::Events::Rule": {"ScheduleExpression": "rules do not fire by themselves"},

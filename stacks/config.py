@@ -165,6 +165,14 @@ class Alarms(Settings):
     iterator_age_seconds: Seconds = 60
 
 
+class TaskEvents(Settings):
+    """Who is told of each task's end."""
+
+    topic: bool = True
+    step_functions: bool = False
+    shed_at_deadline: bool = True
+
+
 class Analytics(Settings):
     """Scheduled exports of the table, and the Spark job that reads them."""
 
@@ -264,6 +272,7 @@ class StageConfig(Settings):
     task_secrets: dict[str, SecretName] = {}
     producer_role_arns: list[RoleArn] = []
     ingest: Ingest | None = None
+    events: TaskEvents | None = None
     analytics: Analytics | None = None
     alarms: Alarms = Alarms()
 
@@ -317,6 +326,7 @@ class StageConfig(Settings):
             *self._load_problems(),
             *self._schedule_problems(),
             *self._environment_problems(),
+            *self._events_problems(),
             *self._analytics_problems(),
         ):
             raise ValueError(problem)
@@ -427,6 +437,15 @@ class StageConfig(Settings):
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]+", name)
             or name.startswith(("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_"))
         ]
+
+    def _events_problems(self) -> list[str]:
+        if self.events is None or self.events.topic or self.events.step_functions:
+            return []
+        problem = (
+            "events.topic and events.step_functions are both false, so that nobody is told: set "
+            "one of them, or set events to null"
+        )
+        return [problem]
 
     def _analytics_problems(self) -> list[str]:
         if self.analytics is None:
@@ -549,11 +568,12 @@ def _known_settings(group: tuple[str | int, ...]) -> list[str]:
         "load": Load,
         "alarms": Alarms,
         "ingest": Ingest,
-        "mapping": MessageMapping,
-        "events": Events,
-        "brokers": Broker,
+        "ingest.mapping": MessageMapping,
+        "ingest.events": Events,
+        "ingest.brokers": Broker,
+        "events": TaskEvents,
         "analytics": Analytics,
     }
-    names = [part for part in group if isinstance(part, str)]
-    model = groups[names[-1]] if names else StageConfig
+    name = ".".join(part for part in group if isinstance(part, str))
+    model = groups[name] if name else StageConfig
     return [name for name in model.model_fields if model is not StageConfig or name != "name"]

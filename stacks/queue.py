@@ -21,8 +21,10 @@ from lifoq_cdk import (
     QueueIngest,
     StreamReading,
     TaskCode,
+    TaskEvents,
 )
 from lifoq_cdk.asset import Asset
+from lifoq_cdk.function import QueueFunction
 from stacks.config import Ingest, LogRetentionDays, StageConfig
 from stacks.nag import (
     acknowledge,
@@ -77,6 +79,8 @@ class QueueStack(cdk.Stack):
         cdk.CfnOutput(self, "TriggerFunctionName", value=queue.trigger.function_name)
         cdk.CfnOutput(self, "ProcessTasksFunctionName", value=queue.processor.function_name)
         cdk.CfnOutput(self, "SweepFunctionName", value=queue.sweep.function_name)
+        if stage.events and stage.events.topic:
+            cdk.CfnOutput(self, "TaskEventsTopicArn", value=queue.events_topic.topic_arn)
 
     def _queue(self, stage: StageConfig, asset: Asset, state: StateStack) -> LifoQueue:
         seconds, worker, lifetimes = cdk.Duration.seconds, stage.worker, stage.lifetimes
@@ -102,6 +106,7 @@ class QueueStack(cdk.Stack):
             adaptive_threshold=None if threshold is None else seconds(threshold),
             processor_concurrency=stage.processor_concurrency,
             sweep_interval=cdk.Duration.minutes(stage.sweep_minutes),
+            events=TaskEvents(**stage.events.model_dump()) if stage.events else None,
             stream=StreamReading(
                 batch_size=stage.stream.batch_size,
                 max_batching_window=seconds(stage.stream.batching_window_seconds),
@@ -189,11 +194,21 @@ class QueueStack(cdk.Stack):
     def _acknowledge(self, state: StateStack) -> None:
         queue = self.queue
         acknowledge_dead_letters(queue.dead_letters, queue.spare_kicks)
-        acknowledge_tracing(queue.trigger, queue.processor, queue.sweep)
-        acknowledge(
-            queue.trigger.execution_role,
-            f"IAM5[Resource::{import_of(state, queue.table.table_arn)}/stream/*]",
-            "ListStreams asks for all streams of the one table; it shows no data.",
-        )
+        readers: list[QueueFunction] = [queue.trigger]
+        if queue.task_events:
+            readers.append(queue.task_events)
+        acknowledge_tracing(queue.processor, queue.sweep, *readers)
+        for reader in readers:
+            acknowledge(
+                reader.execution_role,
+                f"IAM5[Resource::{import_of(state, queue.table.table_arn)}/stream/*]",
+                "ListStreams asks for all streams of the one table; it shows no data.",
+            )
+        if queue.task_events and queue.lifetimes.task_tokens:
+            acknowledge(
+                queue.task_events.execution_role,
+                "IAM5[Resource::*]",
+                "Answers to Step Functions know no resources; the token says whom they are for.",
+            )
         for secret in queue.tasks.secrets.values():
             acknowledge_secret(queue.processor, secret)

@@ -139,6 +139,9 @@ class Meter:
             return max(rules.EMPTY_QUERY_UNITS, reported)
         if operation in READS:
             return reported
+        if operation == "DeleteItem":
+            deleted = self._images.pop(request["Key"][HASH_KEY.value]["S"])
+            return rules.write_units(deleted, None)
         units = sum(map(self._written, self._after(operation, request, answer)))
         return 2 * units if operation == "TransactWriteItems" else units
 

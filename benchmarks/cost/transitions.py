@@ -3,12 +3,13 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from benchmarks.cost.meter import Meter
 from lifoq.errors import NotClaimed
 from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.items.transitions import Lifetimes
 from lifoq.tables.store import Store
 
 TYPE: Final = "device.check"
@@ -32,12 +33,21 @@ class Desk:
         self.store = store
         self.new = NewTask(task_type=TYPE, payload=payload(size))
         self.known = NewTask(task_type=TYPE, payload=payload(size), task_id=f"known-{size}")
+        self.telling = Store(store.table, lifetimes=Lifetimes(shed_at_deadline=True))
 
     def none(self) -> None:
         """No task is needed."""
 
     def waiting(self) -> Task:
         return self.store.put(self.new)
+
+    def told(self) -> Task:
+        return self.telling.put(self.new)
+
+    def overdue(self) -> Task:
+        task = self.telling.put(replace(self.new, deadline=0.001))
+        time.sleep(0.002)
+        return task
 
     def already_put(self) -> Task:
         return self.store.put(self.known)
@@ -61,6 +71,10 @@ class Desk:
 
     def claim(self, task: Task, *, lease: float = LEASE) -> Task:
         return self.store.claim(task.task_id, claim_id=f"{time.time_ns():032}", lease=lease)
+
+    def shed(self, task: Task) -> None:
+        if not self.telling.shed(task.task_id):
+            raise RuntimeError(f"{task.task_id} was not shed: nothing would be counted")
 
     def claim_too_late(self, task: Task) -> None:
         with contextlib.suppress(NotClaimed):
@@ -144,6 +158,16 @@ TRANSITIONS: Final = (
     Transition(
         "cancel", "PENDING → CANCELLED", Desk.waiting, lambda at, t: at.store.cancel(t.task_id)
     ),
+    Transition(
+        "put, to be told at its deadline",
+        "– → PENDING",
+        Desk.none,
+        lambda at, _: at.telling.put(at.new),
+    ),
+    Transition(
+        "claim, before it was told", "PENDING → TAKEN", Desk.told, lambda at, t: at.claim(t)
+    ),
+    Transition("shed at its deadline", "PENDING → –", Desk.overdue, lambda at, t: at.shed(t)),
 )
 
 

@@ -24,7 +24,7 @@ from moto.sqs.models import sqs_backends
 
 from ..account import ACCOUNT, REGION
 from ..function import FunctionConfig, Outcome
-from ..moto_adapter import answers, deployments, resources, rules, tables
+from ..moto_adapter import answers, deployments, resources, rules, state_machines, tables
 from ..moto_adapter.patch import replace
 from ..moto_adapter.rules import Hand
 
@@ -113,6 +113,7 @@ def install(
     answers.install()
     deployments.install()
     rules.install(hand)
+    state_machines.install()
     original_publish = Subscription.publish
 
     def publish(

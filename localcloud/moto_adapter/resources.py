@@ -324,6 +324,35 @@ class Parameter(_Deployed, CloudFormationModel):
         return str(client("ssm").get_parameter(Name=self.name)["Parameter"][attribute])
 
 
+class StateMachine(_Deployed, CloudFormationModel):
+    """moto creates one that it does not execute."""
+
+    TYPE = "AWS::StepFunctions::StateMachine"
+    NAME_PROPERTY = "StateMachineName"
+
+    def create(self) -> None:
+        answer = client("stepfunctions").create_state_machine(
+            name=self.name,
+            definition=self.properties["DefinitionString"],
+            roleArn=self.properties["RoleArn"],
+            type=self.properties.get("StateMachineType", "STANDARD"),
+        )
+        self.name = answer["stateMachineArn"]
+
+    def update(self) -> None:
+        client("stepfunctions").update_state_machine(
+            stateMachineArn=self.name,
+            definition=self.properties["DefinitionString"],
+            roleArn=self.properties["RoleArn"],
+        )
+
+    def remove(self) -> None:
+        client("stepfunctions").delete_state_machine(stateMachineArn=self.name)
+
+    def get_cfn_attribute(self, attribute: str) -> str:
+        return self.name if attribute == "Arn" else self.name.rsplit(":", 1)[-1]
+
+
 class DeployedTable(_Deployed, CloudFormationModel):
     """moto's table, with TTL and PITR, which it drops, and changes, which it cannot take."""
 

@@ -7,13 +7,14 @@ TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 
 def record(event, *, old=None, new=None, who=None, enqueued=1, now=5):
-    """Of a task that entered the queue at 1 and expires at 9; the new image is of ``now``."""
+    """Of a task that came in minute 1 and expires in minute 9; the new image is of ``now``."""
 
     def image(status, **times):
-        numbers = {name: {"N": str(value)} for name, value in times.items()}
+        numbers = {name: {"N": str(value * 60_000_000)} for name, value in times.items()}
         return {"taskId": {"S": "t"}, "taskStatus": {"S": status}, **numbers}
 
     change = {"Keys": {"taskId": {"S": "t"}}, "SequenceNumber": "1"}
+    change["ApproximateCreationDateTime"] = now * 60
     change |= {"OldImage": image(old, enqueuedAt=1, expiresAt=9)} if old else {}
     change |= {"NewImage": image(new, enqueuedAt=enqueued, taskUpdated=now)} if new else {}
     found = {"eventSource": "aws:dynamodb", "eventName": event, "dynamodb": change}
@@ -61,7 +62,9 @@ def test_one_kick_is_enough_for_a_batch(load, context, processor_topic):
     assert len(processor_topic.messages()) == 1
 
 
-def test_what_waited_until_ttl_or_another_put_counts_as_shed_alone(load, context, metrics):
+def test_what_waited_until_ttl_or_the_sweep_or_another_put_counts_as_shed_alone(
+    load, context, metrics
+):
     """Each kind in another power of two, so that no other choice of them has the same sum."""
     user = {"type": "User", "principalId": "someone"}
     kinds = [
@@ -70,6 +73,7 @@ def test_what_waited_until_ttl_or_another_put_counts_as_shed_alone(load, context
         put_anew(old="PENDING", new="PENDING"),
         put_anew(old="DELAYED", new="PENDING"),
         put_anew(old="PENDING", new="DELAYED"),
+        record("REMOVE", old="PENDING", now=9),  # by the sweep, at its deadline
         put_anew(old="SUCCESS", new="PENDING"),
         record("MODIFY", old="DELAYED", new="PENDING", now=10),  # promoted past its deadline
         record("MODIFY", old="PENDING", new="PENDING", enqueued=2),  # a producer's clock was off
@@ -84,7 +88,7 @@ def test_what_waited_until_ttl_or_another_put_counts_as_shed_alone(load, context
     ]
     batch = [one for power, kind in enumerate(kinds) for one in [kind] * 2**power]
     load("trigger").handle({"Records": batch}, context)
-    assert metrics() == {"TasksShed": [1 + 2 + 4 + 8 + 16], "Kicks": [1]}
+    assert metrics() == {"TasksShed": [1 + 2 + 4 + 8 + 16 + 32], "Kicks": [1]}
 
 
 def test_a_kick_that_fails_fails_the_batch_before_anything_is_counted(load, context, metrics):

@@ -112,4 +112,5 @@ EVERYTHING: dict[str, Any] = {
     "task_environment": {"DOWNSTREAM_URL": "https://downstream.example.com"},
     "task_secrets": {"DOWNSTREAM_KEY": "downstream/key"},
     "tracing": True,
+    "events": {"step_functions": True},
 }

@@ -56,6 +56,12 @@ def test_the_stages_in_cdk_json_are_valid(name: str) -> None:
     load_stage(name, CONTEXT["stages"])
 
 
+def test_events_that_tell_nobody_are_refused() -> None:
+    sentence = refusal(events={"topic": False})
+    assert "events.topic and events.step_functions are both false" in sentence
+    assert "set one of them" in sentence
+
+
 def test_prod_is_protected_and_makes_no_load() -> None:
     prod = load_stage("prod", CONTEXT["stages"])
 

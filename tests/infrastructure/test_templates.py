@@ -14,11 +14,12 @@ from aws_cdk import aws_s3 as s3
 from lifoq import Lifetimes, WorkerSettings, environment
 from lifoq.environment import Variable
 from lifoq.items import schema
-from lifoq_cdk import wake_ups
+from lifoq_cdk import task_events, wake_ups
 from lifoq_cdk.reports import window_expression
 from localcloud.event_pattern import matches
 from stacks import application
-from tests.infrastructure.deployments import Deployment, new_app, packages
+from tests.ends import WAYS, Way
+from tests.infrastructure.deployments import Deployment, new_app, packages, synthesize
 
 STATEFUL = {
     "state": {
@@ -127,18 +128,17 @@ def test_stacks_tell_what_tools_need_to_find(demo: Deployment, stack: str) -> No
     assert {name for name in outputs if not name.startswith("Exports")} == OUTPUTS[stack]
 
 
-COMMON = {
-    *environment.of_queue("", Lifetimes()),
-    "POWERTOOLS_SERVICE_NAME",
-    "POWERTOOLS_METRICS_NAMESPACE",
-    "POWERTOOLS_LOG_LEVEL",
-}
+ALL = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE", "POWERTOOLS_LOG_LEVEL"}
+TOLD = Lifetimes(shed_at_deadline=True, task_tokens=True)
+COMMON = {*ALL, *environment.of_queue("", TOLD)}
 WORK = set(environment.of_worker(WorkerSettings(rate_limit=1, adaptive_threshold=1)))
 TASK_CODE = {Variable.TASKS, "DOWNSTREAM_URL", "DOWNSTREAM_KEY"}
+TELLING = {Variable.QUEUE, Variable.EVENTS_TOPIC, Variable.TASK_TOKENS}
 VARIABLES = [
     ("queue", "TriggerFunction", COMMON | {Variable.PROCESS_TOPIC}),
     ("queue", "SweepFunction", COMMON | WORK | TASK_CODE | {Variable.PROCESS_TOPIC}),
     ("queue", "ProcessTasksFunction", COMMON | WORK | TASK_CODE | {Variable.TRIGGER_TOPIC}),
+    ("queue", "TaskEventsFunction", ALL | TELLING),
     ("generator", "CreateTasksFunction", COMMON),
 ]
 
@@ -247,8 +247,8 @@ def record(
     }
 
 
-def wakes(one: dict[str, Any], deployment: Deployment) -> bool:
-    mapping = deployment.resource("queue", "AWS::Lambda::EventSourceMapping", "Trigger")
+def wakes(one: dict[str, Any], deployment: Deployment, function: str = "Trigger") -> bool:
+    mapping = deployment.resource("queue", "AWS::Lambda::EventSourceMapping", function)
     filters = mapping["Properties"]["FilterCriteria"]["Filters"]
     return any(matches(json.loads(each["Pattern"]), one) for each in filters)
 
@@ -265,6 +265,7 @@ def wakes(one: dict[str, Any], deployment: Deployment) -> bool:
         record("MODIFY", old="DELAYED", new="DELAYED"),
         record("REMOVE", old="PENDING", by_ttl=True),
         record("REMOVE", old="DELAYED", by_ttl=True),
+        record("REMOVE", old="PENDING"),  # by the sweep, at its deadline
     ],
 )
 def test_what_can_be_claimed_or_was_shed_wakes_the_trigger(
@@ -282,7 +283,6 @@ def test_what_can_be_claimed_or_was_shed_wakes_the_trigger(
         record("MODIFY", old="TAKEN", new="SUCCESS"),
         record("MODIFY", old="TAKEN", new="DELAYED"),
         record("MODIFY", old="PENDING", new="CANCELLED"),
-        record("REMOVE", old="PENDING"),
         record("REMOVE", old="SUCCESS", by_ttl=True),
         record("REMOVE", old="FAILURE", by_ttl=True),
         record("REMOVE", old="TAKEN", by_ttl=True),
@@ -294,6 +294,53 @@ def test_nothing_else_wakes_it(prod: Deployment, one: dict[str, Any]) -> None:
 
 def test_there_are_no_more_filters_than_lambda_takes() -> None:
     assert len(wake_ups.PATTERNS) <= 5
+
+
+# Task events
+
+
+@pytest.mark.parametrize("way", [one() for one in WAYS], ids=[one.__name__ for one in WAYS])
+def test_each_end_is_told_and_hardly_anything_else_invokes_what_tells(
+    everything: Deployment, way: Way
+) -> None:
+    assert all(wakes(one, everything, "TaskEvents") for one, _ in way.ends)
+    for_nothing = {what for what, one in way.others.items() if wakes(one, everything, "TaskEvents")}
+    assert for_nothing <= {
+        "a delayed put falls due",
+        "a delayed put is hurried",
+        "somebody writes to the item",
+    }
+
+
+def test_where_step_functions_alone_are_answered_tasks_without_a_token_invoke_nothing() -> None:
+    overrides = json.dumps({"events": {"topic": False, "step_functions": True}})
+    deployment = synthesize("dev", overrides)
+    for way in (one() for one in WAYS):
+        for one, _ in way.ends:
+            had_token = "taskToken" in one["dynamodb"]["OldImage"]
+            assert wakes(one, deployment, "TaskEvents") == had_token
+    topics = deployment.resources("queue", "AWS::SNS::Topic")
+    assert not [name for name in topics if "Events" in name]
+
+
+def test_there_are_no_more_filters_of_ends_than_lambda_takes() -> None:
+    assert len(task_events.ends(with_token_only=False)) <= 5
+
+
+def test_nothing_of_task_events_is_seen_where_nobody_asked_for_them(prod: Deployment) -> None:
+    template = json.dumps(prod.templates["queue"])
+    for word in ("TaskEvents", "EventsLate", "states:", "LIFOQ_SHED", "LIFOQ_TASK_TOKENS"):
+        assert word not in template
+    assert "shedAtDeadline" not in template
+
+
+def test_the_ends_are_read_from_the_stream_as_the_trigger_reads_it(everything: Deployment) -> None:
+    def reading(function: str) -> dict[str, Any]:
+        found = everything.resource("queue", "AWS::Lambda::EventSourceMapping", function)
+        different = {"FilterCriteria", "FunctionName"}
+        return {k: v for k, v in found["Properties"].items() if k not in different}
+
+    assert reading("TaskEvents") == reading("Trigger")
 
 
 # Roles
@@ -312,7 +359,9 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-RESOURCELESS = re.compile(r"xray:|logs:.*(Deliver|Polic|LogGroups)|cloudwatch:PutMetricData")
+RESOURCELESS = re.compile(
+    r"xray:|states:SendTask|logs:.*(Deliver|Polic|LogGroups)|cloudwatch:PutMetricData"
+)
 
 
 def test_no_role_may_do_everything_to_something_or_something_to_everything(
@@ -331,11 +380,22 @@ def test_no_role_has_a_managed_policy(everything: Deployment) -> None:
             assert "ManagedPolicyArns" not in resource["Properties"], logical_id
 
 
-def test_nobody_may_delete_tasks_or_change_the_table(everything: Deployment) -> None:
-    allowed = {
-        action for _, statement in statements(everything) for action in as_list(statement["Action"])
-    }
-    assert not {a for a in allowed if re.match(r"dynamodb:(Delete|Update(T|C)|Create)", a)}
+def test_nobody_may_change_the_table_and_the_sweep_alone_may_delete_tasks(
+    everything: Deployment, prod: Deployment
+) -> None:
+    """And that only where somebody waits to be told of those that were shed."""
+
+    def may(deployment: Deployment, pattern: str) -> set[tuple[str, str]]:
+        return {
+            (logical_id.split("Role")[0], action)
+            for logical_id, statement in statements(deployment)
+            for action in as_list(statement["Action"])
+            if re.match(pattern, action)
+        }
+
+    pattern = r"dynamodb:(Delete|Update(T|C)|Create)"
+    assert may(prod, pattern) == set()
+    assert may(everything, pattern) == {("SweepFunction", "dynamodb:DeleteItem")}
 
 
 # Experts

@@ -18,6 +18,7 @@ FLOORS = (
     "items",
     "ingest",
     "tables",
+    "ends",
     "worker",
     "environment",
     "client",

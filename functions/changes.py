@@ -1,0 +1,78 @@
+"""Changes of the table, as its stream tells them."""
+
+import base64
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from lifoq.basics.host import MICROSECONDS
+from lifoq.items.schema import TERMINAL, WAITING, Attribute
+
+TTL_PRINCIPAL: Final = "dynamodb.amazonaws.com"
+"""Who deletes expired items
+(https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html)."""
+TOLERANCE: Final = 5
+"""Seconds. A record tells the second in which it was written, and the clock of the sweep that
+deleted the task may be up to four seconds ahead."""
+
+Record = Mapping[str, Any]
+
+
+def status(record: Record, image: str) -> str | None:
+    return attribute(record, image, Attribute.TASK_STATUS, "S")
+
+
+def was_shed(record: Record) -> bool:
+    """Whether it shows the shedding of a task: its deletion, or a put over it that came before
+    that. Deleting a finished task is its retention's end."""
+    waited = status(record, "OldImage") in WAITING
+    return waited and (is_deletion_for_age(record) or begins_anew(record))
+
+
+def has_ended(record: Record) -> bool:
+    """Whether it shows how a task came to SUCCESS, FAILURE or CANCELLED."""
+    was, became = status(record, "OldImage"), status(record, "NewImage")
+    return became in TERMINAL and was is not None and was not in TERMINAL
+
+
+def is_deletion_for_age(record: Record) -> bool:
+    """By TTL; or past its deadline, as the sweep does where somebody waits to be told."""
+    if record.get("eventName") != "REMOVE":
+        return False
+    identity = record.get("userIdentity") or {}
+    if identity.get("principalId") == TTL_PRINCIPAL:
+        return True
+    second = Decimal(str(record["dynamodb"].get("ApproximateCreationDateTime", 0)))
+    expired = time(record, "OldImage", Attribute.EXPIRES_AT)
+    return expired <= (second + TOLERANCE) * MICROSECONDS
+
+
+def begins_anew(record: Record) -> bool:
+    """Whether the change is a put over a task that was past its deadline. Nothing else moves
+    ``enqueuedAt`` of a task that waits and has expired, but a producer that learns that its clock
+    was off."""
+    put = status(record, "NewImage") in WAITING
+    moved = time(record, "NewImage", Attribute.ENQUEUED_AT) != (
+        time(record, "OldImage", Attribute.ENQUEUED_AT)
+    )
+    since = time(record, "NewImage", Attribute.TASK_UPDATED)
+    return put and moved and time(record, "OldImage", Attribute.EXPIRES_AT) <= since
+
+
+def time(record: Record, image: str, name: Attribute) -> Decimal:
+    """Epoch microseconds; a damaged item may lack it."""
+    return Decimal(attribute(record, image, name, "N") or 0)
+
+
+def attribute(record: Record, image: str, name: Attribute, kind: str) -> str | None:
+    attributes = record.get("dynamodb", {}).get(image) or {}
+    value: str | None = attributes.get(name, {}).get(kind)
+    return value
+
+
+def image_of(record: Record, image: str) -> dict[str, Any]:
+    """In DynamoDB's JSON, as its own API has it; in an event, bytes are base64."""
+    return {
+        name: {"B": base64.b64decode(value["B"])} if "B" in value else value
+        for name, value in record["dynamodb"][image].items()
+    }

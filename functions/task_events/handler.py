@@ -1,0 +1,86 @@
+"""TaskEventsFunction: tells who asked for it how each task ended."""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Final
+
+import boto3
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lifoq.ends.end import End, Ending
+from lifoq.ends.step_functions import StepFunctions
+from lifoq.ends.topic import EventsTopic
+from lifoq.environment import Environment
+from lifoq.items.schema import Attribute
+from lifoq.tables.dynamo_values import plain
+
+from ..changes import Record, attribute, has_ended, image_of, status, was_shed
+
+ANSWERS_AT_ONCE: Final = 10
+PATIENT: Final = Config(
+    connect_timeout=2,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 4},
+    max_pool_connections=ANSWERS_AT_ONCE,
+)
+
+logger = Logger()
+copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
+environment = Environment.of_this_process()
+topic = environment.events_topic_arn and EventsTopic(
+    boto3.client("sns", config=PATIENT), environment.events_topic_arn, queue=environment.queue_name
+)
+step_functions = environment.task_tokens and StepFunctions(
+    boto3.client("stepfunctions", config=PATIENT)
+)
+answering = ThreadPoolExecutor(ANSWERS_AT_ONCE)
+
+
+@logger.inject_lambda_context
+def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
+    """``event`` holds stream records. Lambda tries those again from the first that failed on: who
+    is told twice is told the same id."""
+    ends = {record["dynamodb"]["SequenceNumber"]: end_of(record) for record in event["Records"]}
+    told = [end for end in ends.values() if end is not None]
+    failed = topic.publish(told) if topic else set()
+    if step_functions:
+        failed |= set(filter(None, answering.map(unanswered, told)))
+    logger.info("told", extra={"ends": len(told), "failed": len(failed)})
+    return {"batchItemFailures": list(failures(ends.items(), failed))}
+
+
+def end_of(record: Record) -> End | None:
+    if was_shed(record):
+        image, ending = "OldImage", Ending.SHED
+    elif has_ended(record):
+        image, ending = "NewImage", Ending(status(record, "NewImage") or "")
+    else:
+        return None
+    end = End.of(plain(image_of(record, image)), ending, event_id=record["eventID"])
+    # The end may have taken it away, with all else that made a damaged item too large.
+    return replace(end, task_token=attribute(record, "OldImage", Attribute.TASK_TOKEN, "S"))
+
+
+def unanswered(end: End) -> str | None:
+    """The event's id, where Step Functions did not take the answer. The mapping counts, and in the
+    end puts aside, what fails again."""
+    try:
+        if step_functions:
+            step_functions.answer(end)
+    except (ClientError, BotoCoreError):
+        logger.exception("task %s is not answered", end.task_id)
+        return end.event_id
+    return None
+
+
+def failures(ends: Iterable[tuple[str, End | None]], failed: set[str]) -> Iterable[dict[str, str]]:
+    return (
+        {"itemIdentifier": sequence}
+        for sequence, end in ends
+        if end is not None and end.event_id in failed
+    )

@@ -1,0 +1,1 @@
+"""How tasks ended, for those who asked to be told: a topic, and Step Functions."""

@@ -1,0 +1,118 @@
+"""The end of a task, and the message that tells of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from lifoq.basics import jsontext
+from lifoq.errors import DamagedTask
+from lifoq.items.change import Item
+from lifoq.items.schema import Attribute
+from lifoq.items.task import Task, TaskError
+
+VERSION: Final = 1
+"""Of the message. Fields may be added to it; what changes or goes makes another version."""
+MAX_RESULT_BYTES: Final = 16 * 1024
+"""Of a result's JSON in a message. SNS takes 256 KB; ten messages go in one call."""
+
+
+class Ending(StrEnum):
+    SUCCESS = "SUCCESS"
+    FAILURE = "FAILURE"
+    CANCELLED = "CANCELLED"
+    SHED = "SHED"
+    """It waited beyond its deadline."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """Times in epoch microseconds."""
+
+    event_id: str
+    """Who is told twice of one end is told the same id."""
+    ending: Ending
+    task_id: str
+    task_type: str
+    key: str | None = None
+    attempts: int = 0
+    enqueued_at: int | None = None
+    first_taken_at: int | None = None
+    taken_at: int | None = None
+    ended_at: int | None = None
+    """Of a task that was shed: its deadline."""
+    result: Any = None
+    error: TaskError | None = None
+    task_token: str | None = None
+
+    @classmethod
+    def of(cls, item: Item, ending: Ending, *, event_id: str) -> "End":
+        """Of a task as its end left it; or, where it was shed, as it waited."""
+        try:
+            task = Task.from_item(item)
+        except DamagedTask as damage:
+            return cls._of_damaged(item, damage, ending, event_id=event_id)
+        return cls(
+            event_id=event_id,
+            ending=ending,
+            task_id=task.task_id,
+            task_type=task.task_type,
+            key=task.key,
+            attempts=task.attempts,
+            enqueued_at=task.enqueued_at,
+            first_taken_at=task.first_taken_at,
+            taken_at=task.taken_at,
+            ended_at=task.expires_at if ending is Ending.SHED else task.finished_at,
+            result=task.result,
+            error=task.error,
+            task_token=task.task_token,
+        )
+
+    @classmethod
+    def _of_damaged(
+        cls, item: Item, damage: DamagedTask, ending: Ending, *, event_id: str
+    ) -> "End":
+        """It ended, too, and somebody may wait for it."""
+        task_type, token = item.get(Attribute.TASK_TYPE), item.get(Attribute.TASK_TOKEN)
+        return cls(
+            event_id=event_id,
+            ending=ending,
+            task_id=damage.task_id,
+            task_type=task_type if isinstance(task_type, str) else "",
+            error=TaskError(type="DamagedTask", message=damage.reason),
+            task_token=token if isinstance(token, str) else None,
+        )
+
+    def attributes(self) -> dict[str, str]:
+        """By which subscribers filter."""
+        found = {"status": self.ending.value, "taskType": self.task_type, "taskKey": self.key}
+        return {name: value for name, value in found.items() if value}
+
+    def message(self, *, queue: str) -> str:
+        """JSON. What there is not is left out."""
+        document = {
+            "version": VERSION,
+            "id": self.event_id,
+            "queue": queue,
+            "taskId": self.task_id,
+            "taskType": self.task_type,
+            "taskKey": self.key,
+            "status": self.ending.value,
+            "attempts": self.attempts,
+            "enqueuedAt": self.enqueued_at,
+            "firstTakenAt": self.first_taken_at,
+            "takenAt": self.taken_at,
+            "endedAt": self.ended_at,
+            "error": self.error and {"type": self.error.type, "message": self.error.message},
+        }
+        told = {name: value for name, value in document.items() if value is not None}
+        if self.ending is Ending.SUCCESS:
+            told |= self._bounded_result()
+        return jsontext.encode(told, "message")
+
+    def _bounded_result(self) -> dict[str, Any]:
+        """A part of a JSON text is no JSON: what is cut has another name, and is text."""
+        text = jsontext.encode(self.result, "result")
+        if jsontext.size(text) <= MAX_RESULT_BYTES:
+            return {"result": self.result}
+        beginning = text.encode()[:MAX_RESULT_BYTES].decode(errors="ignore")
+        return {"resultBytes": jsontext.size(text), "resultBeginning": beginning}

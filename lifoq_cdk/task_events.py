@@ -1,0 +1,133 @@
+"""What tells who asked for it how tasks ended: a topic, and Step Functions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from lifoq.environment import Variable
+from lifoq.errors import InvalidInput
+from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
+from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
+from lifoq_cdk.state import QueueState
+from lifoq_cdk.stream import Pattern, StreamReading, follow
+
+TIMEOUT: Final = cdk.Duration.seconds(60)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskEvents:
+    """Who is told of each task's end: SUCCESS, FAILURE, CANCELLED, or SHED."""
+
+    topic: bool = True
+    """Whether all ends are published to ``TaskEventsTopic``."""
+    step_functions: bool = False
+    """Whether tasks with a ``task_token`` are answered to Step Functions."""
+    shed_at_deadline: bool = True
+    """Whether the topic is told of a shed task within one sweep of its deadline, which costs two
+    more index writes for each task; else when DynamoDB's TTL deletes it, perhaps days later. A task
+    with a token is always answered at its deadline."""
+
+    def __post_init__(self) -> None:
+        if not (self.topic or self.step_functions):
+            raise InvalidInput(
+                "events", self, "tell nobody: set topic or step_functions, or leave events out"
+            )
+
+    @property
+    def all_shed_at_deadline(self) -> bool:
+        return self.topic and self.shed_at_deadline
+
+
+class TaskEventsFunction(QueueFunction):
+    """The second reader of the table's stream; Lambda allows no third."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        surroundings: Surroundings,
+        state: QueueState,
+        topic: sns.ITopic | None,
+        step_functions: bool,
+        stream: StreamReading,
+        asynchronous: AsyncInvocation,
+        dead_letters: sqs.IQueue,
+        architecture: lambda_.Architecture,
+    ) -> None:
+        told = {Variable.QUEUE.value: surroundings.queue_name}
+        if topic:
+            told[Variable.EVENTS_TOPIC.value] = topic.topic_arn
+        if step_functions:
+            told[Variable.TASK_TOKENS.value] = "true"
+        super().__init__(
+            scope,
+            construct_id,
+            surroundings=surroundings,
+            name="task_events",
+            description="Tells who asked for it how tasks ended",
+            environment=told,
+            timeout=TIMEOUT,
+            dead_letters=dead_letters,
+            asynchronous=asynchronous,
+            architecture=architecture,
+        )
+        if topic:
+            self.allow(["sns:Publish"], topic.topic_arn)
+        if step_functions:
+            # The token says which execution it is; these actions know no resources.
+            self.allow(["states:SendTaskFailure", "states:SendTaskSuccess"], "*")
+        follow(
+            self,
+            state=state,
+            patterns=ends(with_token_only=topic is None),
+            reading=stream,
+            dead_letters=dead_letters,
+        )
+
+
+def ends(*, with_token_only: bool) -> list[Pattern]:
+    """Which changes of the table are ends, as Lambda's event filters; five at the most."""
+    if not with_token_only:
+        return list(_ends())
+    return [_with_token(pattern) for pattern in _ends()]
+
+
+_STATUS: Final = Attribute.TASK_STATUS.value
+_ERROR: Final = Attribute.ERROR.value
+_WAITING: Final = sorted(WAITING)
+_LIVE: Final = sorted({*WAITING, Status.TAKEN})
+_PRESENT: Final = {"S": [{"exists": True}]}
+_ABSENT: Final = {"S": [{"exists": False}]}
+
+
+def _image(*statuses: str, **more: Any) -> dict[str, Any]:
+    return {_STATUS: {"S": [str(status) for status in statuses]}, **more}
+
+
+def _ends() -> Iterator[Pattern]:
+    yield _change(old=_image(*_LIVE), new=_image(*sorted(TERMINAL)))
+    # Shed: deleted by TTL, or by the sweep.
+    yield {"eventName": ["REMOVE"], "dynamodb": {"OldImage": _image(*_WAITING)}}
+    # Shed: a put of its id began anew. A delayed put that falls due looks the same to a filter, and
+    # the function passes it over; a retry that falls due has an error, which a new task has not.
+    yield _change(old=_image(Status.PENDING), new=_image(*_WAITING))
+    yield _change(old=_image(Status.DELAYED), new=_image(Status.DELAYED))
+    yield _change(old=_image(Status.DELAYED), new=_image(Status.PENDING, **{_ERROR: _ABSENT}))
+
+
+def _change(*, old: dict[str, Any], new: dict[str, Any]) -> Pattern:
+    return {"eventName": ["MODIFY"], "dynamodb": {"OldImage": old, "NewImage": new}}
+
+
+def _with_token(pattern: Pattern) -> Pattern:
+    """The old image has it in any case: an end takes it away from nobody."""
+    images = pattern["dynamodb"]
+    old = {**images["OldImage"], Attribute.TASK_TOKEN.value: _PRESENT}
+    return {**pattern, "dynamodb": {**images, "OldImage": old}}

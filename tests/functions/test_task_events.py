@@ -1,0 +1,156 @@
+"""TaskEventsFunction: which changes of the table are told, to whom, and what is tried again."""
+
+import json
+from types import ModuleType
+
+import boto3
+import pytest
+
+from tests import dynamodb_local
+from tests.ends import TOKEN, WAYS, failures, shed_by_the_sweep, success
+from tests.functions.conftest import Topic
+
+
+@pytest.fixture
+def events_topic(table, moto_endpoint) -> Topic:
+    return Topic(moto_endpoint, f"events-{table.name}")
+
+
+@pytest.fixture
+def function(load, events_topic) -> ModuleType:
+    return load("task_events", LIFOQ_QUEUE="prod", LIFOQ_EVENTS_TOPIC_ARN=events_topic.arn)
+
+
+def told(topic: Topic) -> list[dict]:
+    return [json.loads(message) for message in topic.messages()]
+
+
+@pytest.mark.parametrize("way", [one() for one in WAYS], ids=[one.__name__ for one in WAYS])
+def test_each_end_is_told_once_and_nothing_else(function, context, events_topic, way):
+    for record in way.others.values():
+        assert function.handle({"Records": [record]}, context) == {"batchItemFailures": []}
+    assert told(events_topic) == []
+    batch = [record for record, _ in way.ends]
+    assert function.handle({"Records": batch}, context) == {"batchItemFailures": []}
+    events = told(events_topic)
+    assert [event["status"] for event in events] == [ending for _, ending in way.ends]
+    assert [event["id"] for event in events] == [record["eventID"] for record in batch]
+    assert {(event["queue"], event["taskId"]) for event in events} == {("prod", "t")}
+
+
+def test_a_success_is_told_with_its_times_and_result(function, context, events_topic):
+    way = success()
+    ((record, _),) = way.ends
+    function.handle({"Records": [record]}, context)
+    start = way.host.now() - 8 * 86_400_000_000
+    assert told(events_topic) == [
+        {
+            "version": 1,
+            "id": record["eventID"],
+            "queue": "prod",
+            "taskId": "t",
+            "taskType": "a",
+            "taskKey": "device",
+            "status": "SUCCESS",
+            "attempts": 1,
+            "enqueuedAt": start,
+            "firstTakenAt": start,
+            "takenAt": start,
+            "endedAt": start,
+            "result": {"n": 1},
+        }
+    ]
+
+
+def test_a_failure_is_told_with_its_error_and_what_was_shed_with_its_deadline(
+    function, context, events_topic
+):
+    (failed, _), _ = failures().ends
+    way = shed_by_the_sweep()
+    ((shed, _),) = way.ends
+    function.handle({"Records": [failed, shed]}, context)
+    failure, shedding = told(events_topic)
+    assert failure["error"] == {"type": "ValueError", "message": "boom"}
+    assert shedding["endedAt"] == way.host.now()
+
+
+def test_a_second_delivery_tells_the_same_id(function, context, events_topic):
+    ((record, _),) = success().ends
+    function.handle({"Records": [record]}, context)
+    function.handle({"Records": [record]}, context)
+    one, other = told(events_topic)
+    assert one == other
+
+
+def test_subscribers_filter_by_status_type_and_key(function, context, events_topic, moto_endpoint):
+    arguments = {"endpoint_url": moto_endpoint, **dynamodb_local.CREDENTIALS}
+    sqs, sns = boto3.client("sqs", **arguments), boto3.client("sns", **arguments)
+
+    def subscribed(name: str, **policy: list[str]) -> str:
+        url = sqs.create_queue(QueueName=f"{name}-{events_topic.arn.rsplit(':')[-1]}")["QueueUrl"]
+        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]
+        sns.subscribe(
+            TopicArn=events_topic.arn,
+            Protocol="sqs",
+            Endpoint=arn["QueueArn"],
+            Attributes={"FilterPolicy": json.dumps(policy), "RawMessageDelivery": "true"},
+        )
+        return url
+
+    def received(url: str) -> list[str]:
+        messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
+        return [json.loads(message["Body"])["status"] for message in messages]
+
+    bad = subscribed("bad", status=["FAILURE", "SHED"], taskType=["a"])
+    device = subscribed("device", taskKey=["device"])
+    others = subscribed("others", taskType=["b"])
+    batch = [record for way in (success(), shed_by_the_sweep()) for record, _ in way.ends]
+    function.handle({"Records": batch}, context)
+    assert received(bad) == ["SHED"]
+    assert sorted(received(device)) == ["SHED", "SUCCESS"]
+    assert received(others) == []
+
+
+def test_lambda_is_told_which_records_to_try_again(function, context, monkeypatch):
+    batch = [record for record, _ in failures().ends]
+    monkeypatch.setattr(function.topic, "publish", lambda ends: {ends[1].event_id})
+    answer = function.handle({"Records": batch}, context)
+    again = batch[1]["dynamodb"]["SequenceNumber"]
+    assert answer == {"batchItemFailures": [{"itemIdentifier": again}]}
+
+
+def test_a_topic_that_does_not_answer_fails_the_batch(load, context):
+    gone = "arn:aws:sns:us-east-1:123456789012:gone"
+    function = load("task_events", LIFOQ_QUEUE="prod", LIFOQ_EVENTS_TOPIC_ARN=gone)
+    with pytest.raises(Exception, match=r"NotFound|does not exist"):
+        function.handle({"Records": [success().ends[0][0]]}, context)
+
+
+def test_answers_go_to_step_functions_alone_where_no_topic_was_asked_for(
+    load, context, monkeypatch, events_topic
+):
+    function = load("task_events", LIFOQ_QUEUE="prod", LIFOQ_TASK_TOKENS="true")
+    answered = []
+    monkeypatch.setattr(
+        function.step_functions,
+        "answer",
+        lambda end: answered.append((end.task_token, str(end.ending))),
+    )
+    batch = [record for record, _ in (*success().ends, *shed_by_the_sweep().ends)]
+    assert function.handle({"Records": batch}, context) == {"batchItemFailures": []}
+    assert sorted(answered) == [(TOKEN, "SHED"), (TOKEN, "SUCCESS")]
+    assert events_topic.messages() == []
+
+
+def test_an_answer_that_does_not_arrive_is_tried_again(load, context, monkeypatch):
+    function = load(
+        "task_events",
+        LIFOQ_QUEUE="prod",
+        LIFOQ_TASK_TOKENS="true",
+        AWS_ENDPOINT_URL_SFN="http://localhost:1",
+        AWS_MAX_ATTEMPTS="1",
+    )
+    ((record, _),) = success().ends
+    answer = function.handle({"Records": [record]}, context)
+    again = record["dynamodb"]["SequenceNumber"]
+    assert answer == {"batchItemFailures": [{"itemIdentifier": again}]}

@@ -1,0 +1,153 @@
+"""The documented examples of being told, deployed by the CDK CLI to the local cloud, at work."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifoq import Lifetimes, Queue, Store
+from lifoq.tables.dynamo import DynamoTable
+from localcloud import LocalCloud
+from tests.infrastructure.deployments import ROOT
+
+
+def written(page: str, folder: Path) -> Path:
+    """The page's example in a folder of its own, with the library for its own functions; where it
+    is synthesized to."""
+    text = (ROOT / "docs" / page).read_text()
+    for title, code in re.findall(r'```python title="(.+?)"\n(.*?)```', text, flags=re.DOTALL):
+        file = folder / title
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(code)
+    for own in {path.parent for path in folder.glob("*/handler.py")}:
+        shutil.copytree(ROOT / "lifoq", own / "lifoq")
+    finished = subprocess.run(
+        [sys.executable, "app.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "CDK_OUTDIR": str(folder / "cdk.out")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return folder / "cdk.out"
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
+    with LocalCloud(tmp_path_factory.mktemp("cloud")) as cloud:
+        yield cloud
+
+
+# The topic
+
+
+def test_subscribers_are_told_what_they_asked_for(
+    cloud: LocalCloud, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    cloud.deploy(written("task-events.md", tmp_path_factory.mktemp("pictures")))
+    outputs, sqs = cloud.outputs("pictures"), cloud.client("sqs")
+    dynamodb = cloud.client("dynamodb")
+    table = DynamoTable(name=outputs["TableName"], client=dynamodb, once=dynamodb)
+    queue = Queue(Store(table, lifetimes=Lifetimes(shed_at_deadline=True)))
+    queue.put("thumbnail", "cat", task_id="made", key="cats")
+    queue.put("thumbnail", None, task_id="failed")
+    queue.put("thumbnail", "dog", task_id="shed", deadline=0.000_001)
+    queue.put("thumbnail", "dog", task_id="cancelled", delay=60)
+    queue.cancel("cancelled")
+
+    def received(name: str, number: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        until = time.monotonic() + 60
+        while len(found) < number and time.monotonic() < until:
+            cloud.client("lambda").invoke(FunctionName=outputs["SweepName"], Payload=b"{}")
+            answer = sqs.receive_message(QueueUrl=outputs[name], MaxNumberOfMessages=10)
+            messages = [json.loads(one["Body"]) for one in answer.get("Messages", [])]
+            found |= {message["taskId"]: message for message in messages}
+        return found
+
+    lost, made = received("LostUrl", 2), received("MadeUrl", 1)
+    assert {task_id: told["status"] for task_id, told in lost.items()} == {
+        "failed": "FAILURE",
+        "shed": "SHED",
+    }
+    assert lost["failed"]["error"] == {"type": "Fail", "message": "no picture"}
+    assert {task_id: told["result"] for task_id, told in made.items()} == {"made": "small cat"}
+    assert made["made"]["taskKey"] == "cats"
+    assert queue.get("shed") is None
+
+
+# Step Functions
+
+
+class Trips:
+    def __init__(self, cloud: LocalCloud) -> None:
+        self._outputs = cloud.outputs("trips")
+        self._states = cloud.client("stepfunctions")
+        self._lambda = cloud.client("lambda")
+
+    def book(self, trip: dict[str, Any], *, hotel_within: float = 600) -> dict[str, Any]:
+        """The execution, once it is over."""
+        asked = {"trip": trip, "flightWithin": 600, "hotelWithin": hotel_within}
+        execution = self._states.start_execution(
+            stateMachineArn=self._outputs["TripArn"],
+            name=uuid.uuid4().hex,
+            input=json.dumps({**asked, "cancelWithin": 600}),
+        )["executionArn"]
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            found: dict[str, Any] = self._states.describe_execution(executionArn=execution)
+            if found["status"] != "RUNNING":
+                return found
+            self._lambda.invoke(FunctionName=self._outputs["SweepName"], Payload=b"{}")
+            time.sleep(0.2)
+        pytest.fail(f"it still runs: {found}")
+
+    def states(self, execution: dict[str, Any]) -> list[str]:
+        """The names of the states that were left, in their order."""
+        return [told["name"] for told in self._history(execution, "stateExitedEventDetails")]
+
+    def causes(self, execution: dict[str, Any]) -> list[Any]:
+        """Of the tasks that the state machine was told had failed."""
+        failed = self._history(execution, "taskFailedEventDetails")
+        return [json.loads(told["cause"]) for told in failed]
+
+    def _history(self, execution: dict[str, Any], details: str) -> list[dict[str, Any]]:
+        history = self._states.get_execution_history(executionArn=execution["executionArn"])
+        return [event[details] for event in history["events"] if details in event]
+
+
+@pytest.fixture(scope="module")
+def trips(cloud: LocalCloud, tmp_path_factory: pytest.TempPathFactory) -> Trips:
+    cloud.deploy(written("step-functions.md", tmp_path_factory.mktemp("trips")))
+    return Trips(cloud)
+
+
+def test_branches_that_are_tasks_join_with_their_results(trips: Trips) -> None:
+    execution = trips.book({"to": "Rome"})
+    assert execution["status"] == "SUCCEEDED", execution
+    assert json.loads(execution["output"]) == [{"flight": "Rome"}, {"hotel": "Rome"}]
+
+
+def test_a_branch_that_is_shed_is_compensated_and_said(trips: Trips) -> None:
+    execution = trips.book({"to": "Rome"}, hotel_within=0.000_001)
+    assert (execution["status"], execution["error"]) == ("FAILED", "lifoq.Shed")
+    assert trips.causes(execution)[-1]["attempts"] == 0
+    assert trips.states(execution)[-2:] == ["Cancel what was booked", "Compensate"]
+
+
+def test_a_branch_that_fails_is_compensated_and_its_error_said(trips: Trips) -> None:
+    execution = trips.book({"to": "Rome", "hotel": "full"})
+    assert (execution["status"], execution["error"]) == ("FAILED", "lifoq.Failed")
+    cause = trips.causes(execution)[-1]
+    assert (cause["errorType"], cause["errorMessage"]) == ("Fail", "no room left")
+    assert trips.states(execution)[-2:] == ["Cancel what was booked", "Compensate"]

@@ -1,0 +1,175 @@
+"""What is told of a task's end, and how it is told."""
+
+import json
+
+import pytest
+from botocore.exceptions import ClientError
+
+from lifoq.ends.end import MAX_RESULT_BYTES, End, Ending
+from lifoq.ends.step_functions import MAX_OUTPUT_BYTES, StepFunctions
+from lifoq.ends.topic import MOST_BYTES_AT_ONCE, EventsTopic
+from lifoq.items.task import TaskError
+from tests.ends import TOKEN
+
+
+def end(ending=Ending.SUCCESS, *, number=1, **more):
+    return End(
+        event_id=f"event-{number}", ending=ending, task_id=f"t-{number}", task_type="a", **more
+    )
+
+
+class Sns:
+    """Takes what SNS takes."""
+
+    def __init__(self, *refused: str) -> None:
+        self.calls = []
+        self._refused = refused
+
+    def publish_batch(self, *, TopicArn, PublishBatchRequestEntries):  # noqa: N803
+        entries = PublishBatchRequestEntries
+        sizes = [
+            len(entry["Message"].encode())
+            + sum(
+                len(name) + len("String") + len(one["StringValue"].encode())
+                for name, one in entry["MessageAttributes"].items()
+            )
+            for entry in entries
+        ]
+        assert 0 < len(entries) <= 10
+        assert sum(sizes) <= 256 * 1024
+        self.calls.append(entries)
+        refused = [e["Id"] for e in entries if json.loads(e["Message"])["taskId"] in self._refused]
+        return {"Failed": [{"Id": one, "Code": "InternalError"} for one in refused]}
+
+    @property
+    def told(self):
+        return [json.loads(entry["Message"]) for call in self.calls for entry in call]
+
+
+def topic(sns):
+    return EventsTopic(sns, "arn:topic", queue="prod")
+
+
+def test_many_ends_are_told_in_few_calls():
+    sns = Sns()
+    assert topic(sns).publish([end(number=number) for number in range(25)]) == set()
+    assert [len(call) for call in sns.calls] == [10, 10, 5]
+    assert [told["taskId"] for told in sns.told] == [f"t-{number}" for number in range(25)]
+
+
+def test_ends_with_large_results_are_told_in_calls_that_sns_takes():
+    sns = Sns()
+    # Quotation marks are two bytes in JSON, and four in JSON that holds it as text.
+    large = [end(number=number, result='"' * MAX_OUTPUT_BYTES) for number in range(10)]
+    assert topic(sns).publish(large) == set()
+    assert len(sns.told) == 10
+    assert len(sns.calls) > 1
+
+
+@pytest.mark.parametrize("size", [MAX_RESULT_BYTES, MAX_RESULT_BYTES + 1])
+def test_a_result_is_told_whole_or_cut_and_said_to_be(size):
+    result = "é" * ((size - 2) // 2) + "x" * (size % 2)
+    told = json.loads(end(result=result).message(queue="prod"))
+    if size <= MAX_RESULT_BYTES:
+        assert told["result"] == result
+    else:
+        assert "result" not in told
+        assert told["resultBytes"] == size
+        assert json.dumps(result, ensure_ascii=False).startswith(told["resultBeginning"])
+        assert MAX_RESULT_BYTES - 2 < len(told["resultBeginning"].encode()) <= MAX_RESULT_BYTES
+
+
+def test_a_result_of_nothing_is_told_as_null_and_no_end_but_a_success_has_one():
+    assert json.loads(end().message(queue="prod"))["result"] is None
+    assert "result" not in json.loads(end(Ending.SHED).message(queue="prod"))
+
+
+def test_what_sns_did_not_take_is_named():
+    sns = Sns("t-3", "t-14")
+    failed = topic(sns).publish([end(number=number) for number in range(20)])
+    assert failed == {"event-3", "event-14"}
+
+
+def test_names_that_no_message_can_hold_are_told_all_the_same():
+    sns = Sns()
+    strange = End(event_id="e", ending=Ending.SUCCESS, task_id="\x01t", task_type="a\x00b\ufffe")
+    topic(sns).publish([strange])
+    ((entry,),) = sns.calls
+    assert entry["MessageAttributes"]["taskType"]["StringValue"] == "a\ufffdb\ufffd"
+    assert json.loads(entry["Message"])["taskId"] == "\x01t"
+
+
+# Step Functions
+
+
+class Client:
+    def __init__(self, refusal: str | None = None) -> None:
+        self.answers = []
+        self._refusal = refusal
+
+    def send_task_success(self, **answer):
+        self._take("success", answer)
+
+    def send_task_failure(self, **answer):
+        self._take("failure", answer)
+
+    def _take(self, kind, answer):
+        self.answers.append((kind, answer))
+        if self._refusal:
+            raise ClientError({"Error": {"Code": self._refusal, "Message": ""}}, "SendTask")
+
+
+def answers(one: End):
+    client = Client()
+    StepFunctions(client).answer(one)
+    return client.answers
+
+
+def test_a_success_is_answered_with_the_result():
+    ((kind, answer),) = answers(end(result={"n": 1}, task_token=TOKEN))
+    assert (kind, answer["taskToken"], json.loads(answer["output"])) == ("success", TOKEN, {"n": 1})
+
+
+@pytest.mark.parametrize(
+    ("ending", "error"),
+    [
+        (Ending.SHED, "lifoq.Shed"),
+        (Ending.CANCELLED, "lifoq.Cancelled"),
+        (Ending.FAILURE, "lifoq.Failed"),
+    ],
+)
+def test_every_other_end_is_answered_as_a_failure_that_can_be_caught(ending, error):
+    why = TaskError(type="ValueError", message="boom")
+    ((kind, answer),) = answers(end(ending, error=why, attempts=3, task_token=TOKEN))
+    assert (kind, answer["taskToken"], answer["error"]) == ("failure", TOKEN, error)
+    assert json.loads(answer["cause"]) == {
+        "taskId": "t-1",
+        "attempts": 3,
+        "errorType": "ValueError",
+        "errorMessage": "boom",
+    }
+
+
+def test_a_result_that_no_state_can_hold_is_a_failure_of_its_own():
+    ((kind, answer),) = answers(end(result="x" * MAX_OUTPUT_BYTES, task_token=TOKEN))
+    assert (kind, answer["error"]) == ("failure", "lifoq.ResultTooLarge")
+    assert len(answer["cause"]) < 200
+
+
+def test_a_task_that_no_state_waits_for_is_not_answered():
+    assert answers(end()) == []
+
+
+@pytest.mark.parametrize("code", ["InvalidToken", "TaskDoesNotExist", "TaskTimedOut"])
+def test_a_state_that_waits_no_more_is_passed_over(code):
+    StepFunctions(Client(code)).answer(end(task_token=TOKEN))
+
+
+def test_an_answer_that_is_refused_for_another_reason_is_an_error():
+    with pytest.raises(ClientError):
+        StepFunctions(Client("AccessDeniedException")).answer(end(task_token=TOKEN))
+
+
+def test_a_whole_batch_of_the_largest_ends_is_larger_than_one_call():
+    """Else the test above would show nothing."""
+    assert 10 * 2 * MAX_RESULT_BYTES > MOST_BYTES_AT_ONCE
