@@ -35,6 +35,14 @@ def has_ended(record: Record) -> bool:
     return became in TERMINAL and was is not None and was not in TERMINAL
 
 
+def was_replaced(record: Record) -> bool:
+    """Whether a newer put took the place of one with a token, while it waited or after its run."""
+    if status(record, "NewImage") not in WAITING or status(record, "OldImage") in TERMINAL:
+        return False
+    token = attribute(record, "OldImage", Attribute.TASK_TOKEN, "S")
+    return token is not None and token != (attribute(record, "NewImage", Attribute.TASK_TOKEN, "S"))
+
+
 def is_deletion_for_age(record: Record) -> bool:
     """By TTL; or past its deadline, as the sweep does where somebody waits to be told."""
     if record.get("eventName") != "REMOVE":

@@ -115,11 +115,10 @@ def _ends() -> Iterator[Pattern]:
     yield _change(old=_image(*_LIVE), new=_image(*sorted(TERMINAL)))
     # Shed: deleted by TTL, or by the sweep.
     yield {"eventName": ["REMOVE"], "dynamodb": {"OldImage": _image(*_WAITING)}}
-    # Shed: a put of its id began anew. A delayed put that falls due looks the same to a filter, and
-    # the function passes it over; a retry that falls due has an error, which a new task has not.
-    yield _change(old=_image(Status.PENDING), new=_image(*_WAITING))
-    yield _change(old=_image(Status.DELAYED), new=_image(Status.DELAYED))
-    yield _change(old=_image(Status.DELAYED), new=_image(Status.PENDING, **{_ERROR: _ABSENT}))
+    # Shed, since a put of its id began anew; or replaced, so that a token has to be answered. A
+    # retry that waits has an error, which a new task has not. A delayed put that falls due looks
+    # like one to a filter, and the function passes it over.
+    yield _change(old=_image(*_LIVE), new=_image(*_WAITING, **{_ERROR: _ABSENT}))
 
 
 def _change(*, old: dict[str, Any], new: dict[str, Any]) -> Pattern:

@@ -41,6 +41,9 @@ class Way:
         new = NewTask(task_type="a", task_id=ID, task_token=TOKEN, key="device", **terms)
         self.store.put(new)
 
+    def replace(self, **terms: Any) -> None:
+        self.store.put(NewTask(task_type="a", task_id=ID, if_exists="replace", **terms))
+
     def claim(self) -> None:
         self.goes("claim", lambda: self.store.claim(ID, claim_id="c", lease=30))
 
@@ -173,4 +176,39 @@ def damaged() -> Way:
     return way
 
 
-WAYS = (success, failures, cancelled, shed_by_the_sweep, shed_by_ttl, begun_anew, lost, damaged)
+def replaced_while_it_waited() -> Way:
+    way = Way()
+    way.goes("put", way.put)
+    way.host.advance(1)
+    way.goes("replaced", way.replace)
+    way.host.advance(1)
+    way.goes("replaced again", way.replace)
+    way.host.advance(3600)
+    way.ends_as("SHED", way.replace)
+    return way
+
+
+def replaced_while_it_ran() -> Way:
+    way = Way()
+    way.goes("put", way.put)
+    way.claim()
+    way.host.advance(1)
+    way.goes("a newer put is parked", way.replace)
+    way.goes("replaced", lambda: way.store.succeed(way.task, "1"))
+    way.claim()
+    way.ends_as("SUCCESS", lambda: way.store.succeed(way.task, "2"))
+    return way
+
+
+WAYS = (
+    success,
+    failures,
+    cancelled,
+    shed_by_the_sweep,
+    shed_by_ttl,
+    begun_anew,
+    lost,
+    damaged,
+    replaced_while_it_waited,
+    replaced_while_it_ran,
+)

@@ -19,7 +19,7 @@ from lifoq.environment import Environment
 from lifoq.items.schema import Attribute
 from lifoq.tables.dynamo_values import plain
 
-from ..changes import Record, attribute, has_ended, image_of, status, was_shed
+from ..changes import Record, attribute, has_ended, image_of, status, was_replaced, was_shed
 
 ANSWERS_AT_ONCE: Final = 10
 PATIENT: Final = Config(
@@ -47,7 +47,8 @@ def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     is told twice is told the same id."""
     ends = {record["dynamodb"]["SequenceNumber"]: end_of(record) for record in event["Records"]}
     told = [end for end in ends.values() if end is not None]
-    failed = topic.publish(told) if topic else set()
+    whole = [end for end in told if end.ending is not Ending.REPLACED]
+    failed = topic.publish(whole) if topic else set()
     if step_functions:
         failed |= set(filter(None, answering.map(unanswered, told)))
     logger.info("told", extra={"ends": len(told), "failed": len(failed)})
@@ -59,6 +60,8 @@ def end_of(record: Record) -> End | None:
         image, ending = "OldImage", Ending.SHED
     elif has_ended(record):
         image, ending = "NewImage", Ending(status(record, "NewImage") or "")
+    elif was_replaced(record):
+        image, ending = "OldImage", Ending.REPLACED
     else:
         return None
     end = End.of(plain(image_of(record, image)), ending, event_id=record["eventID"])

@@ -22,6 +22,8 @@ class Ending(StrEnum):
     CANCELLED = "CANCELLED"
     SHED = "SHED"
     """It waited beyond its deadline."""
+    REPLACED = "REPLACED"
+    """A newer put took its place: the end of what a state machine waits for, not of the task."""
 
 
 @dataclass(frozen=True, kw_only=True)

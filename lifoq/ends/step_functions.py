@@ -18,6 +18,7 @@ ERRORS: Final = {
     Ending.FAILURE: "lifoq.Failed",
     Ending.CANCELLED: "lifoq.Cancelled",
     Ending.SHED: "lifoq.Shed",
+    Ending.REPLACED: "lifoq.Replaced",
 }
 """What a state machine catches."""
 TOO_LARGE: Final = "lifoq.ResultTooLarge"

@@ -99,7 +99,7 @@ def accept(
             "(DynamoDB's items end at 400 KB); put it in S3 and send its key",
         )
     if task.task_token is not None:
-        _check_token(task.task_token, answered=task_tokens)
+        _check_token(task, answered=task_tokens)
     due_at = _due_at(task, now)
     return Accepted(
         task_id=task_id,
@@ -121,8 +121,12 @@ def _check_if_exists(task: NewTask) -> None:
         raise InvalidInput("if_exists", task.if_exists, problem)
 
 
-def _check_token(token: Any, *, answered: bool) -> None:
+def _check_token(task: NewTask, *, answered: bool) -> None:
+    token = task.task_token
     check_name("task_token", token, MAX_TOKEN_BYTES)
+    if task.if_exists == "replace":
+        problem = "asks for the end of a put that a newer one may replace: leave if_exists out"
+        raise InvalidInput("task_token", token, problem)
     if not answered:
         raise InvalidInput(
             "task_token",

@@ -7,7 +7,15 @@ import boto3
 import pytest
 
 from tests import dynamodb_local
-from tests.ends import TOKEN, WAYS, failures, shed_by_the_sweep, success
+from tests.ends import (
+    TOKEN,
+    WAYS,
+    failures,
+    replaced_while_it_ran,
+    replaced_while_it_waited,
+    shed_by_the_sweep,
+    success,
+)
 from tests.functions.conftest import Topic
 
 
@@ -140,6 +148,19 @@ def test_answers_go_to_step_functions_alone_where_no_topic_was_asked_for(
     assert function.handle({"Records": batch}, context) == {"batchItemFailures": []}
     assert sorted(answered) == [(TOKEN, "SHED"), (TOKEN, "SUCCESS")]
     assert events_topic.messages() == []
+
+
+@pytest.mark.parametrize("way", [replaced_while_it_waited, replaced_while_it_ran])
+def test_who_waits_for_a_put_that_was_replaced_is_told_so_once(load, context, monkeypatch, way):
+    function = load("task_events", LIFOQ_QUEUE="prod", LIFOQ_TASK_TOKENS="true")
+    answered = []
+    monkeypatch.setattr(
+        function.step_functions,
+        "answer",
+        lambda end: answered.append((end.task_token, str(end.ending))),
+    )
+    function.handle({"Records": list(way().others.values())}, context)
+    assert answered == [(TOKEN, "REPLACED")]
 
 
 def test_an_answer_that_does_not_arrive_is_tried_again(load, context, monkeypatch):

@@ -308,6 +308,8 @@ def test_each_end_is_told_and_hardly_anything_else_invokes_what_tells(
     assert for_nothing <= {
         "a delayed put falls due",
         "a delayed put is hurried",
+        "replaced",  # of which a state machine is told
+        "replaced again",
         "somebody writes to the item",
     }
 

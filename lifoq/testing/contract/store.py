@@ -121,6 +121,28 @@ def test_what_does_not_wait_is_not_found_at_its_deadline_and_not_shed(
     assert telling.get("taken").status is Status.TAKEN
 
 
+def test_a_token_of_a_put_that_may_be_replaced_is_refused(telling: Store):
+    with pytest.raises(InvalidInput, match="leave if_exists out"):
+        put(telling, "t", task_token=TOKEN, if_exists="replace")
+
+
+def test_a_put_that_replaces_is_found_at_its_own_deadline(telling: Store, host: ManualHost):
+    put(telling, "t", deadline=10, task_token=TOKEN)
+    host.advance(5)
+    put(telling, "t", deadline=10, if_exists="replace")
+    assert telling.get("t").task_token is None
+    host.advance(10)
+    assert overdue(telling) == []
+    everybody = Store(telling.table, lifetimes=Lifetimes(shed_at_deadline=True), host=host)
+    put(everybody, "u", deadline=10)
+    host.advance(5)
+    put(everybody, "u", deadline=10, if_exists="replace")
+    host.advance(9)
+    assert overdue(everybody) == []
+    host.advance(1)
+    assert overdue(everybody) == ["u"]
+
+
 def test_a_token_goes_with_the_end_that_was_told(telling: Store, host: ManualHost):
     put(telling, "t", task_token=TOKEN)
     telling.fail(claim(telling, "t"), BOOM)
