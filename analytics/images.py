@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute, Status
+from lifoq.items.schema import ATTRIBUTE_TYPES, SLOT_PREFIX, Attribute, Status
 
 from . import times
 from .columns import NEVER, Array, column, moments
@@ -114,8 +114,13 @@ def observe(block: bytes | LongLine, origin: Origin) -> Observed:
     observations = _observations(read.table, origin)
     wrong = _wrong(read.table, observations)
     bad = np.flatnonzero(wrong >= 0).tolist()
+    if bad:  # among them whatever is no task's
+        slots = _slots(read.table)
+        bad = [row for row in bad if not slots[row]]
     return Observed(
-        observations=observations.filter(pa.array(wrong < 0)) if bad else observations,
+        observations=observations.filter(pa.array(wrong < 0))
+        if (wrong >= 0).any()
+        else observations,
         bad_lines=_bad_lines(
             origin,
             [*(_NOT_JSON for _ in read.broken), *(_REASONS[wrong[row]] for row in bad)],
@@ -157,6 +162,12 @@ def _in_cell(cell: str, task_ids: pa.ChunkedArray) -> pa.ChunkedArray:
         return task_ids
     named = pc.binary_join_element_wise(cell, task_ids, "/")
     return pc.if_else(pc.equal(task_ids, ""), task_ids, named)  # no id stays none
+
+
+def _slots(table: pa.Table) -> Array:
+    """By row, whether it shows a slot, which the queue keeps beside its tasks."""
+    ids = pc.fill_null(_attribute(table, Attribute.TASK_ID), "")
+    return np.asarray(pc.starts_with(ids, SLOT_PREFIX).to_numpy())
 
 
 def _wrong(table: pa.Table, observations: pa.Table) -> Array:

@@ -68,6 +68,17 @@ class NotClaimed(LifoqError):
     """Somebody else has claimed the task, or it has expired, since the index showed it."""
 
 
+class KeyBusy(NotClaimed):
+    """As many tasks of this type and key are TAKEN as may be at a time; it stays where it is."""
+
+    def __init__(self, task_type: str, key: str, per_key: int) -> None:
+        self.task_type = task_type
+        self.key = key
+        super().__init__(
+            f"of task type {task_type!r} and key {key!r}, {per_key} are taken, as many as may be"
+        )
+
+
 class LeaseLost(LifoqError):
     """The claim is no longer valid: the lease ran out, and the task went on without this worker.
     Whatever this worker still reports about it is refused."""

@@ -21,9 +21,9 @@ class TimedStore(Store):
         with self._timed("query"):
             return super().candidates(**options)
 
-    def claim(self, task_id: str, *, claim_id: str, lease: float) -> Task:
+    def claim(self, task_id: str, **terms: Any) -> Task:
         with self._timed("claim"):
-            return super().claim(task_id, claim_id=claim_id, lease=lease)
+            return super().claim(task_id, **terms)
 
     def succeed(self, task: Task, result: str, follow_ups: Sequence[NewTask] = ()) -> None:
         with self._timed("settle"):

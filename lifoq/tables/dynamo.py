@@ -119,8 +119,15 @@ class DynamoTable:
         return plain(answer["Attributes"])
 
     def update_and_put(
-        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+        self,
+        task_id: str,
+        change: Change,
+        items: Sequence[Item],
+        *,
+        over: Alternatives = (),
+        once: bool = False,
     ) -> None:
+        client = self._once if once else self._client
         size.check_transaction(change, items)
         actions = [
             {"Update": update_request(self.name, task_id, change)},
@@ -128,8 +135,8 @@ class DynamoTable:
         ]
         with self._translated("TransactWriteItems"):
             try:
-                self._client.transact_write_items(TransactItems=actions)
-            except self._client.exceptions.TransactionCanceledException as error:
+                client.transact_write_items(TransactItems=actions)
+            except client.exceptions.TransactionCanceledException as error:
                 raise refusal(error, items) from error
 
     def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:

@@ -85,7 +85,13 @@ class MemoryTable:
             return dict(after)
 
     def update_and_put(
-        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+        self,
+        task_id: str,
+        change: Change,
+        items: Sequence[Item],
+        *,
+        over: Alternatives = (),
+        once: bool = False,  # noqa: ARG002 - nothing is ever repeated here
     ) -> None:
         size.check_transaction(change, items)
         for item in items:

@@ -176,12 +176,15 @@ class Store(Puts):
         page = self.table.query(span, newest_first=newest_first, limit=limit, start=start)
         return Candidates(rows=tuple(_candidate(row) for row in page.rows), next=page.next)
 
-    def claim(self, task_id: str, *, claim_id: str, lease: float) -> Task:
-        """PENDING → TAKEN for ``lease`` seconds.
+    def claim(
+        self, task_id: str, *, claim_id: str, lease: float, when: tuple[Condition, ...] = ()
+    ) -> Task:
+        """PENDING → TAKEN for ``lease`` seconds, if all of ``when`` holds as well.
 
         Raises NotClaimed where somebody was faster or the task has expired, DamagedTask.
         """
         change = transitions.claim(now=self.now(), claim_id=claim_id, lease=microseconds(lease))
+        change = replace(change, when=(*change.when, *when)) if when else change
         try:
             with _fits(task_id, "claimed"):
                 return Task.from_item(self.table.update_and_get(task_id, change))

@@ -75,10 +75,17 @@ class Table(Protocol):
         ...
 
     def update_and_put(
-        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+        self,
+        task_id: str,
+        change: Change,
+        items: Sequence[Item],
+        *,
+        over: Alternatives = (),
+        once: bool = False,
     ) -> None:
         """Apply the change and put items, all or nothing; TransactionRefused if not, ItemTooLarge
-        where it is more than an item or a transaction holds."""
+        where it is more than an item or a transaction holds. ``once``: never repeated by itself, so
+        that it is applied once at the most, however late."""
         ...
 
     def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import MICROSECONDS, Host, Outbox, OutOfThreads, microseconds
 from lifoq.errors import (
@@ -24,6 +25,9 @@ from lifoq.worker.limits import Limits
 from lifoq.worker.outcome import GiveUp, Outcome, Succeed, TryAgain, raised, returned
 from lifoq.worker.registry import TaskType
 from lifoq.worker.settings import WorkerSettings
+
+if TYPE_CHECKING:
+    from lifoq.tables.keyed import KeyedClaims, Slot  # not where no task type limits a key
 
 log = logging.getLogger("lifoq.attempt")
 
@@ -67,8 +71,11 @@ class Attempt:
         began: int,
         renew_at: int,
         times_out_at: int,
+        slot: "Slot | None",
     ) -> None:
+        """``slot``: of its key, where the type limits how many of a key are TAKEN."""
         self.task = task
+        self.slot = slot
         self.kind = kind
         self.context = context
         self.began = began
@@ -100,7 +107,8 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class NotStarted:
-    """A claim gave nothing to run. ``error`` says why: NotClaimed, DamagedTask, or trouble."""
+    """A claim gave nothing to run. ``error`` says why: KeyBusy, NotClaimed, DamagedTask, or
+    trouble."""
 
     row: Candidate
     error: Exception
@@ -149,8 +157,10 @@ class Attempts:
         settings: WorkerSettings,
         draw: random.Random,
         ends_at: int,
+        keyed: "KeyedClaims | None",
     ) -> None:
-        """After ``ends_at`` (monotonic microseconds) no handler is started, no outcome written."""
+        """After ``ends_at`` (monotonic microseconds) no handler is started, no outcome written.
+        ``keyed``: None where no task type limits how many of a key are TAKEN."""
         self._store = store
         self._host = host
         self._limits = limits
@@ -158,6 +168,7 @@ class Attempts:
         self._settings = settings
         self._draw = draw
         self._ends_at = ends_at
+        self._keyed = keyed
 
     def start(self, row: Candidate, kind: TaskType) -> None:
         """Claim the task, which has just taken a slot, and run it. OutOfThreads."""
@@ -203,38 +214,61 @@ class Attempts:
 
     def _work(self, row: Candidate, kind: TaskType, entered: int) -> None:
         try:
-            task = self._claim(row.task_id)
+            task, slot = self._claim(row, kind)
         except Exception as error:  # noqa: BLE001  (the run tells them apart)
             self._turn_back(kind, entered)
             self._mailbox.put(NotStarted(row=row, error=error))
             return
         if task.task_type == row.task_type and self._host.monotonic() <= self.latest_start(kind):
-            self._attempt(self._begin(task, kind))
+            self._attempt(self._begin(task, kind, slot))
         else:
             self._turn_back(kind, entered)
-            self._hand_back(task)
+            self._hand_back(task, slot)
             self._mailbox.put(NotStarted(row=row, error=NotClaimed(task.task_id)))
 
-    def _hand_back(self, task: Task) -> None:
+    def _hand_back(self, task: Task, slot: "Slot | None") -> None:
         """Undo a claim whose answer came too late to begin, or which turned out to be of another
         type than the index said (its id was put anew). Where that fails, the lease runs out."""
         error = TaskError(type=HANDED_BACK, message="the worker could not begin with it")
         try:
             self._store.retry(task, error, delay=0, counts=False)
-        except (LeaseLost, StoreUnavailable, QueueMisconfigured) as failure:
+        except LeaseLost as failure:
             log.warning("task %s was not handed back: %s", task.task_id, failure)
+        except (StoreUnavailable, QueueMisconfigured) as failure:
+            log.warning("task %s was not handed back: %s", task.task_id, failure)
+            return
+        self._leave(slot)
 
-    def _claim(self, task_id: str) -> Task:
-        """Claim; an unconfirmed claim is asked for once more, under the same id, and so
-        recognised. After that it is left to its lease."""
-        claim_id, lease = self._host.new_id(), self._settings.lease
+    def _claim(self, row: Candidate, kind: TaskType) -> "tuple[Task, Slot | None]":
+        """Claim; an unconfirmed claim is asked for once more, and recognised. After that it is left
+        to its lease."""
+        claim = self._claim_of(row, kind)
         try:
-            return self._store.claim(task_id, claim_id=claim_id, lease=lease)
+            return claim()
         except StoreUnavailable as error:
-            log.warning("claim of task %s not confirmed: %s", task_id, error)
-            return self._store.claim(task_id, claim_id=claim_id, lease=lease)
+            log.warning("claim of task %s not confirmed: %s", row.task_id, error)
+            return claim()
 
-    def _begin(self, task: Task, kind: TaskType) -> Attempt:
+    def _claim_of(self, row: Candidate, kind: TaskType) -> "Callable[[], tuple[Task, Slot | None]]":
+        lease, keyed = self._settings.lease, self._keyed
+        if keyed is not None and kind.per_key is not None and row.key is not None:
+            return partial(keyed.claim, row, row.key, per_key=kind.per_key, lease=lease)
+        claim_id = self._host.new_id()
+        when = () if keyed is None else keyed.needs_no_slot(row, kind.per_key)
+
+        def claim() -> "tuple[Task, Slot | None]":
+            """Under the same id, by which it is recognised."""
+            task = self._store.claim(row.task_id, claim_id=claim_id, lease=lease, when=when)
+            return task, None
+
+        return claim
+
+    def _leave(self, slot: "Slot | None") -> None:
+        """The slot's claim has ended."""
+        if self._keyed is not None and slot is not None:
+            self._keyed.leave(slot)
+
+    def _begin(self, task: Task, kind: TaskType, slot: "Slot | None") -> Attempt:
         now, settings = self._host.monotonic(), self._settings
         times_out_at = now + microseconds(self.timeout(kind))
         context = Context(
@@ -252,6 +286,7 @@ class Attempts:
             began=now,
             renew_at=now + microseconds(settings.heartbeat),
             times_out_at=times_out_at,
+            slot=slot,
         )
 
     def _attempt(self, attempt: Attempt) -> None:
@@ -279,6 +314,8 @@ class Attempts:
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
         try:
             settled = self._write(attempt, outcome)
+            if settled.end is not End.UNSETTLED:
+                self._leave(attempt.slot)
         except Exception as error:
             log.exception("task %s could not be settled", attempt.task.task_id)
             settled = Settled(attempt=attempt, end=End.UNSETTLED, unexpected=error)

@@ -10,6 +10,7 @@ from lifoq.tables.store import Candidate, Candidates, Store
 from lifoq.tables.table import LARGEST_PAGE, Cursor
 from lifoq.worker.errands import Errands, Look, Shown, ShownBehind
 from lifoq.worker.held import Held
+from lifoq.worker.keys import Keys
 from lifoq.worker.limits import Limits
 from lifoq.worker.order import Order
 from lifoq.worker.pace import LOOK_PATIENCE, Pace
@@ -30,6 +31,7 @@ class Lookout:
         limits: Limits,
         order: Order,
         held: Held,
+        keys: Keys,
         pace: Pace,
         host: Host,
         first_page: int,
@@ -40,10 +42,11 @@ class Lookout:
         self._limits = limits
         self._order = order
         self._held = held
+        self._keys = keys
         self._pace = pace
         self._host = host
         self._first_page = first_page
-        self._sight = Sight(newest_first=order.newest_first, now=host.monotonic())
+        self._sight = self._new_sight(host.monotonic())
         self._page_behind = first_page
         self._asked_behind: int | None = None
         """Since when a page behind the first is on its way."""
@@ -94,7 +97,7 @@ class Lookout:
             self._pace.look_at_once(now)
             return False
         if self._sight_is_of_no_use(now):
-            self._sight = Sight(newest_first=look.newest_first, now=look.sent)
+            self._sight = self._new_sight(look.sent)
             self._page_behind, self._asked_behind = self._first_page, None
         self._sight.front(shown.page, self._wanted(shown.page.rows))
         self._remember_what_came_back(since=look.sent)
@@ -148,6 +151,10 @@ class Lookout:
 
     # Inside
 
+    def _new_sight(self, now: int) -> Sight:
+        newest_first = self._order.newest_first
+        return Sight(newest_first=newest_first, now=now, key_of=self._keys.that_matters)
+
     def _sight_is_of_no_use(self, now: int) -> bool:
         """Before the queue is believed to be empty, all of it is read once more."""
         about_to_end = self._sight.empty() and self._held.nothing
@@ -162,7 +169,7 @@ class Lookout:
 
     def _wait_for_what_waits(self) -> float:
         """Seconds until the first of the tasks that were seen may start, as far as one can know."""
-        waits = [self._limits.wait(task_type) for task_type, _ in self._sight.lanes()]
+        waits = [self._limits.wait(lane.task_type) for lane in self._sight.lanes()]
         return min((wait for wait in waits if wait > 0), default=math.inf)
 
     def _shows_held(self, page: Candidates, now: int) -> bool:

@@ -6,6 +6,7 @@ decides is done in threads beside it, which report back through a mailbox.
 
 import random
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import InvalidInput
@@ -15,6 +16,9 @@ from lifoq.worker.order import Order
 from lifoq.worker.registry import Registry
 from lifoq.worker.run import Run
 from lifoq.worker.settings import RunReport, WorkerSettings
+
+if TYPE_CHECKING:
+    from lifoq.tables.keyed import KeyedClaims
 
 
 class Processor:
@@ -41,6 +45,7 @@ class Processor:
             registry, in_flight=settings.in_flight, rate_limit=settings.rate_limit, host=host
         )
         self._order = Order(settings.adaptive_threshold, host)
+        self._keyed = self._keyed_claims(any(kind.per_key is not None for kind in registry))
         for kind in registry:
             if kind.timeout is not None and kind.timeout > settings.task_timeout:
                 raise InvalidInput(
@@ -76,9 +81,17 @@ class Processor:
             settings=self._settings,
             limits=self._limits,
             order=self._order,
+            keyed=self._keyed,
             host=self._host,
             draw=self._draw,
             time_limit=time_limit,
             woken_at=woken_at,
             on_progress=on_progress,
         ).execute()
+
+    def _keyed_claims(self, needed: bool) -> "KeyedClaims | None":  # noqa: FBT001
+        if not needed:
+            return None
+        from lifoq.tables.keyed import KeyedClaims  # noqa: PLC0415 - a cold start less to import
+
+        return KeyedClaims(self._store, host=self._host)

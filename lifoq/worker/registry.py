@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
 from lifoq.errors import InvalidInput
@@ -24,6 +24,10 @@ Around = Callable[[Context], AbstractContextManager[object]]
 AnyAround = TypeVar("AnyAround", bound=Around)
 
 
+MOST_PER_KEY: Final = 100
+"""A claim may have to read so many slots."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TaskType:
     """None leaves a term to the worker's settings."""
@@ -38,11 +42,16 @@ class TaskType:
     """Tasks of this type that one processor runs at a time."""
     rate_limit: float | None = None
     """Tasks of this type that one processor starts per second."""
+    per_key: int | None = None
+    """Tasks of this type that have the same key, and are TAKEN at a time, over all processors."""
 
     def __post_init__(self) -> None:
-        for name in ("max_attempts", "in_flight"):
+        for name in ("max_attempts", "in_flight", "per_key"):
             if getattr(self, name) is not None:
                 check_count(f"{self.name}.{name}", getattr(self, name))
+        if self.per_key is not None and self.per_key > MOST_PER_KEY:
+            problem = f"is more than {MOST_PER_KEY}; leave it out where so many may run at a time"
+            raise InvalidInput(f"{self.name}.per_key", self.per_key, problem)
         if self.timeout is not None:
             check_seconds(f"{self.name}.timeout", self.timeout)
         if self.rate_limit is not None:
@@ -81,6 +90,7 @@ class Registry:
         timeout: float | None = None,
         in_flight: int | None = None,
         rate_limit: float | None = None,
+        per_key: int | None = None,
     ) -> Callable[[AnyHandler], AnyHandler]:
         """Decorate the function that runs tasks of type ``name``; see TaskType for the terms."""
 
@@ -98,6 +108,7 @@ class Registry:
                 timeout=timeout,
                 in_flight=in_flight,
                 rate_limit=rate_limit,
+                per_key=per_key,
             )
             return handler
 

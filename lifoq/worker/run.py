@@ -6,6 +6,7 @@ call that is answered late keeps only its own task waiting. What is decided by w
 
 - ``limits``: what is free;
 - ``held``: which tasks the run has;
+- ``keys``: which keys have no room for another of their tasks;
 - ``lookout``: what the queue shows (``sight``), and which task is the next;
 - ``pace``: when to look at the queue next, and when it is believed to be empty;
 - ``trouble``: whether the run can go on.
@@ -15,16 +16,17 @@ import math
 import random
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import MICROSECONDS, Host, Mailbox, OutOfThreads, microseconds
-from lifoq.errors import DamagedTask, LifoqError, NotClaimed, ProcessUnusable
+from lifoq.errors import DamagedTask, KeyBusy, LifoqError, NotClaimed, ProcessUnusable
 from lifoq.items.schema import Status
 from lifoq.tables.store import Store
 from lifoq.worker.attempt import (
     Attempt,
     AttemptMessage,
     Attempts,
+    End,
     NotRenewed,
     NotStarted,
     Settled,
@@ -43,6 +45,7 @@ from lifoq.worker.errands import (
     ShownBehind,
 )
 from lifoq.worker.held import Held
+from lifoq.worker.keys import Keys
 from lifoq.worker.limits import Limits
 from lifoq.worker.lookout import Lookout
 from lifoq.worker.order import Order
@@ -52,6 +55,9 @@ from lifoq.worker.settings import RunReport, WorkerSettings
 from lifoq.worker.sight import Lane
 from lifoq.worker.tally import Tally
 from lifoq.worker.trouble import Trouble
+
+if TYPE_CHECKING:
+    from lifoq.tables.keyed import KeyedClaims
 
 RENEW_AGAIN: Final = 1.0
 """Seconds until a heartbeat that was not confirmed is sent again."""
@@ -77,6 +83,7 @@ class Run:
         settings: WorkerSettings,
         limits: Limits,
         order: Order,
+        keyed: "KeyedClaims | None",
         host: Host,
         draw: random.Random,
         time_limit: float | None,
@@ -106,17 +113,20 @@ class Run:
             settings=settings,
             draw=draw,
             ends_at=self._ends_at,
+            keyed=keyed,
         )
         self._errands = Errands(store=store, host=host, mailbox=self._mailbox)
         ago = 0 if woken_at is None else max(0, store.now() - woken_at)
         self._pace = Pace(now=now, woken_at=now - ago, linger=settings.linger)
         self._held = Held(slots=settings.in_flight)
+        self._keys = Keys(lambda task_type: self._kind(task_type).per_key)
         self._lookout = Lookout(
             store=store,
             errands=self._errands,
             limits=limits,
             order=order,
             held=self._held,
+            keys=self._keys,
             pace=self._pace,
             host=host,
             first_page=max(settings.page, settings.in_flight),
@@ -250,8 +260,12 @@ class Run:
     def _not_started(self, answer: NotStarted, now: int) -> None:
         task_id = answer.row.task_id
         self._held.not_started(task_id)
+        self._keys.turned_back(answer.row)
         self._pace.look_at_once(now)
-        if isinstance(answer.error, NotClaimed):
+        if isinstance(answer.error, KeyBusy):
+            self._keys.refused(answer.row, now)
+            self._lookout.came_back(answer.row, now)
+        elif isinstance(answer.error, NotClaimed):
             self._held.refused(task_id, now)
         elif isinstance(answer.error, DamagedTask):  # the claim may have come before
             seen = (Status.PENDING, Status.TAKEN)
@@ -274,8 +288,17 @@ class Run:
         if settled.unexpected is not None:
             self._trouble.ends_the_run(settled.unexpected)
         self._pace.more_may_have_come(now)
+        self._key_may_be_free(settled, now)
         if settled.row is not None:
             self._lookout.came_back(settled.row, now)
+
+    def _key_may_be_free(self, settled: Settled, now: int) -> None:
+        task = settled.attempt.task
+        if self._keys.limit(task):
+            self._keys.ended(task)
+            if settled.end is End.UNSETTLED:  # its claim stands until its lease is over
+                self._keys.refused(task, now)
+            self._pace.look_at_once(now)
 
     def _shown(self, shown: Shown, now: int) -> None:
         self._trouble.passes()
@@ -329,14 +352,15 @@ class Run:
             if self._limits.enter(row.task_type):
                 self._attempts.start(row, self._kind(row.task_type))
                 self._held.asks(row, now)
+                self._keys.asks(row)
                 started = True
             else:  # the downstream has just refused another
                 self._lookout.came_back(row, now)
         return started
 
     def _may_start(self, lane: Lane, *, now: int) -> bool:
-        task_type, suspects = lane
-        if suspects and self._held.a_suspect:
+        task_type, suspects, key = lane
+        if (suspects and self._held.a_suspect) or self._keys.full(task_type, key, now):
             return False
         in_time = now <= self._attempts.latest_start(self._kind(task_type))
         return in_time and self._limits.wait(task_type) == 0

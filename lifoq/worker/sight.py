@@ -7,7 +7,7 @@ so that the next slot is filled from memory instead of reading the same rows aga
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from lifoq.basics.host import microseconds
 from lifoq.items.schema import Attribute
@@ -23,8 +23,18 @@ MOST_REMEMBERED: Final = 1_000
 
 Place = tuple[float, str]
 """Where a row stands in the index: its ``taskCreated`` and its id."""
-Lane = tuple[str, bool]
-"""A task type, and whether these are its suspects. The rows of one lane may start, or none."""
+
+
+class Lane(NamedTuple):
+    """Rows of which all may start, or none."""
+
+    task_type: str
+    suspects: bool
+    """Whether these are the type's suspects."""
+    key: str | None = None
+    """Where it matters."""
+
+
 OLDEST: Final[Place] = (float("-inf"), "")
 NEWEST: Final[Place] = (float("inf"), "")
 
@@ -33,8 +43,16 @@ class Sight:
     """Knows the rows by lane; behind the first page there may be a gap that was not read, since
     tasks came in faster than the run looked, and behind all that it knows the rest of the queue."""
 
-    def __init__(self, *, newest_first: bool, now: int) -> None:
-        """``now``: monotonic microseconds, when the look was sent with which it begins."""
+    def __init__(
+        self,
+        *,
+        newest_first: bool,
+        now: int,
+        key_of: Callable[[Candidate], str | None] = lambda _row: None,
+    ) -> None:
+        """``now``: monotonic microseconds, when the look was sent with which it begins.
+        ``key_of``: a row's key, where it matters."""
+        self._key_of = key_of
         self.newest_first = newest_first
         self._end = OLDEST if newest_first else NEWEST
         self.began = now
@@ -88,8 +106,11 @@ class Sight:
 
     def drop(self, row: Candidate) -> None:
         """The run has done with a row: it was chosen, or can never start."""
-        lane = self._lanes[lane_of(row)]
+        name = self._lane_of(row)
+        lane = self._lanes[name]
         del lane[bisect_left(lane, _place(row), key=_at)]
+        if not lane:
+            del self._lanes[name]
 
     @property
     def cursor(self) -> Cursor | None:
@@ -125,7 +146,7 @@ class Sight:
 
     def _remember(self, rows: Iterable[Candidate]) -> None:
         for row in rows:
-            place, name = _place(row), lane_of(row)
+            place, name = _place(row), self._lane_of(row)
             lane = self._lanes.setdefault(name, [])
             at = bisect_left(lane, place, key=_at)
             if at < len(lane) and lane[at][0] == place:
@@ -146,9 +167,8 @@ class Sight:
         """Whether it is sooner its turn."""
         return one > other if self.newest_first else one < other
 
-
-def lane_of(row: Candidate) -> Lane:
-    return row.task_type, row.suspect
+    def _lane_of(self, row: Candidate) -> Lane:
+        return Lane(row.task_type, row.suspect, self._key_of(row))
 
 
 def _at(entry: tuple[Place, Candidate]) -> Place:

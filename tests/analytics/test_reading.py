@@ -18,6 +18,8 @@ from analytics.errors import (
     OptionError,
     ReportError,
 )
+from lifoq.items import slots
+from lifoq.tables.dynamo_values import typed
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line, write_data
 from tests.analytics.items import at, item
 
@@ -32,6 +34,19 @@ def _data_files(folder: Path) -> list[Path]:
 
 def _edit(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_slots_of_keys_are_neither_tasks_nor_damage(tmp_path: Path, report: Any) -> None:
+    held = slots.held(slots.slot_id("a", "k", 0), task_id="t1", claim_id="c", now=at(0))
+    slot, exporter = typed(held), Exporter(root=tmp_path / "exports")
+    exporter.full([*_tasks(1, 2), {"Item": slot}, "{broken"], at=at(60))
+    freed = incremental_line("any", at(70), None, None) | {"OldImage": slot}
+    exporter.incremental([freed], start=at(60), end=at(120))
+
+    summary = report(tmp_path / "exports")
+
+    assert summary["tasks"]["created"] == 2
+    assert summary["input"]["bad_rows"] == 1
 
 
 def test_lines_that_are_no_tasks_are_set_aside_with_their_reasons(

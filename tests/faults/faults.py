@@ -108,9 +108,15 @@ class FaultyTable:
         return self._call("update_and_get", task_id, change)
 
     def update_and_put(
-        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+        self,
+        task_id: str,
+        change: Change,
+        items: Sequence[Item],
+        *,
+        over: Alternatives = (),
+        once: bool = False,
     ) -> None:
-        self._call("update_and_put", task_id, change, items, over=over)
+        self._call("update_and_put", task_id, change, items, over=over, once=once)
 
     def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
         self._call("delete", task_id, when=when)

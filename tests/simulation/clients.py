@@ -20,6 +20,7 @@ from lifoq.tables.puts import PutOutcome
 from tests.simulation.database import Database
 from tests.simulation.handlers import TYPES
 from tests.simulation.history import Violation
+from tests.simulation.keys import KEYS
 from tests.simulation.machine import Machine
 
 COMMON_IDS: Final = ("everybody's", "job-1", "job-2", "job-3")
@@ -72,6 +73,7 @@ class Client:
             task_id=task_id,
             deadline=draw.choice((None, None, None, 5.0, 20.0)),
             delay=delay,
+            key=draw.choice(KEYS),
             task_token=self._token(),
         )
 

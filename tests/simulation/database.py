@@ -3,6 +3,7 @@
 import heapq
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 from lifoq.basics.host import microseconds
@@ -15,10 +16,11 @@ from lifoq.items.change import (
     Item,
     TransactionRefused,
 )
-from lifoq.items.schema import Attribute, Status
+from lifoq.items.schema import SLOT_PREFIX, Attribute, Status
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Count, Cursor, Page, Span
 from tests.simulation.history import History, Violation, Write
+from tests.simulation.keys import BUSY, FOUND_OVER, KeyRule, is_slot
 from tests.simulation.looks import Looks, assert_reach, claim_of
 from tests.simulation.machine import Machine, Role
 from tests.simulation.rules import Rules
@@ -80,6 +82,7 @@ class Database:
         """During an outage every call is refused."""
         self.on_write: Callable[[Write], None] = lambda _: None
         self._rules = rules
+        self.keys = KeyRule(lambda: scheduler.time, trace.add)
         self._machines: dict[str, Machine] = {}
         self._clocks_agree = 2 * scenario.worker_skew < scenario.worker.lease / 3
         self._replicas = [Replica() for _ in range(REPLICAS)]
@@ -93,6 +96,10 @@ class Database:
             (item, max(replica.arrived_at(task_id) for replica in self._replicas))
             for task_id, item in self._waits.items()
         ]
+
+    def tasks(self) -> list[Item]:
+        """All items of the table that are tasks."""
+        return [item for item in self.table.items() if not is_slot(item)]
 
     def calm(self) -> None:
         """No more faults."""
@@ -111,7 +118,8 @@ class Database:
         """TTL, which is ``late`` by so many seconds."""
         call = self.next_call()
         for item in self.table.expire(self.scheduler.time - microseconds(late)):
-            self.record("ttl", Role.TTL, self.scheduler.time, call, item, None)
+            if not is_slot(item):
+                self.record("ttl", Role.TTL, self.scheduler.time, call, item, None)
 
     def record(
         self,
@@ -135,6 +143,7 @@ class Database:
         )
         self.trace.add(f"{write.was} → {write.becomes} by {machine}", write.task_id)
         self._rules.check(write, self.history)
+        self.keys.check(write)
         self._waits.pop(write.task_id, None)
         if write.becomes is Status.PENDING and after is not None:
             self._waits[write.task_id] = after
@@ -183,7 +192,19 @@ class Connection:
         database.register(machine)
 
     def get(self, task_id: str) -> Item | None:
-        return self._call("get", task_id, lambda _: self._database.table.get(task_id))
+        item, told = None, False
+
+        def blame() -> None:
+            if self._looks is not None:
+                self._machine.claim_faults.update(self._looks.asks_after())
+
+        try:
+            item = self._call("get", task_id, lambda _: self._database.table.get(task_id), blame)
+            told = True
+        finally:
+            if self._looks is not None and self._machine.alive:
+                self._looks.read(item, told=told)
+        return item
 
     def get_many(self, task_ids: Sequence[str]) -> list[Item]:
         return self._call("get_many", "", lambda _: self._database.table.get_many(task_ids))
@@ -225,8 +246,18 @@ class Connection:
             self._record(clock, self._database.next_call(), [(before, after)])
             return after
 
-        if self._looks is not None:
-            self._looks.before_update(task_id, change)
+        if self._looks is not None and not task_id.startswith(SLOT_PREFIX):
+            return self._update_watched(task_id, change, apply, self._looks)
+        try:
+            return self._call("update", task_id, apply)
+        finally:
+            if self._looks is not None and self._machine.alive:
+                self._looks.left()
+
+    def _update_watched(
+        self, task_id: str, change: Change, apply: Callable[[int], Item], looks: Looks
+    ) -> Item:
+        looks.before_update(task_id, change)
         claim = claim_of(change)
 
         def blame() -> None:
@@ -235,20 +266,26 @@ class Connection:
         try:
             after = self._call("update", task_id, apply, blame)
         except ConditionFailed as refused:
-            if self._looks is not None:
-                self._looks.refused_update(task_id, change, refused.item)
+            looks.refused_update(task_id, change, refused.item)
             raise
         except StoreUnavailable:
-            if self._looks is not None:
-                self._looks.lost_update(change)
+            looks.lost_update(change)
             raise
-        if self._looks is not None:
-            self._looks.after_update(task_id, change)
+        looks.after_update(task_id, change)
         return after
 
     def update_and_put(
-        self, task_id: str, change: Change, items: Sequence[Item], *, over: Alternatives = ()
+        self,
+        task_id: str,
+        change: Change,
+        items: Sequence[Item],
+        *,
+        over: Alternatives = (),
+        once: bool = False,
     ) -> None:
+        if once is not any(map(is_slot, items)):
+            raise Violation("a claim with a slot is sent once, and nothing else is", task_id)
+
         def apply(clock: int) -> None:
             table = self._database.table
             ids = [task_id, *(str(item[Attribute.TASK_ID]) for item in items)]
@@ -259,10 +296,16 @@ class Connection:
             table.update_and_put(task_id, change, items, over=over)
             changes = [(before, table.get(task_id)), *_begun_anew(there, items)]
             self._record(clock, self._database.next_call(), changes)
+            if once and there[0] is not None and Attribute.CLAIM_ID in there[0]:
+                self._database.trace.add(FOUND_OVER)
 
         def blame() -> None:
             self._machine.claim_faults.add(claim_of(change))
 
+        if once and self._looks is not None:
+            send = partial(self._call, "claim with a slot", task_id, apply, blame)
+            self._claim_watched(task_id, change, send, self._looks)
+            return
         try:
             self._call(f"update_and_put of {len(items)}", task_id, apply, blame)
         except TransactionRefused as refused:
@@ -271,6 +314,23 @@ class Connection:
             raise
         if self._looks is not None:
             self._looks.after_update(task_id, change)
+
+    def _claim_watched(
+        self, task_id: str, change: Change, send: Callable[[], None], looks: Looks
+    ) -> None:
+        looks.before_update(task_id, change)
+        try:
+            send()
+        except TransactionRefused as refused:
+            if refused.update_refused:
+                looks.refused_update(task_id, change, refused.current)
+            else:
+                self._database.trace.add(BUSY)
+            raise
+        except StoreUnavailable:
+            looks.reads_next(change, lost=True)
+            raise
+        looks.reads_next(change, lost=False)
 
     def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
         def apply(clock: int) -> None:
@@ -316,6 +376,8 @@ class Connection:
     ) -> None:
         machine = self._machine
         for before, after in changes:
+            if is_slot(before or after or {}):
+                continue
             self._database.record(machine.name, machine.role, clock, call, before, after)
 
     def _call(

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.errors import ProcessUnusable, StoreUnavailable
@@ -134,6 +134,7 @@ class Fleet:
             rates=RATES,
             rooms=rooms,
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
+            keys=self._database.keys,
             started=self._code.started,
             waiting=self._database.waiting,
         )
@@ -144,7 +145,23 @@ class Fleet:
             host=machine,
             draw=draw,
         )
+        self._watch_keyed_claims(processor, looks)
         return Worker(machine=machine, processor=processor, looks=looks)
+
+    @staticmethod
+    def _watch_keyed_claims(processor: Processor, looks: Looks) -> None:
+        """Such a claim is several calls; tell when it came to nothing."""
+        assert processor._keyed is not None
+        claim = processor._keyed.claim
+
+        def watched(*arguments: Any, **terms: Any) -> Any:
+            try:
+                return claim(*arguments, **terms)
+            except Exception:
+                looks.gave_up()
+                raise
+
+        processor._keyed.claim = watched  # type: ignore[method-assign]
 
     def _rooms(self, machine: Machine) -> Rooms:
         return Rooms(
@@ -273,7 +290,7 @@ class Fleet:
             return
         long_ago = self._scheduler.time - microseconds(SEEN_AFTER)
         history = self._database.history
-        for item in self._database.table.items():
+        for item in self._database.tasks():
             task_id = str(item[Attribute.TASK_ID])
             claimable = item[Attribute.TASK_STATUS] == Status.PENDING and (
                 item[Attribute.EXPIRES_AT] > self._scheduler.time + microseconds(SEEN_AFTER)
@@ -331,7 +348,7 @@ class Fleet:
         """No lease that was over when the sweep began (as far as its index could tell) is left."""
         history = self._database.history
         lag = microseconds(self.scenario.faults.index_lag + 2 * self.scenario.worker_skew)
-        for item in self._database.table.items():
+        for item in self._database.tasks():
             lease = item.get(Attribute.LEASE_EXPIRES)
             if lease is None:
                 continue
@@ -344,7 +361,7 @@ class Fleet:
         began (as far as its index could tell), is gone."""
         history = self._database.history
         lag = microseconds(self.scenario.faults.index_lag + 2 * self.scenario.worker_skew)
-        for item in self._database.table.items():
+        for item in self._database.tasks():
             task_id = str(item[Attribute.TASK_ID])
             told = item[Attribute.TASK_STATUS] == Status.PENDING and Attribute.DUE_AT in item
             waited = history.of_task[task_id][-1].time + lag < began

@@ -15,6 +15,7 @@ from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
 from tests.simulation.database import Database
 from tests.simulation.history import Violation
+from tests.simulation.keys import KEYS, PER_KEY
 from tests.simulation.machine import Machine
 from tests.simulation.rooms import Rooms
 from tests.simulation.scenario import Scenario
@@ -29,6 +30,7 @@ TYPES: Final = (
     "brief",
     "single",
     "slow-start",
+    *PER_KEY,
     UNREGISTERED,
 )
 """To draw from."""
@@ -92,6 +94,8 @@ class TaskCode:
         )
         registry.task("brief", timeout=1.0)(run)
         registry.task("single", in_flight=CAPS["single"])(run)
+        for name, per_key in PER_KEY.items():
+            registry.task(name, per_key=per_key)(run)
         registry.task("slow-start", rate_limit=RATES["slow-start"])(run)
         return registry
 
@@ -186,7 +190,12 @@ class TaskCode:
         self.promised[claim] = number
         child = {"parent": context.task_id, "claim": claim, "depth": depth + 1}
         follow_ups = [
-            NewTask(task_type=self._database.draw.choice(TYPES), payload=child, delay=delay)
+            NewTask(
+                task_type=self._database.draw.choice(TYPES),
+                payload=child,
+                delay=delay,
+                key=self._database.draw.choice(KEYS),
+            )
             for delay in (self._database.draw.choice((None, 3.0)) for _ in range(number))
         ]
         if self._database.draw.random() < 0.5:

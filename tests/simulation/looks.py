@@ -17,10 +17,13 @@ from lifoq.items.change import Change, Equals, GreaterThan, Item
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Cursor, Page, Span
+from lifoq.worker.keys import LONGEST_PAUSE
 from tests.simulation.history import Violation
+from tests.simulation.keys import Keyed, KeyRule, limited
 from tests.simulation.machine import Machine
 from tests.simulation.order import OrderRule
 from tests.simulation.rooms import AT_ONCE, Rooms
+from tests.virtual.scheduler import Strand
 
 LONGEST_GAP: Final = 1.5
 """Seconds between two looks of a worker that has a free slot, whatever becomes of its calls: a look
@@ -81,6 +84,10 @@ class Claim:
     """Whether as a suspect; both, where copies of the index did not agree."""
     repeated: bool = False
     """Its first answer was lost."""
+    keyed: Keyed | None = None
+    """Of one that is sent together with a slot."""
+    strand: Strand
+    """That sent it."""
 
 
 class Looks:
@@ -99,6 +106,7 @@ class Looks:
         rates: Mapping[str, float],
         rooms: Rooms,
         order: OrderRule,
+        keys: KeyRule,
         started: Collection[str],
         waiting: Callable[[], list[tuple[Item, int]]],
     ) -> None:
@@ -119,6 +127,7 @@ class Looks:
         self._rates = rates
         self._rooms = rooms
         self._order = order
+        self._keys = keys
         self._code_started = started
         self._waiting = waiting
         self._starts: dict[str, list[Claim]] = {}
@@ -143,6 +152,15 @@ class Looks:
         """Tasks whose claim was refused, and when."""
         self._ended: dict[str, int] = {}
         """When this worker was last done with a task."""
+        self._reading: dict[Strand, tuple[Claim, bool]] = {}
+        """Claims with a slot, by who reads next whether they were granted; and whether their answer
+        was lost."""
+        self._leaving: dict[Strand, tuple[str, str]] = {}
+        """Tasks that were settled, and claims, by who leaves their slots now."""
+        self._old_strands: set[Strand] = set()
+        """That were at work on a claim when a later run began."""
+        self._keyed_until: dict[Keyed, int] = {}
+        """When this worker was last done with a task of a key."""
         self._crowded_until = 0
         self._suspect_until = 0
         self.last_claim = 0
@@ -158,6 +176,7 @@ class Looks:
         self._order.begin()
         self._held.clear()
         self._of_earlier_runs.update(self._trying)
+        self._old_strands.update(claim.strand for claim in self._trying.values())
         self._trying.clear()
         self._refused.clear()
         self._shown_as.clear()
@@ -233,6 +252,7 @@ class Looks:
                 self._free_since(task_type),
                 self._ended.get(task_id, 0),
                 self._suspect_since() if item.get(Attribute.LEASES_LOST, 0) else 0,
+                self._key_free_since(item),
             )
             faults = sum(at > since for at in self._faults)
             waits = (now - since) / MICROSECONDS
@@ -258,6 +278,15 @@ class Looks:
             self._suspect_until = self._machine.monotonic()
         return self._suspect_until
 
+    def _key_free_since(self, item: Item) -> int:
+        """From when on the worker must know that the task's key is free."""
+        keyed = limited(item)
+        if keyed is None:
+            return 0
+        here = any(claim.keyed == keyed for claim in self._at_work())
+        own = self._machine.monotonic() if here else self._keyed_until.get(keyed, 0)
+        return max(own, self._keys.busy_until(keyed)) + microseconds(LONGEST_PAUSE)
+
     def _at_work(self) -> list[Claim]:
         return [*self._trying.values(), *self._held.values()]
 
@@ -265,6 +294,8 @@ class Looks:
         """Whether nothing has held it back since the look began."""
         task_type = row[Attribute.TASK_TYPE]
         if row.get(Attribute.LEASES_LOST, 0) > 0 and self._suspect_since() >= look.began:
+            return False
+        if self._key_free_since(row) >= look.began:
             return False
         free = task_type in self._free_types
         return free and not self._rooms.held_since(task_type, look.began - AT_ONCE)
@@ -293,6 +324,8 @@ class Looks:
         if tried is not None:  # it repeats one whose answer was lost
             tried.repeated = True
             return
+        if _keyed(change) is not None:
+            self.gave_up()  # the one before
         self._free_since()  # notes a crowd before it changes
         task_type = self._believed_type(task_id)
         shown_as = self._shown_as.get(task_id, frozenset({False}))
@@ -300,9 +333,15 @@ class Looks:
         if shown_as == {True} and others:
             raise Violation(f"a suspect was claimed beside {others}", task_id)
         self._rooms.enter(claim, task_type)
-        if self.last is not None:
+        strand = self._machine.scheduler.current
+        trying = self._trying
+        if strand in self._old_strands:
+            trying = self._of_earlier_runs
+        elif self.last is not None:
             self.last.tried.add(task_id)
-        self._trying[claim] = Claim(
+        trying[claim] = Claim(
+            keyed=_keyed(change),
+            strand=strand,
             claim_id=claim,
             task_id=task_id,
             task_type=task_type,
@@ -315,6 +354,49 @@ class Looks:
         id can be put anew with another type, and copies of the index need not agree."""
         name = self._machine.scheduler.current.name
         return name.removeprefix(f"{self._machine.name}: ").removesuffix(f" {task_id}")
+
+    def gave_up(self) -> None:
+        """This strand's claim with a slot came to nothing; until then it may have been sent again,
+        with another slot."""
+        for claim in self._of_strand(self._of_earlier_runs):
+            del self._of_earlier_runs[claim]
+            self._rooms.end(claim, started=False)
+        for claim in self._of_strand(self._trying):
+            self._over(claim)
+
+    def _of_strand(self, claims: Mapping[str, Claim]) -> list[str]:
+        strand = self._machine.scheduler.current
+        return [claim for claim, sent in claims.items() if sent.keyed and sent.strand is strand]
+
+    def reads_next(self, change: Change, *, lost: bool) -> None:
+        """Whether a claim with a slot was granted, its strand reads next."""
+        claim = str(change.set[Attribute.CLAIM_ID])
+        sent = self._trying.get(claim) or self._of_earlier_runs[claim]
+        self._reading[sent.strand] = sent, lost
+
+    def asks_after(self) -> list[str]:
+        """The claim of which this strand reads whether it was granted."""
+        sent, _ = self._reading.get(self._machine.scheduler.current, (None, False))
+        return [] if sent is None else [sent.claim_id]
+
+    def read(self, item: Item | None, *, told: bool) -> None:
+        """The item that this strand asked for; ``told``: whether it got an answer."""
+        sent, lost = self._reading.pop(self._machine.scheduler.current, (None, False))
+        if sent is None:
+            return
+        claim, there = sent.claim_id, item or {}
+        own = there.get(Attribute.CLAIM_ID) == claim
+        if own and there[Attribute.TASK_STATUS] == Status.TAKEN:
+            if self._of_earlier_runs.pop(claim, None) is not None:
+                self._rooms.end(claim, started=False)
+                return
+            if lost and self._machine.monotonic() < self._began + self._lasts:
+                self.recognisable[claim] = sent.task_type
+            self.last_claim = self._machine.monotonic()
+            self._granted(claim)
+            return
+        if told and not lost:
+            self._refused[sent.task_id] = self._machine.monotonic()
 
     def _handed_back(self, claim: str) -> None:
         """The worker could not begin with it."""
@@ -339,7 +421,7 @@ class Looks:
                 self._refused[task_id] = self._machine.monotonic()
                 self._over(claim)
         elif Attribute.CLAIM_ID not in change.set and Attribute.TASK_STATUS in change.set:
-            self._settled(task_id, claim_of(change))
+            self._settles(task_id, claim_of(change))
 
     def lost_update(self, change: Change) -> None:
         """Nobody knows what became of a write. A claim is repeated once."""
@@ -359,7 +441,7 @@ class Looks:
             self.last_claim = self._machine.monotonic()
             self._granted(str(change.set[Attribute.CLAIM_ID]))
         elif Attribute.TASK_STATUS in change.set:
-            self._settled(task_id, claim_of(change))
+            self._settles(task_id, claim_of(change))
 
     def _is_forgotten(self, change: Change) -> bool:
         """Whether this is the answer to a claim of an earlier run, which starts nothing."""
@@ -392,8 +474,25 @@ class Looks:
         """It gave nothing to run."""
         self._free_since()
         self._suspect_since()
-        self._ended[self._trying.pop(claim).task_id] = self._machine.monotonic()
+        sent = self._trying.pop(claim)
+        self._ended[sent.task_id] = self._machine.monotonic()
+        if sent.keyed is not None:
+            self._keyed_until[sent.keyed] = self._machine.monotonic()
         self._rooms.end(claim, started=False)
+
+    def left(self) -> None:
+        """This strand has left the slot of its claim, or could not."""
+        settled = self._leaving.pop(self._machine.scheduler.current, None)
+        if settled is not None:
+            self._settled(*settled)
+
+    def _settles(self, task_id: str, claim: str) -> None:
+        """The outcome is written. With a slot, leaving it is part of that."""
+        held = self._held.get(task_id)
+        if held is not None and held.keyed is not None and held.claim_id == claim:
+            self._leaving[self._machine.scheduler.current] = (task_id, claim)
+        else:
+            self._settled(task_id, claim)
 
     def _settled(self, task_id: str, claim: str) -> None:
         if task_id in self._held and self._held[task_id].claim_id != claim:
@@ -402,7 +501,9 @@ class Looks:
             self._refused[task_id] = self._machine.monotonic()
         self._free_since()
         self._suspect_since()
-        self._held.pop(task_id, None)
+        held = self._held.pop(task_id, None)
+        if held is not None and held.keyed is not None:
+            self._keyed_until[held.keyed] = self._machine.monotonic()
         self._ended[task_id] = self._machine.monotonic()
         self._shown_as[task_id] = frozenset({False})  # it outlived its attempt
 
@@ -463,6 +564,13 @@ def claim_of(change: Change) -> str:
     """The claim under which the change is made, or which it makes."""
     fences = (c.value for c in change.when if isinstance(c, Equals))
     return str(change.set.get(Attribute.CLAIM_ID) or next(fences, ""))
+
+
+def _keyed(change: Change) -> Keyed | None:
+    """The type and key of a claim that is sent together with a slot."""
+    named = {c.attribute: str(c.value) for c in change.when if isinstance(c, Equals)}
+    key = named.get(Attribute.TASK_KEY)
+    return None if key is None else (named[Attribute.TASK_TYPE], key)
 
 
 def _claims(change: Change) -> bool:

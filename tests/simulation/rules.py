@@ -149,6 +149,7 @@ class Rules:
     def _constants(self, write: Write, before: Item, after: Item) -> None:
         for name in CONSTANT:
             _require(write, before[name] == after[name], f"{name} changed")
+        _require(write, before.get(A.TASK_KEY) == after.get(A.TASK_KEY), "its key changed")
         if A.FIRST_TAKEN_AT in before:
             same = before[A.FIRST_TAKEN_AT] == after.get(A.FIRST_TAKEN_AT)
             _require(write, same, "firstTakenAt changed")

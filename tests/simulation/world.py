@@ -134,7 +134,7 @@ class World:
             self._tick()
             self._assert_not_idle()
             if self.scheduler.time > until:
-                left = Counter(status_of(item) for item in self.database.table.items())
+                left = Counter(status_of(item) for item in self.database.tasks())
                 raise Violation(f"no rest after {LONGEST_CALM:g} s of calm: {dict(left)}")
 
     def _tick(self) -> None:
@@ -142,13 +142,13 @@ class World:
         if self.scheduler.time >= self._ttl_due:
             self._ttl_due = self.scheduler.time + microseconds(self.scenario.ttl_every)
             self.database.expire(self.draw.uniform(0, self.scenario.ttl_late))
-        self.database.history.assert_adds_up(self.database.table.items())
+        self.database.history.assert_adds_up(self.database.tasks())
 
     def _at_rest(self) -> bool:
         """Nothing is in flight, and nothing waits but what its deadline has overtaken."""
         return not self.fleet.running and not any(
             item[Attribute.TASK_STATUS] == Status.TAKEN or self._waits(item)
-            for item in self.database.table.items()
+            for item in self.database.tasks()
         )
 
     def _waits(self, item: Item) -> bool:
@@ -162,7 +162,7 @@ class World:
         now = self.scheduler.time
         waits = any(
             self._waits(item) and item.get(Attribute.DUE_AT, 0) <= now
-            for item in self.database.table.items()
+            for item in self.database.tasks()
         )
         if not waits or self.fleet.running:
             self._idle_since = None
@@ -174,7 +174,7 @@ class World:
     # At rest
 
     def _assert_at_rest(self) -> None:
-        history, items = self.database.history, self.database.table.items()
+        history, items = self.database.history, self.database.tasks()
         if {item[Attribute.TASK_ID]: item for item in items} != history.present():
             raise Violation("the table holds something else than was written to it")
         for item in items:
@@ -183,7 +183,7 @@ class World:
         self._assert_successes_are_done()
         self._assert_follow_ups()
         self.database.table.expire(self.scheduler.time + microseconds(10**9))
-        if self.database.table.items():
+        if self.database.table.items():  # slots among them
             raise Violation("something at rest would stay for ever")
 
     def _assert_successes_are_done(self) -> None:

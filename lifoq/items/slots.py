@@ -1,0 +1,70 @@
+"""Slots: why no more than n tasks of one type and key are TAKEN at a time, where a type says so.
+
+For each number below n there is an item in the queue's table, beside the tasks. It names the claim
+that holds it, and the task of that claim. A claim is written together with a slot, both or neither,
+and only over a slot that is free, or whose claim is known to have ended: its task is not TAKEN
+under it any more. No claim is sent twice (each sending has an id of its own), so one that has ended
+never comes to life again, and whoever learned of its end may act on it at any later time. So a slot
+needs no lease: the task's own decides, and a slot that a lost worker leaves is found by the next
+who wants it.
+
+A slot is no task: it has no status, so it is in no index, wakes nobody, and is counted nowhere.
+"""
+
+from typing import Final
+
+from lifoq.basics.host import MICROSECONDS
+from lifoq.items.change import Alternatives, Change, Condition, Equals, Exists, Item, Not, Value
+from lifoq.items.schema import SLOT_PREFIX, Status
+from lifoq.items.schema import Attribute as A
+
+HELD_BY: Final = "heldBy"
+"""Of a slot: the id of the task whose claim holds it."""
+KEPT_HELD: Final = 365 * 86_400
+"""Seconds until DynamoDB may delete a slot that is held: longer than any claim lasts."""
+KEPT_FREE: Final = 3_600
+"""Seconds until it may delete one that is free."""
+FREE: Final[Alternatives] = ((Not(Exists(A.CLAIM_ID)),),)
+"""Whoever held it has left it."""
+
+
+def slot_id(task_type: str, key: str, number: int) -> str:
+    """The length of the type tells where the key begins."""
+    return f"{SLOT_PREFIX}{number}:{len(task_type)}:{task_type}:{key}"
+
+
+def held(slot: str, *, task_id: str, claim_id: str, now: int) -> dict[str, Value]:
+    """The item of a slot that a claim holds."""
+    return {
+        str(A.TASK_ID): slot,
+        HELD_BY: task_id,
+        str(A.CLAIM_ID): claim_id,
+        str(A.TTL): now // MICROSECONDS + KEPT_HELD,
+    }
+
+
+def free_or_left_by(claim_id: str) -> Alternatives:
+    """Of a slot: free, or still of this claim, which has ended."""
+    return *FREE, (Equals(A.CLAIM_ID, claim_id),)
+
+
+def leave(*, claim_id: str, now: int) -> Change:
+    """The claim has ended; unless somebody found that out before, and has the slot."""
+    return Change(
+        when=(Equals(A.CLAIM_ID, claim_id),),
+        set={A.TTL: now // MICROSECONDS + KEPT_FREE},
+        remove=(A.CLAIM_ID,),
+    )
+
+
+def holds(claim_id: str, task: Item | None) -> bool:
+    """Whether the claim on this task, which was granted once, still stands."""
+    under_claim = task is not None and task.get(A.CLAIM_ID) == claim_id
+    return under_claim and task is not None and task.get(A.TASK_STATUS) == Status.TAKEN
+
+
+def as_shown(task_type: str, key: str | None) -> tuple[Condition, ...]:
+    """The task has this type and key. Its id may have been put anew, with others, since the index
+    showed it: then it could be claimed beside its slot."""
+    same_key = Not(Exists(A.TASK_KEY)) if key is None else Equals(A.TASK_KEY, key)
+    return Equals(A.TASK_TYPE, task_type), same_key

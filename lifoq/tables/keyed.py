@@ -1,0 +1,140 @@
+"""Claims of tasks whose type limits how many of a key are TAKEN at a time (see ``items.slots``)."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from zlib import crc32
+
+from lifoq.basics.host import Host, microseconds
+from lifoq.errors import (
+    DamagedTask,
+    ItemTooLarge,
+    KeyBusy,
+    NotClaimed,
+    QueueMisconfigured,
+    StoreUnavailable,
+)
+from lifoq.items import slots, transitions
+from lifoq.items.change import (
+    Alternatives,
+    Condition,
+    ConditionFailed,
+    Item,
+    TransactionRefused,
+    UnfitAttribute,
+)
+from lifoq.items.schema import Attribute, Status
+from lifoq.items.task import Task
+from lifoq.tables.store import Candidate, Store
+
+log = logging.getLogger("lifoq.keyed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """A slot that a claim holds."""
+
+    slot_id: str
+    claim_id: str
+
+
+class KeyedClaims:
+    """Claims tasks of one type and key, ``per_key`` at a time at the most, over all workers."""
+
+    def __init__(self, store: Store, *, host: Host) -> None:
+        self._store = store
+        self._table = store.table
+        self._host = host
+
+    def claim(self, row: Candidate, key: str, *, per_key: int, lease: float) -> tuple[Task, Slot]:
+        """PENDING → TAKEN for ``lease`` seconds, together with a slot.
+
+        Raises KeyBusy where all slots are held, NotClaimed where somebody was faster or the task
+        has expired, DamagedTask, and StoreUnavailable.
+        """
+        names = self._names(row.task_type, key, per_key)
+        try:  # the usual case: nobody has it
+            return self._send(row, key, names[0], slots.FREE, lease=lease)
+        except _SlotTaken:
+            pass
+        for name, over in self._free(names):
+            try:
+                return self._send(row, key, name, over, lease=lease)
+            except _SlotTaken:
+                continue  # another was faster
+        raise KeyBusy(row.task_type, key, per_key)
+
+    @staticmethod
+    def needs_no_slot(row: Candidate, per_key: int | None) -> tuple[Condition, ...]:
+        """What must hold for a row that is claimed without a slot: by the time it is claimed, its
+        id may have been put anew, as a task that needs one."""
+        same_type, no_key = slots.as_shown(row.task_type, None)
+        return (same_type,) if per_key is None else (same_type, no_key)
+
+    def leave(self, slot: Slot) -> None:
+        """Free the slot of a claim that has ended, so that nobody has to find that out."""
+        change = slots.leave(claim_id=slot.claim_id, now=self._store.now())
+        try:
+            self._table.update(slot.slot_id, change)
+        except ConditionFailed:
+            log.debug("%s has gone on to another claim", slot.slot_id)
+        except (StoreUnavailable, QueueMisconfigured) as error:
+            log.warning("%s was not freed, the next claim finds out: %s", slot.slot_id, error)
+
+    def _names(self, task_type: str, key: str, per_key: int) -> list[str]:
+        """All slots, from any one on: so that workers rarely ask for the same."""
+        first = crc32(self._host.new_id().encode()) if per_key > 1 else 0
+        numbers = ((first + n) % per_key for n in range(per_key))
+        return [slots.slot_id(task_type, key, number) for number in numbers]
+
+    def _free(self, names: list[str]) -> Iterator[tuple[str, Alternatives]]:
+        """The slots that can be had, and over what. A slot is read before the task that it names,
+        so that what then is no claim of that task has ended."""
+        for name in names:
+            slot = self._table.get(name) or {}
+            claim_id = slot.get(Attribute.CLAIM_ID)
+            if claim_id is None:
+                yield name, slots.FREE
+            elif not slots.holds(claim_id, self._table.get(str(slot[slots.HELD_BY]))):
+                yield name, slots.free_or_left_by(claim_id)
+
+    def _send(
+        self, row: Candidate, key: str, name: str, over: Alternatives, *, lease: float
+    ) -> tuple[Task, Slot]:
+        """Send the claim, once; whether it was granted, the task then tells: the answer to a
+        transaction has no item, and may be lost."""
+        now, claim_id = self._store.now(), self._host.new_id()
+        change = transitions.claim(now=now, claim_id=claim_id, lease=microseconds(lease))
+        shown = slots.as_shown(row.task_type, key)
+        slot = slots.held(name, task_id=row.task_id, claim_id=claim_id, now=now)
+        unconfirmed = None
+        try:
+            self._table.update_and_put(
+                row.task_id,
+                replace(change, when=(*change.when, *shown)),
+                [slot],
+                over=over,
+                once=True,
+            )
+        except TransactionRefused as refused:
+            if refused.update_refused:
+                raise _not_claimed(row.task_id, refused.current) from refused
+            raise _SlotTaken from refused
+        except (UnfitAttribute, ItemTooLarge) as error:
+            raise DamagedTask(row.task_id, f"it cannot be claimed ({error})") from error
+        except StoreUnavailable as error:
+            unconfirmed = error
+        item = self._table.get(row.task_id)
+        if item is not None and slots.holds(claim_id, item):
+            return Task.from_item(item), Slot(slot_id=name, claim_id=claim_id)
+        raise unconfirmed or NotClaimed(row.task_id)
+
+
+class _SlotTaken(Exception):
+    """The slot is held by another claim than was expected."""
+
+
+def _not_claimed(task_id: str, item: Item | None) -> NotClaimed:
+    if item is not None and item.get(Attribute.TASK_STATUS) == Status.PENDING:
+        Task.from_item(item)  # says what is damaged, if anything is
+    return NotClaimed(task_id)

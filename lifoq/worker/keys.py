@@ -1,0 +1,76 @@
+"""Which keys have no room for another of their tasks, as far as a run knows.
+
+It knows what it holds itself. Of the others it learns when a claim is refused; then it does not ask
+for that key again until a task of it has ended here, or a pause is over, which grows.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from lifoq.basics.host import microseconds
+from lifoq.items.task import Task
+from lifoq.tables.store import Candidate
+
+FIRST_PAUSE: Final = 0.5
+LONGEST_PAUSE: Final = 4.0
+"""Seconds for which a key is not asked for that others hold, doubling from one to the other."""
+
+Keyed = tuple[str, str | None]
+"""A task type and a key."""
+
+
+class Keys:
+    """All times are monotonic microseconds."""
+
+    def __init__(self, per_key: Callable[[str], int | None]) -> None:
+        """``per_key``: of a task type, how many of a key may be TAKEN at a time; None: any."""
+        self._per_key = per_key
+        self._here: Counter[Keyed] = Counter()
+        """Asked for or held by this run."""
+        self._pauses: dict[Keyed, tuple[int, float]] = {}
+        """Of keys that others hold: until when, and how many seconds it was."""
+
+    def limit(self, task: Candidate | Task) -> bool:
+        """Whether there may be no room for such a task."""
+        return task.key is not None and self._per_key(task.task_type) is not None
+
+    def that_matters(self, row: Candidate) -> str | None:
+        """The row's key, if others of its type may start where it may not."""
+        return row.key if self.limit(row) else None
+
+    def asks(self, row: Candidate) -> None:
+        """A claim is sent."""
+        if self.limit(row):
+            self._here[row.task_type, row.key] += 1
+
+    def turned_back(self, row: Candidate) -> None:
+        """It gave nothing to run."""
+        if self.limit(row):
+            self._leave((row.task_type, row.key))
+
+    def refused(self, task: Candidate | Task, now: int) -> None:
+        """Others hold all that may be TAKEN of its key, or nobody knows who does."""
+        keyed = task.task_type, task.key
+        _, last = self._pauses.get(keyed, (0, FIRST_PAUSE / 2))
+        pause = min(LONGEST_PAUSE, last * 2)
+        self._pauses[keyed] = now + microseconds(pause), pause
+
+    def ended(self, task: Task) -> None:
+        """The attempt at it is over: there is room for another."""
+        if self.limit(task):
+            self._leave((task.task_type, task.key))
+            self._pauses.pop((task.task_type, task.key), None)
+
+    def full(self, task_type: str, key: str | None, now: int) -> bool:
+        """Whether to claim no task of this type and key now."""
+        most = None if key is None else self._per_key(task_type)
+        if most is None:
+            return False
+        until, _ = self._pauses.get((task_type, key), (now, 0.0))
+        return until > now or self._here[task_type, key] >= most
+
+    def _leave(self, keyed: Keyed) -> None:
+        self._here[keyed] -= 1
+        if not self._here[keyed]:
+            del self._here[keyed]

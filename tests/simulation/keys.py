@@ -1,0 +1,66 @@
+"""How many tasks of a type and key are TAKEN at a time, by the truth of the table."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Final
+
+from lifoq.items.change import Item
+from lifoq.items.schema import SLOT_PREFIX, Attribute, Status
+from tests.simulation.history import Violation, Write, status_of
+
+PER_KEY: Final = {"one-per-key": 1, "two-per-key": 2}
+"""Types whose tasks of a key must not all be TAKEN at a time."""
+KEYS: Final = (None, "k1", "k1", "k2", "k3")
+"""To draw from."""
+
+Keyed = tuple[str, str]
+"""A task type and a key."""
+
+
+def is_slot(item: Item) -> bool:
+    return str(item[Attribute.TASK_ID]).startswith(SLOT_PREFIX)
+
+
+def limited(item: Item) -> Keyed | None:
+    """The type and key of a task that a limit applies to."""
+    task_type, key = str(item[Attribute.TASK_TYPE]), item.get(Attribute.TASK_KEY)
+    return None if key is None or task_type not in PER_KEY else (task_type, str(key))
+
+
+class KeyRule:
+    def __init__(self, now: Callable[[], int], tell: Callable[[str], None]) -> None:
+        """``now``: the true time. ``tell`` takes in what happens."""
+        self._now = now
+        self._tell = tell
+        self._taken: dict[Keyed, set[str]] = defaultdict(set)
+        self._until: dict[Keyed, int] = {}
+
+    def check(self, write: Write) -> None:
+        """Violation, where a write leaves more of a key TAKEN than may be."""
+        for item, leaves in ((write.before, True), (write.after, False)):
+            keyed = None if item is None else limited(item)
+            if keyed is None or status_of(item) is not Status.TAKEN:
+                continue
+            if leaves:
+                self._taken[keyed].discard(write.task_id)
+                self._until[keyed] = self._now()
+            else:
+                self._takes(keyed, write.task_id)
+
+    def _takes(self, keyed: Keyed, task_id: str) -> None:
+        taken, most = self._taken[keyed], PER_KEY[keyed[0]]
+        if len(taken | {task_id}) > most:
+            raise Violation(f"is TAKEN beside {sorted(taken)} of {keyed}", task_id)
+        if task_id not in taken and len(taken) == most - 1:
+            self._tell(FULL)
+        taken.add(task_id)
+
+    def busy_until(self, keyed: Keyed) -> int:
+        """The last moment up to now at which one of its tasks was TAKEN."""
+        return self._now() if self._taken[keyed] else self._until.get(keyed, 0)
+
+
+FULL: Final = "as many of a key are taken as may be"
+BUSY: Final = "a claim is refused, since others of its key are taken"
+FOUND_OVER: Final = "the slot of a claim that has ended is taken over"
+KEY_FINDINGS: Final = {FULL, BUSY, FOUND_OVER}
