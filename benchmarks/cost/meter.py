@@ -15,6 +15,7 @@ from benchmarks.cost import rules
 from lifoq.items.schema import HASH_KEY
 from lifoq.tables.dynamo import ONCE, PATIENT, DynamoTable
 
+REFUSALS: Final = {"ConditionalCheckFailedException", "TransactionCanceledException"}
 READS: Final = frozenset({"Query", "GetItem", "BatchGetItem"})
 
 
@@ -120,7 +121,7 @@ class Meter:
             self._calls.append(
                 Call(
                     operation=model.name,
-                    refused=code == "ConditionalCheckFailedException",
+                    refused=code in REFUSALS,
                     write_units=units if writes else 0.0,
                     documented_write_units=documented if writes else 0.0,
                     read_units=0.0 if writes else units,
@@ -133,6 +134,8 @@ class Meter:
     ) -> float:
         """By the rules; as reported where they need more than the client can see: the size of
         rows that a filter dropped, of items that were read."""
+        if operation == "TransactWriteItems" and answer.get("Error"):
+            return 2.0 * len(request["TransactItems"])  # of small items
         if answer.get("Error"):
             return rules.refused_units(answer.get("Item"))
         if operation == "Query":

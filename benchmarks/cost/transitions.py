@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from benchmarks.cost.meter import Meter
+from lifoq.basics.host import SYSTEM
 from lifoq.errors import NotClaimed
 from lifoq.items.task import NewTask, Task, TaskError
 from lifoq.items.transitions import Lifetimes
-from lifoq.tables.store import Store
+from lifoq.tables.keyed import KeyedClaims, Slot
+from lifoq.tables.store import Candidate, Store
 
 TYPE: Final = "device.check"
 LEASE: Final = 30.0
@@ -31,6 +33,7 @@ class Desk:
 
     def __init__(self, store: Store, size: int) -> None:
         self.store = store
+        self.keyed_claims = KeyedClaims(store, host=SYSTEM)
         self.new = NewTask(task_type=TYPE, payload=payload(size))
         self.known = NewTask(task_type=TYPE, payload=payload(size), task_id=f"known-{size}")
         self.telling = Store(store.table, lifetimes=Lifetimes(shed_at_deadline=True))
@@ -76,9 +79,34 @@ class Desk:
         if not self.telling.shed(task.task_id):
             raise RuntimeError(f"{task.task_id} was not shed: nothing would be counted")
 
-    def claim_too_late(self, task: Task) -> None:
+    def claim_too_late(self, task: Task | Candidate) -> None:
         with contextlib.suppress(NotClaimed):
-            self.claim(task)
+            self.claim(task) if isinstance(task, Task) else self.claim_key(task)
+
+    def keyed(self) -> Candidate:
+        """A row of a key that is free."""
+        task = self.store.put(replace(self.new, key=f"d-{time.time_ns()}"))
+        return Candidate(
+            task_id=task.task_id,
+            task_type=TYPE,
+            created=task.task_created or 0,
+            expires_at=task.expires_at,
+            key=task.key,
+        )
+
+    def claim_key(self, row: Candidate) -> tuple[Task, Slot]:
+        return self.keyed_claims.claim(row, row.key or "", per_key=1, lease=LEASE)
+
+    def busy(self) -> Candidate:
+        row = self.keyed()
+        self.claim_key(row)
+        other = self.store.put(replace(self.new, key=row.key))
+        return replace(row, task_id=other.task_id)
+
+    def settled(self) -> Slot:
+        task, slot = self.claim_key(self.keyed())
+        self.store.succeed(task, RESULT)
+        return slot
 
 
 @dataclass(frozen=True)
@@ -110,6 +138,11 @@ TRANSITIONS: Final = (
     Transition(
         "claim that comes too late", "refused", Desk.taken, lambda at, t: at.claim_too_late(t)
     ),
+    Transition("claim of a key", "PENDING → TAKEN", Desk.keyed, lambda at, r: at.claim_key(r)),
+    Transition(
+        "claim of a key that is held", "refused", Desk.busy, lambda at, r: at.claim_too_late(r)
+    ),
+    Transition("leave a key's slot", "free", Desk.settled, lambda at, s: at.keyed_claims.leave(s)),
     Transition("heartbeat", "TAKEN", Desk.taken, lambda at, t: at.store.extend(t, lease=LEASE)),
     Transition(
         "checkpoint",
