@@ -69,10 +69,14 @@ def _key(index: str, entry: Item) -> tuple[Any, Any]:
     return entry[schema.Attribute.TASK_STATUS.value], entry[_INDEXES[index][0]]
 
 
-def _value_bytes(value: Mapping[str, str]) -> int:
+def _value_bytes(value: Mapping[str, Any]) -> int:
     if "N" in value:
         digits = value["N"].strip("0")
         return math.ceil(len(digits) / 2) + 1
+    if "L" in value or "M" in value:  # three bytes, and one for each element
+        within = value["L"] if "L" in value else value["M"].values()
+        names = "".join(value.get("M", ()))
+        return 3 + len(names.encode()) + sum(1 + _value_bytes(each) for each in within)
     return len(value["S"].encode())
 
 
