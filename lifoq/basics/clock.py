@@ -1,5 +1,6 @@
 """How far this machine's clock is off, as DynamoDB's answers tell: each has the server's time."""
 
+import functools
 import logging
 import threading
 from email.utils import parsedate_to_datetime
@@ -77,5 +78,10 @@ class ServerClock:
     def _receives(self, response_dict: Any, **_: Any) -> None:
         date = response_dict and response_dict["headers"].get("date")
         if date:
-            dated = round(parsedate_to_datetime(date).timestamp()) * MICROSECONDS
-            self.learn(dated=dated, sent=self._here.sent, received=self._host.now())
+            self.learn(dated=_dated(date), sent=self._here.sent, received=self._host.now())
+
+
+@functools.lru_cache(maxsize=8)  # all answers of a second have the same date
+def _dated(text: str) -> int:
+    """Epoch microseconds of a ``Date`` header."""
+    return round(parsedate_to_datetime(text).timestamp()) * MICROSECONDS

@@ -12,6 +12,9 @@ LARGEST_WHOLE: Final = 10**38
 """A whole number from here on stays a Decimal: written out, it has more digits than DynamoDB
 takes."""
 
+USUAL_DIGITS: Final = 18
+"""Of times and counts, which are read without a Decimal in between."""
+
 _FOREIGN: Final[Callable[[Any], Any]] = TypeDeserializer().deserialize
 
 
@@ -42,9 +45,7 @@ def plain_value(value: Mapping[str, Any]) -> Any:
     if "S" in value:
         return value["S"]
     if "N" in value:
-        number = Decimal(value["N"])  # boto3's reader fails where there are more than 38 digits
-        whole = abs(number) < LARGEST_WHOLE and number == number.to_integral_value()
-        return int(number) if whole else number
+        return _number(value["N"])
     if "B" in value:
         return value["B"]
     if "L" in value:
@@ -52,3 +53,11 @@ def plain_value(value: Mapping[str, Any]) -> Any:
     if "M" in value:
         return plain(value["M"])
     return _FOREIGN(value)
+
+
+def _number(text: str) -> int | Decimal:
+    if len(text) <= USUAL_DIGITS and text.isdigit():
+        return int(text)
+    number = Decimal(text)  # boto3's reader fails where there are more than 38 digits
+    whole = abs(number) < LARGEST_WHOLE and number == number.to_integral_value()
+    return int(number) if whole else number

@@ -578,7 +578,7 @@ def _task_or_damage(item: Item) -> Task | DamagedTask:
 
 
 def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return type(value) is int  # a bool is an instance of it, too
 
 
 @contextmanager

@@ -64,7 +64,7 @@ class Room:
         self._host = host
         self._size = math.inf
         self._passed = 0
-        self._closed_until = host.monotonic()
+        self._closed_until: int | None = None
 
     def refused(self, *, others: int) -> None:
         """The downstream has refused one task, while it works on so many others."""
@@ -84,6 +84,8 @@ class Room:
         """Seconds until one more than those inside may start; inf while there is no room."""
         if inside >= self._size:
             return math.inf
+        if self._closed_until is None:
+            return 0.0
         return max(0.0, (self._closed_until - self._host.monotonic()) / MICROSECONDS)
 
 
@@ -215,8 +217,10 @@ class Limits:
     def shortest_wait(self) -> float:
         """Seconds until a task of some registered type could start; inf until one has ended."""
         with self._lock:
-            of_types = min((gate.wait() for gate in self._of_type.values()), default=0.0)
-            return max(self._all.wait(), of_types)
+            of_all = self._all.wait()
+            if of_all == math.inf:
+                return of_all
+            return max(of_all, min((gate.wait() for gate in self._of_type.values()), default=0.0))
 
     @property
     def full_of_hung(self) -> bool:

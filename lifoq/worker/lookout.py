@@ -1,10 +1,10 @@
 """What a run sees of the queue: it asks for pages, and says which task is the next."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from lifoq.basics.host import Host, microseconds
+from lifoq.basics.host import microseconds
 from lifoq.items.schema import Status
 from lifoq.tables.store import Candidate, Candidates, Store
 from lifoq.tables.table import LARGEST_PAGE, Cursor
@@ -33,8 +33,8 @@ class Lookout:
         held: Held,
         keys: Keys,
         pace: Pace,
-        host: Host,
         first_page: int,
+        now: int,
     ) -> None:
         """``first_page``: its rows, enough to fill every slot."""
         self._store = store
@@ -44,9 +44,8 @@ class Lookout:
         self._held = held
         self._keys = keys
         self._pace = pace
-        self._host = host
         self._first_page = first_page
-        self._sight = self._new_sight(host.monotonic())
+        self._sight = self._new_sight(now)
         self._page_behind = first_page
         self._asked_behind: int | None = None
         """Since when a page behind the first is on its way."""
@@ -99,18 +98,18 @@ class Lookout:
         if self._sight_is_of_no_use(now):
             self._sight = self._new_sight(look.sent)
             self._page_behind, self._asked_behind = self._first_page, None
-        self._sight.front(shown.page, self._wanted(shown.page.rows))
-        self._remember_what_came_back(since=look.sent)
+        self._sight.front(shown.page, self._wanted(shown.page.rows, now))
+        self._remember_what_came_back(now, since=look.sent)
         return True
 
-    def shown_behind(self, shown: ShownBehind) -> None:
+    def shown_behind(self, shown: ShownBehind, now: int) -> None:
         """A page behind the first came."""
         self._asked_behind = None
-        self._sight.behind(shown.cursor, shown.page, self._wanted(shown.page.rows))
+        self._sight.behind(shown.cursor, shown.page, self._wanted(shown.page.rows, now))
 
     def came_back(self, row: Candidate, now: int) -> None:
         """The run itself returned a task to the queue."""
-        for wanted in self._wanted([row]):
+        for wanted in self._wanted([row], now):
             self._back[row.task_id] = (now, row)
             self._sight.came_back(wanted)
             self._pace.one_came_back(now)
@@ -123,11 +122,11 @@ class Lookout:
 
     # Saying
 
-    def next(self, may_start: Callable[[Lane], bool]) -> Candidate | None:
+    def next(self, may_start: Callable[[Lane], bool], now: int) -> Candidate | None:
         """The first task whose lane may start; it is given once."""
         while (row := self._sight.next(may_start)) is not None:
             self._sight.drop(row)
-            if self._wanted([row]):  # else it has expired, or was seen twice, in two places
+            if self._wanted([row], now):  # else it has expired, or was seen twice, in two places
                 return row
         return None
 
@@ -161,10 +160,10 @@ class Lookout:
         turned = self._sight.newest_first is not self._order.newest_first
         return turned or about_to_end or self._sight.outdated(now)
 
-    def _remember_what_came_back(self, *, since: int) -> None:
+    def _remember_what_came_back(self, now: int, *, since: int) -> None:
         """What a page cannot show yet that was asked for before."""
         self._back = {i: (at, row) for i, (at, row) in self._back.items() if at >= since}
-        for row in self._wanted(row for _, row in self._back.values()):
+        for row in self._wanted([row for _, row in self._back.values()], now):
             self._sight.came_back(row)
 
     def _wait_for_what_waits(self) -> float:
@@ -176,15 +175,14 @@ class Lookout:
         """Whether the index still shows a task that this run has, or has just had."""
         return any(self._held.has(row.task_id, now) for row in page.rows)
 
-    def _wanted(self, rows: Iterable[Candidate]) -> list[Candidate]:
+    def _wanted(self, rows: Sequence[Candidate], now: int) -> list[Candidate]:
         """Those that can be started, by what the run knows of them; damaged ones are put aside."""
-        now, moment = self._store.now(), self._host.monotonic()
-        wanted = []
+        clock, wanted = self._store.now() if rows else 0, []
         for row in rows:
             if row.damage is not None:
                 self.put_aside(row.task_id, (Status.PENDING,), row.damage)
             # The index lags, or the return of one that is held is not confirmed.
-            elif row.expires_at > now and not self._held.has(row.task_id, moment):
+            elif row.expires_at > clock and not self._held.has(row.task_id, now):
                 wanted.append(row)
         return wanted
 

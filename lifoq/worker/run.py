@@ -128,8 +128,8 @@ class Run:
             held=self._held,
             keys=self._keys,
             pace=self._pace,
-            host=host,
             first_page=max(settings.page, settings.in_flight),
+            now=now,
         )
         self._promotions = Promotions(now=now)
         self._trouble = Trouble()
@@ -138,16 +138,20 @@ class Run:
         self._remaining: bool | None = None
 
     def execute(self) -> RunReport:
-        while not self._over():
-            self._try(self._do_what_is_due)
-            self._take_in_all(self._nap())
+        now = self._host.monotonic()
+        while not self._over(now):
+            self._try(partial(self._do_what_is_due, now))
+            message = self._mailbox.take(self._nap(now))
+            now = self._host.monotonic()
+            while message is not None:
+                self._try(partial(self._take_in, message, now))
+                message = self._mailbox.take(0)
         self._conclude()
         return self._tally.report
 
     # When
 
-    def _over(self) -> bool:
-        now = self._host.monotonic()
+    def _over(self, now: int) -> bool:
         if now >= self._ends_at:
             return True
         return self._held.nothing and (not self._claiming(now) or self._pace.believed_empty(now))
@@ -164,10 +168,9 @@ class Run:
         """When the next look is due, if there is a slot by then."""
         return max(self._pace.look_at, self._held.answers_by)
 
-    def _nap(self) -> float:
+    def _nap(self, now: int) -> float:
         """Seconds until something is to be done, unless a message comes first."""
-        now = self._host.monotonic()
-        if self._over():
+        if self._over(now):
             return 0.0
         moments = [self._tend_at, self._tally.tell_at]
         if self._claiming(now):
@@ -180,8 +183,7 @@ class Run:
                 moments.append(self._pace.believed_at)
         return max(0.0, (min(moments) - now) / MICROSECONDS)
 
-    def _do_what_is_due(self) -> None:
-        now = self._host.monotonic()
+    def _do_what_is_due(self, now: int) -> None:
         if now >= self._tend_at:
             self._tend_attempts(now)
         if now >= self._tally.tell_at:
@@ -206,15 +208,7 @@ class Run:
 
     # Messages
 
-    def _take_in_all(self, nap: float) -> None:
-        """Sleep until there is something to do or to take in; take in all there is."""
-        message = self._mailbox.take(nap)
-        while message is not None:
-            self._try(partial(self._take_in, message))
-            message = self._mailbox.take(0)
-
-    def _take_in(self, message: Message) -> None:
-        now = self._host.monotonic()
+    def _take_in(self, message: Message, now: int) -> None:
         if isinstance(message, AttemptMessage):
             self._of_an_attempt(message, now)
         elif isinstance(message, SlotFree):
@@ -311,7 +305,7 @@ class Run:
             self._lookout.look_behind(now)
 
     def _shown_behind(self, shown: ShownBehind, now: int) -> None:
-        self._lookout.shown_behind(shown)
+        self._lookout.shown_behind(shown, now)
         started = self._start_what_may(now)
         promoting = self._promotions.under_way
         self._lookout.judge(now, page=shown.page, started=started, promoting=promoting)
@@ -346,7 +340,7 @@ class Run:
         started = False
         may_start = partial(self._may_start, now=now)
         while not self._held.crowded and self._claiming(now):
-            row = self._lookout.next(may_start)
+            row = self._lookout.next(may_start, now)
             if row is None:
                 break
             if self._limits.enter(row.task_type):

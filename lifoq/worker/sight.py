@@ -6,7 +6,7 @@ so that the next slot is filled from memory instead of reading the same rows aga
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from lifoq.basics.host import microseconds
@@ -68,7 +68,7 @@ class Sight:
         """From here on everything is known, down to ``_rest``."""
         self._rest: Cursor | None = None
 
-    def front(self, page: Candidates, wanted: Iterable[Candidate]) -> None:
+    def front(self, page: Candidates, wanted: Sequence[Candidate]) -> None:
         """A first page came, and some of its rows may be started. What was remembered of its
         stretch, it tells anew."""
         last = self._end if page.next is None else _place_of(page.next)
@@ -85,7 +85,7 @@ class Sight:
             self._gap = None
             if self._rest is not None and self._before(_place_of(self._rest), last):
                 self._rest = page.next  # it reached further than all pages before
-        self._remember(wanted)
+        self._remember(reversed(wanted) if self.newest_first else wanted)
 
     def behind(self, cursor: Cursor, page: Candidates, wanted: Iterable[Candidate]) -> None:
         """The page after ``cursor`` came; of no use any more unless it is the next to be read."""
@@ -148,7 +148,8 @@ class Sight:
         for row in rows:
             place, name = _place(row), self._lane_of(row)
             lane = self._lanes.setdefault(name, [])
-            at = bisect_left(lane, place, key=_at)
+            newest = lane and lane[-1][0] < place
+            at = len(lane) if newest else bisect_left(lane, place, key=_at)
             if at < len(lane) and lane[at][0] == place:
                 lane[at] = (place, row)
             elif name not in self._forgotten or self._before(place, self._forgotten[name]):
