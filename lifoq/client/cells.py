@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import datetime
 from functools import reduce
 from hashlib import blake2b
 from operator import add
@@ -19,10 +18,11 @@ from typing import Any, Final
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.client import listing
 from lifoq.client.listing import Listing, Wanted
+from lifoq.client.producer import Producer
 from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput, QueueMisconfigured
 from lifoq.items.schema import Status
-from lifoq.items.task import Duration, IfExists, NewTask, Task
+from lifoq.items.task import Duration, NewTask, Task
 from lifoq.items.transitions import Lifetimes
 from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import CAP, QueueStats, together
@@ -32,7 +32,7 @@ _PLACE: Final = {Status.DELAYED: "due_at"}
 """What ``peek`` orders a status by, where it is not its place in the queue."""
 
 
-class Cells:
+class Cells(Producer):
     """A client of several queues that share nothing. It takes the calls of Queue and raises what
     Queue raises: where a cell is down, the calls about its own ids, and those about all cells.
 
@@ -71,33 +71,6 @@ class Cells:
     def home(self, task_id: str) -> Queue:
         """The queue that the id belongs to."""
         return self.queues[max(self.queues, key=lambda name: _draw(name, task_id))]
-
-    def put(
-        self,
-        task_type: str,
-        payload: Any = None,
-        *,
-        task_id: str | None = None,
-        deadline: Duration | datetime | None = None,
-        delay: Duration | None = None,
-        due_at: datetime | None = None,
-        key: str | None = None,
-        task_token: str | None = None,
-        if_exists: IfExists = "keep",
-    ) -> Task:
-        """As Queue.put; without a ``task_id`` one is drawn, and finds its cell like any other."""
-        chosen = self._host.new_id() if task_id is None else task_id
-        return self.home(chosen).put(
-            task_type,
-            payload,
-            task_id=chosen if if_exists == "keep" else task_id,
-            deadline=deadline,
-            delay=delay,
-            due_at=due_at,
-            key=key,
-            task_token=task_token,
-            if_exists=if_exists,
-        )
 
     def put_many(
         self, tasks: Iterable[NewTask], *, on_progress: Callable[[int], None] = lambda _: None
@@ -217,6 +190,13 @@ class Cells:
         """As Queue.check, of every cell."""
         for queue in self.queues.values():
             queue.check()
+
+    def _put(self, new: NewTask) -> Task:
+        """Without an id of its own one is drawn, and finds its cell like any other. But what is to
+        be replaced must have one: its queue says so."""
+        task_id = self._id_of(new)
+        home = self.home(task_id)
+        return home.store.put(new if new.if_exists == "replace" else replace(new, task_id=task_id))
 
     def _id_of(self, new: NewTask) -> str:
         """Its own, or one that is drawn; what is no task gets one too, and its queue's refusal."""

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
 from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.basics.numbers import check_count, check_rate, seconds
 from lifoq.client.listing import Listing, Wanted, look
+from lifoq.client.producer import Producer
 from lifoq.environment import Variable
 from lifoq.errors import (
     DamagedTask,
@@ -28,7 +28,7 @@ from lifoq.items.schema import (
     Attribute,
     Status,
 )
-from lifoq.items.task import Duration, IfExists, NewTask, Task, TaskError, check_name
+from lifoq.items.task import Duration, NewTask, Task, TaskError, check_name
 from lifoq.items.transitions import Lifetimes
 from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import CAP, QueueStats, measure
@@ -40,7 +40,7 @@ LAST_POLL: Final = 5.0
 """Seconds between two looks of ``wait``, growing by half from one to the other."""
 
 
-class Queue:
+class Queue(Producer):
     """A LIFO task queue.
 
     Calls may raise, beside what they name: StoreUnavailable (the database did not confirm; to
@@ -93,40 +93,6 @@ class Queue:
         from lifoq.tables.memory import MemoryTable  # noqa: PLC0415 - Lambda has no use for it
 
         return cls(Store(MemoryTable(), lifetimes=lifetimes, host=host), host=host)
-
-    def put(
-        self,
-        task_type: str,
-        payload: Any = None,
-        *,
-        task_id: str | None = None,
-        deadline: Duration | datetime | None = None,
-        delay: Duration | None = None,
-        due_at: datetime | None = None,
-        key: str | None = None,
-        task_token: str | None = None,
-        if_exists: IfExists = "keep",
-    ) -> Task:
-        """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
-        second put returns the first task, as it is by then. With ``if_exists="replace"`` the newest
-        put of the id counts: one that waits takes over what this one says; one that is TAKEN does
-        so when its attempt has ended, whatever its outcome; one that has ended begins anew. It
-        returns the task as it is by then. For the terms see NewTask.
-
-        Raises InvalidInput, before anything is written.
-        """
-        new = NewTask(
-            task_type=task_type,
-            payload=payload,
-            task_id=task_id,
-            deadline=deadline,
-            delay=delay,
-            due_at=due_at,
-            key=key,
-            task_token=task_token,
-            if_exists=if_exists,
-        )
-        return self.store.put(new)
 
     def put_many(
         self, tasks: Iterable[NewTask], *, on_progress: Callable[[int], None] = lambda _: None
@@ -288,6 +254,9 @@ class Queue:
     def check(self) -> None:
         """QueueMisconfigured, saying what is wrong, where the table is not a queue's."""
         self.store.table.check()
+
+    def _put(self, new: NewTask) -> Task:
+        return self.store.put(new)
 
     def _raise_if_ended(self, task: Task) -> None:
         if task.status is Status.FAILURE:

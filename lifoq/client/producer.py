@@ -1,0 +1,49 @@
+"""Putting a task, to a queue or to several as one."""
+
+from abc import ABC, abstractmethod
+from datetime import datetime
+from typing import Any
+
+from lifoq.items.task import Duration, IfExists, NewTask, Task
+
+
+class Producer(ABC):
+    """What takes tasks."""
+
+    def put(
+        self,
+        task_type: str,
+        payload: Any = None,
+        *,
+        task_id: str | None = None,
+        deadline: Duration | datetime | None = None,
+        delay: Duration | None = None,
+        due_at: datetime | None = None,
+        key: str | None = None,
+        task_token: str | None = None,
+        if_exists: IfExists = "keep",
+    ) -> Task:
+        """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
+        second put returns the first task, as it is by then. With ``if_exists="replace"`` the newest
+        put of the id counts: one that waits takes over what this one says; one that is TAKEN does
+        so when its attempt has ended, whatever its outcome; one that has ended begins anew. It
+        returns the task as it is by then. For the terms see NewTask.
+
+        Raises InvalidInput, before anything is written.
+        """
+        return self._put(
+            NewTask(
+                task_type=task_type,
+                payload=payload,
+                task_id=task_id,
+                deadline=deadline,
+                delay=delay,
+                due_at=due_at,
+                key=key,
+                task_token=task_token,
+                if_exists=if_exists,
+            )
+        )
+
+    @abstractmethod
+    def _put(self, new: NewTask) -> Task: ...
