@@ -33,6 +33,13 @@ MOUNTED: Final = {
         extra="cdk",
         help="Make a small project of your own, with a queue in it.",
     ),
+    "dev": Mounted(
+        packages=("lifoq_localcloud", "localcloud"),
+        module="commands",
+        name="dev_command",
+        extra="local",
+        help="Run this folder's CDK application on this machine, and follow its files.",
+    ),
     "cdk": Mounted(
         packages=("lifoq_cdk",),
         module="commands",
@@ -56,7 +63,7 @@ MOUNTED: Final = {
     ),
     "local": Mounted(
         packages=("lifoq_localcloud", "localcloud"),
-        module="__main__",
+        module="commands",
         name="serve_command",
         extra="local",
         help="Run the local cloud until Ctrl-C or SIGTERM.",

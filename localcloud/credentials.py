@@ -1,6 +1,7 @@
 """Who calls: every function has an access key of its own, which tells its requests apart."""
 
 import hashlib
+from typing import Any
 
 from .account import REGION
 
@@ -22,4 +23,14 @@ def environment(endpoint: str, *, caller: str = "") -> dict[str, str]:
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
         "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+def arguments(endpoint: str) -> dict[str, Any]:
+    """The same for one client of boto3's."""
+    return {
+        "aws_access_key_id": access_key(""),
+        "aws_secret_access_key": SECRET,
+        "region_name": REGION,
+        "endpoint_url": endpoint,
     }

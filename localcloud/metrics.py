@@ -21,7 +21,8 @@ def data(line: bytes) -> Iterator[tuple[str, Datum]]:
     except ValueError:
         return
     metadata = document["_aws"]
-    moment = datetime.fromtimestamp(metadata["Timestamp"] / 1000, UTC)
+    # moto compares moments that name no zone, and mean UTC.
+    moment = datetime.fromtimestamp(metadata["Timestamp"] / 1000, UTC).replace(tzinfo=None)
     for directive in metadata["CloudWatchMetrics"]:
         for names in directive["Dimensions"]:
             dimensions = [{"Name": name, "Value": str(document[name])} for name in names]

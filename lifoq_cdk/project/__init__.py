@@ -10,7 +10,7 @@ from typing import Final
 
 from lifoq.errors import InvalidInput
 
-EXTRAS: Final = "cli,cdk,local,testing"
+EXTRAS: Final = "dev"
 TEMPLATE: Final = Path(__file__).with_name("template")
 """Files end in ``.tmpl``, so that no tool takes them for code of lifoq's; ``dot-`` stands for
 a dot at the beginning, for else no wheel would have them."""

@@ -25,6 +25,7 @@ NO_NETWORK = ("Failed to fetch", "Failed to download", "error sending request", 
 NO_NETWORK += ("EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "ENOTCACHED", "Could not connect")
 OF_THE_CLONE = ("PYTHONPATH", "JSII_NODE", "JAVA_HOME", "VIRTUAL_ENV")
 START_SECONDS = 240.0
+TOLD_SECONDS = 60.0
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -61,6 +62,17 @@ class User:
         lines = (self.project / ".local" / "environment").read_text().splitlines()
         return dict(line.removeprefix("export ").split("=", 1) for line in lines)
 
+    @property
+    def log(self) -> Path:
+        """What ``lifoq dev`` prints."""
+        return self.folder / "log"
+
+    def is_told(self, words: str) -> None:
+        until = time.monotonic() + TOLD_SECONDS
+        while words not in self.log.read_text():
+            assert time.monotonic() < until, self.log.read_text()
+            time.sleep(0.1)
+
     def does(self, command: str, *arguments: str, cwd: Path) -> str:
         """A command that the page has, with further arguments."""
         assert f"{command}\n" in PAGE or f"{command} '" in PAGE, command
@@ -76,7 +88,7 @@ class User:
 
     def install(self, wheel: Path) -> None:
         """In the versions of the lock, which are in uv's cache where the clone was set up by it."""
-        wanted = f"lifoq[cli,cdk,local,testing] @ {wheel.as_uri()}"
+        wanted = f"lifoq[dev] @ {wheel.as_uri()}"
         assert wanted.split(" @", maxsplit=1)[0].removeprefix("lifoq") in PAGE
         python = self.folder / ".venv" / "bin" / "python"
         uv = [sys.executable, "-m", "uv"]
@@ -117,28 +129,26 @@ def running(user: User) -> Iterator[User]:
     assert "2 passed" in tested
     for name in ("tasks/requirements.txt", "tasks/__init__.py", "producer/handler.py"):
         (user.project / name).write_text(code(name))
-    log = user.folder / "log"
-    assert "\nlifoq local --deploy\n" in PAGE
+    assert "\nlifoq dev\n" in PAGE
     cloud = subprocess.Popen(
         [
             user.folder / ".venv" / "bin" / "lifoq",
-            "local",
-            "--deploy",
+            "dev",
             "--port=0",
             "--until-stdin-closes",
         ],
         cwd=user.project,
         env=user.environment,
         stdin=subprocess.PIPE,
-        stdout=log.open("w"),
+        stdout=user.log.open("w"),
         stderr=subprocess.STDOUT,
     )
     try:
         until = time.monotonic() + START_SECONDS
         with registries():
-            while "\nDeployed." not in log.read_text():
-                assert cloud.poll() is None, log.read_text()
-                assert time.monotonic() < until, log.read_text()
+            while "\nDeployed." not in user.log.read_text():
+                assert cloud.poll() is None, user.log.read_text()
+                assert time.monotonic() < until, user.log.read_text()
                 time.sleep(0.2)
         yield user
     finally:
@@ -175,11 +185,30 @@ def test_the_producer_was_told_which_queue_it_is_and_the_command_line_finds_it(
     assert json.loads(stats)["failure"] == 0
 
 
+def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(running: User) -> None:
+    tasks = running.project / "tasks" / "__init__.py"
+    before = tasks.read_text()
+
+    tasks.write_text(before + "def slip(:\n")
+    running.is_told("tasks/__init__.py is not live: line")
+    tasks.write_text(before.replace("(640, 480)", "(640, 320)"))
+    running.is_told("tasks/__init__.py is live")
+
+    said = running.does("python send.py", '{"colour": "red", "width": 64}', cwd=running.project)
+    assert json.loads(said)["size"] == [64, 32]
+    assert running.log.read_text().count("Deployed.") == 1
+
+
+def test_the_console_of_the_queue_is_served_and_the_functions_logs_are_told(running: User) -> None:
+    running.is_told("Console of thumbnails: http://127.0.0.1:")
+    running.is_told("ProcessTasksFunction  INFO run over TasksClaimed=1 TasksSucceeded=1")
+
+
 def test_a_change_is_deployed_by_the_cdk_cli_that_lifoq_brings(running: User) -> None:
     tasks = running.project / "tasks" / "__init__.py"
-    tasks.write_text(tasks.read_text().replace("(640, 480)", "(640, 640)"))
+    tasks.write_text(tasks.read_text().replace("(640, 320)", "(640, 640)"))
 
-    running.does("lifoq cdk deploy --require-approval never", cwd=running.project)
+    running.does("lifoq cdk deploy", cwd=running.project)
 
     said = running.does("python send.py", '{"colour": "blue", "width": 64}', cwd=running.project)
     assert json.loads(said)["size"] == [64, 64]

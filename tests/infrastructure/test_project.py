@@ -120,7 +120,7 @@ def test_it_requires_the_lifoq_that_made_it_from_where_that_came(
     project.create(tmp_path / "mine")
 
     written = (tmp_path / "mine" / "requirements.txt").read_text()
-    assert written == f"lifoq[cli,cdk,local,testing]{requirement}\n"
+    assert written == f"lifoq[dev]{requirement}\n"
 
 
 def test_the_cdk_cli_is_the_one_that_this_repository_is_tested_with() -> None:
@@ -152,7 +152,7 @@ def test_without_a_registry_the_cdk_says_what_it_needs_and_leaves_nothing_behind
 
 def test_the_local_cloud_wants_an_application(tmp_path: Path) -> None:
     refused = subprocess.run(
-        [sys.executable, "-m", "lifoq", "local", "--deploy"],
+        [sys.executable, "-m", "lifoq", "dev"],
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT)},
         capture_output=True,

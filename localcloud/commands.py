@@ -1,0 +1,209 @@
+"""Commands that run a local cloud: ``serve``, and ``dev``, with an application to be worked on."""
+
+import importlib.util
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from . import credentials
+from .asynchronous import FIRST_RETRY_SECONDS
+from .cloud import DeploymentError, LocalCloud
+from .listener import PortTakenError, listen
+
+DEFAULT_PORT = 4577
+ENVIRONMENT: Final = "environment"
+"""A file in the cloud's directory: a shell that reads it works with this cloud."""
+
+_FOLDER: Any = click.Path(file_okay=False, path_type=Path)
+_port = click.option("--port", default=DEFAULT_PORT, show_default=True, help="0 takes a free one.")
+_until_stdin_closes = click.option(
+    "--until-stdin-closes",
+    is_flag=True,
+    help="End when standard input ends: for a program that starts this one.",
+)
+
+
+@click.group()
+def main() -> None:
+    """AWS on this machine, as far as the queue needs it."""
+
+
+@main.command("serve")
+@_port
+@click.option(
+    "--directory",
+    type=_FOLDER,
+    help="Where logs, unpacked assets, calls.jsonl and environment go; a new temporary one by "
+    "default.",
+)
+@click.option(
+    "--ttl-delay",
+    default=0.0,
+    show_default=True,
+    help="Seconds by which TTL deletes late, as it does on AWS.",
+)
+@click.option(
+    "--first-retry",
+    default=FIRST_RETRY_SECONDS,
+    show_default=True,
+    help="Seconds before an asynchronous event that failed is tried again; then twice that.",
+)
+@_until_stdin_closes
+def serve_command(
+    port: int,
+    directory: Path | None,
+    ttl_delay: float,
+    first_retry: float,
+    *,
+    until_stdin_closes: bool,
+) -> None:
+    """Run the local cloud until Ctrl-C or SIGTERM."""
+    _run(
+        port=port,
+        directory=directory or Path(tempfile.mkdtemp(prefix="localcloud-")),
+        ttl_delay_seconds=ttl_delay,
+        first_retry_seconds=first_retry,
+        until_stdin_closes=until_stdin_closes,
+    )
+
+
+@main.command("dev")
+@_port
+@click.option(
+    "--directory",
+    type=_FOLDER,
+    default=".local",
+    show_default=True,
+    help="Where logs, unpacked assets, calls.jsonl and environment go.",
+)
+@_until_stdin_closes
+def dev_command(port: int, directory: Path, *, until_stdin_closes: bool) -> None:
+    """Run the CDK application of this folder on this machine, until Ctrl-C.
+
+    Task code is live a moment after it was saved, and what else says what is deployed is deployed.
+    The logs of the functions come in one stream; the console shows the queue.
+    """
+    folder = Path.cwd()
+    if not (folder / "cdk.json").is_file():
+        raise click.ClickException(
+            f"{folder} has no cdk.json: go to a CDK application's folder, or make one by "
+            "'lifoq init FOLDER'."
+        )
+
+    def work(cloud: LocalCloud, ended: threading.Event) -> None:
+        cloud.deploy_application(folder)
+        click.echo(f"Deployed. In another terminal: . {directory / ENVIRONMENT}")
+        _follow(cloud, folder, ended)
+        _show_consoles(cloud)
+
+    _run(port=port, directory=directory, until_stdin_closes=until_stdin_closes, then=work)
+
+
+def _run(
+    *,
+    port: int,
+    directory: Path,
+    until_stdin_closes: bool,
+    ttl_delay_seconds: float = 0.0,
+    first_retry_seconds: float = FIRST_RETRY_SECONDS,
+    then: Callable[[LocalCloud, threading.Event], None] = lambda *_: None,
+) -> None:
+    """``then`` is called once the cloud answers, with it and with what will tell its end."""
+    try:
+        listener = listen(port)
+    except PortTakenError as error:
+        raise click.ClickException(str(error)) from error
+    from . import serve  # noqa: PLC0415 - takes seconds, and the port was to be first
+
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("moto").setLevel(logging.ERROR)
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    if until_stdin_closes:
+        threading.Thread(target=_wait_for_end_of_input, args=(ended,), daemon=True).start()
+    settings = serve.Settings(
+        listener=listener,
+        directory=directory.resolve(),
+        ttl_delay_seconds=ttl_delay_seconds,
+        first_retry_seconds=first_retry_seconds,
+    )
+
+    def started(endpoint: str) -> None:
+        click.echo(f"Local cloud at {endpoint}, logs in {settings.directory / 'logs'}")
+        for line in _write_environment(endpoint, settings.directory):
+            click.echo(line)
+        sys.stdout.flush()
+        then(LocalCloud.at(endpoint, settings.directory), ended)
+        sys.stdout.flush()
+
+    status = 0
+    try:
+        serve.run(settings, started=started, until=ended)
+    except DeploymentError as error:
+        click.echo(error, err=True)
+        status = 1
+    # Requests may still hang in threads of theirs; nothing of them is worth waiting for.
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def _follow(cloud: LocalCloud, folder: Path, ended: threading.Event) -> None:
+    """Make the cloud follow the files, and tell what the functions log."""
+    from .joined_logs import JoinedLogs  # noqa: PLC0415 - of `dev` alone
+    from .reload import Reloader  # noqa: PLC0415
+
+    def tell(line: str) -> None:
+        click.echo(line)
+        sys.stdout.flush()
+
+    for follow in (Reloader(cloud, folder, tell).watch, JoinedLogs(cloud.logs, tell).follow):
+        threading.Thread(target=follow, args=(ended,), daemon=True).start()
+
+
+def _show_consoles(cloud: LocalCloud) -> None:
+    """Of each queue that was deployed, where the console is installed."""
+    if importlib.util.find_spec("starlette") is None:
+        click.echo("No console: pip install 'lifoq[console]'")
+        return
+    from lifoq import Queue  # noqa: PLC0415
+    from lifoq_console.serve import serve  # noqa: PLC0415 - an extra of its own
+    from lifoq_console.subject import Subject  # noqa: PLC0415
+
+    parameters = cloud.client("ssm").get_paginator("get_parameters_by_path")
+    pages = list(parameters.paginate(Path="/lifoq", Recursive=True))
+    for name in sorted(
+        {found["Name"].split("/")[2] for page in pages for found in page["Parameters"]}
+    ):
+        subject = Subject(
+            name=name,
+            queue=Queue.connect(name, **credentials.arguments(cloud.endpoint)),
+            cloudwatch=cloud.client("cloudwatch"),
+        )
+        options = {"port": 0, "write": True, "tell": partial(_tell_console, name)}
+        threading.Thread(target=serve, args=(subject,), kwargs=options, daemon=True).start()
+
+
+def _tell_console(name: str, address: str) -> None:
+    click.echo(f"Console of {name}: {address}")
+    sys.stdout.flush()
+
+
+def _write_environment(endpoint: str, directory: Path) -> list[str]:
+    lines = [f"export {k}={v}" for k, v in credentials.environment(endpoint).items()]
+    (directory / ENVIRONMENT).write_text("".join(f"{line}\n" for line in lines))
+    return lines
+
+
+def _wait_for_end_of_input(ended: threading.Event) -> None:
+    sys.stdin.buffer.read()
+    ended.set()

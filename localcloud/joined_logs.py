@@ -1,0 +1,69 @@
+"""The logs of all functions as one stream, a line each, as a person reads them."""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+LOOK_SECONDS: Final = 0.3
+_PLATFORM: Final = re.compile(rb"(START|END|REPORT) RequestId|\S+ (START|END) ")
+_ID: Final = re.compile(r"[0-9A-F]{8}-\w+$")
+_UNTOLD: Final = re.compile(
+    r"level|message|timestamp|location|service|name|xray_.*|cold_start|function_.*"
+)
+"""Fields that say nothing here, or stand at their own place."""
+
+
+class JoinedLogs:
+    """Follows the files of a folder, those that are still to come among them."""
+
+    def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
+        self._folder = folder
+        self._tell = tell
+        self._read: dict[Path, int] = {}
+        for file in folder.glob("*.log"):
+            self._read[file] = file.stat().st_size
+
+    def follow(self, ended: threading.Event) -> None:
+        """Until ``ended`` is set."""
+        while not ended.wait(LOOK_SECONDS):
+            for line in self.news():
+                self._tell(line)
+
+    def news(self) -> Iterator[str]:
+        """What has been written since the last look, by function."""
+        for file in sorted(self._folder.glob("*.log")):
+            with file.open("rb") as stream:
+                stream.seek(self._read.get(file, 0))
+                text = stream.read()
+            whole = text[: text.rfind(b"\n") + 1]
+            self._read[file] = self._read.get(file, 0) + len(whole)
+            for line in whole.splitlines():
+                if told := _told(line):
+                    yield f"{function_label(file.stem)}  {told}"
+
+
+def function_label(name: str) -> str:
+    """``ProcessTasksFunction`` of ``lifoq-dev-queue-ProcessTasksFunction1A2B3C4D-x1y2``."""
+    return _ID.sub("", name).rpartition("-")[2] or name
+
+
+def _told(line: bytes) -> str | None:
+    if not line.strip() or _PLATFORM.search(line):
+        return None
+    try:
+        document: Any = json.loads(line)
+    except ValueError:
+        return line.decode(errors="replace")
+    if not isinstance(document, dict):
+        return line.decode(errors="replace")
+    if "_aws" in document:
+        return None  # metrics
+    more = " ".join(
+        f"{name}={value}"
+        for name, value in document.items()
+        if value and not _UNTOLD.fullmatch(name)
+    )
+    return f"{document.get('level', '')} {document.get('message', '')} {more}".strip()

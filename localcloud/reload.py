@@ -1,0 +1,113 @@
+"""What runs follows the files: task code that is saved is live within a second or two.
+
+A saved file of a folder that functions run is packaged anew, and handed to those functions through
+Lambda's own API, without a synthesis and a deployment. Anything else, such as ``app.py``, is
+deployed by the CDK.
+"""
+
+import ast
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import watchfiles
+
+from lifoq.environment import Variable
+from lifoq_cdk import asset
+from lifoq_cdk.asset import AssetError
+from lifoq_cdk.requirements import Architecture, RequirementsError
+
+from .cloud import DeploymentError, LocalCloud
+
+PATIENCE_MILLISECONDS: Final = 200
+"""How long files have to stay as they are before they are taken: an editor writes several times."""
+
+
+class Sources(watchfiles.DefaultFilter):
+    """Files that say what is deployed: not what is generated, installed, hidden, or a test."""
+
+    ignore_dirs = (*watchfiles.DefaultFilter.ignore_dirs, "cdk.out", "venv", ".local")
+    ignore_entity_patterns = (
+        *watchfiles.DefaultFilter.ignore_entity_patterns,
+        *(r"^test_", r"^conftest\.py$", r"^cdk\.context\.json$", r"\.(md|lock)$"),
+    )
+
+
+class Reloader:
+    """Watches the folder of a CDK application that is deployed to a local cloud."""
+
+    def __init__(self, cloud: LocalCloud, folder: Path, tell: Callable[[str], None]) -> None:
+        self._cloud = cloud
+        self._folder = folder.resolve()
+        self._tell = tell
+
+    def watch(self, ended: threading.Event) -> None:
+        """Until ``ended`` is set."""
+        changes = watchfiles.watch(
+            self._folder,
+            watch_filter=Sources(),
+            stop_event=ended,
+            debounce=PATIENCE_MILLISECONDS,
+            step=PATIENCE_MILLISECONDS // 4,
+        )
+        for changed in changes:
+            self.apply(Path(path) for _, path in changed)
+
+    def apply(self, paths: Iterable[Path]) -> None:
+        """Bring what has changed to the functions. What is wrong with it is told, and the code that
+        ran goes on running."""
+        begun = time.monotonic()
+        names = sorted({path.relative_to(self._folder) for path in paths if path.exists()})
+        told = ", ".join(map(str, names[:3])) + (" …" if names[3:] else "")
+        try:
+            self._check(self._folder / name for name in names)
+            functions = self._functions()
+            packages = {name.parts[0] for name in names}
+            if packages <= functions.keys():
+                for package in sorted(packages):
+                    self._update(package, functions[package])
+                done = "is live"
+            elif any(len(name.parts) == 1 for name in names):
+                self._cloud.deploy_application(self._folder)
+                done = "is deployed"
+            else:
+                return  # nothing that is deployed, such as a test
+        except SyntaxError as error:
+            self._tell(f"{error.filename} is not live: line {error.lineno}: {error.msg}")
+            return
+        except (AssetError, RequirementsError, DeploymentError) as error:
+            self._tell(f"{told} is not live: {error}")
+            return
+        self._tell(f"{told} {done}, after {time.monotonic() - begun:.1f} s")
+
+    def _check(self, files: Iterable[Path]) -> None:
+        """SyntaxError, which names the file and the line."""
+        for file in files:
+            if file.suffix == ".py" and file.is_file():
+                ast.parse(file.read_bytes(), str(file.relative_to(self._folder)))
+
+    def _functions(self) -> dict[str, list[Any]]:
+        """The deployed functions by the folder of this application whose code they run."""
+        found: dict[str, list[Any]] = {}
+        for function in self._deployed():
+            variables = function.get("Environment", {}).get("Variables", {})
+            module = variables.get(Variable.TASKS) or function["Handler"]
+            folder = module.partition(".")[0]
+            if (self._folder / folder).is_dir():
+                found.setdefault(folder, []).append(function)
+        return found
+
+    def _deployed(self) -> Iterator[Any]:
+        for page in self._cloud.client("lambda").get_paginator("list_functions").paginate():
+            yield from page["Functions"]
+
+    def _update(self, package: str, functions: Iterable[Any]) -> None:
+        for function in functions:
+            architectures = function.get("Architectures") or ["x86_64"]
+            architecture: Architecture = "arm64" if architectures == ["arm64"] else "x86_64"
+            built = asset.build(self._folder / package, architecture=architecture)
+            self._cloud.client("lambda").update_function_code(
+                FunctionName=function["FunctionName"], ZipFile=built.path.read_bytes()
+            )

@@ -1,0 +1,47 @@
+"""The functions' logs as one stream."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from localcloud.joined_logs import JoinedLogs
+
+FUNCTION = "lifoq-dev-queue-ProcessTasksFunction1A2B3C4D-x1y2z3.log"
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> JoinedLogs:
+    (tmp_path / FUNCTION).write_text("written before\n")
+    return JoinedLogs(tmp_path, tell=print)
+
+
+def test_only_what_is_new_is_told_and_only_whole_lines(logs: JoinedLogs, tmp_path: Path) -> None:
+    with (tmp_path / FUNCTION).open("a") as file:
+        file.write("a line\nhalf a")
+        file.flush()
+        assert list(logs.news()) == ["ProcessTasksFunction  a line"]
+        file.write(" line\n")
+        file.flush()
+        assert list(logs.news()) == ["ProcessTasksFunction  half a line"]
+    (tmp_path / "another.log").write_text("from its first line on\n")
+    assert list(logs.news()) == ["another  from its first line on"]
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ({"level": "INFO", "message": "swept", "Sweeps": 1, "Kicks": 0}, ["INFO swept Sweeps=1"]),
+        ({"_aws": {}, "TasksClaimed": [1]}, []),
+        ("START RequestId: 1 Version: $LATEST", []),
+        ("[1, 2]", ["[1, 2]"]),
+        ("", []),
+    ],
+)
+def test_a_line_is_told_as_a_person_reads_it(
+    logs: JoinedLogs, tmp_path: Path, written: object, told: list[str]
+) -> None:
+    line = written if isinstance(written, str) else json.dumps(written)
+    with (tmp_path / FUNCTION).open("a") as file:
+        file.write(f"{line}\n")
+    assert [news.partition("  ")[2] for news in logs.news()] == told
