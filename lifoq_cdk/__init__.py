@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from lifoq_cdk.alarms import AlarmThresholds
+    from lifoq_cdk.api import QueueApi
     from lifoq_cdk.function import AsyncInvocation
     from lifoq_cdk.generator import Load, QueueGenerator, RecurringTask
     from lifoq_cdk.ingest import BrokerQueue, QueueIngest
@@ -22,6 +23,7 @@ __all__ = [
     "BrokerQueue",
     "LifoQueue",
     "Load",
+    "QueueApi",
     "QueueGenerator",
     "QueueIngest",
     "QueueReports",
@@ -39,6 +41,7 @@ _MODULES: Final = {
     "BrokerQueue": "ingest",
     "LifoQueue": "queue",
     "Load": "generator",
+    "QueueApi": "api",
     "QueueGenerator": "generator",
     "QueueIngest": "ingest",
     "QueueReports": "reports",

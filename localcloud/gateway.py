@@ -3,18 +3,22 @@
 import json
 import re
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from typing import Any, Protocol
 from urllib.parse import unquote
 
 from .calls import ApiCall, CallLog
 from .exports import ExportRefusedError
 from .function import Outcome, ThrottledError
+from .http_api import HttpAnswer, Route, event, find
 from .moto_adapter import tables
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 Environ = dict[str, Any]
 
 CONTROL = "/_localcloud/"
+HTTP_APIS = "/_http/"
+"""What comes before an HTTP API's id, and its own paths."""
 _INVOCATION = re.compile(r"/2015-03-31/functions/(?P<function>[^/]+)/invocations/?")
 _STACK_CHANGE = re.compile(r"(Create|Update|Delete|Execute)\w+")
 
@@ -29,6 +33,8 @@ class Runtime(Protocol):
     def knows(self, function_name: str) -> bool: ...
 
     def reconcile(self) -> None: ...
+
+    def http_routes(self, api_id: str) -> list[Route] | None: ...
 
     def control(self, action: str, arguments: dict[str, Any]) -> Any: ...
 
@@ -47,6 +53,8 @@ class Gateway:
         path: str = environ["PATH_INFO"]
         if path.startswith(CONTROL):
             return self._control(path.removeprefix(CONTROL), environ, start_response)
+        if path.startswith(HTTP_APIS):
+            return self._http_api(environ, start_response)
         call = self._calls.record(environ)
         if match := _INVOCATION.fullmatch(path):
             return self._invoke(unquote(match["function"]), environ, start_response)
@@ -113,6 +121,25 @@ class Gateway:
             headers.append(("X-Amz-Function-Error", "Unhandled"))
         start_response("200 OK", headers)
         return [outcome.payload]
+
+    def _http_api(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        sent = str(environ.get("RAW_URI") or environ["PATH_INFO"]).partition("?")[0]
+        api_id, slash, rest = sent.removeprefix(HTTP_APIS).partition("/")
+        path = slash + rest
+        found = find(self._runtime.http_routes(api_id) or [], environ["REQUEST_METHOD"], path)
+        answer = HttpAnswer.of_gateway(404)
+        if found:
+            route, parameters = found
+            asked = event(environ, api_id=api_id, path=path, route=route, parameters=parameters)
+            try:
+                name = route.function_arn.split(":")[6]
+                answer = HttpAnswer.of_function(
+                    self._runtime.invoke(name, json.dumps(asked).encode())
+                )
+            except ThrottledError:
+                answer = HttpAnswer.of_gateway(503)
+        start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", answer.headers)
+        return [answer.body]
 
     def _control(
         self, action: str, environ: Environ, start_response: StartResponse

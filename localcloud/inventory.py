@@ -25,6 +25,13 @@ PASSIVE_TYPES = {
     "AWS::SQS::QueuePolicy": _NOT_ENFORCED,
 }
 PASSIVE_PROPERTIES = {
+    "AWS::ApiGatewayV2::Route": {
+        "AuthorizationType": "whoever calls an HTTP API is let in",
+    },
+    "AWS::ApiGatewayV2::Stage": {
+        "DefaultRouteSettings": "requests are not throttled",
+        "AccessLogSettings": "requests are not logged",
+    },
     "AWS::Events::Rule": {"ScheduleExpression": "rules do not fire by themselves"},
     "AWS::Lambda::Function": {
         "DeadLetterConfig": "only on-failure destinations are fed",

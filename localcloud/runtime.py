@@ -13,6 +13,7 @@ from .clients import Clients
 from .exports import Exports
 from .faults import Faults, FaultSettings
 from .function import Outcome
+from .http_api import Route
 from .inventory import Inventory
 from .moto_adapter import Notification, tables
 from .pool import Pool
@@ -114,6 +115,10 @@ class Runtime:
     def export(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Exports of tables. Raises ExportRefusedError."""
         return self._exports.answer(operation, request)
+
+    def http_routes(self, api_id: str) -> list[Route] | None:
+        """None where there is no such HTTP API."""
+        return moto_adapter.http_routes(api_id)
 
     def control(self, action: str, arguments: dict[str, Any]) -> Any:
         """The control route: ``status``, ``kill`` and ``faults``."""

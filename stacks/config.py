@@ -237,6 +237,13 @@ class Ingest(Settings):
     mapping: MessageMapping = MessageMapping()
 
 
+class Api(Settings):
+    """The queue over HTTP: how many requests it takes, of all callers together."""
+
+    requests_per_second: PerSecond = 100
+    burst: Annotated[int, Field(ge=1)] = 200
+
+
 class StageConfig(Settings):
     """All that distinguishes one deployment of the queue from another."""
 
@@ -273,6 +280,7 @@ class StageConfig(Settings):
     producer_role_arns: list[RoleArn] = []
     ingest: Ingest | None = None
     events: TaskEvents | None = None
+    api: Api | None = None
     analytics: Analytics | None = None
     alarms: Alarms = Alarms()
 
@@ -568,6 +576,7 @@ def _known_settings(group: tuple[str | int, ...]) -> list[str]:
         "load": Load,
         "alarms": Alarms,
         "ingest": Ingest,
+        "api": Api,
         "ingest.mapping": MessageMapping,
         "ingest.events": Events,
         "ingest.brokers": Broker,

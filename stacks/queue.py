@@ -18,6 +18,7 @@ from lifoq_cdk import (
     AsyncInvocation,
     BrokerQueue,
     LifoQueue,
+    QueueApi,
     QueueIngest,
     StreamReading,
     TaskCode,
@@ -25,7 +26,7 @@ from lifoq_cdk import (
 )
 from lifoq_cdk.asset import Asset
 from lifoq_cdk.function import QueueFunction
-from stacks.config import Ingest, LogRetentionDays, StageConfig
+from stacks.config import Api, Ingest, LogRetentionDays, StageConfig
 from stacks.nag import (
     acknowledge,
     acknowledge_dead_letters,
@@ -72,6 +73,7 @@ class QueueStack(cdk.Stack):
         for role_arn in stage.producer_role_arns:
             self.queue.grant_put(iam.ArnPrincipal(role_arn))
         self.ingest = self._ingest(stage.ingest) if stage.ingest else None
+        self.api = self._api(stage.api) if stage.api else None
         self._acknowledge(state)
         queue = self.queue
         cdk.CfnOutput(self, "TriggerTopicArn", value=queue.trigger_topic.topic_arn)
@@ -190,6 +192,19 @@ class QueueStack(cdk.Stack):
             acknowledge_secret(ingest.ingest, broker.login)
         cdk.CfnOutput(self, "IngestFunctionName", value=ingest.ingest.function_name)
         return ingest
+
+    def _api(self, settings: Api) -> QueueApi:
+        api = QueueApi(
+            self,
+            "Api",
+            queue=self.queue,
+            requests_per_second=settings.requests_per_second,
+            burst=settings.burst,
+        )
+        acknowledge_tracing(api.function)
+        cdk.CfnOutput(self, "ApiFunctionName", value=api.function.function_name)
+        cdk.CfnOutput(self, "ApiUrl", value=api.url)
+        return api
 
     def _acknowledge(self, state: StateStack) -> None:
         queue = self.queue

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from moto.apigatewayv2.models import apigatewayv2_backends
 from moto.awslambda.models import LambdaBackend, LambdaFunction
 from moto.awslambda.utils import get_backend as lambda_backend
 from moto.cloudformation.models import cloudformation_backends
@@ -24,6 +25,7 @@ from moto.sqs.models import sqs_backends
 
 from ..account import ACCOUNT, REGION
 from ..function import FunctionConfig, Outcome
+from ..http_api import Route
 from ..moto_adapter import answers, deployments, resources, rules, state_machines, tables
 from ..moto_adapter.patch import replace
 from ..moto_adapter.rules import Hand
@@ -215,6 +217,22 @@ def queue_mappings() -> list[QueueMappingConfig]:
         )
         for one in _lambda().list_event_source_mappings("", "")
         if ":sqs:" in one.event_source_arn
+    ]
+
+
+def http_routes(api_id: str) -> list[Route] | None:
+    """Of an HTTP API; None where there is none."""
+    api = apigatewayv2_backends[ACCOUNT][REGION].apis.get(api_id)
+    if api is None:
+        return None
+    return [
+        Route(
+            key=route.route_key,
+            function_arn=api.integrations[
+                route.target.removeprefix("integrations/")
+            ].integration_uri,
+        )
+        for route in list(api.routes.values())
     ]
 
 

@@ -7,7 +7,10 @@ is allowed, and each permission is used.
 import json
 import re
 import shutil
+import subprocess
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +30,7 @@ from tests.infrastructure.deployments import ROOT, Deployment, assemble, package
 
 STAGE = "demo"
 PAYLOAD = "what-nobody-should-read-in-a-log"
-FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks", "ingest"]
+FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks", "ingest", "api"]
 HERE = "us-east-1:123456789012"
 QUICK: dict[str, Any] = {
     "deadline_seconds": 60,
@@ -41,6 +44,7 @@ QUICK: dict[str, Any] = {
         "topic_arns": [f"arn:aws:sns:{HERE}:news"],
         "events": [{"source": ["com.example.shop"]}],
     },
+    "api": {},
 }
 LAMBDAS_OWN = {
     # What the Lambda service does in the function's name: logs, traces, streams, queues.
@@ -77,6 +81,7 @@ class Stage:
             "sweep": self.queue["SweepFunctionName"],
             "create_tasks": self.generator["CreateTasksFunctionName"],
             "ingest": self.queue["IngestFunctionName"],
+            "api": self.queue["ApiFunctionName"],
         }
 
     def put(self, task_type: str, task_id: str, payload: Any = None) -> dict[str, Any]:
@@ -91,6 +96,17 @@ class Stage:
         assert "FunctionError" not in answer, answer["Payload"].read()
         result: dict[str, Any] = json.loads(answer["Payload"].read())
         return result
+
+    def http(self, method: str, path: str, body: Any = None) -> Any:
+        """What the queue answers over HTTP."""
+        request = urllib.request.Request(  # noqa: S310 - our own endpoint
+            self.queue["ApiUrl"] + path,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            return json.load(answer)
 
     def client(self) -> Queue:
         """A producer of the team's, outside the functions."""
@@ -204,10 +220,25 @@ def worked(stage: Stage, deployed: DeployedStage) -> Stage:
     # Those that come from other services.
     for message_id in (message(stage), notification(stage), event(stage)):
         stage.until(message_id, "SUCCESS")
+    over_http(stage)
     # One run that is killed at work.
     stage.put("acceptance.dies", "survivor")
     stage.until("survivor", "SUCCESS", sweeping=True)
     return stage
+
+
+def over_http(stage: Stage) -> None:
+    """Everything that can be asked over HTTP."""
+    tasks = [{"type": "acceptance.succeeds"}, {"type": "acceptance.succeeds", "delay": 60}]
+    outcomes = stage.http("POST", "/tasks/batch", {"tasks": tasks})["outcomes"]
+    delayed = outcomes[1]["task"]["id"]
+    assert delayed in [one["id"] for one in stage.http("GET", "/tasks?status=DELAYED")["tasks"]]
+    assert stage.http("POST", f"/tasks/{delayed}/cancel")["status"] == "CANCELLED"
+    failed = [one["id"] for one in stage.http("GET", "/tasks?status=FAILURE")["tasks"]]
+    assert "failure" in failed
+    stage.http("POST", "/tasks/failure/redrive")
+    stage.until("failure", "FAILURE")
+    assert stage.http("GET", "/stats")["failure"] >= 1
 
 
 TYPE = {"taskType": {"DataType": "String", "StringValue": "acceptance.succeeds"}}
@@ -271,6 +302,32 @@ def test_what_another_service_is_sent_becomes_a_task_with_that_payload(
     task_id = send(worked)
     worked.until(task_id, "SUCCESS")
     assert json.loads(worked.item(task_id)["result"]["S"]) == {"secret": PAYLOAD}
+
+
+def test_curl_puts_a_task_and_waits_for_its_end(worked: Stage) -> None:
+    url = f"{worked.queue['ApiUrl']}/tasks"
+    body = json.dumps({"type": "acceptance.succeeds", "payload": {"secret": PAYLOAD}})
+    headers = ["-H", "Idempotency-Key: curl-1", "-H", "Content-Type: application/json"]
+    put = subprocess.run(
+        ["curl", "-sS", "-w", "%{http_code}", *headers, "-d", body, url],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert put.stdout.endswith("201"), put.stdout
+    got = subprocess.run(
+        ["curl", "-sS", "--fail", f"{url}/curl-1?wait=20"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    task = json.loads(got.stdout)
+    assert (task["status"], task["result"]) == ("SUCCESS", {"secret": PAYLOAD})
+
+
+def test_what_http_does_not_know_is_not_found(worked: Stage) -> None:
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        worked.http("GET", "/nowhere")
 
 
 def test_a_message_that_makes_no_task_is_in_the_dead_letters_with_the_reason(

@@ -22,6 +22,7 @@ FLOORS = (
     "worker",
     "environment",
     "client",
+    "api",
 )
 """From the lowest to the highest; on top of them stand the command line and the test kit."""
 

@@ -1,0 +1,172 @@
+"""ApiFunction: the queue over HTTP, behind API Gateway."""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from lifoq.api import answers, requests
+from lifoq.api.operations import OPERATIONS
+from lifoq.basics import jsontext
+from lifoq.client.queue import Queue
+from lifoq.environment import Environment
+from lifoq.errors import (
+    InvalidInput,
+    LifoqError,
+    TaskCancelled,
+    TaskFailed,
+    TaskNotFound,
+    TaskShed,
+    WaitTimeout,
+)
+from lifoq.items.task import NewTask, Task
+
+JSON: Final = "application/json"
+MARGIN: Final = 3.0
+"""Seconds that a wait leaves for the answer."""
+RETRY_AFTER: Final = "1"
+"""Seconds; of an answer that DynamoDB did not confirm something."""
+
+logger = Logger()
+environment = Environment.of_this_process()
+queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
+app = APIGatewayHttpResolver()
+
+
+@logger.inject_lambda_context
+def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """``event``: of an HTTP API, payload format 2.0."""
+    return app.resolve(event, context)
+
+
+def put_task() -> Response[str]:
+    key = requests.idempotency_key(app.current_event.headers.get("idempotency-key"))
+    new = requests.new_task(body(), idempotency_key=key)
+    # One of many: that tells whether it is new, too.
+    put = queue.put_many([new])[0]
+    if put.task is None:
+        raise put.error or RuntimeError("a put has neither a task nor an error")
+    if key is not None and not put.created and not is_same(new, put.task):
+        raise answers.KeyReused(key)
+    status = HTTPStatus.CREATED if put.created else HTTPStatus.OK
+    place = {"Location": f"/tasks/{quote(put.task.task_id, safe='')}"}
+    return respond(status, answers.whole(put.task, now=queue.store.now()), place)
+
+
+def put_tasks() -> Response[str]:
+    tasks = requests.new_tasks(body())
+    outcomes, now = queue.put_many(tasks), queue.store.now()
+    return respond(
+        HTTPStatus.OK, {"outcomes": [answers.outcome(each, now=now) for each in outcomes]}
+    )
+
+
+def get_task(task_id: str) -> Response[str]:
+    wait = requests.wait_seconds(parameters())
+    if wait:
+        left = app.lambda_context.get_remaining_time_in_millis() / 1000 - MARGIN
+        with suppress(TaskCancelled, TaskFailed, TaskShed, WaitTimeout):
+            queue.wait(task_id, timeout=max(0.0, min(wait, left)))
+    task = queue.get(task_id)
+    if task is None:
+        raise TaskNotFound(task_id)
+    return respond(HTTPStatus.OK, answers.whole(task, now=queue.store.now()))
+
+
+def list_tasks() -> Response[str]:
+    asked = parameters()
+    found = queue.search(
+        requests.wanted(asked), limit=requests.limit(asked), start=asked.get("start")
+    )
+    return respond(HTTPStatus.OK, answers.listing(found, now=queue.store.now()))
+
+
+def cancel_task(task_id: str) -> Response[str]:
+    task = queue.cancel(task_id)
+    return respond(HTTPStatus.OK, answers.whole(task, now=queue.store.now()))
+
+
+def redrive_task(task_id: str) -> Response[str]:
+    task = queue.redrive(task_id)
+    return respond(HTTPStatus.OK, answers.whole(task, now=queue.store.now()))
+
+
+def get_stats() -> Response[str]:
+    return respond(HTTPStatus.OK, answers.stats(queue.stats()))
+
+
+def is_same(new: NewTask, task: Task) -> bool:
+    payload = jsontext.decode(jsontext.encode(new.payload, "payload"))
+    return (new.task_type, payload) == (task.task_type, task.payload)
+
+
+def body() -> Any:
+    event = app.current_event
+    try:
+        return jsontext.decode(event.decoded_body or "")
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("body", event.body, f"is not JSON ({error})") from error
+
+
+def parameters() -> Mapping[str, str]:
+    return app.current_event.query_string_parameters or {}
+
+
+def respond(status: int, body: Any, headers: Mapping[str, str] | None = None) -> Response[str]:
+    return Response(
+        status_code=status,
+        content_type=JSON,
+        body=json.dumps(body, separators=(",", ":")),
+        headers=dict(headers or {}),
+    )
+
+
+def refuse(error: LifoqError) -> Response[str]:
+    status = next(
+        (status for kind, status in answers.STATUSES.items() if isinstance(error, kind)),
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+    )
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        logger.error("the queue cannot answer: %s", error)
+    unavailable = status == HTTPStatus.SERVICE_UNAVAILABLE
+    headers = {"Retry-After": RETRY_AFTER} if unavailable else {}
+    return respond(status, answers.error(error), headers)
+
+
+@app.not_found
+def nothing_there(_error: NotFoundError) -> Response[str]:
+    text = "there is no such operation; the OpenAPI document has those there are"
+    return respond(HTTPStatus.NOT_FOUND, {"error": {"type": "NotFound", "message": text}})
+
+
+def route(operation: str, function: Callable[..., Response[str]]) -> None:
+    asked = next(one for one in OPERATIONS if one.name == operation)
+
+    def run(**path: str) -> Response[str]:
+        # API Gateway has taken the id out of the path, and decoded it.
+        given = app.current_event.path_parameters or {}
+        with requests.by_our_names(one=operation != "putTasks"):
+            return function(*(given.get(name, value) for name, value in path.items()))
+
+    app.route(asked.path.replace("{id}", "<id>"), method=asked.method)(run)
+
+
+ANSWERED_BY: Final[Mapping[str, Callable[..., Response[str]]]] = {
+    "putTask": put_task,
+    "putTasks": put_tasks,
+    "getTask": get_task,
+    "listTasks": list_tasks,
+    "cancelTask": cancel_task,
+    "redriveTask": redrive_task,
+    "getStats": get_stats,
+}
+for name, function in ANSWERED_BY.items():
+    route(name, function)
+app.exception_handler(LifoqError)(refuse)

@@ -1,0 +1,118 @@
+"""What comes in: JSON bodies, query parameters and headers, by the names that HTTP clients use.
+
+What a value must be like is the library's own matter, and is told by the name that was sent.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from lifoq.client.listing import LISTED, Wanted
+from lifoq.errors import InvalidInput
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask
+
+TERMS: Final = {
+    "type": "task_type",
+    "payload": "payload",
+    "id": "task_id",
+    "key": "key",
+    "deadline": "deadline",
+    "delay": "delay",
+}
+"""What a task to be put can have, and what the library calls it."""
+MOST_PUT: Final = 100
+"""Tasks of one request."""
+MOST_LISTED: Final = 100
+LISTED_BY_DEFAULT: Final = 20
+LONGEST_WAIT: Final = 20
+"""Seconds. API Gateway ends an HTTP API's request after 30."""
+FILTERS: Final = {"type": "task_type", "key": "key", "errorType": "error_type"}
+SENT: Final = {ours: name for name, ours in {**TERMS, **FILTERS}.items()}
+"""What HTTP clients call it."""
+
+
+def new_task(document: Any, *, idempotency_key: str | None = None, place: str = "") -> NewTask:
+    """``place``: before each field's name, where there are several. InvalidInput."""
+    known = ", ".join(TERMS)
+    if not isinstance(document, dict):
+        raise InvalidInput(place or "body", document, f"must be an object with type, of {known}")
+    dot = f"{place}." if place else ""
+    for name, value in document.items():
+        if name not in TERMS:
+            raise InvalidInput(f"{dot}{name}", value, f"is unknown; known are {known}")
+    if "type" not in document:
+        raise InvalidInput(f"{dot}type", None, "is missing; it says which task type is to run")
+    terms = {TERMS[name]: value for name, value in document.items()}
+    if idempotency_key is not None:
+        given = terms.setdefault("task_id", idempotency_key)
+        if given != idempotency_key:
+            problem = "stands beside another Idempotency-Key; give one of the two"
+            raise InvalidInput("id", given, problem)
+    return NewTask(**terms)
+
+
+def new_tasks(document: Any) -> Sequence[NewTask]:
+    """InvalidInput."""
+    tasks = document.get("tasks") if isinstance(document, dict) and len(document) == 1 else None
+    if not isinstance(tasks, list) or not 1 <= len(tasks) <= MOST_PUT:
+        problem = f'must be an object with a list of 1 to {MOST_PUT} tasks: {{"tasks": […]}}'
+        raise InvalidInput("body" if tasks is None else "tasks", document, problem)
+    return [new_task(each, place=f"tasks[{index}]") for index, each in enumerate(tasks)]
+
+
+def idempotency_key(header: str | None) -> str | None:
+    """With or without the quotation marks that the draft standard asks for."""
+    quoted = header is not None and len(header) > 1 and header[0] == header[-1] == '"'
+    return header[1:-1] if header and quoted else header
+
+
+def wait_seconds(parameters: Mapping[str, str]) -> int:
+    _only(parameters, "wait")
+    return _whole("wait", parameters.get("wait", "0"), least=0, most=LONGEST_WAIT)
+
+
+def wanted(parameters: Mapping[str, str]) -> Wanted:
+    """Which tasks to list. InvalidInput."""
+    _only(parameters, "status", "limit", "start", *FILTERS)
+    status = parameters.get("status")
+    if status not in LISTED:
+        problem = f"must be one of {', '.join(LISTED)}; what has ended otherwise, get by its id"
+        raise InvalidInput("status", status, problem)
+    return Wanted(
+        status=Status(status),
+        task_type=parameters.get("type"),
+        key=parameters.get("key"),
+        error_type=parameters.get("errorType"),
+    )
+
+
+def limit(parameters: Mapping[str, str]) -> int:
+    text = parameters.get("limit", str(LISTED_BY_DEFAULT))
+    return _whole("limit", text, least=1, most=MOST_LISTED)
+
+
+@contextmanager
+def by_our_names(*, one: bool) -> Iterator[None]:
+    """The library's InvalidInput, by the name that the client sent. ``one``: of one task alone."""
+    try:
+        yield
+    except InvalidInput as error:
+        found = re.fullmatch(r"(tasks\[\d+\]\.)?(\w+)(.*)", error.field, re.DOTALL)
+        place, name, inner = found.groups() if found else (None, error.field, "")
+        told = "" if one or place is None else place
+        field = f"{told}{SENT.get(name, name)}{inner}"
+        raise InvalidInput(field, error.value, error.problem) from error
+
+
+def _only(parameters: Mapping[str, str], *known: str) -> None:
+    for name, value in parameters.items():
+        if name not in known:
+            raise InvalidInput(name, value, f"is unknown here; known are {', '.join(known)}")
+
+
+def _whole(name: str, text: str, *, least: int, most: int) -> int:
+    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+        raise InvalidInput(name, text, f"must be a whole number from {least} to {most}")
+    return int(text)

@@ -1,0 +1,156 @@
+"""A queue over HTTP: API Gateway, and the function behind it."""
+
+import json
+from typing import Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_apigatewayv2_authorizers as authorizers
+from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from lifoq import environment
+from lifoq.api.operations import OPERATIONS, Kind
+from lifoq_cdk.alarms import AlarmBoard
+from lifoq_cdk.function import AsyncInvocation, QueueFunction
+from lifoq_cdk.queue import LifoQueue
+
+TIMEOUT: Final = cdk.Duration.seconds(29)
+"""API Gateway waits for 30 s at the most
+(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html)."""
+LOGGED: Final = {
+    "at": "$context.requestTime",
+    "request": "$context.requestId",
+    "caller": "$context.identity.userArn",
+    "from": "$context.identity.sourceIp",
+    "route": "$context.routeKey",
+    "status": "$context.status",
+    "milliseconds": "$context.responseLatency",
+    "error": "$context.error.message",
+}
+"""Of each request: who asked for what, and how it ended. No payload, no id."""
+NEVER: Final = AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=0)
+"""Nobody invokes it asynchronously."""
+
+
+class QueueApi(Construct):
+    """``ApiFunction``, and an HTTP API in front of it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        queue: LifoQueue,
+        authorizer: apigateway.IHttpRouteAuthorizer | None = None,
+        requests_per_second: float = 100,
+        burst: int = 200,
+    ) -> None:
+        """``authorizer``: by default IAM's, so that only whom ``grant_put``, ``grant_read`` and
+        ``grant_operate`` allow it gets in. ``requests_per_second``, ``burst``: of all callers
+        together; what is more is answered with 429."""
+        super().__init__(scope, construct_id)
+        self._queue = queue
+        self.function = self._function()
+        self.http_api = apigateway.HttpApi(
+            self,
+            "HttpApi",
+            api_name=f"lifoq {queue.queue_name}",
+            description=f"The lifoq queue {queue.queue_name}",
+            create_default_stage=False,
+            default_authorizer=authorizer or authorizers.HttpIamAuthorizer(),
+        )
+        self.routes = self._routes()
+        self._stage(requests_per_second, burst)
+        self._watch()
+
+    @property
+    def url(self) -> str:
+        """Without a slash at its end."""
+        return self.http_api.api_endpoint
+
+    def grant_put(self, grantee: iam.IGrantable) -> None:
+        """Let ``grantee`` put tasks over HTTP."""
+        self._grant("put", grantee)
+
+    def grant_read(self, grantee: iam.IGrantable) -> None:
+        """Let ``grantee`` get and list tasks, and see the queue's numbers."""
+        self._grant("read", grantee)
+
+    def grant_operate(self, grantee: iam.IGrantable) -> None:
+        """Let ``grantee`` cancel and redrive."""
+        self._grant("operate", grantee)
+
+    def _grant(self, kind: Kind, grantee: iam.IGrantable) -> None:
+        for operation in OPERATIONS:
+            if operation.kind == kind:
+                self.routes[operation.name].grant_invoke(grantee)
+
+    def _function(self) -> QueueFunction:
+        queue = self._queue
+        state = queue.state
+        function = QueueFunction(
+            self,
+            "ApiFunction",
+            surroundings=queue.surroundings,
+            name="api",
+            description="The queue over HTTP",
+            environment=environment.of_queue(state.table.table_name, queue.lifetimes),
+            timeout=TIMEOUT,
+            dead_letters=queue.dead_letters,
+            asynchronous=NEVER,
+            architecture=queue.tasks.architecture,
+        )
+        function.allow(
+            [
+                "dynamodb:BatchGetItem",
+                "dynamodb:BatchWriteItem",
+                "dynamodb:GetItem",
+                "dynamodb:PutItem",
+                "dynamodb:UpdateItem",
+            ],
+            state.table.table_arn,
+        )
+        function.allow(["dynamodb:Query"], *state.index_arns)
+        return function
+
+    def _routes(self) -> dict[str, apigateway.HttpRoute]:
+        integration = integrations.HttpLambdaIntegration("Function", self.function)
+        return {
+            operation.name: self.http_api.add_routes(
+                path=operation.path,
+                methods=[apigateway.HttpMethod(operation.method)],
+                integration=integration,
+            )[0]
+            for operation in OPERATIONS
+        }
+
+    def _stage(self, requests_per_second: float, burst: int) -> None:
+        surroundings = self._queue.surroundings
+        self.access_logs = logs.LogGroup(
+            self,
+            "AccessLogs",
+            retention=surroundings.log_retention,
+            encryption_key=surroundings.encryption_key,
+            removal_policy=surroundings.removal_policy,
+        )
+        stage = apigateway.HttpStage(
+            self,
+            "Stage",
+            http_api=self.http_api,
+            auto_deploy=True,
+            throttle=apigateway.ThrottleSettings(rate_limit=requests_per_second, burst_limit=burst),
+        )
+        resource = stage.node.default_child
+        if isinstance(resource, apigateway.CfnStage):
+            resource.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
+                destination_arn=self.access_logs.log_group_arn,
+                format=json.dumps(LOGGED, separators=(",", ":")),
+            )
+
+    def _watch(self) -> None:
+        board = AlarmBoard(self, "Alarms", topic=self._queue.alarm_topic)
+        board.add_function_alarms([self.function])
+        board.add_unlimited_function_alarms([self.function])

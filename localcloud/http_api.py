@@ -1,0 +1,143 @@
+"""An HTTP API of API Gateway in front of a function: a request as its event, its answer as HTTP.
+
+https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
+"""
+
+import base64
+import json
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from .account import ACCOUNT
+from .function import Outcome
+
+Environ = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """A method and a path, and the function that answers."""
+
+    key: str
+    """Such as ``GET /tasks/{id}``."""
+    function_arn: str
+
+    def match(self, method: str, path: str) -> dict[str, str] | None:
+        """The parameters that a path (as it was sent, encoded) brings; None where it is another."""
+        wanted, _, pattern = self.key.partition(" ")
+        parts, given = pattern.split("/"), path.split("/")
+        if wanted not in {method, "ANY"} or len(parts) != len(given):
+            return None
+        parameters = {}
+        for part, value in zip(parts, given, strict=True):
+            if part.startswith("{") and value:
+                parameters[part[1:-1]] = unquote(value)
+            elif part != value:
+                return None
+        return parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpAnswer:
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    @classmethod
+    def of_gateway(cls, status: int) -> "HttpAnswer":
+        """What API Gateway itself says."""
+        text = {"message": HTTPStatus(status).phrase}
+        return cls(
+            status=status,
+            headers=[("Content-Type", "application/json")],
+            body=json.dumps(text).encode(),
+        )
+
+    @classmethod
+    def of_function(cls, outcome: Outcome) -> "HttpAnswer":
+        answer = outcome.document()
+        if outcome.failed:
+            return cls.of_gateway(500)
+        if not isinstance(answer, dict) or "statusCode" not in answer:
+            answer = {"statusCode": 200, "body": json.dumps(answer)}
+        headers = {"content-type": "application/json"}
+        headers |= {name.lower(): str(value) for name, value in answer.get("headers", {}).items()}
+        body = (answer.get("body") or "").encode()
+        return cls(
+            status=int(answer["statusCode"]),
+            headers=[
+                *headers.items(),
+                *(("set-cookie", cookie) for cookie in answer.get("cookies", [])),
+            ],
+            body=base64.b64decode(body) if answer.get("isBase64Encoded") else body,
+        )
+
+
+def find(routes: Iterable[Route], method: str, path: str) -> tuple[Route, dict[str, str]] | None:
+    """The most specific of the routes, and the path's parameters."""
+    found = [
+        (route, parameters)
+        for route in routes
+        if (parameters := route.match(method, path)) is not None
+    ]
+    return min(found, key=lambda one: len(one[1])) if found else None
+
+
+def event(
+    environ: Environ, *, api_id: str, path: str, route: Route, parameters: Mapping[str, str]
+) -> dict[str, Any]:
+    """Of payload format 2.0. ``path``: as it was sent."""
+    body: bytes = environ["wsgi.input"].read()
+    query: dict[str, str] = {}
+    for name, value in parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True):
+        query[name] = f"{query[name]},{value}" if name in query else value
+    headers = {
+        name.removeprefix("HTTP_").replace("_", "-").lower(): value
+        for name, value in environ.items()
+        if name.startswith("HTTP_") or name in {"CONTENT_TYPE", "CONTENT_LENGTH"}
+    }
+    cookies = headers.pop("cookie", "")
+    now = time.time()
+    found: dict[str, Any] = {
+        "version": "2.0",
+        "routeKey": route.key,
+        "rawPath": path,
+        "rawQueryString": environ.get("QUERY_STRING", ""),
+        "headers": headers,
+        "requestContext": {
+            "accountId": ACCOUNT,
+            "apiId": api_id,
+            "domainName": environ.get("HTTP_HOST", ""),
+            "http": {
+                "method": environ["REQUEST_METHOD"],
+                "path": path,
+                "protocol": environ.get("SERVER_PROTOCOL", "HTTP/1.1"),
+                "sourceIp": environ.get("REMOTE_ADDR", "127.0.0.1"),
+                "userAgent": headers.get("user-agent", ""),
+            },
+            "requestId": str(uuid.uuid4()),
+            "routeKey": route.key,
+            "stage": "$default",
+            "time": datetime.fromtimestamp(now, UTC).strftime("%d/%b/%Y:%H:%M:%S +0000"),
+            "timeEpoch": int(now * 1000),
+        },
+        "isBase64Encoded": False,
+    }
+    if cookies:
+        found["cookies"] = cookies.split("; ")
+    if query:
+        found["queryStringParameters"] = query
+    if parameters:
+        found["pathParameters"] = dict(parameters)
+    if body:
+        try:
+            found["body"] = body.decode()
+        except UnicodeDecodeError:
+            found |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
+    return found

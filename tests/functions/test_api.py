@@ -1,0 +1,303 @@
+"""ApiFunction: the queue over HTTP."""
+
+import io
+import json
+from http import HTTPStatus
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from lifoq import Processor, QueueMisconfigured, Registry, WorkerSettings
+from lifoq.api import openapi
+from lifoq.api.operations import OPERATIONS
+from localcloud.function import Outcome
+from localcloud.http_api import HttpAnswer, Route, event, find
+from tests.faults.faults import answer
+
+ARN = "arn:aws:lambda:us-east-1:123456789012:function:api"
+ROUTES = [Route(key=f"{one.method} {one.path}", function_arn=ARN) for one in OPERATIONS]
+PUBLISHED = Path(__file__).parents[2] / "docs" / "openapi.json"
+
+
+class Api:
+    """The function behind what API Gateway does: also as a WSGI application."""
+
+    def __init__(self, function: ModuleType, context: Any) -> None:
+        self.function = function
+        self._context = context
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        path = environ.get("RAW_URI", environ["PATH_INFO"]).partition("?")[0]
+        found = find(ROUTES, environ["REQUEST_METHOD"], path)
+        given = HttpAnswer.of_gateway(404)
+        if found:
+            route, parameters = found
+            asked = event(environ, api_id="api", path=path, route=route, parameters=parameters)
+            outcome = self.function.handle(asked, self._context)
+            given = HttpAnswer.of_function(Outcome(payload=json.dumps(outcome).encode()))
+        start_response(f"{given.status} {HTTPStatus(given.status).phrase}", given.headers)
+        return [given.body]
+
+    def ask(
+        self, method: str, path: str, body: Any = None, **headers: str
+    ) -> tuple[int, Any, dict[str, str]]:
+        """Status, body and headers of the answer."""
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode() if body else b""
+        path, _, query = path.partition("?")
+        environ = {
+            "REQUEST_METHOD": method,
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "wsgi.input": io.BytesIO(raw),
+            **{f"HTTP_{name.upper()}": value for name, value in headers.items()},
+        }
+        heads: list[Any] = []
+        content = b"".join(self(environ, lambda *args: heads.append(args)))
+        status, given = heads[0]
+        return int(status.split()[0]), json.loads(content), dict(given)
+
+
+@pytest.fixture
+def api(load, context):
+    return Api(load("api"), context)
+
+
+def test_a_task_is_put_and_found_where_the_answer_says(api):
+    status, task, headers = api.ask("POST", "/tasks", {"type": "greet", "payload": [1]})
+    assert (status, task["status"], task["payload"]) == (201, "PENDING", [1])
+    assert api.ask("GET", headers["location"])[1] == task
+
+
+def test_an_id_may_have_any_character(api):
+    task_id = "a/b c%41?ü"
+    status, _, headers = api.ask("POST", "/tasks", {"type": "greet", "id": task_id})
+    assert status == 201
+    assert api.ask("GET", headers["location"])[1]["id"] == task_id
+
+
+def test_a_repeated_request_with_its_key_returns_the_first_task(api, queue):
+    task = {"type": "greet", "payload": {"n": 1}}
+    first = api.ask("POST", "/tasks", task, idempotency_key='"k-1"')
+    again = api.ask("POST", "/tasks", task, idempotency_key="k-1")
+    assert (first[0], again[0]) == (201, 200)
+    assert first[1] == again[1]
+    assert [one.task_id for one in queue.peek()] == ["k-1"]
+
+
+def test_a_key_that_came_with_another_task_is_refused(api, queue):
+    api.ask("POST", "/tasks", {"type": "greet", "payload": 1}, idempotency_key="k-1")
+    status, body, _ = api.ask(
+        "POST", "/tasks", {"type": "greet", "payload": 2}, idempotency_key="k-1"
+    )
+    assert (status, body["error"]["type"]) == (422, "KeyReused")
+    assert queue.get("k-1").payload == 1
+
+
+def test_many_are_put_with_an_outcome_each(api, queue):
+    tasks = [{"type": "greet"}, {"type": "greet", "id": "mine"}, {"type": "greet", "id": "mine"}]
+    status, body, _ = api.ask("POST", "/tasks/batch", {"tasks": tasks})
+    assert status == 200
+    assert [one["created"] for one in body["outcomes"]] == [True, True, False]
+    assert len(queue.peek()) == 2
+
+
+REFUSED = [
+    ({"payload": 1}, "type", "is missing"),
+    ({"type": ""}, "type", "at least one character"),
+    ({"type": 5}, "type", "must be a string"),
+    ({"type": "a", "payloud": 1}, "payloud", "is unknown; known are type, payload"),
+    ({"type": "a", "deadline": -1}, "deadline", "not after"),
+    ({"type": "a", "deadline": 10_000_000}, "deadline", "the queue's deadline is 3600 s"),
+    ({"type": "a", "delay": "soon"}, "delay", "number of seconds"),
+    ({"type": "a", "id": ["x"]}, "id", "must be a string"),
+    ({"type": "a", "key": "k" * 300}, "key", "the limit is 256"),
+    ({"type": "a", "payload": "x" * 400_000}, "payload", "the limit is 389,120"),
+    ([1], "body", "must be an object"),
+    (b"{", "body", "is not JSON"),
+    (b"\xff", "body", "is not JSON"),
+    (b"[" * 100_000, "body", "is not JSON"),
+    (b'{"type": "a", "payload": {"n": "\\ud800"}}', "payload.n", "half a surrogate"),
+]
+
+
+@pytest.mark.parametrize(("body", "field", "problem"), REFUSED)
+def test_bad_input_is_refused_by_the_name_that_was_sent(api, queue, body, field, problem):
+    status, answered, _ = api.ask("POST", "/tasks", body)
+    assert status == 400
+    assert answered["error"]["field"] == field
+    assert problem in answered["error"]["message"]
+    assert queue.peek() == []
+
+
+def test_of_many_the_refused_one_is_named_and_none_is_put(api, queue):
+    tasks = [{"type": "greet"}, {"type": "greet", "deadline": -1}]
+    status, body, _ = api.ask("POST", "/tasks/batch", {"tasks": tasks})
+    assert (status, body["error"]["field"]) == (400, "tasks[1].deadline")
+    assert queue.peek() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/tasks", "status"),
+        ("/tasks?status=SUCCESS", "status"),
+        ("/tasks?status=FAILURE&limit=0", "limit"),
+        ("/tasks?status=FAILURE&limit=1000", "limit"),
+        ("/tasks?status=FAILURE&type=", "type"),
+        ("/tasks?status=FAILURE&errorType=", "errorType"),
+        ("/tasks?status=FAILURE&start=x", "start"),
+        ("/tasks?status=FAILURE&tpye=x", "tpye"),
+        ("/tasks/a?wait=21", "wait"),
+        ("/tasks/a?wait=-1", "wait"),
+    ],
+)
+def test_a_bad_parameter_is_refused_by_its_name(api, path, field):
+    status, body, _ = api.ask("GET", path)
+    assert (status, body["error"]["field"]) == (400, field)
+
+
+def worked(queue):
+    """The tasks that there are, done or failed."""
+    registry = Registry()
+    registry.task("greet")(lambda payload, _context: f"hello {payload}")
+
+    def fail(_payload, _context):
+        raise ValueError("no")
+
+    registry.task("fails", max_attempts=1)(fail)
+    Processor(queue.store, registry, WorkerSettings(window=2, linger=0.1)).run()
+
+
+def test_a_wait_ends_with_the_task(api, queue):
+    queue.put("greet", "you", task_id="a")
+    worked(queue)
+    status, task, _ = api.ask("GET", "/tasks/a?wait=20")
+    assert (status, task["status"], task["result"]) == (200, "SUCCESS", "hello you")
+
+
+def test_a_wait_that_is_over_shows_the_task_as_it_is(api, queue):
+    queue.put("greet", task_id="a")
+    assert api.ask("GET", "/tasks/a?wait=1")[1]["status"] == "PENDING"
+
+
+def test_a_wait_leaves_time_for_the_answer(api, queue, context):
+    queue.put("greet", task_id="a")
+    context.get_remaining_time_in_millis = lambda: 2_000
+    assert api.ask("GET", "/tasks/a?wait=20")[0] == 200
+
+
+def test_a_task_whose_deadline_passed_is_shown_as_shed(api, queue):
+    queue.put("greet", task_id="a", deadline=0.001)
+    assert api.ask("GET", "/tasks/a?wait=1")[1]["status"] == "SHED"
+
+
+def test_a_failed_task_is_listed_and_redriven_and_cancelled(api, queue):
+    queue.put("fails", task_id="a")
+    worked(queue)
+    _, listed, _ = api.ask("GET", "/tasks?status=FAILURE&errorType=ValueError")
+    assert [(one["id"], one["error"]["message"]) for one in listed["tasks"]] == [("a", "no")]
+    assert "payload" not in listed["tasks"][0]
+    assert api.ask("POST", "/tasks/a/redrive")[1]["status"] == "PENDING"
+    status, body, _ = api.ask("POST", "/tasks/a/redrive")
+    assert (status, body["error"]["type"]) == (409, "WrongStatus")
+    assert api.ask("POST", "/tasks/a/cancel")[1]["status"] == "CANCELLED"
+
+
+def test_pages_follow_each_other(api, queue):
+    for number in range(3):
+        queue.put("greet", task_id=f"t-{number}")
+    _, first, _ = api.ask("GET", "/tasks?status=PENDING&limit=2")
+    _, second, _ = api.ask("GET", f"/tasks?status=PENDING&limit=2&start={first['next']}")
+    ids = [one["id"] for page in (first, second) for one in page["tasks"]]
+    assert ids == ["t-2", "t-1", "t-0"]
+    assert "next" not in second
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/tasks/none"), ("POST", "/tasks/none/cancel"), ("POST", "/tasks/none/redrive")],
+)
+def test_what_is_not_there_is_not_found(api, method, path):
+    status, body, _ = api.ask(method, path)
+    assert (status, body["error"]["type"]) == (404, "TaskNotFound")
+
+
+def test_stats_tell_counts_and_ages(api, queue):
+    queue.put("greet")
+    queue.put("greet", delay=60)
+    _, stats, _ = api.ask("GET", "/stats")
+    assert (stats["pending"], stats["delayed"], stats["atLeast"]) == (1, 1, [])
+    assert stats["oldestWaitingSeconds"] >= 0
+
+
+def strike(function: ModuleType, code: str, status: int) -> None:
+    def send(request, **_):
+        return answer(request, status, code)
+
+    table = function.queue.store.table
+    table._client = table._once  # boto3's own repeats would take long
+    table._client.meta.events.register("before-send.dynamodb", send)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("POST", "/tasks", {"type": "a"}), ("GET", "/tasks/a", None), ("GET", "/stats", None)],
+)
+def test_what_dynamodb_does_not_confirm_may_be_asked_again(api, method, path, body):
+    strike(api.function, "InternalServerError", 500)
+    status, answered, headers = api.ask(method, path, body)
+    assert (status, answered["error"]["type"]) == (503, "StoreUnavailable")
+    assert headers["retry-after"] == "1"
+
+
+def test_a_queue_that_is_set_up_wrongly_says_so(api):
+    strike(api.function, "AccessDeniedException", 400)
+    status, answered, _ = api.ask("GET", "/tasks/a")
+    assert (status, answered["error"]["type"]) == (500, QueueMisconfigured.__name__)
+
+
+# The document
+
+
+def test_the_published_document_is_what_the_code_says():
+    assert json.loads(PUBLISHED.read_text()) == openapi.document(), (
+        "write it anew: python -m lifoq.api.openapi > docs/openapi.json"
+    )
+
+
+DOCUMENT = schemathesis.openapi.from_dict(openapi.document())
+CHECKS = [
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+]
+
+
+@pytest.mark.parametrize("operation", [one.name for one in OPERATIONS])
+def test_answers_are_what_the_document_says_whatever_is_asked(api, queue, operation):
+    queue.put("greet", task_id="0")
+    queue.put("fails", task_id="1")
+    statuses = set()
+
+    @given(case=DOCUMENT.find_operation_by_id(operation).as_strategy())
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    def ask(case: Any) -> None:
+        given = case.call(app=api)
+        statuses.add(given.status_code)
+        case.validate_response(given, checks=CHECKS)
+
+    ask()
+    assert statuses & {200, 201, 404}
