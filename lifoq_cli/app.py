@@ -9,14 +9,25 @@ import click
 
 import lifoq
 from lifoq.errors import LifoqError
-from lifoq_cli import aws_words, look, mounted, options, processing, put, statuses, steer, watch
+from lifoq_cli import (
+    aws_words,
+    export,
+    look,
+    mounted,
+    options,
+    processing,
+    put,
+    statuses,
+    steer,
+    watch,
+)
 from lifoq_cli.doctor import command
 
 PROGRAM: Final = "lifoq"
 SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Put and look": (put.put, look.get, look.wait, look.list_, watch.watch, look.stats),
     "Steer": (steer.cancel, steer.run_now, steer.redrive, steer.purge, steer.delete),
-    "Operate": (command.doctor, processing.pause, processing.resume),
+    "Operate": (command.doctor, processing.pause, processing.resume, export.export),
 }
 ELSEWHERE: Final = "More"
 """The section of what lies in other packages."""
@@ -89,10 +100,10 @@ def _run(argv: Sequence[str] | None) -> int:
     except LifoqError as error:
         click.echo(error, err=True)
         return statuses.REFUSED
-    except SystemExit as ended:
+    except SystemExit as quitting:
         # So end click, which puts another stream there, and rich, where nobody reads the answer.
-        unread = sys.stdout is not output or isinstance(ended.__context__, BrokenPipeError)
-        return statuses.UNREAD if unread else _number(ended.code)
+        unread = sys.stdout is not output or isinstance(quitting.__context__, BrokenPipeError)
+        return statuses.UNREAD if unread else _number(quitting.code)
     except Exception as error:
         if (sentence := aws_words.sentence(error)) is None:
             raise

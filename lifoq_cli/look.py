@@ -56,8 +56,12 @@ def stats_table(found: QueueStats) -> Table:
     for name, meaning in _EXPLAINED.items():
         table.add_row(str(getattr(found, name)), meaning)
     if found.newest_waiting_seconds is not None and found.oldest_waiting_seconds is not None:
-        table.add_row(moments.span(found.newest_waiting_seconds), "old is the newest that waits")
-        table.add_row(moments.span(found.oldest_waiting_seconds), "old is the oldest that waits")
+        table.add_row(
+            moments.span(found.newest_waiting_seconds), "is the age of the newest that waits"
+        )
+        table.add_row(
+            moments.span(found.oldest_waiting_seconds), "is the age of the oldest that waits"
+        )
     return table
 
 
@@ -118,7 +122,9 @@ def list_(
 
     def show(console: Console) -> None:
         if readable:
-            console.print(tasks.table(readable, wanted.status, now=session.now))
+            console.print(
+                tasks.table(readable, wanted.status, now=session.now, cut=console.is_terminal)
+            )
         else:
             session.tell(f"no {status} task matches" if not found else "")
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from lifoq.errors import InvalidInput, LifoqError
-from lifoq.items.task import NewTask
+from lifoq.items.task import IfExists, NewTask
 from lifoq.tables.puts import PutOutcome
 from lifoq_cli import moments, options, statuses, tasks
 from lifoq_cli.session import Session
@@ -36,6 +36,13 @@ class BadLine(LifoqError):
 @click.argument("payload", metavar="[PAYLOAD]", required=False)
 @click.option("--id", "task_id", metavar="ID", help="An id of your own: to put twice is safe.")
 @click.option("--key", metavar="KEY", help="Whom or what it is for.")
+@click.option(
+    "--if-exists",
+    type=click.Choice(["keep", "replace"]),
+    default="keep",
+    show_default=True,
+    help="Where the id is in use: keep that task, or let the newest win.",
+)
 @options.duration_or_moment("--deadline", "When it is shed, if nobody came to it.")
 @options.duration("--delay", "When it enters the queue: after so long.")
 @options.moment("--due-at", "When it enters the queue: at this ISO time.")
@@ -48,6 +55,7 @@ def put(
     payload: str | None,
     task_id: str | None,
     key: str | None,
+    if_exists: IfExists,
     deadline: float | datetime | None,
     delay: float | None,
     due_at: datetime | None,
@@ -57,7 +65,7 @@ def put(
 
     PAYLOAD is JSON, or @FILE for a file with JSON. Each line of --lines is a payload where TYPE is
     given; else a task, an object with task_type and, as it needs them, payload, task_id, key,
-    deadline, delay (30s, 5m, 2h or seconds) and due_at (ISO).
+    if_exists, deadline, delay (30s, 5m, 2h or seconds) and due_at (ISO).
 
     \b
       lifoq put device.check '{"device": "d-17"}' --deadline 30s
@@ -67,6 +75,7 @@ def put(
     """
     terms: dict[str, Any] = {
         "key": key,
+        "if_exists": if_exists,
         "deadline": deadline,
         "delay": delay,
         "due_at": due_at,

@@ -73,7 +73,8 @@ def _lines(task: Task, now: int) -> list[tuple[str, Text | str]]:
         ("type", task.task_type),
         ("key", task.key),
         ("attempts", str(task.attempts)),
-        ("entered", at(task.enqueued_at)),
+        ("replaced", f"{task.replaced} earlier puts" if task.replaced else None),
+        ("enters" if task.enqueued_at > now else "entered", at(task.enqueued_at)),
         ("due", at(task.due_at)),
         ("first taken", at(task.first_taken_at)),
         ("taken", at(task.taken_at)),
@@ -123,7 +124,7 @@ def _error(task: Task, _now: int) -> str:
 _ID: Final = _Column("TASK", lambda task, _: task.task_id)
 _TYPE: Final = _Column("TYPE", lambda task, _: task.task_type)
 _KEY: Final = _Column("KEY", lambda task, _: task.key or "")
-_ATTEMPTS: Final = _Column("ATTEMPTS", lambda task, _: str(task.attempts))
+_ATTEMPTS: Final = _Column("TRIES", lambda task, _: str(task.attempts))
 _ENTERED: Final = _Column("ENTERED", lambda task, now: _away(task.enqueued_at, now))
 _ERROR: Final = _Column("ERROR", _error, wide=True)
 
@@ -151,22 +152,26 @@ _COLUMNS: Final[Mapping[Status, Sequence[_Column]]] = {
 }
 
 
-def table(tasks: Sequence[Task], status: Status, *, now: int) -> Table:
-    """A line for each task of a status."""
+def table(tasks: Sequence[Task], status: Status, *, now: int, cut: bool) -> Table:
+    """A line for each task of a status; ``cut`` to the width of the terminal, if there is one."""
     columns = [
         column
         for column in _COLUMNS[status]
         if column not in (_ERROR, _KEY) or any(column.text(task, now) for task in tasks)
     ]
-    found = Table(box=None, pad_edge=False, header_style="bold")
+    # An id that is cut cannot be copied: what is wide gives way.
+    found = Table(
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+        expand=cut and any(column.wide for column in columns),
+    )
     for column in columns:
-        # An id that is cut cannot be copied; the rest gives way.
-        no_wrap = column is _ID or column.wide
         found.add_column(
             column.title,
-            no_wrap=no_wrap,
+            no_wrap=True,
             overflow="ellipsis" if column.wide else "fold",
-            min_width=12 if column.wide else None,
+            ratio=1 if column.wide and cut else None,
         )
     for task in tasks:
         found.add_row(*(column.text(task, now) for column in columns))

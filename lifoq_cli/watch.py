@@ -88,6 +88,6 @@ def _drawn(seen: Look, title: str) -> RenderableType:
         parts += [
             Text(),
             Text(f"{status.value}, the newest", style=f"bold {tasks.COLOURS[status]}"),
-            tasks.table(found, status, now=seen.at),
+            tasks.table(found, status, now=seen.at, cut=True),
         ]
     return Group(*parts)

@@ -21,6 +21,8 @@ from botocore.exceptions import (
     WaiterError,
 )
 
+from lifoq.client.processing import Processing
+from lifoq.errors import LifoqError
 from stacks.config import ConfigurationError, StageConfig, load_stage
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -117,60 +119,11 @@ class DeployedStage:
     # Processing
 
     @property
-    def is_paused(self) -> bool:
-        """Whether the processor may not run at all; not where there is none."""
-        if "ProcessTasksFunctionName" not in self._outputs:
-            return False
-        answer = self._client("lambda").get_function_concurrency(FunctionName=self._processor)
-        return bool(answer.get("ReservedConcurrentExecutions") == 0)
-
-    @property
-    def longest_run_seconds(self) -> int:
-        function = self._client("lambda").get_function_configuration(FunctionName=self._processor)
-        return int(function["Timeout"])
-
-    def pause(self) -> None:
-        """Let no processor start; one that runs ends its window. Tasks keep coming, and shedding.
-
-        The function's reserved concurrency is Lambda's own switch.
-        """
-        self._reserve(0)
-
-    def resume(self) -> None:
-        """Let processors run again as the template says, and kick the first."""
-        topic = self._output("ProcessTasksTopicArn")
-        self._reserve(self._template_concurrency())
-        self._client("sns").publish(TopicArn=topic, Message="processing resumes")
-
-    def _reserve(self, executions: int) -> None:
-        self._client("lambda").put_function_concurrency(
-            FunctionName=self._processor, ReservedConcurrentExecutions=executions
-        )
-
-    def _template_concurrency(self) -> int:
-        template = self._cloudformation.get_template(StackName=self._stack("queue"))
-        body = template["TemplateBody"]
-        resources = (json.loads(body) if isinstance(body, str) else body)["Resources"]
-        (reserved,) = [
-            resource["Properties"]["ReservedConcurrentExecutions"]
-            for resource in resources.values()
-            if "ReservedConcurrentExecutions" in resource.get("Properties", {})
-        ]
-        return int(reserved)
-
-    @property
-    def _processor(self) -> str:
-        return self._output("ProcessTasksFunctionName")
-
-    def _output(self, name: str) -> str:
-        try:
-            return self._outputs[name]
-        except KeyError:
-            raise NotDeployedError(self._name) from None
-
-    @property
-    def _outputs(self) -> dict[str, str]:
-        return self._outputs_of("queue")
+    def processing(self) -> Processing | None:
+        """Its switch; None where there is nothing to switch yet."""
+        if not any(stack["StackName"] == self._stack("queue") for stack in self.stacks):
+            return None
+        return Processing.connect(self._name, region_name=self._session.region_name)
 
     def _outputs_of(self, stack: str) -> dict[str, str]:
         """Empty where the stack is not there."""
@@ -191,7 +144,7 @@ def _place(stack: Any) -> int:
     return HOLD_DATA.index(kind) if kind in HOLD_DATA else len(HOLD_DATA)
 
 
-@click.group(help="Deploy, pause, resume and destroy a stage in the account of the environment.")
+@click.group(help="Deploy and destroy a stage in the account of the environment.")
 def main() -> None:
     pass
 
@@ -223,12 +176,13 @@ def deploy(stage: str, *, yes: bool, cdk_arguments: tuple[str, ...]) -> None:
 @contextmanager
 def _pause_kept(stage: str, deployed: DeployedStage) -> Iterator[None]:
     """CloudFormation sets the processor's concurrency anew whenever it sees fit."""
-    paused = deployed.is_paused
+    before = deployed.processing
+    paused = before is not None and before.is_paused
     try:
         yield
     finally:
-        if paused:
-            deployed.pause()
+        if paused and (after := deployed.processing):
+            after.pause()
             click.echo(f"'{stage}' was paused, and still is.")
 
 
@@ -281,30 +235,6 @@ def _protected(stage: str) -> click.ClickException:
     )
 
 
-@main.command()
-@click.argument("stage")
-def pause(stage: str) -> None:
-    """Stop processing in STAGE; tasks keep arriving and shedding."""
-    with _explained():
-        deployed = DeployedStage(stage)
-        deployed.pause()
-        longest = deployed.longest_run_seconds
-    click.echo(
-        f"'{stage}' is paused: no processor starts. One that runs ends within {longest} s.\n"
-        f"Tasks are still taken in, and shed at their deadline. Go on with: "
-        f"python -m stacks.operate resume {stage}"
-    )
-
-
-@main.command()
-@click.argument("stage")
-def resume(stage: str) -> None:
-    """Go on processing in STAGE."""
-    with _explained():
-        DeployedStage(stage).resume()
-    click.echo(f"'{stage}' processes tasks again.")
-
-
 def _configuration(stage: str) -> StageConfig:
     try:
         stages = json.loads((ROOT / "cdk.json").read_text())["context"]["stages"]
@@ -323,6 +253,8 @@ def _explained() -> Iterator[None]:
     """AWS's refusals as a sentence each."""
     try:
         yield
+    except LifoqError as error:
+        raise click.ClickException(str(error)) from error
     except NoCredentialsError as error:
         raise click.ClickException(
             "There are no AWS credentials: sign in, or set AWS_PROFILE."

@@ -1,5 +1,6 @@
 """The command that examines a deployed queue."""
 
+import textwrap
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -39,6 +40,9 @@ CHECKS: Final = (
     Check(subject="dead letters", examine=watched.dead_letters),
     Check(subject="failed tasks", examine=watched.failures),
 )
+
+LONGEST_REASON: Final = 200
+"""Characters; some refusals are pages of HTML."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +97,11 @@ def _result(check: Check, patient: Patient) -> Result:
         told = str(error) if isinstance(error, LifoqError) else aws_words.sentence(error)
         if told is None:
             raise
-        return Result(subject=check.subject, findings=findings, not_checked=told)
+        return Result(
+            subject=check.subject,
+            findings=findings,
+            not_checked=textwrap.shorten(told, LONGEST_REASON),
+        )
     return Result(subject=check.subject, findings=findings)
 
 
@@ -124,8 +132,10 @@ def _print(console: Console, answers: list[tuple[str, list[Result]]]) -> None:
                 console.print(Text.assemble(("✓ ", "green"), result.subject))
             for finding in result.findings:
                 console.print(Text.assemble(("✗ ", "red"), (result.subject, "bold")))
-                lines = Text(f"{finding.wrong}\n{finding.meaning}\n")
-                console.print(Padding(lines.append(f"→ {finding.remedy}", "cyan"), (0, 0, 0, 2)))
+                told = Text(f"{finding.wrong}\n{finding.meaning}")
+                console.print(Padding(told, (0, 0, 0, 2)))
+                # The terminal alone wraps it: so it is copied as one line.
+                console.print(Text(f"  → {finding.remedy}", style="cyan"), soft_wrap=True)
             if result.not_checked is not None:
                 line = Text(f"not checked: {result.not_checked}", style="dim")
                 console.print(Text.assemble(("? ", "yellow"), result.subject))

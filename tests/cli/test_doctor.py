@@ -285,6 +285,25 @@ def test_all_breakages_were_mended(examined: Callable[[], dict[str, Any]]) -> No
     assert examined()["findings"] == []
 
 
+def test_an_export_is_where_the_command_says(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "--queue", STAGE, "--wait", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["status"] == "COMPLETED"
+    bucket, _, folder = answer["path"].removeprefix("s3://").partition("/")
+    found = stage.client("s3").list_objects_v2(Bucket=bucket, Prefix=folder)
+    names = {one["Key"].removeprefix(f"{folder}/") for one in found["Contents"]}
+    assert {"manifest-summary.json", "manifest-files.json"} <= names
+
+
+def test_a_window_that_dynamodb_does_not_export_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["export", "--queue", STAGE, "--last", "2d"]) == 1
+    assert "must be 15m to 1d" in capsys.readouterr().err
+
+
 def test_a_person_reads_what_is_wrong_what_it_means_and_what_mends_it(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,12 +20,12 @@ import pytest
 from moto.iam.access_control import IAMPolicy, PermissionResult
 
 from lifoq import Queue, Store
+from lifoq.client.processing import Processing
 from lifoq.items.transitions import Lifetimes
 from lifoq.tables.dynamo import DynamoTable
 from lifoq_cdk import asset
 from lifoq_cdk.queries import QUERIES
 from localcloud import LocalCloud
-from stacks.operate import DeployedStage
 from tests.infrastructure.deployments import ROOT, Deployment, assemble, packages
 
 STAGE = "demo"
@@ -186,16 +186,16 @@ def stage(cloud: LocalCloud, assembly: Deployment) -> Stage:
 
 
 @pytest.fixture(scope="module")
-def deployed(stage: Stage) -> Iterator[DeployedStage]:
-    """The operator's commands on the stage."""
+def deployed(stage: Stage) -> Iterator[Processing]:
+    """The operator's switch of the stage."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in stage.cloud.environment().items():
             patch.setenv(name, value)
-        yield DeployedStage(STAGE)
+        yield Processing.connect(STAGE)
 
 
 @pytest.fixture(scope="module")
-def worked(stage: Stage, deployed: DeployedStage) -> Stage:
+def worked(stage: Stage, deployed: Processing) -> Stage:
     """The stage after every kind of task went its way."""
     stage.put("acceptance.succeeds", "first", {"secret": PAYLOAD})
     stage.put("acceptance.succeeds", "first", {"n": 2})
@@ -278,7 +278,7 @@ def event(stage: Stage) -> str:
 
 
 @contextmanager
-def paused(deployed: DeployedStage) -> Iterator[None]:
+def paused(deployed: Processing) -> Iterator[None]:
     deployed.pause()
     time.sleep(QUICK["window_seconds"])  # A run that had begun ends by then.
     yield
@@ -347,7 +347,7 @@ def test_a_message_that_makes_no_task_is_in_the_dead_letters_with_the_reason(
     assert "task_type" in found[message_id]["reason"]
 
 
-def test_pausing_stops_processing_and_nothing_else(worked: Stage, deployed: DeployedStage) -> None:
+def test_pausing_stops_processing_and_nothing_else(worked: Stage, deployed: Processing) -> None:
     with paused(deployed):
         assert deployed.is_paused
         worked.client().put("acceptance.succeeds", task_id="patient", delay=0.5)

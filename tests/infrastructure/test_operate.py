@@ -11,9 +11,22 @@ import pytest
 from click.testing import CliRunner
 from moto import mock_aws
 
+from lifoq.client.connection import Connection
+from lifoq.client.deployment import Deployment
+from lifoq.items.transitions import Lifetimes
 from stacks import operate
 
-PAUSED = {"ReservedConcurrentExecutions": 0}
+DEPLOYED = Deployment(
+    release="0.1.0",
+    functions={"process_tasks": "processor"},
+    processors=3,
+    stream_mapping="",
+    schedules=(),
+    alarms=(),
+    alarm_topic="",
+    dead_letters="",
+    export_bucket="",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -54,15 +67,9 @@ def run(*words: str, answer: str | None = None) -> tuple[int, str]:
 
 
 def stack(name: str, *, protected: bool = False, **outputs: str) -> None:
-    """A stack with a processor."""
+    """A stack."""
     template = {
-        "Resources": {
-            "Processor": {
-                "Type": "AWS::Nowhere::Processor",
-                "Properties": {"ReservedConcurrentExecutions": 3},
-            },
-            "Topic": {"Type": "AWS::SNS::Topic"},
-        },
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
         "Outputs": {key: {"Value": value} for key, value in outputs.items()},
     }
     boto3.client("cloudformation").create_stack(
@@ -94,7 +101,12 @@ def processor() -> Any:
     boto3.client("s3").create_bucket(Bucket=bucket)
     boto3.client("s3").put_object(Bucket=bucket, Key="exports/a", Body=b"")
     stack("lifoq-dev-state", ExportBucketName=bucket)
-    stack("lifoq-dev-queue", ProcessTasksFunctionName="processor", ProcessTasksTopicArn=topic)
+    stack("lifoq-dev-queue")
+    settings = Connection(table="t", lifetimes=Lifetimes(), topics={"process": topic})
+    for name, value in (("queue", settings), ("deployment", DEPLOYED)):
+        boto3.client("ssm").put_parameter(
+            Name=f"/lifoq/dev/{name}", Value=value.encode(), Type="String"
+        )
 
 
 def concurrency() -> int | None:
@@ -134,7 +146,7 @@ def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli: Cli, tmp_pa
 
 @pytest.mark.usefixtures("processor")
 def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli: Cli) -> None:
-    run("pause", "dev")
+    reserve(0)
     cli.meanwhile = lambda: reserve(3)
     status, output = run("deploy", "dev")
 
@@ -148,7 +160,7 @@ def test_a_pause_survives_a_deployment_that_fails(cli: Cli) -> None:
         reserve(3)
         raise click.exceptions.Exit(1)
 
-    run("pause", "dev")
+    reserve(0)
     cli.meanwhile = fail
 
     assert run("deploy", "dev")[0] == 1
@@ -160,16 +172,6 @@ def test_a_stage_that_runs_is_not_paused_by_a_deployment(cli: Cli) -> None:
     cli.meanwhile = lambda: reserve(3)
 
     assert "paused" not in run("deploy", "dev")[1]
-    assert concurrency() == 3
-
-
-@pytest.mark.usefixtures("processor")
-def test_a_pause_tells_how_long_the_deployed_processor_may_run_and_is_ended_by_resume() -> None:
-    status, output = run("pause", "dev")
-    assert (status, concurrency()) == (0, 0)
-    assert "ends within 77 s" in output
-
-    assert run("resume", "dev")[0] == 0
     assert concurrency() == 3
 
 
@@ -247,9 +249,8 @@ def test_an_unknown_stage_is_refused(cli: Cli, command: str) -> None:
     assert cli.given == []
 
 
-@pytest.mark.parametrize("command", ["pause", "resume", "destroy"])
-def test_a_stage_that_is_not_deployed_is_told(command: str) -> None:
-    status, output = run(command, "dev", answer="dev\n")
+def test_a_stage_that_is_not_deployed_is_told() -> None:
+    status, output = run("destroy", "dev", answer="dev\n")
 
     assert status == 1
     assert "'dev' is not deployed in this account and region" in output
@@ -277,19 +278,27 @@ def test_what_is_missing_is_one_sentence(
         else:
             monkeypatch.setenv(name, value)
 
-    status, output = run("pause", "dev")
+    status, output = run("destroy", "dev", "--yes")
 
     assert status == 1
     assert remedy in output
     assert len(output.splitlines()) == 1
 
 
-def test_a_refusal_of_aws_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    stack("lifoq-dev-queue", ProcessTasksFunctionName="gone", ProcessTasksTopicArn="arn")
-    status, output = run("pause", "dev")
+def test_a_refusal_of_aws_is_one_sentence() -> None:
+    stack("lifoq-dev-state", ExportBucketName="gone")
+    status, output = run("destroy", "dev", "--yes")
 
     assert status == 1
-    assert "AWS refused PutFunctionConcurrency: ResourceNotFoundException" in output
+    assert "AWS refused ListObjectsV2: NoSuchBucket" in output
+
+
+def test_a_pause_that_cannot_be_asked_for_stops_the_deployment(cli: Cli) -> None:
+    stack("lifoq-dev-queue")
+    status, output = run("deploy", "dev")
+
+    assert (status, cli.given) == (1, [])
+    assert "there is no SSM parameter /lifoq/dev/queue" in output
 
 
 def test_a_configuration_that_is_no_json_is_one_sentence(
