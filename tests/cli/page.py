@@ -14,7 +14,7 @@ WIDTH = 100
 
 
 def written() -> str:
-    root = click.Context(app.root, info_name=app.PROGRAM, max_content_width=WIDTH)
+    root = click.Context(app.root, info_name=app.PROGRAM, **app.root.context_settings)
     parts = [PAGE.read_text(encoding="utf-8").partition(MARK)[0], MARK, _help(root)]
     for name in app.root.list_commands(root):
         command = app.root.get_command(root, name)
