@@ -62,7 +62,7 @@ class QueueApi(Construct):
             create_default_stage=False,
             default_authorizer=authorizer or authorizers.HttpIamAuthorizer(),
         )
-        self.routes = self._routes()
+        self._add_routes()
         self._stage(requests_per_second, burst)
         self._watch()
 
@@ -71,22 +71,32 @@ class QueueApi(Construct):
         """Without a slash at its end."""
         return self.http_api.api_endpoint
 
-    def grant_put(self, grantee: iam.IGrantable) -> None:
+    def grant_put(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` put tasks over HTTP."""
-        self._grant("put", grantee)
+        return self._grant("put", grantee)
 
-    def grant_read(self, grantee: iam.IGrantable) -> None:
+    def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` get and list tasks, and see the queue's numbers."""
-        self._grant("read", grantee)
+        return self._grant("read", grantee)
 
-    def grant_operate(self, grantee: iam.IGrantable) -> None:
+    def grant_operate(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` cancel and redrive."""
-        self._grant("operate", grantee)
+        return self._grant("operate", grantee)
 
-    def _grant(self, kind: Kind, grantee: iam.IGrantable) -> None:
-        for operation in OPERATIONS:
-            if operation.kind == kind:
-                self.routes[operation.name].grant_invoke(grantee)
+    def _grant(self, kind: Kind, grantee: iam.IGrantable) -> iam.Grant:
+        """By paths of our own: CDK's grant of ``POST /tasks/{id}/cancel`` is one of ``/tasks/*``,
+        which puts tasks, too."""
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["execute-api:Invoke"],
+            resource_arns=[
+                self.http_api.arn_for_execute_api(
+                    operation.method, operation.path.replace("{id}", "*")
+                )
+                for operation in OPERATIONS
+                if operation.kind == kind
+            ],
+        )
 
     def _function(self) -> QueueFunction:
         queue = self._queue
@@ -116,16 +126,14 @@ class QueueApi(Construct):
         function.allow(["dynamodb:Query"], *state.index_arns)
         return function
 
-    def _routes(self) -> dict[str, apigateway.HttpRoute]:
+    def _add_routes(self) -> None:
         integration = integrations.HttpLambdaIntegration("Function", self.function)
-        return {
-            operation.name: self.http_api.add_routes(
+        for operation in OPERATIONS:
+            self.http_api.add_routes(
                 path=operation.path,
                 methods=[apigateway.HttpMethod(operation.method)],
                 integration=integration,
-            )[0]
-            for operation in OPERATIONS
-        }
+            )
 
     def _stage(self, requests_per_second: float, burst: int) -> None:
         surroundings = self._queue.surroundings

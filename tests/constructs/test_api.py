@@ -1,0 +1,83 @@
+"""The HTTP API construct: who gets in, and how many."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_iam as iam
+
+from lifoq.api.operations import OPERATIONS
+from lifoq_cdk import LifoQueue, QueueApi
+from tests.constructs.application import HERE, app_in, resources, template_of
+
+ROUTE = "AWS::ApiGatewayV2::Route"
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> cdk.Stack:
+    return cdk.Stack(app_in(tmp_path), "pictures")
+
+
+@pytest.fixture
+def queue(stack: cdk.Stack) -> LifoQueue:
+    return LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")
+
+
+def test_every_operation_has_a_route_that_asks_iam(stack: cdk.Stack, queue: LifoQueue) -> None:
+    QueueApi(stack, "Api", queue=queue)
+
+    routes = resources(template_of(stack), ROUTE)
+    assert {one["RouteKey"] for one in routes} == {f"{one.method} {one.path}" for one in OPERATIONS}
+    assert {one["AuthorizationType"] for one in routes} == {"AWS_IAM"}
+
+
+def test_another_authorizer_can_be_asked(stack: cdk.Stack, queue: LifoQueue) -> None:
+    QueueApi(stack, "Api", queue=queue, authorizer=apigateway.HttpNoneAuthorizer())
+
+    routes = resources(template_of(stack), ROUTE)
+    assert {one["AuthorizationType"] for one in routes} == {"NONE"}
+
+
+def test_requests_are_limited_and_logged(stack: cdk.Stack, queue: LifoQueue) -> None:
+    QueueApi(stack, "Api", queue=queue, requests_per_second=5, burst=10)
+
+    (stage,) = resources(template_of(stack), "AWS::ApiGatewayV2::Stage")
+    limits = {"ThrottlingRateLimit": 5, "ThrottlingBurstLimit": 10}
+    assert stage["DefaultRouteSettings"] == limits
+    assert "DestinationArn" in stage["AccessLogSettings"]
+
+
+@pytest.mark.parametrize(
+    ("grant", "paths"),
+    [
+        (QueueApi.grant_put, {"POST/tasks", "POST/tasks/batch"}),
+        (QueueApi.grant_read, {"GET/tasks/*", "GET/tasks", "GET/stats"}),
+        (QueueApi.grant_operate, {"POST/tasks/*/cancel", "POST/tasks/*/redrive"}),
+    ],
+)
+def test_a_grant_lets_in_to_what_its_name_says(
+    stack: cdk.Stack,
+    queue: LifoQueue,
+    grant: Callable[[QueueApi, iam.IGrantable], None],
+    paths: set[str],
+) -> None:
+    api = QueueApi(stack, "Api", queue=queue)
+    grant(api, iam.Role(stack, "Mine", assumed_by=iam.AccountRootPrincipal()))
+
+    statements = [
+        statement
+        for policy in resources(template_of(stack), "AWS::IAM::Policy", "Mine")
+        for statement in policy["PolicyDocument"]["Statement"]
+    ]
+    assert {statement["Action"] for statement in statements} == {"execute-api:Invoke"}
+    assert {path for statement in statements for path in allowed(statement["Resource"])} == paths
+
+
+def allowed(resource: Any) -> list[str]:
+    """Method and path of each ARN that a statement is about."""
+    arns = resource if isinstance(resource, list) else [resource]
+    ends = ["".join(part for part in arn["Fn::Join"][1] if isinstance(part, str)) for arn in arns]
+    return [end.rpartition(":/*/")[2] for end in ends]
