@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import click
+from click.shell_completion import CompletionItem
 
 import lifoq
 from lifoq.errors import LifoqError
@@ -51,11 +52,22 @@ class Root(click.Group):
             return mounted.load(mounted.MOUNTED[cmd_name])
         return super().get_command(ctx, cmd_name)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Without importing what is not called: it takes seconds, or is not installed."""
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        own = [CompletionItem(name, help=self._short_help(name)) for name in names]
+        return [*own, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def _short_help(self, name: str) -> str:
+        if name in mounted.MOUNTED:
+            return mounted.MOUNTED[name].help
+        return self.commands[name].get_short_help_str(limit=80)
+
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         for title, commands in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl(
-                    [(str(one.name), one.get_short_help_str(limit=80)) for one in commands]
+                    [(str(one.name), self._short_help(str(one.name))) for one in commands]
                 )
         with formatter.section(ELSEWHERE):
             formatter.write_dl([(name, one.help) for name, one in mounted.MOUNTED.items()])

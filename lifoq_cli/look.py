@@ -31,7 +31,7 @@ _EXPLAINED: Final = {
 @click.command()
 @click.pass_obj
 def stats(session: Session) -> None:
-    """Count tasks by status, and tell the ages of the newest and the oldest that wait.
+    """Count tasks by status, and tell the ages of those that wait.
 
     A count ends at 10,000, and says so. What succeeded or was cancelled is in no index: the report
     counts it.
@@ -125,8 +125,8 @@ def list_(
             console.print(
                 tasks.table(readable, wanted.status, now=session.now, cut=console.is_terminal)
             )
-        else:
-            session.tell(f"no {status} task matches" if not found else "")
+        elif not found:
+            session.tell(f"no {status} task matches")
 
     session.answer([tasks.as_json(task) for task in readable], show)
     for task in found:

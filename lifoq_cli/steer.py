@@ -23,9 +23,10 @@ def cancel(session: Session, task_id: str) -> None:
 @options.asks
 @click.pass_obj
 def delete(session: Session, task_id: str) -> None:
-    """Delete a task that has ended, with its payload and result, before its retention is over.
+    """Delete a task that has ended, before its retention is over.
 
-    One that waits is to be cancelled first. Exports and backups keep what they have.
+    Payload and result go with it. One that waits is to be cancelled first. Exports and backups keep
+    what they have.
     """
     queue = session.queue
     task = queue.get(task_id)

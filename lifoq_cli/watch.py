@@ -39,10 +39,10 @@ class Look:
 @click.option("--times", type=click.IntRange(min=1), metavar="N", help="End after so many looks.")
 @click.pass_obj
 def watch(session: Session, *, interval: float, rows: int, times: int | None) -> None:
-    """Watch a queue live: counts, ages, and the newest tasks that are taken, wait, or failed.
+    """Watch a queue live.
 
-    Ctrl-C ends it. With --json, or without a terminal, each look is a line of JSON. Counts end at
-    1,000.
+    Counts, ages, and the newest tasks that are taken, wait, or failed. Ctrl-C ends it. With --json,
+    or without a terminal, each look is a line of JSON. Counts end at 1,000.
     """
     looks = _looks(session.queue, session, interval=interval, rows=rows)
     if session.as_json or not (sys.stdout and sys.stdout.isatty()):

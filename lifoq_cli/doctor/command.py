@@ -57,9 +57,10 @@ class Result:
 @click.argument("name", metavar="[NAME]", required=False)
 @click.pass_obj
 def doctor(session: Session, name: str | None) -> None:
-    """Examine a deployed queue: what is wrong, what it means, and the command that mends it.
+    """Say what is wrong with a deployed queue, and what mends it.
 
-    It only looks. Exit status 3 where something is wrong.
+    Each finding tells what it means, and the command that mends it. The doctor itself only looks.
+    Exit status 3 where something is wrong.
     """
     if name is not None:
         session.given["queue"] = (name,)

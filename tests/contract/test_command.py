@@ -366,3 +366,30 @@ def test_a_command_whose_extra_is_missing_says_what_to_install():
         [sys.executable, "-c", code, "report"], capture_output=True, text=True, check=False
     )
     assert finished.stderr == "this command needs pyspark: pip install 'lifoq[analytics]'\n"
+
+
+# Completion
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("lifoq re", ["resume", "redrive", "report"]), ("lifoq list --status f", ["failure"])],
+)
+def test_the_shell_completes_commands_and_values_without_what_is_not_installed(
+    words: str, completed: list[str]
+):
+    variables = {
+        "_LIFOQ_COMPLETE": "zsh_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    code = "import sys; sys.modules['pyspark'] = None; from lifoq_cli.app import main; main()"
+    finished = subprocess.run(
+        [sys.executable, "-c", code],
+        env=ENVIRONMENT | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    kinds, values = finished.stdout.splitlines()[::3], finished.stdout.splitlines()[1::3]
+    assert (sorted(values), set(kinds), finished.stderr) == (sorted(completed), {"plain"}, "")
