@@ -6,18 +6,15 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lifoq import environment
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
-from lifoq.items.transitions import Lifetimes
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk import limits
-from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
-from lifoq_cdk.state import QueueState
-from lifoq_cdk.task_code import TaskCode
+from lifoq_cdk.function import AsyncInvocation, Surroundings
+from lifoq_cdk.task_function import TaskFunction, Work
 
 
-class Processor(QueueFunction):
+class Processor(TaskFunction):
     """Runs task code, with what it needs around it."""
 
     def __init__(
@@ -26,10 +23,7 @@ class Processor(QueueFunction):
         construct_id: str,
         *,
         surroundings: Surroundings,
-        state: QueueState,
-        tasks: TaskCode,
-        lifetimes: Lifetimes,
-        worker: WorkerSettings,
+        work: Work,
         trigger_topic: sns.ITopic,
         concurrency: int,
         asynchronous: AsyncInvocation,
@@ -41,29 +35,20 @@ class Processor(QueueFunction):
             surroundings=surroundings,
             name="process_tasks",
             description="Claims the newest waiting tasks and runs them",
-            environment={
-                **environment.of_queue(state.table.table_name, lifetimes),
-                **environment.of_worker(worker),
-                Variable.TRIGGER_TOPIC.value: trigger_topic.topic_arn,
-                Variable.TASKS.value: tasks.imported,
-                **tasks.variables,
-            },
-            timeout=_timeout(worker),
+            work=work,
+            actions=["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
+            kicks=Variable.TRIGGER_TOPIC,
+            topic=trigger_topic,
+            timeout=_timeout(work.worker),
             dead_letters=dead_letters,
             asynchronous=asynchronous,
-            image=tasks.image,
             # What protects the downstream: no more processors than this, however many kicks.
             reserved_concurrent_executions=concurrency,
             # The tail call is a loop on purpose; Lambda would cut it after about 16 rounds.
             recursive_loop=lambda_.RecursiveLoop.ALLOW,
-            **tasks.running(),
+            **work.tasks.running(),
         )
-        self.allow(["dynamodb:Query"], *state.index_arns)
-        self.allow(
-            ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"], state.table.table_arn
-        )
-        self.allow(["sns:Publish"], trigger_topic.topic_arn)
-        tasks.permit(self.execution_role)
+        work.tasks.permit(self.execution_role)
 
 
 def _timeout(worker: WorkerSettings) -> cdk.Duration:

@@ -42,6 +42,7 @@ from lifoq_cdk.stream import StreamReading
 from lifoq_cdk.sweep import Sweep, whole_minutes
 from lifoq_cdk.task_code import TaskCode
 from lifoq_cdk.task_events import TaskEvents, TaskEventsFunction
+from lifoq_cdk.task_function import Work
 from lifoq_cdk.trigger import Trigger
 
 KICKS: Final = AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=0)
@@ -272,14 +273,14 @@ class LifoQueue(Construct):
             dead_letters=self.dead_letters,
             architecture=self.tasks.architecture,
         )
+        work = Work(
+            state=self.state, tasks=self.tasks, lifetimes=self.lifetimes, worker=self.worker
+        )
         self.processor = Processor(
             self,
             "ProcessTasksFunction",
             surroundings=self.surroundings,
-            state=self.state,
-            tasks=self.tasks,
-            lifetimes=self.lifetimes,
-            worker=self.worker,
+            work=work,
             trigger_topic=self.trigger_topic,
             concurrency=self.processor_concurrency,
             asynchronous=kicks,
@@ -289,10 +290,7 @@ class LifoQueue(Construct):
             self,
             "SweepFunction",
             surroundings=self.surroundings,
-            state=self.state,
-            tasks=self.tasks,
-            lifetimes=self.lifetimes,
-            worker=self.worker,
+            work=work,
             process_topic=self.process_tasks_topic,
             minutes=minutes,
             asynchronous=kicks,

@@ -7,21 +7,17 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lifoq import environment
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
-from lifoq.items.transitions import Lifetimes
-from lifoq.worker.settings import WorkerSettings
-from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
+from lifoq_cdk.function import AsyncInvocation, Surroundings
 from lifoq_cdk.limits import MOST_SWEEP_MINUTES
 from lifoq_cdk.schedule import Invocation
-from lifoq_cdk.state import QueueState
-from lifoq_cdk.task_code import TaskCode
+from lifoq_cdk.task_function import TaskFunction, Work
 
 TIMEOUT: Final = cdk.Duration.seconds(60)
 
 
-class Sweep(QueueFunction):
+class Sweep(TaskFunction):
     """Returns expired leases and due tasks, replaces lost kicks, measures the queue.
 
     It imports the task code, for the types' own numbers of attempts, and runs none of it: so it has
@@ -34,10 +30,7 @@ class Sweep(QueueFunction):
         construct_id: str,
         *,
         surroundings: Surroundings,
-        state: QueueState,
-        tasks: TaskCode,
-        lifetimes: Lifetimes,
-        worker: WorkerSettings,
+        work: Work,
         process_topic: sns.ITopic,
         minutes: int,
         asynchronous: AsyncInvocation,
@@ -49,27 +42,17 @@ class Sweep(QueueFunction):
             surroundings=surroundings,
             name="sweep",
             description="Returns expired leases and due tasks, replaces lost kicks, takes stock",
-            environment={
-                **environment.of_queue(state.table.table_name, lifetimes),
-                **environment.of_worker(worker),
-                Variable.PROCESS_TOPIC.value: process_topic.topic_arn,
-                Variable.TASKS.value: tasks.imported,
-                **tasks.variables,
-            },
+            work=work,
+            actions=["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
+            kicks=Variable.PROCESS_TOPIC,
+            topic=process_topic,
             timeout=TIMEOUT,
             dead_letters=dead_letters,
             asynchronous=asynchronous,
-            image=tasks.image,
-            **tasks.loading(),
+            **work.tasks.loading(),
         )
-        self.allow(["dynamodb:Query"], *state.index_arns)
-        self.allow(
-            ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"],
-            state.table.table_arn,
-        )
-        if lifetimes.sweep_sheds:
-            self.allow(["dynamodb:DeleteItem"], state.table.table_arn)
-        self.allow(["sns:Publish"], process_topic.topic_arn)
+        if work.lifetimes.sweep_sheds:
+            self.allow(["dynamodb:DeleteItem"], work.state.table.table_arn)
         schedule = Invocation(
             scope,
             "SweepSchedule",
