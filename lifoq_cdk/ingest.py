@@ -101,6 +101,8 @@ class QueueIngest(Construct):
             architecture=queue.tasks.architecture,
         )
         function.allow(["dynamodb:PutItem"], table.table_arn)
+        if mapping.may_replace:
+            function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], table.table_arn)
         return function
 
     def _subscribe(self, source: Source, number: int) -> None:

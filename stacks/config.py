@@ -202,6 +202,7 @@ class MessageMapping(Settings):
     key: Expression = DEFAULTS.key
     deadline: Expression = DEFAULTS.deadline
     delay: Expression = DEFAULTS.delay
+    if_exists: Expression = DEFAULTS.if_exists
 
 
 class Events(Settings):

@@ -22,6 +22,7 @@ SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
     "sweep": ("dynamodb", "sns"),
     "create_tasks": ("dynamodb",),
     "ingest": ("dynamodb",),
+    "api": ("dynamodb",),
 }
 """Each function, and what it has a client for."""
 

@@ -56,6 +56,13 @@ TERMS: Final[Mapping[str, Schema]] = {
         "maximum": LONGEST,
         "description": "Seconds until it enters the queue",
     },
+    "ifExists": {
+        "type": "string",
+        "enum": ["keep", "replace"],
+        "default": "keep",
+        "description": "What becomes of a task that has the id: of several puts, the first counts, "
+        "or the newest",
+    },
 }
 
 

@@ -20,6 +20,7 @@ TERMS: Final = {
     "key": "key",
     "deadline": "deadline",
     "delay": "delay",
+    "ifExists": "if_exists",
 }
 """What a task to be put can have, and what the library calls it."""
 MOST_PUT: Final = 100

@@ -35,6 +35,8 @@ class IngestMapping:
     """Seconds, or a time with a zone such as 2026-01-31T12:00:00Z."""
     delay: str = "attributes.delay"
     """Seconds."""
+    if_exists: str = "'keep'"
+    """What becomes of a task that has the id already: ``'keep'`` or ``'replace'``."""
 
     def __post_init__(self) -> None:
         for name, expression in asdict(self).items():
@@ -47,6 +49,11 @@ class IngestMapping:
     @classmethod
     def decode(cls, text: str) -> "IngestMapping":
         return cls(**jsontext.decode(text))
+
+    @property
+    def may_replace(self) -> bool:
+        """Whether a message can change a task that is there."""
+        return self.if_exists != IngestMapping.if_exists
 
     def encode(self) -> str:
         """Compact JSON, without what has its default."""
@@ -71,6 +78,7 @@ class IngestMapping:
             key=self._name("key", found["key"]),
             deadline=self._deadline(found["deadline"]),
             delay=self._seconds("delay", found["delay"]),
+            if_exists=found["if_exists"] or "keep",
         )
 
     def _found(self, name: str, document: Mapping[str, Any]) -> Any:

@@ -97,6 +97,20 @@ def test_the_function_may_put_tasks_and_put_messages_aside_and_nothing_more(
     assert all(statement["Resource"] != "*" for statement in statements)
 
 
+def test_only_messages_that_replace_tasks_need_to_change_them(
+    stack: cdk.Stack, queue: LifoQueue
+) -> None:
+    QueueIngest(
+        stack,
+        "Ingest",
+        queue=queue,
+        sources=[sns.Topic(stack, "News")],
+        mapping=IngestMapping(task_id="body.device", if_exists="'replace'"),
+    )
+
+    assert "dynamodb:UpdateItem" in str(of_ingest(template_of(stack), "AWS::IAM::Policy"))
+
+
 def test_a_stream_is_refused_since_its_records_are_no_messages(
     stack: cdk.Stack, queue: LifoQueue
 ) -> None:

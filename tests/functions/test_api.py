@@ -104,6 +104,15 @@ def test_a_key_that_came_with_another_task_is_refused(api, queue):
     assert queue.get("k-1").payload == 1
 
 
+def test_the_newest_put_of_an_id_counts_where_it_says_so(api, queue):
+    task = {"type": "greet", "id": "a", "payload": 1}
+    api.ask("POST", "/tasks", task)
+    status, body, _ = api.ask("POST", "/tasks", {**task, "payload": 2, "ifExists": "replace"})
+    assert (status, body["payload"]) == (200, 2)
+    status, body, _ = api.ask("POST", "/tasks", {**task, "ifExists": "newest"})
+    assert (status, body["error"]["field"]) == (400, "ifExists")
+
+
 def test_many_are_put_with_an_outcome_each(api, queue):
     tasks = [{"type": "greet"}, {"type": "greet", "id": "mine"}, {"type": "greet", "id": "mine"}]
     status, body, _ = api.ask("POST", "/tasks/batch", {"tasks": tasks})

@@ -142,6 +142,16 @@ def test_a_mapping_takes_the_terms_from_anywhere_in_the_message(ingest, context,
     assert (task.task_type, task.payload) == ("order.ship", {"number": "4711"})
 
 
+def test_a_mapping_can_have_the_newest_message_of_an_id_count(ingest, context, queue):
+    function = ingest(task_id="body.device", if_exists="'replace'")
+    for number in (1, 2):
+        body = {"device": "d-17", "n": number}
+        record = envelopes.sqs_record(body, message_id=f"m-{number}", taskType="device.check")
+        function.handle(envelopes.sqs(record), context)
+    (task,) = queue.peek()
+    assert (task.task_id, task.payload["n"]) == ("d-17", 2)
+
+
 def test_what_the_broker_says_of_a_message_can_be_used(ingest, context, queue):
     function = ingest(task_type="message.queue", task_id="message.correlationId")
     function.handle(envelopes.activemq(envelopes.activemq_message(b"\xff\x00")), context)
