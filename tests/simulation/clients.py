@@ -1,9 +1,12 @@
 """Producers and operators: put, cancel, redrive and read, at random, and check the answers."""
 
 import itertools
+import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
+from lifoq.basics import jsontext
 from lifoq.client.queue import Queue
 from lifoq.errors import (
     StoreUnavailable,
@@ -14,6 +17,7 @@ from lifoq.errors import (
     WaitTimeout,
     WrongStatus,
 )
+from lifoq.items.replacing import made_at
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
 from lifoq.tables.puts import PutOutcome
@@ -25,6 +29,8 @@ from tests.simulation.machine import Machine
 
 COMMON_IDS: Final = ("everybody's", "job-1", "job-2", "job-3")
 """Ids that several clients choose, again and again."""
+OFTEN_PUT: Final = ("device-1", "device-2")
+"""Ids for which the newest put counts alone."""
 
 
 class Client:
@@ -38,11 +44,13 @@ class Client:
         self._draw = database.draw
         self._pace = pace
         self._numbers = itertools.count()
+        self._replacing = random.Random(f"replacing {database.draw.random()}").choice((0, 4, 12))
 
     def work(self) -> None:
         actions: dict[Callable[[], None], int] = {
             self._put: 10,
             self._put_own_id: 4,
+            self._put_newest: self._replacing,
             self._put_many: 3,
             self._cancel: 3,
             self._redrive: 3,
@@ -97,6 +105,26 @@ class Client:
                 self._assert_stored(task, new)
                 return
 
+    def _put_newest(self) -> None:
+        """Repeats until it is confirmed: each put is one of its own, the last the newest."""
+        task_id = self._draw.choice((*COMMON_IDS, *OFTEN_PUT))
+        for _ in range(3):
+            new = replace(self._new(task_id), if_exists="replace")
+            began = self._machine.now()
+            try:
+                task = self._queue.put(**vars(new))
+            except StoreUnavailable:
+                self._machine.sleep(0.2)
+            else:
+                self._assert_newest(task, new, began)
+                return
+
+    def _assert_newest(self, task: Task, new: NewTask, began: int) -> None:
+        """It was applied, or a newer one was; ``began`` by this client's clock."""
+        applied = self._database.acknowledged.add(task.task_id, jsontext.encode(new.payload, ""))
+        if not applied and made_at(task.parked or task) < began:
+            raise Violation("was confirmed, but never stored, and nothing newer", task.task_id)
+
     def _put_many(self) -> None:
         size = self._draw.choice((1, 3, 30))
         news = [self._new() for _ in range(size)]
@@ -113,6 +141,8 @@ class Client:
             task = self._queue.cancel(task_id)
         except (TaskNotFound, WrongStatus):
             return
+        if task.status is Status.TAKEN and task.parked is None:
+            return  # only the put is withdrawn that waited for the end of the attempt
         if task.status is not Status.CANCELLED or not self._was(task_id, Status.CANCELLED):
             raise Violation("was said to be cancelled, and is not", task_id)
 

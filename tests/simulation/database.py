@@ -16,13 +16,14 @@ from lifoq.items.change import (
     Item,
     TransactionRefused,
 )
-from lifoq.items.schema import SLOT_PREFIX, Attribute, Status
+from lifoq.items.schema import SLOT_PREFIX, TERMINAL, Attribute, Status
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Count, Cursor, Page, Span
-from tests.simulation.history import History, Violation, Write
+from tests.simulation.history import History, Violation, Write, status_of
 from tests.simulation.keys import BUSY, FOUND_OVER, KeyRule, is_slot
 from tests.simulation.looks import Looks, assert_reach, claim_of
 from tests.simulation.machine import Machine, Role
+from tests.simulation.replacing import Acknowledged
 from tests.simulation.rules import Rules
 from tests.simulation.scenario import CALM, Faults, Scenario
 from tests.simulation.trace import Trace
@@ -73,6 +74,7 @@ class Database:
     ) -> None:
         self.scheduler = scheduler
         self.history = History()
+        self.acknowledged = Acknowledged(self.history)
         self.trace = trace
         self.table = MemoryTable()
         self.faults: Faults = scenario.faults
@@ -142,7 +144,11 @@ class Database:
             after=after,
         )
         self.trace.add(f"{write.was} → {write.becomes} by {machine}", write.task_id)
-        self._rules.check(write, self.history)
+        finding = self._rules.check(write, self.history)
+        if finding is not None:
+            self.trace.add(finding, write.task_id)
+        if write.becomes is Status.TAKEN and write.was is Status.PENDING and after is not None:
+            self.acknowledged.check_claim(write, after)
         self.keys.check(write)
         self._waits.pop(write.task_id, None)
         if write.becomes is Status.PENDING and after is not None:
@@ -213,7 +219,10 @@ class Connection:
         def apply(clock: int) -> None:
             before = self._database.table.get(str(item[Attribute.TASK_ID]))
             self._database.table.put(item, over=over)
-            self._record(clock, self._database.next_call(), _begun_anew([before], [item]))
+            # A put that replaces what has ended goes on with the same task.
+            again = Attribute.PUT_AT in item and status_of(before) in TERMINAL
+            changes = [(before, item)] if again else _begun_anew([before], [item])
+            self._record(clock, self._database.next_call(), changes)
 
         self._call("put", str(item[Attribute.TASK_ID]), apply)
 

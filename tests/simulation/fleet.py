@@ -20,6 +20,7 @@ from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role
 from tests.simulation.order import OrderRule
+from tests.simulation.replacing import replaces
 from tests.simulation.rooms import Rooms
 from tests.simulation.scenario import Scenario
 from tests.virtual.machine import Mailbox
@@ -243,10 +244,11 @@ class Fleet:
             return sum((w.was, w.becomes) == (was, becomes) for w in writes)
 
         taken = Status.TAKEN
+        overtaken = sum(replaces(w) for w in writes)
         told = {
             "claimed": (report.claimed, count(Status.PENDING, taken)),
-            "succeeded": (report.succeeded, count(taken, Status.SUCCESS)),
-            "failed": (report.failed, count(taken, Status.FAILURE)),
+            "succeeded": (report.succeeded, count(taken, Status.SUCCESS) + overtaken),
+            "failed": (report.failed, count(taken, Status.FAILURE) + overtaken),
             "retried": (
                 report.retried,
                 count(taken, Status.DELAYED) + count(taken, Status.PENDING),

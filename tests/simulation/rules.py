@@ -14,6 +14,14 @@ from lifoq.worker.attempt import HANDED_BACK
 from lifoq.worker.outcome import TOO_LATE
 from tests.simulation.history import History, Violation, Write
 from tests.simulation.machine import Role
+from tests.simulation.replacing import (
+    Finding,
+    check_end,
+    check_parking,
+    check_replacement,
+    parks,
+    replaces,
+)
 
 YEAR: Final = 365 * 86_400
 
@@ -42,6 +50,12 @@ LEGAL: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
     **{(status, None): {Role.TTL, Role.SWEEP, *WORKERS_AND_CLIENTS} for status in (P, D)},
 }
 """From, to, and who may. Nothing else happens to a task that nobody damages."""
+
+REPLACING: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
+    **{(was, becomes): {Role.CLIENT} for was in (P, D, S, F, C) for becomes in (P, D)},
+    **{(T, becomes): WORKERS_AND_SWEEP for becomes in (P, D)},
+}
+"""The same where a newer put takes a task's place."""
 
 HAS: Final[dict[Status, set[A]]] = {
     P: {A.TASK_CREATED},
@@ -75,34 +89,64 @@ class Rules:
     """Of each task type."""
     lease: float
 
-    def check(self, write: Write, history: History) -> None:
-        """Violation, where a write breaks a rule. ``history`` does not hold the write yet."""
+    def check(self, write: Write, history: History) -> Finding | None:
+        """Violation, where a write breaks a rule; what it is, where a newer put is about to take
+        the task's place. ``history`` does not hold the write yet."""
         way = (write.was, write.becomes)
-        if write.role not in LEGAL.get(way, set()):
+        if parks(write):
+            return check_parking(write, _item(write.before), _item(write.after))
+        legal = REPLACING if replaces(write) else LEGAL
+        if write.role not in legal.get(way, set()):
             raise Violation(f"a {write.role} made it {way[0]} → {way[1]}", write.task_id)
         if write.after is None:
             self._deletion(write, _item(write.before))
-            return
+            return None
         self._shape(write, write.after)
         if write.before is None:
             self._creation(write, write.after)
-            return
-        self._constants(write, write.before, write.after)
+            return None
+        if replaces(write):
+            return self._replacement(write, write.before, write.after, history)
+        self._step(write, write.before, write.after, history)
+        return None
+
+    def _step(self, write: Write, before: Item, after: Item, history: History) -> None:
+        way = (write.was, write.becomes)
+        check_end(write, before)
+        self._constants(write, before, after)
         if way == (P, T):
-            self._claim(write, write.before, write.after, history)
+            self._claim(write, before, after, history)
         elif way == (F, P):
-            self._redrive(write, write.after)
+            self._redrive(write, after)
         elif write.was is T and write.role is Role.WORKER:
-            self._under_claim(write, write.before, write.after, history)
+            self._under_claim(write, before, after, history)
         elif write.was is T:
-            self._lost_worker(write, write.before, write.after)
+            self._lost_worker(write, before, after)
         elif way == (D, P):
-            _require(write, write.before[A.DUE_AT] <= write.clock, "promoted before it was due")
+            _require(write, before[A.DUE_AT] <= write.clock, "promoted before it was due")
         if write.becomes is P and write.was is not F:
-            self._place(write, write.after, history)
+            self._place(write, after, history)
+
+    def _replacement(self, write: Write, before: Item, after: Item, history: History) -> Finding:
+        finding = check_replacement(write, before, after)
+        if write.was is T and write.role is Role.WORKER:
+            holder = history.claims[str(before[A.CLAIM_ID])].machine
+            _require(write, write.machine == holder, f"ended by {write.machine}, held by {holder}")
+        elif write.was is T:
+            over = before[A.LEASE_EXPIRES] < write.clock
+            _require(write, over, "taken away from a worker whose lease holds")
+            _require(write, A.CLAIM_ID not in after, "keeps the claim of a lost worker")
+        life = after[A.EXPIRES_AT] - after[A.ENQUEUED_AT]
+        _require(write, 0 < life <= microseconds(self.lifetimes.deadline), "lives too long")
+        if write.becomes is P:
+            place = after[A.TASK_CREATED]
+            _require(write, place == after[A.ENQUEUED_AT], "did not get the place of its put")
+        return finding
 
     def _shape(self, write: Write, item: Item) -> None:
         status = Status(item[A.TASK_STATUS])
+        parked = {A.PARKED, A.PARKED_AT} & item.keys()
+        _require(write, status is T or not parked, f"{status} with {parked}")
         missing = {name.value for name in HAS[status] if name not in item}
         extra = {name.value for name in HAS_NOT[status] if name in item}
         _require(write, not missing, f"{status} without {missing}")

@@ -21,6 +21,7 @@ from tests.simulation.fleet import SWEEP_EVERY, Fleet
 from tests.simulation.handlers import TaskCode
 from tests.simulation.history import Violation, status_of
 from tests.simulation.machine import Machine, Role
+from tests.simulation.replacing import success_of
 from tests.simulation.rules import Rules
 from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
@@ -188,10 +189,9 @@ class World:
 
     def _assert_successes_are_done(self) -> None:
         for write in self.database.history.writes:
-            if write.becomes is Status.SUCCESS and write.after is not None:
-                claim = write.after[Attribute.CLAIM_ID]
-                if claim not in self.code.finished:
-                    raise Violation("succeeded, but its task code did not", write.task_id)
+            claim = success_of(write)
+            if claim is not None and claim not in self.code.finished:
+                raise Violation("succeeded, but its task code did not", write.task_id)
 
     def _assert_follow_ups(self) -> None:
         """Exactly once, and in the same call as the success."""
@@ -203,17 +203,14 @@ class World:
                 continue
             put[claim] += 1
             call = [w for w in history.writes if w.call == write.call]
-            success = [w for w in call if w.was is not None and w.becomes is not None]
-            if [w.becomes for w in success] != [Status.SUCCESS]:
+            if claim not in map(success_of, call):
                 raise Violation("a follow-up without its parent's success", write.task_id)
         for write in history.writes:
-            if write.becomes is Status.SUCCESS and write.after is not None:
-                claim = str(write.after[Attribute.CLAIM_ID])
-                if put[claim] != self.code.promised.get(claim, 0):
-                    raise Violation(
-                        f"{put[claim]} follow-ups were put, not {self.code.promised.get(claim, 0)}",
-                        write.task_id,
-                    )
+            claim = success_of(write)
+            promised = 0 if claim is None else self.code.promised.get(claim, 0)
+            if claim is not None and put[claim] != promised:
+                rule = f"{put[claim]} follow-ups were put, not {promised}"
+                raise Violation(rule, write.task_id)
 
 
 def _parent_claim(item: Item | None) -> str | None:

@@ -1,0 +1,161 @@
+"""Puts that replace: what each of their writes must be, and that none is lost or runs too late."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from lifoq.items.change import Item
+from lifoq.items.schema import WAITING, Status
+from lifoq.items.schema import Attribute as A
+from tests.simulation.history import History, Violation, Write
+from tests.simulation.machine import Role
+
+
+class Finding(StrEnum):
+    """What must occur, for the rules to have been put to the test."""
+
+    TAKES_OVER = "a put takes over a task that waits"
+    BEGINS_ANEW = "a put begins anew after an end"
+    PARKED = "a put is parked beside a run"
+    PARKED_OVER = "a put takes the place of one that is parked"
+    COMES_BACK = "a parked put comes back after its run"
+    COMES_BACK_WITHOUT_WORKER = "a parked put comes back, whose run's worker was lost"
+    WITHDRAWN = "a parked put is cancelled"
+
+
+FINDINGS: Final = frozenset(finding.value for finding in Finding)
+
+OF_PARKING: Final = {A.PARKED, A.PARKED_AT, A.REPLACED, A.TASK_UPDATED}
+"""All that may change while a task is TAKEN by who puts or cancels."""
+NOT_PARKED: Final = {A.TASK_ID, A.HISTORY, A.REPLACED, A.TASK_UPDATED, A.CLAIM_ID, A.LEASES_LOST}
+"""What a parked put does not bring."""
+
+
+def replaces(write: Write) -> bool:
+    """Whether another put is what the task stands for from now on."""
+    before, after = write.before, write.after
+    return (
+        before is not None
+        and after is not None
+        and A.PUT_AT in after
+        and after[A.PUT_AT] != before.get(A.PUT_AT)
+    )
+
+
+def parks(write: Write) -> bool:
+    """Whether a put is parked, or withdrawn, beside the run."""
+    before, after = write.before, write.after
+    return (
+        write.was is write.becomes is Status.TAKEN
+        and before is not None
+        and after is not None
+        and before.get(A.PARKED_AT) != after.get(A.PARKED_AT)
+    )
+
+
+def success_of(write: Write) -> str | None:
+    """The claim whose success this is, kept as the outcome or overtaken by a parked put."""
+    if write.before is None or write.after is None or write.was is not Status.TAKEN:
+        return None
+    past = (write.after.get(A.HISTORY) or [{}])[-1]
+    overtaken = replaces(write) and past.get("how") == "SUCCEEDED"
+    done = write.becomes is Status.SUCCESS or overtaken
+    return str(write.before[A.CLAIM_ID]) if done else None
+
+
+def check_replacement(write: Write, before: Item, after: Item) -> Finding:
+    """Violation, where what a newer put made of the task is wrong."""
+    _newer(write, before.get(A.PUT_AT), int(after[A.PUT_AT]))
+    _require(write, after[A.ATTEMPTS] == 0, "was replaced, and counts attempts of another put")
+    if write.was is Status.TAKEN:
+        return _comes_back(write, before, after)
+    _require(write, write.role is Role.CLIENT, f"was replaced by a {write.role}")
+    if write.was in WAITING:
+        live = before[A.EXPIRES_AT] > write.clock
+        _require(write, live, "was shed, and then replaced")
+        counted = before.get(A.REPLACED, 0) + 1 == after[A.REPLACED]
+        _require(write, counted, "was replaced, and that is not counted")
+        kept = before.get(A.HISTORY) == after.get(A.HISTORY)
+        _require(write, kept, "lost its history when it was replaced")
+        return Finding.TAKES_OVER
+    anew = after[A.REPLACED] == 0 and A.HISTORY not in after
+    _require(write, anew, "begins anew with something of its end")
+    return Finding.BEGINS_ANEW
+
+
+def _comes_back(write: Write, before: Item, after: Item) -> Finding:
+    parked: Mapping[str, object] = before.get(A.PARKED, {})
+    shown = {name: value for name, value in after.items() if name not in NOT_PARKED}
+    meant = {name: value for name, value in parked.items() if name not in NOT_PARKED}
+    _require(write, shown == meant, "came back otherwise than it was parked")
+    same = before.get(A.REPLACED) == after.get(A.REPLACED)
+    _require(write, same, "counts a put as replaced that has run")
+    told, now = before.get(A.HISTORY, []), after[A.HISTORY]
+    latest = now[-1]["taken"] == before[A.TAKEN_AT] and now[:-1] == told[-9:]
+    again = now[-1]["how"] == "NOT_COUNTED" and now[:-1] == told[:-1]
+    _require(write, latest or again, "does not tell what became of its run")
+    lost = write.role is Role.SWEEP
+    return Finding.COMES_BACK_WITHOUT_WORKER if lost else Finding.COMES_BACK
+
+
+def check_parking(write: Write, before: Item, after: Item) -> Finding:
+    """Violation, where a put that is parked, or withdrawn, touches the run."""
+    _require(write, write.role is Role.CLIENT, f"a put was parked by a {write.role}")
+    names = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    _require(write, names <= OF_PARKING, f"a put beside the run changed {names - OF_PARKING}")
+    if A.PARKED_AT not in after:
+        return Finding.WITHDRAWN
+    _newer(write, _latest(before), int(after[A.PARKED_AT]))
+    over = A.PARKED_AT in before
+    counted = after.get(A.REPLACED, 0) - before.get(A.REPLACED, 0)
+    _require(write, counted == int(over), "a parked put was overtaken, and that is not counted")
+    return Finding.PARKED_OVER if over else Finding.PARKED
+
+
+def check_end(write: Write, before: Item) -> None:
+    """Violation, where a run ends and takes the put with it that is parked beside it."""
+    if write.was is Status.TAKEN and write.becomes is not Status.TAKEN:
+        _require(write, A.PARKED_AT not in before, "ended, and with it the put that was parked")
+
+
+def _latest(item: Item) -> int | None:
+    """When the newest put was made that the item knows of; None where that was one that keeps."""
+    made: int | None = item.get(A.PARKED_AT, item.get(A.PUT_AT))
+    return made
+
+
+def _newer(write: Write, than: int | None, made: int) -> None:
+    _require(write, than is None or than < made, "an older put replaced a newer one")
+
+
+class Acknowledged:
+    """The puts that clients were told are in the queue."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._newest: dict[tuple[str, int], int] = {}
+        """By the id, and how often it was made new by then."""
+
+    def add(self, task_id: str, payload: str) -> bool:
+        """A put was confirmed. False where it was never applied."""
+        lives = 0
+        for write in self._history.of_task[task_id]:
+            lives += write.was is None
+            for item in (write.after or {}, (write.after or {}).get(A.PARKED, {})):
+                if item.get(A.PAYLOAD) == payload and A.PUT_AT in item:
+                    life = task_id, lives
+                    self._newest[life] = max(item[A.PUT_AT], self._newest.get(life, 0))
+                    return True
+        return False
+
+    def check_claim(self, write: Write, after: Item) -> None:
+        """Violation, where a put runs that was replaced by one that had been confirmed."""
+        lives = sum(w.was is None for w in self._history.of_task[write.task_id])
+        newest = self._newest.get((write.task_id, lives), 0)
+        late = after.get(A.PUT_AT, newest) < newest
+        _require(write, not late, "was claimed as a put that a confirmed one had replaced")
+
+
+def _require(write: Write, holds: bool, rule: str) -> None:  # noqa: FBT001  (reads as a sentence)
+    if not holds:
+        raise Violation(rule, write.task_id)
