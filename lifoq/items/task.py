@@ -11,6 +11,7 @@ from lifoq.basics.host import microseconds
 from lifoq.basics.numbers import LONGEST
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.history import History, PastAttempt
+from lifoq.items.packed import unpack
 from lifoq.items.schema import (
     ATTRIBUTE_TYPES,
     IMPOSSIBLE,
@@ -309,11 +310,12 @@ class Task:
     def from_item(cls, item: Mapping[str, Any]) -> "Task":
         """Read an item; DamagedTask, with the reason, where it is none of ours."""
         reader = _Reader(item)
+        payload = reader.packed(Attribute.PAYLOAD)
         return cls(
             task_id=reader.task_id,
             status=reader.status(),
             task_type=reader.text(Attribute.TASK_TYPE),
-            payload=reader.json(Attribute.PAYLOAD),
+            payload=reader.decoded(Attribute.PAYLOAD, payload),
             attempts=reader.number(Attribute.ATTEMPTS),
             enqueued_at=reader.number(Attribute.ENQUEUED_AT),
             task_updated=reader.number(Attribute.TASK_UPDATED),
@@ -336,7 +338,7 @@ class Task:
             put_at=reader.optional_number(Attribute.PUT_AT),
             replaced=reader.optional_number(Attribute.REPLACED) or 0,
             parked=reader.parked(),
-            payload_bytes=jsontext.size(reader.text(Attribute.PAYLOAD)),
+            payload_bytes=jsontext.size(payload),
         )
 
 
@@ -377,12 +379,22 @@ class _Reader:
             raise self._damaged(f"{name} is {value}, which is no such number")
         return value
 
-    def json(self, name: Attribute) -> Any:
-        return self._decoded(name, self.text(name))
+    def packed(self, name: Attribute) -> str:
+        """Text that may be compressed."""
+        return self._required(name, self._optional_packed(name))
 
     def optional_json(self, name: Attribute) -> Any:
-        text = self.optional_text(name)
-        return None if text is None else self._decoded(name, text)
+        text = self._optional_packed(name)
+        return None if text is None else self.decoded(name, text)
+
+    def _optional_packed(self, name: Attribute) -> str | None:
+        value = self._item.get(name)
+        if not isinstance(value, bytes):
+            return self.optional_text(name)
+        try:
+            return unpack(value)
+        except ValueError as error:
+            raise self._damaged(f"{name} cannot be unpacked ({error})") from error
 
     def error(self) -> TaskError | None:
         text = self.optional_text(Attribute.ERROR)
@@ -418,7 +430,7 @@ class _Reader:
         except DamagedTask as damage:
             raise self._damaged(f"parked: {damage.reason}") from damage
 
-    def _decoded(self, name: Attribute, text: str) -> Any:
+    def decoded(self, name: Attribute, text: str) -> Any:
         try:
             return jsontext.decode(text)
         except (ValueError, RecursionError) as error:

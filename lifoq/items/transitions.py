@@ -23,6 +23,7 @@ from lifoq.items.change import (
     Value,
 )
 from lifoq.items.history import Ended, PastAttempt, added
+from lifoq.items.packed import pack
 from lifoq.items.schema import TERMINAL, WAITING, Status
 from lifoq.items.schema import Attribute as A
 from lifoq.items.task import Accepted, Task, TaskError
@@ -95,7 +96,7 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
         A.EXPIRES_AT: expires,
         A.TTL: seconds_up(expires),
         A.TASK_TYPE: task.task_type,
-        A.PAYLOAD: task.payload,
+        A.PAYLOAD: pack(task.payload),
         A.ATTEMPTS: 0,
     }
     if task.task_token is not None:
@@ -172,7 +173,7 @@ def extend(*, task: Task, lease_expires: int) -> Change:
 
 def checkpoint(*, task: Task, now: int, value: str) -> Change:
     """TAKEN stays TAKEN: a step is done."""
-    return Change(when=_mine(task), set={A.CHECKPOINT: value, A.TASK_UPDATED: now})
+    return Change(when=_mine(task), set={A.CHECKPOINT: pack(value), A.TASK_UPDATED: now})
 
 
 def and_extend(checkpointed: Change, lease_expires: int) -> Change:
@@ -194,7 +195,7 @@ def succeed(*, task: Task, now: int, result: str, lifetimes: Lifetimes) -> Chang
             A.TASK_UPDATED: now,
             A.FINISHED_AT: now,
             A.TTL: lifetimes.retained_until(Status.SUCCESS, now),
-            A.RESULT: result,
+            A.RESULT: pack(result),
         },
         remove=(A.TASK_CREATED, A.LEASE_EXPIRES, A.LEASES_LOST, A.ERROR),
     )

@@ -1,6 +1,8 @@
 """What the tests of the contract stand on, beside the table. It is no part of the contract, so
 that to import it does not load the tests before pytest can rewrite their assertions."""
 
+import random
+from base64 import b85encode
 from typing import Protocol
 
 import pytest
@@ -20,6 +22,11 @@ class PastTheLibrary(Protocol):
 
     def remove(self, task_id: str) -> None:
         """Delete an item, as TTL does."""
+
+
+def noise(size: int) -> str:
+    """So many bytes of text that can hardly be compressed."""
+    return b85encode(random.Random(size).randbytes(size)).decode()[:size]
 
 
 @pytest.fixture

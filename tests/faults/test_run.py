@@ -30,6 +30,7 @@ from lifoq.items.change import Change, Item
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Cursor, Page, Span
+from lifoq.testing.fixtures import noise
 from lifoq.testing.hosts import START
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler
@@ -296,7 +297,7 @@ def test_whatever_task_code_raises_is_an_outcome(world: World, error: type[Excep
         (["x"], "must be a NewTask"),
         (5, "must be a list of NewTask"),
         ([NewTask(task_type="healthy", delay=10**400)], "delay"),
-        ([NewTask(task_type="healthy", payload="x" * 380_000)] * 12, "4"),
+        ([NewTask(task_type="healthy", payload=noise(380_000))] * 14, "a transaction takes"),
     ],
 )
 def test_follow_ups_that_cannot_be_put_fail_the_task_with_the_reason(

@@ -11,6 +11,7 @@ from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
+from lifoq.testing.fixtures import noise
 from tests.faults.faults import answer
 
 SETTINGS = WorkerSettings(window=10, task_timeout=5, linger=0.1)
@@ -42,18 +43,17 @@ def failure(table: Table, returned: Any) -> str:
 
 
 def follow_ups(*sizes: int) -> list[NewTask]:
-    return [NewTask(task_type="b", payload="x" * size) for size in sizes]
+    return [NewTask(task_type="b", payload=noise(size)) for size in sizes]
 
 
 def test_more_than_a_transaction_takes(table: Table):
-    done = Done(follow_ups=follow_ups(*[380_000] * 12))
-    assert "4,56" in failure(table, done)
-    assert "ItemTooLarge: the outcome and its 12 follow-ups are" in failure(table, done)
+    done = Done(follow_ups=follow_ups(*[380_000] * 14))
+    assert "ItemTooLarge: the outcome and its 14 follow-ups are" in failure(table, done)
     assert "chain in levels" in failure(table, done)
 
 
 def test_a_result_too_large_beside_follow_ups(table: Table):
-    assert failure(table, Done(result="x" * 409_500, follow_ups=follow_ups(1))).startswith(
+    assert failure(table, Done(result="x" * 409_700, follow_ups=follow_ups(1))).startswith(
         "ItemTooLarge"
     )
 

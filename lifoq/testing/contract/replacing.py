@@ -9,7 +9,7 @@ from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task, TaskError
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
-from lifoq.testing.fixtures import PastTheLibrary
+from lifoq.testing.fixtures import PastTheLibrary, noise
 from lifoq.testing.hosts import START, ManualHost
 
 SECOND = 1_000_000
@@ -265,10 +265,10 @@ def test_a_parked_put_that_expires_meanwhile_is_shed(store: Store, host: ManualH
 
 
 def test_a_put_that_finds_no_room_beside_the_run_is_refused(store: Store):
-    store.put(new("x" * 300_000))
+    store.put(new(noise(300_000)))
     task = claim(store)
     with pytest.raises(InvalidInput, match="finds no room beside"):
-        store.put(new("y" * 300_000))
+        store.put(new(noise(300_001)))
     store.succeed(task, "1")
     assert found(store).status is Status.SUCCESS
 

@@ -1,5 +1,6 @@
 """What the store promises producers, workers and the sweep, on every table."""
 
+import zlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -21,7 +22,7 @@ from lifoq.items.task import NewTask, TaskError
 from lifoq.items.transitions import Lifetimes
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
-from lifoq.testing.fixtures import PastTheLibrary
+from lifoq.testing.fixtures import PastTheLibrary, noise
 from lifoq.testing.hosts import START, ManualHost
 
 SECOND = 1_000_000
@@ -865,7 +866,7 @@ def test_a_follow_up_that_is_none_is_named(store: Store, follow_up, sentence):
 
 @pytest.mark.parametrize(
     ("result", "follow_ups"),
-    [('"' + "x" * 409_500 + '"', [1]), ("1", [380_000] * 12)],
+    [('"' + "x" * 409_700 + '"', [1]), ("1", [380_000] * 14)],
     ids=["an oversized success", "4 MB of follow-ups"],
 )
 def test_a_success_that_finds_no_room_leaves_the_task_to_its_holder(
@@ -873,7 +874,7 @@ def test_a_success_that_finds_no_room_leaves_the_task_to_its_holder(
 ):
     put(store, "parent")
     task = claim(store, "parent")
-    new = [NewTask(task_type="b", payload="x" * size) for size in follow_ups]
+    new = [NewTask(task_type="b", payload=noise(size)) for size in follow_ups]
     with pytest.raises(ItemTooLarge):
         store.succeed(task, result, new)
     assert pending(store) == []
@@ -1212,6 +1213,52 @@ def test_a_checkpoint_is_measured_beside_the_payload_as_it_stands(
     with pytest.raises(InvalidInput, match=f"there is room for {room:,}"):
         store.checkpoint(task, "x" * (room - 1), lease=30)
     assert encoded == ["checkpoint", "checkpoint"]
+
+
+# Long texts
+
+LONG = {"readings": [{"sensor": f"temp-{n}", "value": n / 8} for n in range(200)]}
+
+
+def test_long_texts_are_stored_compressed_and_read_back_as_they_were(store: Store):
+    store.put(NewTask(task_type="a", payload=LONG, task_id="t"))
+    task = claim(store, "t")
+    store.checkpoint(task, [LONG, 1], lease=30)
+    assert (task.payload, task.payload_bytes) == (LONG, len(jsontext.encode(LONG, "payload")))
+    store.succeed(task, jsontext.encode([LONG, 2], "result"))
+    item = store.table.get("t")
+    for name in ("payload", "checkpoint", "result"):
+        assert isinstance(item[name], bytes)
+        assert len(item[name]) < task.payload_bytes / 4
+    (done,) = store.read(["t"])
+    assert done == store.get("t")
+    assert (done.payload, done.checkpoint, done.result) == (LONG, [LONG, 1], [LONG, 2])
+
+
+def test_a_long_text_that_was_stored_as_it_is_can_be_read(store: Store, past: PastTheLibrary):
+    put(store, "t")
+    past.write({**store.table.get("t"), "payload": jsontext.encode(LONG, "payload")})
+    assert claim(store, "t").payload == LONG
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [b"no zlib", zlib.compress(b"{}" * 999)[:-5], zlib.compress(b'"\xff"'), zlib.compress(b"{")],
+)
+def test_bytes_that_are_no_text_are_told(store: Store, past: PastTheLibrary, damaged):
+    put(store, "t")
+    past.write({**store.table.get("t"), "payload": damaged})
+    with pytest.raises(DamagedTask, match="payload"):
+        store.get("t")
+
+
+def test_a_few_bytes_that_would_fill_the_memory_are_not_unpacked(
+    store: Store, past: PastTheLibrary
+):
+    put(store, "t")
+    past.write({**store.table.get("t"), "payload": zlib.compress(b" " * 50_000_000 + b"1")})
+    with pytest.raises(DamagedTask, match="more than 409,600 bytes"):
+        store.get("t")
 
 
 # The door
