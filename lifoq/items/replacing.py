@@ -130,6 +130,7 @@ def _parking(task: Task, item: Item, *, when: tuple[Condition, ...]) -> Change:
     return Change(
         when=(*when, free if task.parked is None else older),
         set={A.PARKED: parked, A.PARKED_AT: _made(item)},
+        set_once={A.REPLACED: 0} if task.parked is None else {},
         increment=None if task.parked is None else A.REPLACED,
     )
 

@@ -106,18 +106,23 @@ class Client:
                 return
 
     def _put_newest(self) -> None:
-        """Repeats until it is confirmed: each put is one of its own, the last the newest."""
+        """A device reports, perhaps again and again, until each report is confirmed. Now and then
+        the last is withdrawn."""
         task_id = self._draw.choice((*COMMON_IDS, *OFTEN_PUT))
-        for _ in range(3):
-            new = replace(self._new(task_id), if_exists="replace")
-            began = self._machine.now()
-            try:
-                task = self._queue.put(**vars(new))
-            except StoreUnavailable:
-                self._machine.sleep(0.2)
-            else:
-                self._assert_newest(task, new, began)
-                return
+        for _ in range(self._draw.choice((1, 1, 5))):
+            for _ in range(3):
+                new = replace(self._new(task_id), if_exists="replace", task_token=None)
+                began = self._machine.now()
+                try:
+                    task = self._queue.put(**vars(new))
+                except StoreUnavailable:
+                    self._machine.sleep(0.2)
+                else:
+                    self._assert_newest(task, new, began)
+                    break
+            self._machine.sleep(self._draw.uniform(0, 0.6))
+        if self._draw.random() < 0.2:
+            self._cancel(task_id)
 
     def _assert_newest(self, task: Task, new: NewTask, began: int) -> None:
         """It was applied, or a newer one was; ``began`` by this client's clock."""
@@ -135,8 +140,8 @@ class Client:
         for new, outcome in zip(news, outcomes, strict=True):
             self._assert_outcome(new, outcome, before)
 
-    def _cancel(self) -> None:
-        task_id = self._some_id()
+    def _cancel(self, chosen: str | None = None) -> None:
+        task_id = chosen or self._some_id()
         try:
             task = self._queue.cancel(task_id)
         except (TaskNotFound, WrongStatus):

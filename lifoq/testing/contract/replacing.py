@@ -173,6 +173,15 @@ def test_of_several_puts_while_it_runs_the_newest_is_next(store: Store):
     assert (found(store).payload, found(store).replaced) == (2, 2)
 
 
+def test_what_ran_was_not_replaced_and_what_waits_after_it_is(store: Store):
+    keep(store)
+    task = claim(store)
+    store.put(new("second"))
+    store.succeed(task, "1")
+    assert found(store).replaced == 0
+    assert store.put(new("third")).replaced == 1
+
+
 @pytest.mark.parametrize("max_attempts", [5, 1])
 def test_a_lost_worker_takes_no_newer_put_with_it(store: Store, host: ManualHost, max_attempts):
     store.put(new("first"))
