@@ -23,7 +23,7 @@ from tests.simulation.history import History, Violation, Write, status_of
 from tests.simulation.keys import BUSY, FOUND_OVER, KeyRule, is_slot
 from tests.simulation.looks import Looks, assert_reach, claim_of
 from tests.simulation.machine import Machine, Role
-from tests.simulation.replacing import Acknowledged
+from tests.simulation.replacing import Acknowledged, Finding
 from tests.simulation.rules import Rules
 from tests.simulation.scenario import CALM, Faults, Scenario
 from tests.simulation.trace import Trace
@@ -147,6 +147,8 @@ class Database:
         finding = self._rules.check(write, self.history)
         if finding is not None:
             self.trace.add(finding, write.task_id)
+        if finding is Finding.WITHDRAWN and before is not None:
+            self.acknowledged.withdraw(write, before)
         if write.becomes is Status.TAKEN and write.was is Status.PENDING and after is not None:
             self.acknowledged.check_claim(write, after)
         self.keys.check(write)

@@ -20,7 +20,7 @@ from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role
 from tests.simulation.order import OrderRule
-from tests.simulation.replacing import replaces
+from tests.simulation.replacing import replaces, success_of
 from tests.simulation.rooms import Rooms
 from tests.simulation.scenario import Scenario
 from tests.virtual.machine import Mailbox
@@ -267,7 +267,7 @@ class Fleet:
         left unsettled may be written in this one."""
         name = worker.machine.name
         self._unsettled[name] += report.unsettled
-        written = sum(w.becomes is Status.SUCCESS for w in writes)
+        written = sum(success_of(w) is not None for w in writes)
         if written - report.succeeded > self._unsettled[name]:
             raise Violation(f"a run reports {report.succeeded} successes, it wrote {written}")
 

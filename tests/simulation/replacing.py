@@ -135,6 +135,7 @@ class Acknowledged:
         self._history = history
         self._newest: dict[tuple[str, int], int] = {}
         """By the id, and how often it was made new by then."""
+        self._withdrawn: set[tuple[str, int]] = set()
 
     def add(self, task_id: str, payload: str) -> bool:
         """A put was confirmed. False where it was never applied."""
@@ -143,10 +144,20 @@ class Acknowledged:
             lives += write.was is None
             for item in (write.after or {}, (write.after or {}).get(A.PARKED, {})):
                 if item.get(A.PAYLOAD) == payload and A.PUT_AT in item:
-                    life = task_id, lives
-                    self._newest[life] = max(item[A.PUT_AT], self._newest.get(life, 0))
+                    self._note((task_id, lives), item[A.PUT_AT])
                     return True
         return False
+
+    def _note(self, life: tuple[str, int], made: int) -> None:
+        if (life[0], made) not in self._withdrawn:
+            self._newest[life] = max(made, self._newest.get(life, 0))
+
+    def withdraw(self, write: Write, before: Item) -> None:
+        """A put that was parked is cancelled: the task is again the one that runs."""
+        self._withdrawn.add((write.task_id, before[A.PARKED_AT]))
+        lives = sum(w.was is None for w in self._history.of_task[write.task_id])
+        if self._newest.get((write.task_id, lives)) == before[A.PARKED_AT]:
+            del self._newest[write.task_id, lives]
 
     def check_claim(self, write: Write, after: Item) -> None:
         """Violation, where a put runs that was replaced by one that had been confirmed."""
