@@ -21,6 +21,7 @@ from lifoq_cli import (
     statuses,
     steer,
     watch,
+    work,
 )
 from lifoq_cli.doctor import command
 
@@ -28,7 +29,7 @@ PROGRAM: Final = "lifoq"
 SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Put and look": (put.put, look.get, look.wait, look.list_, watch.watch, look.stats),
     "Steer": (steer.cancel, steer.run_now, steer.redrive, steer.purge, steer.delete),
-    "Operate": (command.doctor, processing.pause, processing.resume, export.export),
+    "Operate": (command.doctor, processing.pause, processing.resume, work.work, export.export),
 }
 ELSEWHERE: Final = "More"
 """The section of what lies in other packages."""

@@ -46,7 +46,7 @@ def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
 
 def record(report: RunReport) -> None:
     """Send what was done since the last time: a run may take a quarter of an hour."""
-    emit(counts(report))
+    emit(report.counts())
     for seconds in report.waits:
         emit({Metric.WAIT: seconds})
     for seconds in report.services:
@@ -61,23 +61,10 @@ def conclude(report: RunReport) -> dict[str, Any]:
     emit({Metric.TAIL_CALLS: int(report.needs_another_run)})
     summary = {
         "remaining": report.remaining,
-        **{metric.value: count for metric, count in counts(report).items()},
+        **{metric.value: count for metric, count in report.counts().items()},
     }
     logger.info("run over", extra=summary)
     return summary
-
-
-def counts(report: RunReport) -> dict[Metric, float]:
-    return {
-        Metric.TASKS_CLAIMED: report.claimed,
-        Metric.TASKS_SUCCEEDED: report.succeeded,
-        Metric.TASKS_FAILED: report.failed + report.condemned,
-        Metric.TASKS_RETRIED: report.retried,
-        Metric.TASKS_TIMED_OUT: report.timed_out,
-        Metric.TASKS_UNSETTLED: report.unsettled,
-        Metric.LEASES_LOST: report.leases_lost,
-        Metric.TASKS_PROMOTED: report.promoted,
-    }
 
 
 def end_process() -> NoReturn:

@@ -205,6 +205,17 @@ class Attempts:
         )
         return True
 
+    def interrupt(self, attempt: Attempt) -> None:
+        """Hand back a task whose handler has not returned, uncounted: the worker must go.
+        OutOfThreads."""
+        if attempt.begin_settling():
+            error = TaskError(type=HANDED_BACK, message="the worker was stopped")
+            self._spawn(
+                lambda: self._settle(attempt, TryAgain(error=error, delay=0, counts=False)),
+                attempt.task.task_id,
+                attempt.kind,
+            )
+
     def _spawn(self, work: Callable[[], None], task_id: str, kind: TaskType) -> None:
         self._host.spawn(work, name=f"{kind.name} {task_id}")
 

@@ -11,6 +11,8 @@ CLAIM_PATIENCE: Final = 0.1
 same rows again."""
 REFUSED_FOR: Final = 0.5
 """Seconds for which a task whose claim was refused is not tried again: the index lags."""
+MOST_REFUSED: Final = 1_000
+"""Refusals from which on those that are over are forgotten."""
 CROWD: Final = 1.5
 """Tasks claimed and not settled, at the most, for each slot. More would take the processor and the
 connections from one another."""
@@ -48,6 +50,8 @@ class Held:
     def refused(self, task_id: str, now: int) -> None:
         """Somebody was faster, or the index is behind."""
         self._refused[task_id] = now + microseconds(REFUSED_FOR)
+        if len(self._refused) > MOST_REFUSED:
+            self._refused = {i: until for i, until in self._refused.items() if until > now}
 
     def settled(self, task_id: str) -> None:
         """The attempt has ended."""

@@ -15,6 +15,8 @@ from lifoq.tables.store import Candidate
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 4.0
 """Seconds for which a key is not asked for that others hold, doubling from one to the other."""
+MOST_PAUSES: Final = 1_000
+"""Pauses from which on those that are over are forgotten."""
 
 Keyed = tuple[str, str | None]
 """A task type and a key."""
@@ -55,6 +57,8 @@ class Keys:
         _, last = self._pauses.get(keyed, (0, FIRST_PAUSE / 2))
         pause = min(LONGEST_PAUSE, last * 2)
         self._pauses[keyed] = now + microseconds(pause), pause
+        if len(self._pauses) > MOST_PAUSES:
+            self._pauses = {k: (until, s) for k, (until, s) in self._pauses.items() if until > now}
 
     def ended(self, task: Task) -> None:
         """The attempt at it is over: there is room for another."""

@@ -6,6 +6,9 @@ from lifoq.basics.host import microseconds
 
 EMPTY_POLL: Final = 0.1
 """Seconds between two looks at a queue that was empty: a task that comes waits half of it."""
+IDLE_POLL: Final = 1.0
+"""The same, for who does not go when the queue is empty; reached by and by."""
+IDLE_GROWTH: Final = 1.2
 SHORTEST_POLL: Final = 0.05
 LONGEST_POLL: Final = 0.5
 """Seconds between two looks that could start nothing, or failed, doubling from one to the other."""
@@ -22,12 +25,13 @@ LOOK_PATIENCE: Final = 1.0
 class Pace:
     """All times are monotonic microseconds."""
 
-    def __init__(self, *, now: int, woken_at: int, linger: float) -> None:
+    def __init__(self, *, now: int, woken_at: int, linger: float | None) -> None:
         """``woken_at``: when the kick was sent that started the run. ``linger``: for how many
-        seconds an empty queue is watched before it is believed."""
+        seconds an empty queue is watched before it is believed; None: for ever."""
         self._next = now
         self._poll = SHORTEST_POLL
-        self._linger = microseconds(linger)
+        self._linger = None if linger is None else microseconds(linger)
+        self._empty_poll = EMPTY_POLL
         self._woken_at = woken_at
         self._unchanged = True
         self._changed_at = now
@@ -68,10 +72,13 @@ class Pace:
     def found_some(self, now: int) -> None:
         """Tasks were started; where there are slots left, there may be more."""
         self._next, self._poll, self._empty_since = now, SHORTEST_POLL, None
+        self._empty_poll = EMPTY_POLL
 
     def found_nothing(self, now: int, *, seen_at: int) -> None:
         """The queue held nothing that waited, as it was when the look was sent."""
-        self._next, self._poll = now + microseconds(EMPTY_POLL), SHORTEST_POLL
+        self._next, self._poll = now + microseconds(self._empty_poll), SHORTEST_POLL
+        if self._linger is None:
+            self._empty_poll = min(IDLE_POLL, self._empty_poll * IDLE_GROWTH)
         if self._empty_since is None and seen_at >= self._changed_at:
             # Since the kick, if the run has changed nothing yet: the index has had that long to
             # show what it was sent for, and a run that a late kick started ends after one look.
@@ -114,8 +121,11 @@ class Pace:
 
     @property
     def believed_at(self) -> int | None:
-        """When the queue will have been empty for so long that it is believed; None: it was not."""
-        return None if self._empty_since is None else self._empty_since + self._linger
+        """When the queue will have been empty for so long that it is believed; None: it was not,
+        or it is watched for ever."""
+        if self._empty_since is None or self._linger is None:
+            return None
+        return self._empty_since + self._linger
 
     def believed_empty(self, now: int) -> bool:
         return self.believed_at is not None and now >= self.believed_at

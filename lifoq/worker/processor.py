@@ -4,12 +4,13 @@ One thread (the caller's) decides everything and makes no call itself (see ``run
 decides is done in threads beside it, which report back through a mailbox.
 """
 
+import logging
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import SYSTEM, Host
-from lifoq.errors import InvalidInput
+from lifoq.errors import InvalidInput, StoreUnavailable
 from lifoq.tables.store import Store
 from lifoq.worker.limits import Limits
 from lifoq.worker.order import Order
@@ -19,6 +20,11 @@ from lifoq.worker.settings import RunReport, WorkerSettings
 
 if TYPE_CHECKING:
     from lifoq.tables.keyed import KeyedClaims
+
+log = logging.getLogger("lifoq.processor")
+
+UNAVAILABLE_PAUSE: Final = 5.0
+"""Seconds until ``serve`` tries again, where the database did not answer."""
 
 
 class Processor:
@@ -45,6 +51,9 @@ class Processor:
             registry, in_flight=settings.in_flight, rate_limit=settings.rate_limit, host=host
         )
         self._order = Order(settings.adaptive_threshold, host)
+        self._serving: Run | None = None
+        self._grace: float | None = None
+        """Of the stop that was asked for."""
         self._keyed = self._keyed_claims(any(kind.per_key is not None for kind in registry))
         for kind in registry:
             if kind.timeout is not None and kind.timeout > settings.task_timeout:
@@ -75,6 +84,46 @@ class Processor:
         Raises StoreUnavailable or QueueMisconfigured where that kept it from claiming anything, and
         ProcessUnusable, once whatever was in flight is settled.
         """
+        return self._run(
+            time_limit=time_limit, woken_at=woken_at, on_progress=on_progress
+        ).execute()
+
+    def serve(self, *, on_progress: Callable[[RunReport], None] = lambda _: None) -> RunReport:
+        """Work until ``stop``, an empty queue watched on: for a process that is there for this
+        alone. A database that does not answer is waited for. ``on_progress`` is told every few
+        seconds, also where nothing was done.
+
+        Raises QueueMisconfigured, and ProcessUnusable, once whatever was in flight is settled.
+        """
+        total = RunReport()
+        while True:
+            self._serving = self._run(until_stopped=True, on_progress=on_progress)
+            if self._grace is not None:  # it came before there was anything to stop
+                self._serving.stop(self._grace)
+            try:
+                total.add(self._serving.execute())
+            except StoreUnavailable as error:
+                log.warning("working goes on in %g s: %s", UNAVAILABLE_PAUSE, error)
+            if self._grace is not None:
+                return total
+            self._host.sleep(UNAVAILABLE_PAUSE)
+
+    def stop(self, *, grace: float = 30.0) -> None:
+        """Have ``serve`` claim no more, and return once all is settled: from any thread, or a
+        signal's handler. What is still at work after ``grace`` seconds is handed back to the queue,
+        its attempt uncounted; its handler's thread goes on until the process ends."""
+        self._grace = grace
+        if self._serving is not None:
+            self._serving.stop(grace)
+
+    def _run(
+        self,
+        *,
+        time_limit: float | None = None,
+        woken_at: int | None = None,
+        until_stopped: bool = False,
+        on_progress: Callable[[RunReport], None],
+    ) -> Run:
         return Run(
             store=self._store,
             registry=self._registry,
@@ -86,8 +135,9 @@ class Processor:
             draw=self._draw,
             time_limit=time_limit,
             woken_at=woken_at,
+            until_stopped=until_stopped,
             on_progress=on_progress,
-        ).execute()
+        )
 
     def _keyed_claims(self, needed: bool) -> "KeyedClaims | None":  # noqa: FBT001
         if not needed:

@@ -15,6 +15,7 @@ call that is answered late keeps only its own task waiting. What is decided by w
 import math
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -65,11 +66,22 @@ REMAINING_PATIENCE: Final = 2.0
 """Seconds for which the end of a run waits to hear whether tasks remain."""
 
 
+FOREVER: Final = 100 * 365 * 86_400
+"""Seconds: the window of a run that goes on until it is stopped."""
+
+
 class SlotFree:
     """A handler has returned: one of this run, or of an earlier one."""
 
 
-Message = AttemptMessage | ErrandMessage | SlotFree
+@dataclass(frozen=True)
+class Stop:
+    """Claim no more. What is still at work after ``grace`` seconds is handed back."""
+
+    grace: float
+
+
+Message = AttemptMessage | ErrandMessage | SlotFree | Stop
 
 
 class Run:
@@ -88,14 +100,16 @@ class Run:
         draw: random.Random,
         time_limit: float | None,
         woken_at: int | None,
+        until_stopped: bool,
         on_progress: Callable[[RunReport], None],
     ) -> None:
+        """``until_stopped``: it has no window, and does not go when the queue is empty."""
         self._registry = registry
         self._limits = limits
         self._host = host
         self._heartbeat = microseconds(settings.heartbeat)
         now = host.monotonic()
-        self._claim_until = now + microseconds(settings.window)
+        self._claim_until = now + microseconds(FOREVER if until_stopped else settings.window)
         self._ends_at = self._claim_until + microseconds(
             settings.task_timeout + settings.settle_time
         )
@@ -103,6 +117,10 @@ class Run:
             self._ends_at = min(self._ends_at, now + microseconds(time_limit))
         self._tend_at = self._ends_at
         """When the first of the attempts needs a heartbeat, or its end."""
+        self._hand_back_at: int | None = None
+        """When a run that was stopped hands back what is still at work."""
+        self._handing_back = False
+        self._settle_time = microseconds(settings.settle_time)
         self._mailbox: Mailbox[Message] = host.mailbox()
         limits.on_free = partial(self._mailbox.put, SlotFree())
         self._attempts = Attempts(
@@ -117,7 +135,8 @@ class Run:
         )
         self._errands = Errands(store=store, host=host, mailbox=self._mailbox)
         ago = 0 if woken_at is None else max(0, store.now() - woken_at)
-        self._pace = Pace(now=now, woken_at=now - ago, linger=settings.linger)
+        linger = None if until_stopped else settings.linger
+        self._pace = Pace(now=now, woken_at=now - ago, linger=linger)
         self._held = Held(slots=settings.in_flight)
         self._keys = Keys(lambda task_type: self._kind(task_type).per_key)
         self._lookout = Lookout(
@@ -133,7 +152,7 @@ class Run:
         )
         self._promotions = Promotions(now=now)
         self._trouble = Trouble()
-        self._tally = Tally(on_progress, now)
+        self._tally = Tally(on_progress, now, keeps_times=not until_stopped)
         self._out_of_threads = False
         self._remaining: bool | None = None
 
@@ -148,6 +167,10 @@ class Run:
                 message = self._mailbox.take(0)
         self._conclude()
         return self._tally.report
+
+    def stop(self, grace: float) -> None:
+        """Have it end: from any thread, or a signal's handler."""
+        self._mailbox.put(Stop(grace))
 
     # When
 
@@ -173,6 +196,8 @@ class Run:
         if self._over(now):
             return 0.0
         moments = [self._tend_at, self._tally.tell_at]
+        if self._hand_back_at is not None:
+            moments.append(self._hand_back_at)
         if self._claiming(now):
             moments.append(self._claim_until)
             wait = math.inf if self._held.crowded else self._limits.shortest_wait()
@@ -188,6 +213,8 @@ class Run:
             self._tend_attempts(now)
         if now >= self._tally.tell_at:
             self._tally.tell(now)
+        if self._hand_back_at is not None and now >= self._hand_back_at:
+            self._hand_back(now)
         if not self._slot_free(now):
             return  # to bring in what is due, too: it can wait in one place as well as in the other
         if now >= self._promotions.due_at:
@@ -213,6 +240,9 @@ class Run:
             self._of_an_attempt(message, now)
         elif isinstance(message, SlotFree):
             self._pace.look_at_once(now)
+        elif isinstance(message, Stop):
+            self._claim_until = min(self._claim_until, now)
+            self._hand_back_at = now + microseconds(message.grace)
         else:
             self._of_an_errand(message, now)
 
@@ -275,6 +305,8 @@ class Run:
         self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
         self._pace.changed()
         self._tally.claimed(attempt.task)
+        if self._handing_back:
+            self._attempts.interrupt(attempt)
 
     def _settled(self, settled: Settled, now: int) -> None:
         self._held.settled(settled.attempt.task.task_id)
@@ -332,6 +364,13 @@ class Run:
                 self._attempts.renew(attempt)
         moments = [min(attempt.renew_at, attempt.times_out_at) for attempt in attempts]
         self._tend_at = min(moments, default=self._ends_at)
+
+    def _hand_back(self, now: int) -> None:
+        """The grace is over."""
+        self._hand_back_at, self._handing_back = None, True
+        self._ends_at = min(self._ends_at, now + self._settle_time)
+        for attempt in self._held.in_flight.values():
+            self._attempts.interrupt(attempt)
 
     # Claiming
 

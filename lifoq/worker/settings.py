@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
 from lifoq.errors import InvalidInput
 from lifoq.items.transitions import LONGEST_LEASE
+from lifoq.metrics import Metric
 from lifoq.worker.backoff import Backoff
 
 
@@ -78,6 +79,19 @@ class RunReport:
         for field_ in fields(self):
             mine, other = getattr(self, field_.name), getattr(more, field_.name)
             setattr(self, field_.name, mine or other if mine is False else mine + other)
+
+    def counts(self) -> dict[Metric, float]:
+        """What is told as metrics; each wait and service is a metric of its own."""
+        return {
+            Metric.TASKS_CLAIMED: self.claimed,
+            Metric.TASKS_SUCCEEDED: self.succeeded,
+            Metric.TASKS_FAILED: self.failed + self.condemned,
+            Metric.TASKS_RETRIED: self.retried,
+            Metric.TASKS_TIMED_OUT: self.timed_out,
+            Metric.TASKS_UNSETTLED: self.unsettled,
+            Metric.LEASES_LOST: self.leases_lost,
+            Metric.TASKS_PROMOTED: self.promoted,
+        }
 
     @property
     def needs_another_run(self) -> bool:

@@ -1,6 +1,7 @@
 """The count of what a run does."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
@@ -15,8 +16,13 @@ PROGRESS_EVERY: Final = 5.0
 class Tally:
     """What a run does, told every few seconds and at its end."""
 
-    def __init__(self, on_progress: Callable[[RunReport], None], now: int) -> None:
+    def __init__(
+        self, on_progress: Callable[[RunReport], None], now: int, *, keeps_times: bool = True
+    ) -> None:
+        """``keeps_times``: whether the sum has each wait and service; a run without an end would
+        gather them for ever."""
         self._on_progress = on_progress
+        self._keeps_times = keeps_times
         self.report = RunReport()
         """Of all that was told."""
         self.of_now = RunReport()
@@ -46,7 +52,7 @@ class Tally:
     def tell(self, now: int) -> None:
         """Tell what was done since it was last told."""
         told, self.of_now = self.of_now, RunReport()
-        self.report.add(told)
+        self.report.add(told if self._keeps_times else replace(told, waits=[], services=[]))
         self.tell_at = now + microseconds(PROGRESS_EVERY)
         self._on_progress(told)
 

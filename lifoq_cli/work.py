@@ -1,0 +1,140 @@
+"""``lifoq work``: a processor outside Lambda, for as long as it likes."""
+
+import importlib
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lifoq.client.queue import Queue
+from lifoq.errors import LifoqError
+from lifoq.metrics import NAMESPACE, Metric, service
+from lifoq.worker.processor import Processor
+from lifoq.worker.registry import REGISTRY, Registry
+from lifoq.worker.settings import RunReport, WorkerSettings
+from lifoq_cli import options
+from lifoq_cli.session import Session
+
+DEFAULTS = WorkerSettings()
+
+
+class NoTaskCode(LifoqError):
+    """The module of task code cannot be imported."""
+
+
+@click.command()
+@click.option("--tasks", default="tasks", show_default=True, help="The module of task code.")
+@click.option("--in-flight", default=DEFAULTS.in_flight, show_default=True, help="Tasks at a time.")
+@options.duration("--task-timeout", "The longest a task may take; by default its type's, or 60s.")
+@options.duration("--lease", "After so long, a lost worker's tasks run elsewhere.", default="30s")
+@click.option("--max-attempts", default=DEFAULTS.max_attempts, show_default=True)
+@click.option("--rate-limit", type=float, help="Starts a second, over all types.")
+@options.duration("--grace", "At SIGTERM, what runs may go on for so long.", default="30s")
+@click.option(
+    "--health-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Touched every five seconds: a file older than a minute is a worker that hangs.",
+)
+@click.option("--metrics", is_flag=True, help="Print metrics, as Lambda's functions do (EMF).")
+@click.pass_obj
+def work(
+    session: Session,
+    *,
+    tasks: str,
+    in_flight: int,
+    task_timeout: float | None,
+    lease: float,
+    max_attempts: int,
+    rate_limit: float | None,
+    grace: float,
+    health_file: Path | None,
+    metrics: bool,
+) -> None:
+    """Work on the queue's tasks until SIGTERM or Ctrl-C.
+
+    Then no task is claimed any more. What runs may finish for --grace; what is left is handed back,
+    its attempt uncounted.
+    """
+    queue = session.queue
+    if not isinstance(queue, Queue):
+        raise click.UsageError("one worker works on one queue: name one of the cells")
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    registry = _registered(tasks)
+    longest = max((kind.timeout or 0 for kind in registry), default=0)
+    settings = WorkerSettings(
+        task_timeout=task_timeout or max(DEFAULTS.task_timeout, longest),
+        lease=lease,
+        heartbeat=lease / 3,
+        in_flight=in_flight,
+        max_attempts=max_attempts,
+        rate_limit=rate_limit,
+    )
+    processor = Processor(queue.store, registry, settings)
+    tell = _emitter(", ".join(session.names)) if metrics else _nothing
+
+    def progress(report: RunReport) -> None:
+        if health_file is not None:
+            health_file.touch()
+        tell(report)
+
+    _stop_at_signals(processor, grace)
+    session.tell(f"Working on {', '.join(sorted(kind.name for kind in registry))}.")
+    report = processor.serve(on_progress=progress)
+    session.tell(
+        f"Stopped: {report.claimed} claimed, {report.succeeded} succeeded, {report.retried} to be "
+        f"tried again or handed back, {report.failed} failed."
+    )
+
+
+def _registered(module: str) -> Registry:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise NoTaskCode(
+            f"task code cannot be imported: {error}; --tasks names its module, which is looked for "
+            "in this folder"
+        ) from error
+    if not list(REGISTRY):
+        raise NoTaskCode(f"{module} registers no task type: none of its functions has @task")
+    return REGISTRY
+
+
+def _stop_at_signals(processor: Processor, grace: float) -> None:
+    """The second signal leaves no grace."""
+    left = [0.0, grace]
+
+    def stop(*_: object) -> None:
+        processor.stop(grace=left.pop() if left else 0.0)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+
+
+def _nothing(_report: RunReport) -> None:
+    """No metrics are asked for."""
+
+
+def _emitter(queue_name: str) -> Callable[[RunReport], None]:
+    """The metrics that Lambda's functions send, on the standard output, from where a log driver
+    brings them to CloudWatch."""
+    try:
+        from aws_lambda_powertools import Metrics  # noqa: PLC0415 - an extra of its own
+    except ModuleNotFoundError as error:
+        raise click.UsageError("--metrics needs an extra: pip install 'lifoq[work]'") from error
+    metrics: Any = Metrics(namespace=NAMESPACE, service=service(queue_name))
+
+    def tell(report: RunReport) -> None:
+        values = [(metric, value) for metric, value in report.counts().items() if value]
+        values += [(Metric.WAIT, seconds) for seconds in report.waits]
+        values += [(Metric.SERVICE, seconds) for seconds in report.services]
+        for metric, value in values:
+            metrics.add_metric(name=metric.value, unit=metric.unit.value, value=value)
+        if values:
+            metrics.flush_metrics()
+
+    return tell

@@ -1,0 +1,137 @@
+"""``lifoq work`` as a process of its own, on a real engine: it is stopped, killed, refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lifoq import Queue, Status, Store, Sweeper
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.worker.registry import Registry
+from tests.dynamodb_local import CREDENTIALS
+
+TASKS = """
+import time
+from lifoq import task
+
+@task("nap", timeout=7200)
+def nap(seconds, _context):
+    time.sleep(seconds)
+    return f"slept {seconds}"
+"""
+PATIENCE = 60.0
+
+
+class Desk:
+    """A queue, and workers that are started for it."""
+
+    def __init__(self, endpoint: str, table: str, folder: Path) -> None:
+        self.queue = Queue(Store(DynamoTable.connect(table, endpoint_url=endpoint, **CREDENTIALS)))
+        self._arguments = ["--table", table, "--endpoint-url", endpoint, "--region", "us-east-1"]
+        self.folder = folder
+        self.workers: list[subprocess.Popen[str]] = []
+
+    def work(self, *options: str) -> subprocess.Popen[str]:
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "lifoq", *self._arguments, "work", *options],
+            cwd=self.folder,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(Path(__file__).parents[2]),
+                "AWS_ACCESS_KEY_ID": "local",
+                "AWS_SECRET_ACCESS_KEY": "local",
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.workers.append(worker)
+        return worker
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not holds():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+    def status(self, task_id: str) -> Status:
+        task = self.queue.get(task_id)
+        assert task is not None
+        return task.status
+
+
+@pytest.fixture
+def desk(
+    dynamodb_local_endpoint: str,
+    new_dynamo_table: Callable[[str], DynamoTable],
+    tmp_path: Path,
+) -> Iterator[Desk]:
+    table = new_dynamo_table(dynamodb_local_endpoint).name
+    (tmp_path / "tasks.py").write_text(TASKS)
+    desk = Desk(dynamodb_local_endpoint, table, tmp_path)
+    yield desk
+    for worker in desk.workers:
+        worker.kill()
+        worker.communicate()
+
+
+def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(desk: Desk) -> None:
+    worker = desk.work("--in-flight", "1", "--metrics", "--health-file", "health")
+    task_id = desk.queue.put("nap", 3).task_id
+    desk.until(lambda: desk.status(task_id) is Status.TAKEN)
+    late = desk.queue.put("nap", 0).task_id
+    worker.send_signal(signal.SIGTERM)
+    out, told = worker.communicate(timeout=PATIENCE)
+    assert (worker.returncode, desk.status(task_id)) == (0, Status.SUCCESS)
+    assert desk.status(late) is Status.PENDING
+    assert "Stopped: 1 claimed, 1 succeeded" in told
+    metrics = [json.loads(line) for line in out.splitlines()]
+    assert sum(sum(line.get("TasksSucceeded", [])) for line in metrics) == 1
+    assert (desk.folder / "health").exists()
+
+
+def test_what_the_grace_does_not_suffice_for_runs_elsewhere_at_once(desk: Desk) -> None:
+    worker = desk.work("--grace", "0.5s")
+    task_id = desk.queue.put("nap", 600).task_id
+    desk.until(lambda: desk.status(task_id) is Status.TAKEN)
+    worker.send_signal(signal.SIGTERM)
+    worker.communicate(timeout=PATIENCE)
+    task = desk.queue.get(task_id)
+    assert task is not None
+    assert (worker.returncode, task.status, task.attempts) == (0, Status.PENDING, 0)
+
+
+def test_the_task_of_a_worker_that_was_killed_runs_again_after_its_lease(desk: Desk) -> None:
+    worker = desk.work("--lease", "2s")
+    task_id = desk.queue.put("nap", 600).task_id
+    desk.until(lambda: desk.status(task_id) is Status.TAKEN)
+    worker.kill()
+    worker.communicate()
+    sweeper = Sweeper(desk.queue.store, Registry(), max_attempts=5)
+
+    def swept() -> bool:
+        sweeper.run()
+        return desk.status(task_id) is Status.PENDING
+
+    desk.until(swept)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--tasks", "nowhere"], "task code cannot be imported: No module named 'nowhere'"),
+        (["--tasks", "json"], "json registers no task type"),
+        (["--in-flight", "0"], "in_flight=0"),
+        (["--task-timeout", "5s"], "nap.timeout"),
+    ],
+)
+def test_a_worker_that_cannot_work_says_why(desk: Desk, options: list[str], sentence: str) -> None:
+    worker = desk.work(*options)
+    _, told = worker.communicate(timeout=PATIENCE)
+    assert (worker.returncode, sentence in told) == (1, True), told
