@@ -73,19 +73,20 @@ class Rooms:
         self._types: dict[str, str] = {}
         """Of the claims inside."""
 
-    def enter(self, claim: str, task_type: str) -> None:
-        """A claim is sent."""
+    def enter(self, claim: str, task_type: str, *, again: bool = False) -> None:
+        """A claim is sent; ``again``: by an attempt that has sent one before, so that it was
+        inside before others may have been refused."""
         room, now = self._room(task_type), self._machine.monotonic()
         # A machine may stand still between the decision and the sending, and then do both at once
         # with what it has learned by then.
         stood_still = now - self._machine.resumed_at <= AT_ONCE
-        if stood_still:  # then it was inside before another was refused
+        if stood_still or again:  # then it was inside before another was refused
             room.opens_at = min(room.opens_at, now)
         if now + AT_ONCE < room.opens_at:
             early = (room.opens_at - now) / MICROSECONDS
             raise Violation(f"a task of type {task_type} began {early:.3f} s before it may again")
         for which in (room, self._slots):
-            most = which.cap if stood_still else min(which.cap, which.found)
+            most = which.cap if stood_still or again else min(which.cap, which.found)
             if len(which.inside) >= most:
                 raise Violation(f"of type {task_type} more than {most:g} tasks began at a time")
         self._types[claim] = task_type
