@@ -43,7 +43,7 @@ def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
         try:
             created += put(delivery)
         except (InvalidInput, DamagedTask) as reason:
-            put_aside(environment.dead_letters_url, delivery.record, reason)
+            put_aside(environment.dead_letters_url, delivery.event, reason)
             refused += 1
         except StoreUnavailable as error:
             logger.warning("a task was perhaps not stored; its message comes again: %s", error)

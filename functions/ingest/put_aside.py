@@ -14,13 +14,13 @@ ROOM: Final = 1024 * 1024
 (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html)."""
 
 
-def put_aside(queue_url: str, record: Any, reason: LifoqError) -> None:
+def put_aside(queue_url: str, event: Any, reason: LifoqError) -> None:
     """Whole, but where SQS has no room for it: then its beginning, and how long it was."""
-    text = json.dumps({"reason": str(reason), "record": record})
+    text = json.dumps({"reason": str(reason), "event": event})
     if len(text) > ROOM:
-        whole = json.dumps(record)
+        whole = json.dumps(event)
         # A quotation mark takes two characters as JSON within JSON.
-        cut = {"reason": str(reason), "recordBytes": len(whole), "recordBegins": whole[: ROOM // 3]}
+        cut = {"reason": str(reason), "eventBytes": len(whole), "eventBegins": whole[: ROOM // 3]}
         text = json.dumps(cut)
     _sqs().send_message(QueueUrl=queue_url, MessageBody=text)
 

@@ -39,8 +39,8 @@ class Message:
 class Delivery:
     """One message of an event, not opened yet: what is wrong with it concerns no other."""
 
-    record: Any
-    """As Lambda brought it."""
+    event: Any
+    """An event of this message alone, which can be given to the function again."""
     opened: Callable[[], Message]
     receipt: str | None = None
     """By which SQS is told that this one failed; None where only the whole event can fail."""
@@ -55,7 +55,7 @@ class Delivery:
                 message = replace(inner, about={**message.about, **inner.about})
         except (*PARSING, RecursionError) as error:
             problem = f"is no message of a known form ({type(error).__name__}: {error})"
-            raise InvalidInput("record", self.record, problem) from error
+            raise InvalidInput("event", self.event, problem) from error
         return message
 
 
@@ -66,14 +66,20 @@ def deliveries(event: Any) -> Sequence[Delivery]:
             return [_delivery(record) for record in records]
         case {"rmqMessagesByQueue": dict(queues)} if _are_lists(queues.values()):
             return [
-                Delivery(record=one, opened=partial(_rabbitmq, one, queue, event))
+                Delivery(
+                    event={**event, "rmqMessagesByQueue": {queue: [one]}},
+                    opened=partial(_rabbitmq, one, queue, event),
+                )
                 for queue, messages in queues.items()
                 for one in messages
             ]
         case {"eventSource": "aws:mq", "messages": [*messages]}:
-            return [Delivery(record=one, opened=partial(_activemq, one, event)) for one in messages]
+            return [
+                Delivery(event={**event, "messages": [one]}, opened=partial(_activemq, one, event))
+                for one in messages
+            ]
         case _:
-            return [Delivery(record=event, opened=partial(_event, event))]
+            return [Delivery(event=event, opened=partial(_event, event))]
 
 
 def _are_lists(values: Iterable[Any]) -> bool:
@@ -81,6 +87,7 @@ def _are_lists(values: Iterable[Any]) -> bool:
 
 
 def _delivery(record: Any) -> Delivery:
+    event = {"Records": [record]}
     match record:
         case {
             "eventSource": "aws:sqs",
@@ -90,11 +97,11 @@ def _delivery(record: Any) -> Delivery:
         }:
             group = system.get("MessageGroupId") if source.endswith(FIFO) else None
             opened = partial(_sqs, record)
-            return Delivery(record=record, opened=opened, receipt=receipt, group=group)
+            return Delivery(event=event, opened=opened, receipt=receipt, group=group)
         case {"EventSource": "aws:sns", "Sns": notification}:
-            return Delivery(record=record, opened=partial(_sns, notification))
+            return Delivery(event=event, opened=partial(_sns, notification))
         case _:
-            return Delivery(record=record, opened=partial(_event, record))
+            return Delivery(event=event, opened=partial(_event, record))
 
 
 def _sqs(record: Mapping[str, Any]) -> Message:

@@ -173,7 +173,7 @@ UNREADABLE = [
     ),
     pytest.param(envelopes.sqs_record(BODY, taskType="a", delay="x"), "no seconds", id="delay"),
     pytest.param(envelopes.sqs_record("x" * 400_000, taskType="a"), "the limit is", id="too large"),
-    pytest.param(envelopes.sqs_record("[" * 10_000, taskType="a"), "record=", id="too deep"),
+    pytest.param(envelopes.sqs_record("[" * 10_000, taskType="a"), "event=", id="too deep"),
     pytest.param(
         {"eventSource": "aws:kinesis", "kinesis": {"data": "aGk="}}, "no message", id="a stream's"
     ),
@@ -188,7 +188,7 @@ def test_what_makes_no_task_is_put_aside_with_the_reason_and_holds_nobody_up(
     assert ingest().handle(envelopes.sqs(record, good), context) == ALL_DONE
     (aside,) = dead_letters.received()
     assert reason in aside["reason"]
-    assert aside["record"] == record
+    assert aside["event"] == envelopes.sqs(record)
     assert [task.task_id for task in queue.peek()] == ["good"]
     assert metrics()["MessagesRefused"] == [1.0]
 
@@ -200,7 +200,19 @@ def test_poison_from_a_broker_does_not_bring_its_batch_back(ingest, context, que
     )
     ingest().handle(event, context)
     assert [task.task_id for task in queue.peek()] == ["m-2"]
-    assert len(dead_letters.received()) == 1
+    (aside,) = dead_letters.received()
+    assert aside["event"] == envelopes.rabbitmq(envelopes.rabbitmq_message(b"poison", "m-1"))
+
+
+@pytest.mark.parametrize(("event", "task_id"), KINDS)
+def test_what_was_put_aside_can_be_given_to_the_function_again(
+    ingest, context, queue, dead_letters, event, task_id
+):
+    ingest(task_type="body.none").handle(event, context)
+    (aside,) = dead_letters.received()
+    assert queue.peek() == []
+    ingest().handle(aside["event"], context)
+    assert [task.task_id for task in queue.peek()] == [task_id]
 
 
 def test_an_id_that_an_item_has_which_is_no_task_does_not_come_back_for_ever(
@@ -216,8 +228,8 @@ def test_what_sqs_has_no_room_for_is_put_aside_by_its_beginning(ingest, context,
     record = envelopes.sqs_record('"' * 700_000)
     ingest().handle(envelopes.sqs(record), context)
     (aside,) = dead_letters.received()
-    assert aside["recordBytes"] == len(json.dumps(record))
-    assert json.dumps(record).startswith(aside["recordBegins"])
+    assert aside["eventBytes"] == len(json.dumps(envelopes.sqs(record)))
+    assert json.dumps(envelopes.sqs(record)).startswith(aside["eventBegins"])
 
 
 JSON_VALUES = st.recursive(

@@ -343,7 +343,9 @@ def test_a_message_that_makes_no_task_is_in_the_dead_letters_with_the_reason(
             if "DeadLetters" in url:
                 letters = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
                 bodies = [json.loads(one["Body"]) for one in letters.get("Messages", [])]
-                found |= {one["record"]["messageId"]: one for one in bodies if "record" in one}
+                found |= {
+                    one["event"]["Records"][0]["messageId"]: one for one in bodies if "event" in one
+                }
     assert "task_type" in found[message_id]["reason"]
 
 

@@ -111,6 +111,14 @@ def test_no_stage_makes_load_by_itself() -> None:
         (schedule(payload=deep(300)), ["schedules.0.payload ([[", "nested", "flatten it"]),
         ({"task_secrets": {"KEY": "a b"}}, ["task_secrets.KEY ('a b')", "pattern"]),
         ({"producer_role_arns": ["me"]}, ["producer_role_arns.0 ('me')", "pattern"]),
+        ({"ingest": {"queue_arns": ["orders"]}}, ["ingest.queue_arns.0 ('orders')", "pattern"]),
+        (
+            {"ingest": {"mapping": {"task_type": "body.["}}},
+            ["ingest.mapping.task_type ('body.[')", "no JMESPath expression"],
+        ),
+        ({"ingest": {"mapping": {"task_typ": "x"}}}, ["did you mean task_type"]),
+        ({"ingest": {"events": [{}]}}, ["would match every event"]),
+        ({"api": {"requests_per_second": 0}}, ["api.requests_per_second (0)", "greater than 0"]),
     ],
 )
 def test_a_single_wrong_setting_is_refused_by_key_value_and_remedy(

@@ -511,6 +511,43 @@ def test_a_secret_is_told_by_name_and_may_be_read_by_the_processor_alone(
     assert processor["Properties"]["Environment"]["Variables"]["DOWNSTREAM_KEY"] == "downstream/key"
 
 
+WAYS_IN: dict[str, Any] = {
+    "ingest": {
+        "queue_arns": ["arn:aws:sqs:eu-west-1:123456789012:orders.fifo"],
+        "topic_arns": ["arn:aws:sns:eu-west-1:123456789012:news"],
+        "events": [{"detail_type": ["order.created"], "detail": {"state": ["new"]}}],
+        "brokers": [
+            {
+                "arn": "arn:aws:mq:eu-west-1:123456789012:broker:old:b-1",
+                "queue": "orders",
+                "secret": "broker/login",
+                "virtual_host": "/",
+            }
+        ],
+        "mapping": {"task_type": "'order.ship'", "payload": "body.order"},
+    },
+    "api": {"requests_per_second": 7, "burst": 9},
+    "tracing": True,
+    "customer_managed_key": True,
+}
+
+
+def test_every_way_in_passes_the_checks_of_experts_and_says_what_was_set() -> None:
+    deployment = synthesize("prod", json.dumps(WAYS_IN))
+
+    text = json.dumps(deployment.templates["queue"]["Resources"])
+    assert "'order.ship'" in text
+    assert text.count("AWS::Lambda::EventSourceMapping") == 3  # the table's stream among them
+    (stage,) = deployment.resources("queue", "AWS::ApiGatewayV2::Stage").values()
+    assert stage["Properties"]["DefaultRouteSettings"]["ThrottlingRateLimit"] == 7
+
+
+def test_a_stage_without_them_has_nothing_of_them(prod: Deployment) -> None:
+    text = json.dumps(prod.templates["queue"])
+    for name in ("Ingest", "ApiGateway", "ApiFunction"):
+        assert name not in text
+
+
 def test_producers_of_another_account_are_let_in_by_the_table() -> None:
     producer = "arn:aws:iam::210987654321:role/producer"
     deployment = synthesize("dev", json.dumps({"producer_role_arns": [producer]}))
