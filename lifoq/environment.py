@@ -32,6 +32,8 @@ class Variable(StrEnum):
     """Where a kick for the processor is published."""
     TRIGGER_TOPIC = "LIFOQ_TRIGGER_TOPIC_ARN"
     """Where the processor publishes its tail call."""
+    TARGETS = "LIFOQ_TARGETS"
+    """Task types that are configured, as JSON; not set where there is none."""
     EVENTS_TOPIC = "LIFOQ_EVENTS_TOPIC_ARN"
     """Where the ends of tasks are published; not set where nobody asked for it."""
     DEAD_LETTERS = "LIFOQ_DEAD_LETTERS_URL"
@@ -97,6 +99,11 @@ class Environment:
     def tasks(self) -> str:
         """The module of task code."""
         return self._text(Variable.TASKS)
+
+    @property
+    def targets(self) -> str | None:
+        """Task types that are configured, as ``lifoq.targets`` writes them."""
+        return self.variables.get(Variable.TARGETS)
 
     @property
     def process_topic_arn(self) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lifoq_cdk.reports import QueueReports
     from lifoq_cdk.state import QueueState
     from lifoq_cdk.stream import StreamReading
+    from lifoq_cdk.targets import HttpsTarget, LambdaTarget
     from lifoq_cdk.task_code import TaskCode
     from lifoq_cdk.task_events import TaskEvents
 
@@ -21,6 +22,8 @@ __all__ = [
     "AlarmThresholds",
     "AsyncInvocation",
     "BrokerQueue",
+    "HttpsTarget",
+    "LambdaTarget",
     "LifoQueue",
     "Load",
     "QueueApi",
@@ -39,6 +42,8 @@ _MODULES: Final = {
     "AlarmThresholds": "alarms",
     "AsyncInvocation": "function",
     "BrokerQueue": "ingest",
+    "HttpsTarget": "targets",
+    "LambdaTarget": "targets",
     "LifoQueue": "queue",
     "Load": "generator",
     "QueueApi": "api",

@@ -5,6 +5,8 @@ a processor that leaves tasks behind publishes a kick to the trigger's topic (th
 Kicks carry no data, any of them may be lost, and the sweep replaces a lost one.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +29,7 @@ from lifoq.client.deployment import Deployment
 from lifoq.errors import InvalidInput
 from lifoq.items.transitions import Lifetimes
 from lifoq.metrics import Metric
+from lifoq.targets.configured import Target
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, Access
@@ -59,6 +62,7 @@ class LifoQueue(Construct):
         construct_id: str,
         *,
         tasks: str | Path | TaskCode,
+        targets: Mapping[str, Target] | None = None,
         queue_name: str | None = None,
         state: QueueState | None = None,
         deadline: cdk.Duration | None = None,
@@ -88,6 +92,7 @@ class LifoQueue(Construct):
     ) -> None:
         """``tasks``: the folder of task code, or ``TaskCode`` with what it needs around it.
 
+        ``targets``: task types that are configured, not written, by their names.
         ``queue_name``: by which ``Queue.connect`` finds it; by default unique in the account.
         ``events``: who is told of each task's end; by default nobody.
         ``state``: table, bucket and alarm topic that lie in another stack; by default they are made
@@ -119,6 +124,9 @@ class LifoQueue(Construct):
         )
         self.processor_concurrency = processor_concurrency
         self.tasks = tasks if isinstance(tasks, TaskCode) else TaskCode(tasks)
+        if targets:
+            self.tasks = replace(self.tasks, targets={**self.tasks.targets, **targets})
+        _check_timeouts(self.tasks.targets, self.worker)
         self.state = state or QueueState(
             self,
             "State",
@@ -424,6 +432,16 @@ def _unique_name(scope: Construct) -> str:
     return cdk.Names.unique_resource_name(
         scope, max_length=LONGEST_NAME, separator="-", allowed_special_characters="-"
     )
+
+
+def _check_timeouts(targets: Mapping[str, Target], worker: WorkerSettings) -> None:
+    for name, target in targets.items():
+        if target.timeout > worker.task_timeout:
+            problem = (
+                f"is longer than the task timeout of {worker.task_timeout:g} s, after which the "
+                "attempt is given up: shorten it, or raise task_timeout"
+            )
+            raise InvalidInput(f"targets.{name}.timeout", target.timeout, problem)
 
 
 def _seconds(duration: cdk.Duration | None, default: float) -> float:

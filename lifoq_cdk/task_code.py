@@ -11,10 +11,15 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 
+from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
+from lifoq.items.schema import MAX_TYPE_BYTES
+from lifoq.items.task import check_name
+from lifoq.targets.configured import Target, encode
 from lifoq_cdk import asset
 from lifoq_cdk.asset import Asset
 from lifoq_cdk.packaged import architecture_of
+from lifoq_cdk.targets import permissions
 
 Image = lambda_.AssetImageCode | lambda_.EcrImageCode
 VPC_ACCESS = "service-role/AWSLambdaVPCAccessExecutionRole"
@@ -37,6 +42,8 @@ class TaskCode:
     environment: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, secretsmanager.ISecret] = field(default_factory=dict)
     """By environment variable, which will hold the secret's name. The code may read the secret."""
+    targets: Mapping[str, Target] = field(default_factory=dict)
+    """Task types that are configured, beside those of the code."""
     initial_policy: Sequence[iam.PolicyStatement] = ()
     managed_policies: Sequence[iam.IManagedPolicy] = ()
     vpc: ec2.IVpc | None = None
@@ -57,6 +64,8 @@ class TaskCode:
                 )
         if both := sorted(set(self.environment) & set(self.secrets)):
             raise InvalidInput("secrets", both[0], "is in environment, too: rename one")
+        for name in self.targets:
+            check_name("targets", name, MAX_TYPE_BYTES)
         if self.module is None and not isinstance(self.code, str | Path):
             raise InvalidInput(
                 "module", None, "must be given, as there is no folder to name what to import"
@@ -96,7 +105,8 @@ class TaskCode:
     def variables(self) -> dict[str, str]:
         """The environment of whoever imports the code."""
         secrets = {name: secret.secret_name for name, secret in self.secrets.items()}
-        return {**self.environment, **secrets}
+        targets = {Variable.TARGETS.value: encode(self.targets)} if self.targets else {}
+        return {**self.environment, **secrets, **targets}
 
     def loading(self) -> dict[str, Any]:
         """Lambda's props for a function that only has to import the code."""
@@ -123,3 +133,5 @@ class TaskCode:
             role.add_managed_policy(iam.ManagedPolicy.from_aws_managed_policy_name(VPC_ACCESS))
         for secret in self.secrets.values():
             secret.grant_read(role)
+        for statement in permissions(self.targets):
+            role.add_to_principal_policy(statement)

@@ -18,6 +18,7 @@ from lifoq.basics.numbers import LONGEST
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
 from lifoq.items.transitions import Lifetimes
+from lifoq.targets import configured, function, https
 from lifoq.worker import backoff
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk import limits
@@ -173,6 +174,55 @@ class TaskEvents(Settings):
     shed_at_deadline: bool = True
 
 
+class HttpsTarget(Settings):
+    """A task type that is an HTTPS request."""
+
+    url: str
+    method: str = https.HttpsTarget.method
+    headers: dict[str, str] = {}
+    secret_headers: dict[str, SecretName] = {}
+    timeout_seconds: Seconds = https.HttpsTarget.timeout
+    retry_statuses: list[int] = list(https.RETRIED)
+    answer_bytes: int = https.HttpsTarget.answer_bytes
+    allowed_networks: list[str] = []
+    max_attempts: int | None = None
+
+
+class LambdaTarget(Settings):
+    """A task type that is the run of a Lambda function."""
+
+    function_arn: str
+    timeout_seconds: Seconds = function.LambdaTarget.timeout
+    answer_bytes: int = function.LambdaTarget.answer_bytes
+    max_attempts: int | None = None
+
+
+class Target(Settings):
+    """A task type that is configured: one of the two."""
+
+    https: HttpsTarget | None = None
+    function: LambdaTarget | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if (self.https is None) == (self.function is None):
+            raise ValueError("must be either https or function: give one of them")
+        self.as_library()
+        return self
+
+    def as_library(self) -> configured.Target:
+        """As the library knows it. InvalidInput where it cannot work."""
+        if self.https is not None:
+            settings = self.https.model_dump(exclude={"timeout_seconds"})
+            for name in ("retry_statuses", "allowed_networks"):
+                settings[name] = tuple(settings[name])
+            return https.HttpsTarget(timeout=self.https.timeout_seconds, **settings)
+        if self.function is not None:
+            settings = self.function.model_dump(exclude={"timeout_seconds"})
+            return function.LambdaTarget(timeout=self.function.timeout_seconds, **settings)
+        raise ValueError("must be either https or function: give one of them")
+
+
 class Analytics(Settings):
     """Scheduled exports of the table, and the Spark job that reads them."""
 
@@ -278,6 +328,7 @@ class StageConfig(Settings):
     load: Load | None = None
     task_environment: dict[str, str] = {}
     task_secrets: dict[str, SecretName] = {}
+    targets: dict[TaskType, Target] = {}
     producer_role_arns: list[RoleArn] = []
     ingest: Ingest | None = None
     events: TaskEvents | None = None
@@ -335,6 +386,7 @@ class StageConfig(Settings):
             *self._load_problems(),
             *self._schedule_problems(),
             *self._environment_problems(),
+            *self._target_problems(),
             *self._events_problems(),
             *self._analytics_problems(),
         ):
@@ -446,6 +498,21 @@ class StageConfig(Settings):
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]+", name)
             or name.startswith(("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_"))
         ]
+
+    def _target_problems(self) -> list[str]:
+        targets = {name: target.as_library() for name, target in self.targets.items()}
+        problems = [
+            f"targets.{name}: timeout_seconds ({target.timeout:g}) is longer than "
+            f"task_timeout_seconds ({self.task_timeout_seconds:g}), after which the attempt is "
+            "given up: shorten it, or raise task_timeout_seconds"
+            for name, target in targets.items()
+            if target.timeout > self.task_timeout_seconds
+        ]
+        try:
+            configured.encode(targets)
+        except InvalidInput as error:
+            problems.append(str(error))
+        return problems
 
     def _events_problems(self) -> list[str]:
         if self.events is None or self.events.topic or self.events.step_functions:
@@ -582,8 +649,14 @@ def _known_settings(group: tuple[str | int, ...]) -> list[str]:
         "ingest.events": Events,
         "ingest.brokers": Broker,
         "events": TaskEvents,
+        "targets": Target,
+        "targets.https": HttpsTarget,
+        "targets.function": LambdaTarget,
         "analytics": Analytics,
     }
-    name = ".".join(part for part in group if isinstance(part, str))
+    names = [part for part in group if isinstance(part, str)]
+    if names[:1] == ["targets"]:
+        del names[1]  # a task type
+    name = ".".join(names)
     model = groups[name] if name else StageConfig
     return [name for name in model.model_fields if model is not StageConfig or name != "name"]

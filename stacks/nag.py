@@ -1,7 +1,6 @@
 """Findings of cdk-nag that are right as they are, each with its reason."""
 
 import aws_cdk as cdk
-from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from lifoq_cdk.dead_letters import DeadLetters
@@ -29,11 +28,11 @@ def acknowledge_tracing(*functions: QueueFunction) -> None:
         )
 
 
-def acknowledge_secret(function: QueueFunction, secret: secretsmanager.ISecret) -> None:
+def acknowledge_secret(function: QueueFunction, name: str) -> None:
     acknowledge(
         function.execution_role,
         "IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:"
-        f"<AWS::AccountId>:secret:{secret.secret_name}-??????]",
+        f"<AWS::AccountId>:secret:{name}-??????]",
         "Six characters that Secrets Manager adds to the name of the one secret.",
     )
 

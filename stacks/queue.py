@@ -23,6 +23,7 @@ from lifoq_cdk import (
     StreamReading,
     TaskCode,
     TaskEvents,
+    targets,
 )
 from lifoq_cdk.asset import Asset
 from lifoq_cdk.function import QueueFunction
@@ -140,6 +141,7 @@ class QueueStack(cdk.Stack):
             module=TASKS,
             environment=stage.task_environment,
             secrets=secrets,
+            targets={name: target.as_library() for name, target in stage.targets.items()},
             memory_size=stage.processor_memory_mb,
         )
 
@@ -189,7 +191,7 @@ class QueueStack(cdk.Stack):
                 "IAM5[Resource::*]",
                 "Lambda's way to a broker: actions on network interfaces know no resources.",
             )
-            acknowledge_secret(ingest.ingest, broker.login)
+            acknowledge_secret(ingest.ingest, broker.login.secret_name)
         cdk.CfnOutput(self, "IngestFunctionName", value=ingest.ingest.function_name)
         return ingest
 
@@ -226,4 +228,6 @@ class QueueStack(cdk.Stack):
                 "Answers to Step Functions know no resources; the token says whom they are for.",
             )
         for secret in queue.tasks.secrets.values():
-            acknowledge_secret(queue.processor, secret)
+            acknowledge_secret(queue.processor, secret.secret_name)
+        for name in targets.secrets(queue.tasks.targets):
+            acknowledge_secret(queue.processor, name)

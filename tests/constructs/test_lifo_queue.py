@@ -23,8 +23,11 @@ from lifoq.client.deployment import Deployment
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput
 from lifoq.metrics import Metric
+from lifoq.targets import configured
 from lifoq_cdk import (
     AsyncInvocation,
+    HttpsTarget,
+    LambdaTarget,
     LifoQueue,
     QueueGenerator,
     QueueReports,
@@ -37,6 +40,7 @@ from tests.constructs.application import HERE, app_in, resources, template_of
 
 TASKS = HERE / "thumbnails"
 FUNCTION = "AWS::Lambda::Function"
+RESIZE = "arn:aws:lambda:eu-west-1:123456789012:function:resize"
 POLICY = "AWS::IAM::Policy"
 
 
@@ -344,6 +348,39 @@ def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(
     policies = json.dumps(role["ManagedPolicyArns"])
     assert "ReadOnlyAccess" in policies
     assert "AWSLambdaVPCAccessExecutionRole" in policies
+
+
+def test_a_target_is_told_to_who_needs_it_and_allowed_to_the_processor_alone(
+    stack: cdk.Stack,
+) -> None:
+    resize = function(stack, "Resize")
+    targets = {
+        "resize": LambdaTarget(function_arn=resize.function_arn),
+        "price.refresh": HttpsTarget(
+            url="https://shop.example", secret_headers={"Authorization": "shop/key"}
+        ),
+    }
+    LifoQueue(stack, "Queue", tasks=TASKS, targets=targets)
+
+    template = template_of(stack)
+    told = {
+        one["Handler"].split(".")[1]: one["Environment"]["Variables"].get("LIFOQ_TARGETS")
+        for one in resources(template, FUNCTION)
+        if one.get("Handler", "").startswith("functions.")
+    }
+    assert {name for name, text in told.items() if text} == {"process_tasks", "sweep"}
+    read = configured.decode(plain(told["process_tasks"]).replace("token", RESIZE))
+    assert read["price.refresh"] == targets["price.refresh"]
+    assert read["resize"] == LambdaTarget(function_arn=RESIZE)
+    needed = {"lambda:InvokeFunction", "secretsmanager:GetSecretValue"}
+    assert needed <= actions(template, "QueueProcessTasksFunctionRole")
+    assert not needed & actions(template, "QueueSweepFunctionRole")
+
+
+def test_a_target_that_may_take_longer_than_its_task_is_refused(stack: cdk.Stack) -> None:
+    slow = HttpsTarget(url="https://shop.example", timeout=61)
+    with pytest.raises(InvalidInput, match=r"targets\.a\.timeout=61: .* raise task_timeout"):
+        LifoQueue(stack, "Queue", tasks=TASKS, targets={"a": slow})
 
 
 def test_a_container_image_takes_the_place_of_the_package(stack: cdk.Stack, tmp_path: Path) -> None:

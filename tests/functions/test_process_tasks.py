@@ -10,6 +10,8 @@ import pytest
 from lifoq import ProcessUnusable, RunReport, Status
 from lifoq.tables.dynamo_values import typed
 from lifoq.worker import tally
+from lifoq.targets.configured import encode
+from lifoq.targets.https import HttpsTarget
 from lifoq.worker.registry import REGISTRY
 
 
@@ -71,6 +73,17 @@ def test_a_downstream_that_was_not_configured_is_told_at_once(load, context, que
     task_id = queue.put("device.check", {}).task_id
     assert function.handle({}, context)["TasksFailed"] == 1
     assert "DOWNSTREAM_URL is not set" in queue.get(task_id).error.message
+
+
+def test_a_task_type_that_is_configured_needs_no_code(load, context, queue, downstream):
+    target = HttpsTarget(url=downstream.url, allowed_networks=("127.0.0.0/8", "::1/128"))
+    function = load("process_tasks", LIFOQ_TARGETS=encode({"test.asked": target}))
+    try:
+        task_id = queue.put("test.asked", {"device": 7}).task_id
+        assert function.handle({}, context)["TasksSucceeded"] == 1
+    finally:
+        del REGISTRY._types["test.asked"]
+    assert queue.get(task_id).result == {"checked": {"device": 7}}
 
 
 @pytest.fixture

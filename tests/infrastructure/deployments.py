@@ -113,4 +113,12 @@ EVERYTHING: dict[str, Any] = {
     "task_secrets": {"DOWNSTREAM_KEY": "downstream/key"},
     "tracing": True,
     "events": {"step_functions": True},
+    "targets": {
+        "price.refresh": {
+            "https": {
+                "url": "https://shop.example.com/refresh",
+                "secret_headers": {"Authorization": "shop/token"},
+            }
+        },
+    },
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lifoq_cdk import HttpsTarget, LambdaTarget
 from stacks.config import ConfigurationError, StageConfig, load_stage
 from tests.infrastructure.deployments import CONTEXT, ROOT
 
@@ -60,6 +61,35 @@ def test_events_that_tell_nobody_are_refused() -> None:
     sentence = refusal(events={"topic": False})
     assert "events.topic and events.step_functions are both false" in sentence
     assert "set one of them" in sentence
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ({}, "targets.a ({}) must be either https or function: give one of them"),
+        ({"https": {}}, "targets.a.https.url is missing: set it"),
+        ({"https": {"url": "http://shop.example"}}, "is sent in the clear: use https"),
+        ({"https": {"url": "https://a.example", "metod": "GET"}}, "did you mean method"),
+        ({"https": {"url": "https://a.example", "timeout_seconds": 61}}, "raise task_timeout"),
+        ({"https": {"url": "https://a.example/" + 2000 * "x"}}, "2,000 fit: write code for some"),
+        ({"function": {"function_arn": "resize"}}, "must be the ARN of a Lambda function"),
+        ({"http": {}}, "unknown setting targets.a.http ({}): did you mean https"),
+    ],
+)
+def test_a_target_that_cannot_work_is_refused(target: dict[str, Any], sentence: str) -> None:
+    assert sentence in refusal(targets={"a": target})
+
+
+def test_a_target_is_as_the_library_knows_it() -> None:
+    arn = "arn:aws:lambda:eu-west-1:123456789012:function:resize"
+    targets = configured(
+        targets={
+            "a": {"https": {"url": "https://a.example", "timeout_seconds": 5}},
+            "b": {"function": {"function_arn": arn, "max_attempts": 2}},
+        }
+    ).targets
+    assert targets["a"].as_library() == HttpsTarget(url="https://a.example", timeout=5)
+    assert targets["b"].as_library() == LambdaTarget(function_arn=arn, max_attempts=2)
 
 
 def test_prod_is_protected_and_makes_no_load() -> None:

@@ -132,7 +132,7 @@ ALL = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE", "POWERTOOLS_LO
 TOLD = Lifetimes(shed_at_deadline=True, task_tokens=True)
 COMMON = {*ALL, *environment.of_queue("", TOLD)}
 WORK = set(environment.of_worker(WorkerSettings(rate_limit=1, adaptive_threshold=1)))
-TASK_CODE = {Variable.TASKS, "DOWNSTREAM_URL", "DOWNSTREAM_KEY"}
+TASK_CODE = {Variable.TASKS, Variable.TARGETS, "DOWNSTREAM_URL", "DOWNSTREAM_KEY"}
 TELLING = {Variable.QUEUE, Variable.EVENTS_TOPIC, Variable.TASK_TOKENS}
 VARIABLES = [
     ("queue", "TriggerFunction", COMMON | {Variable.PROCESS_TOPIC}),
@@ -329,9 +329,18 @@ def test_there_are_no_more_filters_of_ends_than_lambda_takes() -> None:
     assert len(task_events.ends(with_token_only=False)) <= 5
 
 
-def test_nothing_of_task_events_is_seen_where_nobody_asked_for_them(prod: Deployment) -> None:
+def test_nothing_of_task_events_and_targets_is_seen_where_nobody_asked_for_them(
+    prod: Deployment,
+) -> None:
     template = json.dumps(prod.templates["queue"])
-    for word in ("TaskEvents", "EventsLate", "states:", "LIFOQ_SHED", "LIFOQ_TASK_TOKENS"):
+    for word in (
+        "TaskEvents",
+        "EventsLate",
+        "LIFOQ_TARGETS",
+        "states:",
+        "LIFOQ_SHED",
+        "LIFOQ_TASK_TOKENS",
+    ):
         assert word not in template
     assert "shedAtDeadline" not in template
 

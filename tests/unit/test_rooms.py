@@ -20,6 +20,7 @@ FLOORS = (
     "tables",
     "ends",
     "worker",
+    "targets",
     "environment",
     "client",
     "api",

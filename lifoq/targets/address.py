@@ -1,0 +1,120 @@
+"""Which addresses a request may go to: those of the internet, unless others are allowed."""
+
+import ipaddress
+import socket
+import ssl
+from collections.abc import Iterator, Sequence
+from http.client import HTTPConnection
+from typing import Final
+
+from lifoq.errors import Fail, InvalidInput
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+"""Behind it lie all IPv4 addresses, private ones, too (RFC 6052)."""
+
+
+class AddressRefused(Fail):
+    """The host's addresses are private, or otherwise not of the internet; no retry can help."""
+
+
+def network(text: str) -> Network:
+    """InvalidInput where it is none."""
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        problem = f"is no network such as 10.1.0.0/16 ({error})"
+        raise InvalidInput("allowed_networks", text, problem) from error
+
+
+def permitted(address: Address, allowed: Sequence[Network]) -> bool:
+    """Whether it is of the internet, or of a network that is allowed."""
+    meant = _meant(address)
+    if any(meant in one for one in allowed if one.version == meant.version):
+        return True
+    return meant.is_global and not meant.is_multicast
+
+
+def _meant(address: Address) -> Address:
+    """The IPv4 address that an IPv6 address stands for, where it does."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    if address in NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    teredo = address.teredo[1] if address.teredo else None
+    return address.ipv4_mapped or address.sixtofour or teredo or address
+
+
+class CheckedConnection(HTTPConnection):
+    """Looks the name up once, and connects to the very address that was checked: a name that leads
+    elsewhere the next time leads nowhere."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        timeout: float,
+        allowed: Sequence[Network],
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        """``timeout`` of each step, in seconds."""
+        super().__init__(host, port, timeout=timeout)
+        self.aborted = False
+        self._allowed = allowed
+        self._tls = tls
+        self._connected: socket.socket | None = None
+        """The response takes ``sock`` over where it ends with the connection."""
+
+    def connect(self) -> None:
+        failed: OSError | None = None
+        for family, place in self._places():
+            if self.aborted:
+                break
+            self.sock = self._connected = socket.socket(family, socket.SOCK_STREAM)
+            self.sock.settimeout(self.timeout)
+            try:
+                self.sock.connect(place)
+                self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if self._tls:
+                    self._secure(self._tls, self.sock)
+            except OSError as error:
+                self.sock.close()
+                failed = error
+            else:
+                return
+        raise failed or OSError(f"{self.host} has no address")
+
+    def _secure(self, tls: ssl.SSLContext, plain: socket.socket) -> None:
+        """The socket is known before it shakes hands, so that this can be aborted, too."""
+        self.sock = self._connected = secure = tls.wrap_socket(
+            plain, server_hostname=self.host, do_handshake_on_connect=False
+        )
+        secure.do_handshake()
+
+    def abort(self) -> None:
+        """From another thread: whatever the connection waits for comes to an end."""
+        self.aborted = True
+        if self._connected is not None:
+            try:
+                # Of a TLS socket, too, whose own method would go on in the clear.
+                socket.socket.shutdown(self._connected, socket.SHUT_RDWR)
+            except OSError:
+                return  # it is not connected yet, or no more
+
+    def _places(self) -> Iterator[tuple[int, tuple[str, int]]]:
+        found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        refused = []
+        for family, _, _, _, place in found:
+            address = str(place[0])
+            if permitted(ipaddress.ip_address(address.partition("%")[0]), self._allowed):
+                yield family, (address, self.port)
+            else:
+                refused.append(address)
+        if len(refused) == len(found):
+            raise AddressRefused(
+                f"{self.host} leads to {', '.join(refused)}, which is no address of the internet: "
+                "allow its network in allowed_networks of the target, if it is meant"
+            )

@@ -1,0 +1,115 @@
+"""Targets as text, for whoever deploys them and for the function that runs them."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+
+from lifoq.basics import jsontext
+from lifoq.errors import InvalidInput
+from lifoq.targets.function import LambdaHandler, LambdaTarget
+from lifoq.targets.https import HttpsHandler, HttpsTarget
+from lifoq.worker.registry import Registry
+
+Target = HttpsTarget | LambdaTarget
+
+MOST_BYTES: Final = 2_000
+"""Of all targets of a queue: Lambda takes 4 KB of environment variables, with everything else
+(https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
+KEPT: Final = 300.0
+"""Seconds for which a secret is not asked for again: so it may be rotated."""
+
+_KINDS: Final[dict[str, type[Target]]] = {"https": HttpsTarget, "lambda": LambdaTarget}
+
+
+def encode(targets: Mapping[str, Target]) -> str:
+    """By task type, as compact JSON. InvalidInput where that is too much."""
+    document = {name: _encoded(target) for name, target in targets.items()}
+    text = jsontext.encode(document, "targets")
+    if jsontext.size(text) > MOST_BYTES:
+        problem = (
+            f"are {jsontext.size(text):,} bytes of settings, and {MOST_BYTES:,} fit: write code "
+            "for some of them"
+        )
+        raise InvalidInput("targets", sorted(targets), problem)
+    return text
+
+
+def decode(text: str) -> dict[str, Target]:
+    return {name: _decoded(target) for name, target in json.loads(text).items()}
+
+
+def register(registry: Registry, targets: Mapping[str, Target]) -> None:
+    """InvalidInput where code has registered the same task type."""
+    secrets = Secrets()
+    for name, target in targets.items():
+        handler = (
+            HttpsHandler(target, secret=secrets.text)
+            if isinstance(target, HttpsTarget)
+            else LambdaHandler(target, client=_lambda_client)
+        )
+        registry.task(name, max_attempts=target.max_attempts)(handler)
+
+
+class Secrets:
+    """The texts of secrets, kept for a while."""
+
+    def __init__(
+        self,
+        client: Callable[[], Any] = lambda: boto3.client("secretsmanager"),
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``client``: made when the first secret is asked for. ``monotonic``: seconds."""
+        self._make_client = client
+        self._monotonic = monotonic
+        self._client: Any = None
+        self._kept: dict[str, tuple[float, str]] = {}
+        self._asking = threading.Lock()
+
+    def text(self, name: str) -> str:
+        with self._asking:  # many attempts begin at the same time
+            return self._text(name)
+
+    def _text(self, name: str) -> str:
+        now = self._monotonic()
+        if name in self._kept and now < self._kept[name][0]:
+            return self._kept[name][1]
+        if self._client is None:
+            self._client = self._make_client()
+        text: str = self._client.get_secret_value(SecretId=name)["SecretString"]
+        self._kept[name] = now + KEPT, text
+        return text
+
+
+def _lambda_client(timeout: float) -> Any:
+    once = Config(
+        connect_timeout=2,
+        read_timeout=timeout,
+        retries={"mode": "standard", "total_max_attempts": 1},
+        max_pool_connections=200,
+    )
+    return boto3.client("lambda", config=once)
+
+
+def _encoded(target: Target) -> dict[str, Any]:
+    """What is as by default is left out."""
+    (kind,) = (name for name, one in _KINDS.items() if isinstance(target, one))
+    plain = {field.name: field.default for field in fields(target)}
+    given = {
+        name: value for name, value in asdict(target).items() if value not in (plain[name], {})
+    }
+    return {"kind": kind, **given}
+
+
+def _decoded(document: dict[str, Any]) -> Target:
+    settings: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in document.items()
+        if name != "kind"
+    }
+    return _KINDS[document["kind"]](**settings)

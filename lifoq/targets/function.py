@@ -1,0 +1,95 @@
+"""A task type that is the run of a Lambda function."""
+
+import base64
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from lifoq.basics import jsontext
+from lifoq.basics.numbers import check_count, check_seconds
+from lifoq.errors import Busy, Fail, InvalidInput, Retry
+from lifoq.tables.aws_errors import code_of
+from lifoq.targets.https import LARGEST_ANSWER
+from lifoq.worker.context import Context
+
+FULL: Final = frozenset({"EC2ThrottledException", "TooManyRequestsException"})
+"""Of Lambda, where the function may not run more often at a time, or the account."""
+
+_ARN: Final = re.compile(r"arn:[a-z-]+:lambda:[a-z0-9-]+:\d{12}:function:[\w-]+(:[\w$-]+)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LambdaTarget:
+    """One run of a function for each attempt, with the payload as its event; what it returns is the
+    result. A function that raises is tried again; Lambda's throttling is ``Busy``.
+
+    The task's id comes as ``context.client_context.custom["taskId"]``, since a task may run more
+    than once.
+    """
+
+    function_arn: str
+    timeout: float = 30.0
+    """Seconds that the run may take."""
+    answer_bytes: int = 64 * 1024
+    """A larger answer is a FAILURE: it is not kept."""
+    max_attempts: int | None = None
+
+    def __post_init__(self) -> None:
+        arn = self.function_arn
+        # The CDK writes for an ARN that is only known when it is deployed.
+        if not isinstance(arn, str) or not (_ARN.fullmatch(arn) or arn.startswith("${Token[")):
+            problem = "must be the ARN of a Lambda function"
+            raise InvalidInput("function_arn", arn, problem)
+        check_seconds("timeout", self.timeout)
+        check_count("answer_bytes", self.answer_bytes)
+        if self.answer_bytes > LARGEST_ANSWER:
+            problem = f"is more than a result should hold: {LARGEST_ANSWER:,} at the most"
+            raise InvalidInput("answer_bytes", self.answer_bytes, problem)
+        if self.max_attempts is not None:
+            check_count("max_attempts", self.max_attempts)
+
+
+class LambdaHandler:
+    """What runs the tasks of a Lambda target."""
+
+    def __init__(self, target: LambdaTarget, *, client: Callable[[float], Any]) -> None:
+        """``client`` makes one of Lambda whose calls are answered within so many seconds, and are
+        sent once."""
+        self._target = target
+        self._client = client(target.timeout)
+
+    def __call__(self, payload: Any, context: Context) -> Any:
+        about = {"custom": {"taskId": context.task_id, "attempt": context.attempt}}
+        try:
+            answer = self._client.invoke(
+                FunctionName=self._target.function_arn,
+                Payload=jsontext.encode(payload, "payload").encode(),
+                ClientContext=base64.b64encode(jsontext.encode(about, "context").encode()).decode(),
+            )
+        except ClientError as error:
+            if code_of(error) in FULL:
+                raise Busy(f"Lambda has no room for the function: {error}") from error
+            raise
+        content: bytes = answer["Payload"].read(self._target.answer_bytes + 1)
+        if answer.get("FunctionError"):
+            raise Retry(_error(content))
+        if len(content) > self._target.answer_bytes:
+            raise Fail(
+                f"the function's answer has more than {self._target.answer_bytes:,} bytes: raise "
+                "answer_bytes of the target, or answer less"
+            )
+        return jsontext.decode(content.decode()) if content else None
+
+
+def _error(content: bytes) -> str:
+    """Of a function that raised; of one that was killed, Lambda tells no type."""
+    try:
+        told = jsontext.decode(content.decode())
+    except ValueError:
+        return "the function failed, and told more than can be kept"
+    if not isinstance(told, dict):
+        return "the function failed"
+    return f"{told.get('errorType', 'the function failed')}: {told.get('errorMessage', '')}"

@@ -1,0 +1,282 @@
+"""A task type that is an HTTPS request."""
+
+import http.client
+import re
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import SplitResult, quote, urlsplit
+
+from lifoq.basics import jsontext
+from lifoq.basics.numbers import check_count, check_seconds
+from lifoq.errors import Busy, Fail, InvalidInput, Retry
+from lifoq.targets.address import CheckedConnection, network
+from lifoq.worker.context import Context
+
+METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
+WITH_BODY: Final = frozenset({"PATCH", "POST", "PUT"})
+FULL: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+"""The downstream has no room: no attempt of the task."""
+RETRIED: Final = (408, 425, 500, 502, 504)
+LARGEST_ANSWER: Final = 256 * 1024
+"""Bytes that may be asked for: the answer becomes the task's result."""
+LONGEST_WISH: Final = 86_400.0
+"""Seconds of a Retry-After that are believed."""
+SHOWN: Final = 200
+"""Characters of an answer that an error tells."""
+
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_OWN: Final = frozenset({"connection", "content-length", "host", "transfer-encoding", "te"})
+"""Headers that the request sets itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpsTarget:
+    """One request for each attempt; the payload is its body, as JSON. The task's id is sent as
+    ``Idempotency-Key``, since a task may run more than once.
+
+    A status of 2xx is a success, with the answer as the result: JSON where it says so, else text.
+    429 and 503 are ``Busy``, ``retry_statuses`` are retried, ``Retry-After`` is heeded; any other
+    status is a FAILURE at once, redirects too, which are not followed.
+    """
+
+    url: str
+    method: str = "POST"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    secret_headers: Mapping[str, str] = field(default_factory=dict)
+    """By header, the name of the secret in Secrets Manager whose text is its value."""
+    timeout: float = 10.0
+    """Seconds for the whole request, answer included."""
+    retry_statuses: tuple[int, ...] = RETRIED
+    answer_bytes: int = 64 * 1024
+    """A larger answer is a FAILURE: it is not kept."""
+    allowed_networks: tuple[str, ...] = ()
+    """Networks beside the internet that the request may go to, such as ``10.1.0.0/16``; to these it
+    may go without TLS. Anything private, loopback or link-local is refused without."""
+    max_attempts: int | None = None
+
+    def __post_init__(self) -> None:
+        self._check_url()
+        if self.method not in METHODS:
+            raise InvalidInput("method", self.method, f"must be one of {', '.join(METHODS)}")
+        for name in (*self.headers, *self.secret_headers):
+            _check_header(name)
+        for name, value in self.headers.items():
+            if not isinstance(value, str) or not _VALUE.fullmatch(value):
+                raise InvalidInput(f"headers.{name}", value, "must be text of one line")
+        lower = [name.lower() for name in (*self.headers, *self.secret_headers)]
+        if twice := sorted({name for name in lower if lower.count(name) > 1}):
+            raise InvalidInput("headers", twice[0], "is given twice: leave one of them out")
+        check_seconds("timeout", self.timeout)
+        for status in self.retry_statuses:
+            self._check_retry_status(status)
+        check_count("answer_bytes", self.answer_bytes)
+        if self.answer_bytes > LARGEST_ANSWER:
+            problem = f"is more than a result should hold: {LARGEST_ANSWER:,} at the most"
+            raise InvalidInput("answer_bytes", self.answer_bytes, problem)
+        for text in self.allowed_networks:
+            network(text)
+        if self.max_attempts is not None:
+            check_count("max_attempts", self.max_attempts)
+
+    @property
+    def place(self) -> SplitResult:
+        return urlsplit(self.url)
+
+    def _check_url(self) -> None:
+        try:
+            place = self.place
+            host, _port = place.hostname, place.port
+        except ValueError as error:
+            raise InvalidInput("url", self.url, f"is no URL ({error})") from error
+        if place.scheme not in ("https", "http") or not host:
+            raise InvalidInput("url", self.url, "must begin with https:// and a host")
+        if place.scheme == "http" and not self.allowed_networks:
+            problem = "is sent in the clear: use https, or allow the private network it leads to"
+            raise InvalidInput("url", self.url, problem)
+        if place.username is not None or place.password is not None:
+            problem = "holds a user or password: put them into a secret, and name it in "
+            raise InvalidInput("url", self.url, problem + "secret_headers")
+        if place.fragment:
+            raise InvalidInput("url", self.url, "has a #fragment, which is never sent: remove it")
+        if re.search(r"[^\x21-\x7e]", self.url):
+            problem = "holds a space or a letter beyond ASCII: write them as %20 and the like"
+            raise InvalidInput("url", self.url, problem)
+
+    @staticmethod
+    def _check_retry_status(status: Any) -> None:
+        if isinstance(status, bool) or not isinstance(status, int) or not 400 <= status <= 599:  # noqa: PLR2004
+            raise InvalidInput("retry_statuses", status, "must be from 400 to 599")
+        if status in FULL:
+            problem = "is Busy always, which is no attempt: leave it out"
+            raise InvalidInput("retry_statuses", status, problem)
+
+
+def _check_header(name: Any) -> None:
+    if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+        raise InvalidInput("headers", name, "is no name of a header")
+    if name.lower() in _OWN:
+        raise InvalidInput("headers", name, "is set by the request itself: leave it out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    status: int
+    reason: str
+    headers: Mapping[str, str]
+    content: bytes
+    cut: bool
+    """Whether there was more."""
+
+
+class HttpsHandler:
+    """What runs the tasks of an HTTPS target."""
+
+    def __init__(self, target: HttpsTarget, *, secret: Callable[[str], str]) -> None:
+        """``secret`` tells the text of the secret of a name."""
+        self._target = target
+        self._secret = secret
+        self._networks = tuple(network(text) for text in target.allowed_networks)
+        self._tls = ssl.create_default_context() if target.place.scheme == "https" else None
+
+    def __call__(self, payload: Any, context: Context) -> Any:
+        target = self._target
+        timeout = min(target.timeout, context.remaining)
+        answer = self._send(payload, context.task_id, timeout)
+        told = f"{answer.status} {answer.reason}".strip()
+        after = _retry_after(answer.headers.get("retry-after"))
+        if answer.status in FULL:
+            raise Busy(f"the downstream is full: {told}", after=after)
+        if answer.status in target.retry_statuses:
+            raise Retry(f"{told}: {_shown(answer)}", after=after)
+        if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
+            place = answer.headers.get("location", "nowhere")
+            raise Fail(f"{told}: redirects are not followed, this one leads to {place[:SHOWN]}")
+        if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+            raise Fail(f"{told}: {_shown(answer)}")
+        if answer.cut:
+            raise Fail(
+                f"{told}, but the answer has more than {target.answer_bytes:,} bytes: raise "
+                "answer_bytes of the target, or answer less"
+            )
+        return _result(answer)
+
+    def _send(self, payload: Any, task_id: str, timeout: float) -> Answer:
+        """TimeoutError, OSError and HTTPException are retried as any error is."""
+        place = self._target.place
+        connection = CheckedConnection(
+            place.hostname or "",
+            place.port or (443 if self._tls else 80),
+            timeout=timeout,
+            allowed=self._networks,
+            tls=self._tls,
+        )
+        # A socket's timeout is of each step: who sends a byte now and then would hold the slot.
+        alarm = threading.Timer(timeout, connection.abort)
+        alarm.daemon = True
+        alarm.start()
+        try:
+            answer = self._exchange(connection, payload, task_id)
+        except (OSError, http.client.HTTPException) as error:
+            if connection.aborted or isinstance(error, TimeoutError):
+                raise TimeoutError(f"no whole answer within {timeout:g} s") from error
+            raise
+        finally:
+            alarm.cancel()
+            connection.close()
+        if connection.aborted:
+            raise TimeoutError(f"no whole answer within {timeout:g} s")
+        return answer
+
+    def _exchange(self, connection: CheckedConnection, payload: Any, task_id: str) -> Answer:
+        target = self._target
+        place = target.place
+        has_body = target.method in WITH_BODY
+        connection.request(
+            target.method,
+            (place.path or "/") + (f"?{place.query}" if place.query else ""),
+            body=jsontext.encode(payload, "payload").encode() if has_body else None,
+            headers=self._headers(task_id, has_body=has_body),
+        )
+        with connection.getresponse() as response:
+            content = _read(response, target.answer_bytes)
+            return Answer(
+                status=response.status,
+                reason=response.reason,
+                headers={name.lower(): value for name, value in response.getheaders()},
+                content=content[: target.answer_bytes],
+                cut=len(content) > target.answer_bytes,
+            )
+
+    def _headers(self, task_id: str, *, has_body: bool) -> dict[str, str]:
+        """Those of the target win."""
+        own = {
+            "Accept": "application/json, text/plain;q=0.5, */*;q=0.1",
+            "Idempotency-Key": quote(task_id, safe="!#$&'()*+,/:;=?@[]~ "),
+            "User-Agent": "lifoq",
+            **({"Content-Type": "application/json"} if has_body else {}),
+        }
+        secrets = {name: self._secret_value(of) for name, of in self._target.secret_headers.items()}
+        given = {**self._target.headers, **secrets}
+        lower = {name.lower() for name in given}
+        return {**{k: v for k, v in own.items() if k.lower() not in lower}, **given}
+
+    def _secret_value(self, name: str) -> str:
+        value = self._secret(name).strip()
+        if not _VALUE.fullmatch(value):
+            raise Fail(f"the secret {name} is no text of one line, as a header has to be")
+        return value
+
+
+def _read(response: http.client.HTTPResponse, most: int) -> bytes:
+    """At most one byte more."""
+    parts: list[bytes] = []
+    room = most + 1
+    while room > 0 and (part := response.read(min(room, 65_536))):
+        parts.append(part)
+        room -= len(part)
+    if room > 0 and response.length:
+        raise http.client.IncompleteRead(b"", response.length)
+    return b"".join(parts)
+
+
+def _result(answer: Answer) -> Any:
+    if not answer.content:
+        return None
+    kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json" or kind.endswith("+json"):
+        try:
+            return jsontext.decode(answer.content.decode())
+        except (ValueError, RecursionError):
+            return _text(answer)  # the work is done, whatever it says of itself
+    return _text(answer)
+
+
+def _text(answer: Answer) -> str:
+    return answer.content.decode(errors="replace")
+
+
+def _shown(answer: Answer) -> str:
+    text = answer.content[: 4 * SHOWN].decode(errors="replace")
+    return text[:SHOWN] or "no more was said"
+
+
+def _retry_after(wish: str | None) -> float | None:
+    """Seconds; None where the downstream says nothing that makes sense."""
+    if wish is None:
+        return None
+    if re.fullmatch(r"\d{1,9}", wish.strip()):
+        return min(float(wish), LONGEST_WISH)
+    try:
+        moment = parsedate_to_datetime(wish)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return min(max(0.0, (moment - datetime.now(UTC)).total_seconds()), LONGEST_WISH)

@@ -1,0 +1,501 @@
+"""Task types that are configured: what is sent where, and what becomes of each answer."""
+
+import base64
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from types import SimpleNamespace
+
+import pytest
+from botocore.exceptions import ClientError
+
+from lifoq import Busy, Fail, InvalidInput, Queue, Registry, Retry, Status, WorkerSettings
+from lifoq.targets.address import AddressRefused, network, permitted
+from lifoq.targets.configured import MOST_BYTES, Secrets, decode, encode, register
+from lifoq.targets.function import LambdaHandler, LambdaTarget
+from lifoq.targets.https import HttpsHandler, HttpsTarget
+from lifoq.worker.processor import Processor
+
+LOOPBACK = ("127.0.0.0/8",)
+
+
+class Downstream(ThreadingHTTPServer):
+    """Answers each request with what the test says."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.status, self.headers, self.body = 200, {"Content-Type": "application/json"}, b"{}"
+        self.pauses = 0.0
+        """Seconds between two bytes of the answer."""
+        self.requests: list[SimpleNamespace] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/work?a=1"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def answer(self) -> None:
+        server: Downstream = self.server
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        server.requests.append(
+            SimpleNamespace(
+                method=self.command, path=self.path, headers=dict(self.headers), body=body
+            )
+        )
+        self.send_response(server.status)
+        for name, value in {"Content-Length": str(len(server.body)), **server.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if not server.pauses:
+            self.wfile.write(server.body)
+        for byte in server.body if server.pauses else b"":
+            time.sleep(server.pauses)
+            try:
+                self.wfile.write(bytes([byte]))
+            except OSError:
+                return
+
+    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def downstream() -> Iterator[Downstream]:
+    with Downstream() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def context(task_id: str = "t", remaining: float = 30.0) -> SimpleNamespace:
+    return SimpleNamespace(task_id=task_id, attempt=1, remaining=remaining)
+
+
+def run(target: HttpsTarget, payload=None, about=None, **secrets: str):
+    return HttpsHandler(target, secret=secrets.__getitem__)(payload, about or context())
+
+
+def to(downstream: Downstream, **more) -> HttpsTarget:
+    return HttpsTarget(**{"url": downstream.url, "allowed_networks": LOOPBACK, **more})
+
+
+# What is sent
+
+
+def test_the_payload_is_the_body_and_the_task_is_named(downstream):
+    run(to(downstream), {"device": "d-17"}, context("d-17 é"))
+    (request,) = downstream.requests
+    assert (request.method, request.path) == ("POST", "/work?a=1")
+    assert json.loads(request.body) == {"device": "d-17"}
+    assert request.headers["Content-Type"] == "application/json"
+    assert request.headers["Idempotency-Key"] == "d-17 %C3%A9"
+
+
+def test_headers_are_the_targets_and_secrets_are_asked_for_by_their_names(downstream):
+    target = to(
+        downstream,
+        headers={"content-type": "application/vnd.api+json"},
+        secret_headers={"Authorization": "shop"},
+    )
+    run(target, shop="Bearer 123\n")
+    (request,) = downstream.requests
+    assert request.headers["Authorization"] == "Bearer 123"
+    assert request.headers["content-type"] == "application/vnd.api+json"
+    assert "Content-Type" not in request.headers
+
+
+def test_a_secret_that_would_be_two_headers_is_not_sent(downstream):
+    with pytest.raises(Fail, match="shop is no text of one line"):
+        run(to(downstream, secret_headers={"X-Key": "shop"}), shop="a\r\nX-Admin: yes")
+    assert downstream.requests == []
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_a_method_without_a_body_sends_none(downstream, method):
+    run(to(downstream, method=method), {"device": "d-17"})
+    (request,) = downstream.requests
+    assert (request.method, request.body) == (method, b"")
+    assert "Content-Type" not in request.headers
+
+
+# What becomes of the answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "result"),
+    [
+        ("application/json; charset=utf-8", b'{"n":1}', {"n": 1}),
+        ("application/problem+json", b"[1]", [1]),
+        ("application/json", b"no JSON", "no JSON"),
+        ("application/json", b"NaN", "NaN"),
+        ("text/plain", b'{"n":1}', '{"n":1}'),
+        ("text/plain", b"", None),
+    ],
+)
+def test_an_answer_is_the_result(downstream, kind, body, result):
+    downstream.headers, downstream.body = {"Content-Type": kind}, body
+    assert run(to(downstream)) == result
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("wish", "after"),
+    [
+        (None, None),
+        ("7", 7),
+        ("soon", None),
+        ("-1", None),
+        ("999999999", 86_400),
+        (format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True), 0),
+    ],
+)
+def test_a_downstream_that_is_full_is_busy_for_as_long_as_it_says(downstream, status, wish, after):
+    downstream.status = status
+    downstream.headers = {"Retry-After": wish} if wish else {}
+    with pytest.raises(Busy) as busy:
+        run(to(downstream))
+    assert busy.value.after == after
+
+
+def test_a_date_is_heeded_as_well(downstream):
+    downstream.status = 503
+    later = datetime.now(UTC) + timedelta(minutes=10)
+    downstream.headers = {"Retry-After": format_datetime(later, usegmt=True)}
+    with pytest.raises(Busy) as busy:
+        run(to(downstream))
+    assert 500 < busy.value.after <= 600
+
+
+def test_a_status_that_may_pass_is_retried_and_tells_what_was_said(downstream):
+    downstream.status, downstream.body = 500, b"out of order"
+    downstream.headers = {"Retry-After": "3"}
+    with pytest.raises(Retry, match=r"500 .*out of order") as retry:
+        run(to(downstream))
+    assert not isinstance(retry.value, Busy)
+    assert retry.value.after == 3
+    with pytest.raises(Fail):
+        run(to(downstream, retry_statuses=(502,)))
+
+
+@pytest.mark.parametrize("status", [400, 404, 501])
+def test_any_other_status_is_a_failure_at_once(downstream, status):
+    downstream.status, downstream.body = status, b"never"
+    with pytest.raises(Fail, match=f"{status} .*never"):
+        run(to(downstream))
+
+
+@pytest.mark.parametrize("status", [301, 302, 307])
+def test_a_redirect_is_told_and_not_followed(downstream, status):
+    downstream.status, downstream.headers = status, {"Location": downstream.url}
+    with pytest.raises(Fail, match="redirects are not followed"):
+        run(to(downstream))
+    assert len(downstream.requests) == 1
+
+
+@pytest.mark.parametrize("length", [{}, {"Transfer-Encoding": "identity"}])
+def test_an_answer_is_bounded(downstream, length):
+    downstream.headers, downstream.body = length, b"x" * 1001
+    with pytest.raises(Fail, match="more than 1,000 bytes"):
+        run(to(downstream, answer_bytes=1000))
+    assert run(to(downstream, answer_bytes=1001)) == "x" * 1001
+
+
+def test_an_answer_that_breaks_off_is_no_answer(downstream):
+    downstream.headers, downstream.body = {"Content-Length": "10"}, b"half"
+    with pytest.raises(Exception, match=r"IncompleteRead|no whole answer"):
+        run(to(downstream, timeout=0.5))
+
+
+# Time
+
+
+def test_a_slow_answer_ends_at_the_timeout_however_it_comes(downstream):
+    downstream.body, downstream.pauses = b"x" * 1000, 0.05
+    began = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"within 0.3 s"):
+        run(to(downstream, timeout=0.3))
+    assert time.monotonic() - began < 5
+
+
+def test_the_attempts_own_time_bounds_the_request(downstream):
+    downstream.body, downstream.pauses = b"x" * 1000, 0.05
+    with pytest.raises(TimeoutError, match=r"within 0.2 s"):
+        run(to(downstream, timeout=60), about=context(remaining=0.2))
+
+
+def test_who_never_answers_is_given_up():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        with pytest.raises(TimeoutError):
+            run(HttpsTarget(url=url, allowed_networks=LOOPBACK, timeout=0.2))
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "172.16.0.1",
+        "192.168.1.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",  # noqa: S104
+        "224.0.0.1",
+        "255.255.255.255",
+        "::1",
+        "::",
+        "fe80::1",
+        "fd00:ec2::254",
+        "ff02::1",
+        "::ffff:127.0.0.1",
+        "::ffff:169.254.169.254",
+        "64:ff9b::a00:1",
+        "2002:7f00:1::",
+    ],
+)
+def test_what_is_not_of_the_internet_is_refused_unless_its_network_is_allowed(address):
+    assert not permitted(ip_address(address), ())
+    assert not permitted(ip_address(address), (network("10.99.0.0/16"),))
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "64:ff9b::808:808"])
+def test_the_internet_is_open(address):
+    assert permitted(ip_address(address), ())
+
+
+def test_an_allowed_network_is_open_however_it_is_written():
+    allowed = (network("10.1.0.0/16"),)
+    assert permitted(ip_address("10.1.2.3"), allowed)
+    assert permitted(ip_address("::ffff:10.1.2.3"), allowed)
+    assert not permitted(ip_address("10.2.2.3"), allowed)
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "2130706433"]
+)
+def test_a_private_host_is_refused_before_anything_is_sent(host):
+    target = HttpsTarget(url=f"https://{host}:9/")
+    with pytest.raises(AddressRefused, match=r"no address of the internet.*allowed_networks"):
+        run(target)
+
+
+def resolving(monkeypatch, *addresses: str) -> list[str]:
+    asked = []
+
+    def getaddrinfo(host, port, **_):
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in addresses]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    return asked
+
+
+def test_a_name_that_leads_to_a_private_address_is_refused(monkeypatch):
+    resolving(monkeypatch, "10.0.0.7", "127.0.0.1")
+    with pytest.raises(AddressRefused, match=r"shop.example leads to 10.0.0.7, 127.0.0.1"):
+        run(HttpsTarget(url="https://shop.example/"))
+
+
+def test_of_several_addresses_only_those_that_are_permitted_are_tried(downstream, monkeypatch):
+    asked = resolving(monkeypatch, "10.0.0.7", "127.0.0.1")
+    url = f"http://shop.example:{downstream.server_port}/"
+    assert run(HttpsTarget(url=url, allowed_networks=LOOPBACK)) == {}
+    # Asked once: the address that is connected to is the one that was checked.
+    assert asked == ["shop.example"]
+    assert downstream.requests[0].headers["Host"] == f"shop.example:{downstream.server_port}"
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path):
+    with tls_server(tmp_path) as port:
+        target = HttpsTarget(url=f"https://127.0.0.1:{port}/", allowed_networks=LOOPBACK)
+        with pytest.raises(ssl.SSLCertVerificationError):
+            run(target)
+
+
+@contextmanager
+def tls_server(folder) -> Iterator[int]:
+    from cryptography import x509  # noqa: PLC0415 - slow to import
+    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(datetime.now(UTC) - timedelta(days=1))
+        .not_valid_after(datetime.now(UTC) + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    pem = folder / "pem"
+    pem.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        + certificate.public_bytes(serialization.Encoding.PEM)
+    )
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(pem)
+    with Downstream() as server:
+        server.handle_error = lambda *_: None
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+# Lambda
+
+
+class Lambda:
+    def __init__(self, answer: bytes = b"null", error: str | None = None) -> None:
+        self.calls = []
+        self._answer, self._error = answer, error
+
+    def invoke(self, **call):
+        self.calls.append(call)
+        if self._error and self._error != "Unhandled":
+            raise ClientError({"Error": {"Code": self._error, "Message": "no"}}, "Invoke")
+        body = SimpleNamespace(read=lambda size: self._answer[:size])
+        return {"Payload": body, **({"FunctionError": self._error} if self._error else {})}
+
+
+ARN = "arn:aws:lambda:eu-west-1:123456789012:function:resize"
+
+
+def invoke(client: Lambda, **more):
+    target = LambdaTarget(function_arn=ARN, **more)
+    return LambdaHandler(target, client=lambda _: client)({"n": 1}, context("d-17"))
+
+
+def test_a_function_gets_the_payload_and_its_answer_is_the_result():
+    client = Lambda(b'{"done":true}')
+    assert invoke(client) == {"done": True}
+    (call,) = client.calls
+    assert (call["FunctionName"], json.loads(call["Payload"])) == (ARN, {"n": 1})
+    about = json.loads(base64.b64decode(call["ClientContext"]))
+    assert about == {"custom": {"taskId": "d-17", "attempt": 1}}
+
+
+def test_a_function_that_raises_is_tried_again_with_what_it_said():
+    said = json.dumps({"errorType": "ValueError", "errorMessage": "boom"}).encode()
+    with pytest.raises(Retry, match="ValueError: boom"):
+        invoke(Lambda(said, error="Unhandled"))
+    with pytest.raises(Retry, match="the function failed"):
+        invoke(Lambda(said, error="Unhandled"), answer_bytes=10)
+
+
+def test_a_function_that_is_throttled_is_busy_and_other_refusals_are_errors():
+    with pytest.raises(Busy):
+        invoke(Lambda(error="TooManyRequestsException"))
+    with pytest.raises(ClientError):
+        invoke(Lambda(error="AccessDeniedException"))
+
+
+def test_a_functions_answer_is_bounded():
+    with pytest.raises(Fail, match="more than 1,000 bytes"):
+        invoke(Lambda(b'"' + b"x" * 1000 + b'"'), answer_bytes=1000)
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"url": "shop.example/a"}, "url=.*must begin with https://"),
+        ({"url": "ftp://shop.example"}, "must begin with https://"),
+        ({"url": "https://"}, "must begin with https://"),
+        ({"url": "http://shop.example"}, "is sent in the clear: use https"),
+        ({"url": "https://me:secret@shop.example"}, "secret_headers"),
+        ({"url": "https://shop.example/#top"}, "remove it"),
+        ({"url": "https://shop.example/a b"}, "%20"),
+        ({"url": "https://shop.example:port/"}, "is no URL"),
+        ({"method": "post"}, "must be one of DELETE, GET, PATCH, POST, PUT"),
+        ({"headers": {"X Y": "1"}}, "is no name of a header"),
+        ({"headers": {"X-A": "1\r\nX-B: 2"}}, "must be text of one line"),
+        ({"headers": {"Host": "other"}}, "is set by the request itself"),
+        ({"headers": {"X-A": "1"}, "secret_headers": {"x-a": "s"}}, "is given twice"),
+        ({"timeout": 0}, "timeout=0: must be a number of seconds above 0"),
+        ({"retry_statuses": (200,)}, "must be from 400 to 599"),
+        ({"retry_statuses": (429,)}, "is Busy always"),
+        ({"answer_bytes": 10**6}, "262,144 at the most"),
+        ({"allowed_networks": ("10.0.0.1/8",)}, "is no network such as 10.1.0.0/16"),
+        ({"max_attempts": 0}, "max_attempts=0"),
+    ],
+)
+def test_a_target_that_cannot_work_is_refused_with_a_sentence(settings, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        HttpsTarget(**{"url": "https://shop.example", **settings})
+
+
+def test_a_function_is_named_by_its_arn():
+    with pytest.raises(InvalidInput, match="must be the ARN of a Lambda function"):
+        LambdaTarget(function_arn="resize")
+
+
+def test_targets_are_read_as_they_were_written_and_defaults_are_left_out():
+    targets = {
+        "a": HttpsTarget(url="https://shop.example", headers={"X": "1"}, retry_statuses=(500,)),
+        "b": LambdaTarget(function_arn=ARN, max_attempts=2),
+    }
+    text = encode(targets)
+    assert decode(text) == targets
+    assert "answer_bytes" not in text
+
+
+def test_more_targets_than_an_environment_holds_are_refused():
+    many = {f"type {n}": HttpsTarget(url=f"https://shop.example/{n}") for n in range(100)}
+    with pytest.raises(InvalidInput, match=f"{MOST_BYTES:,} fit: write code"):
+        encode(many)
+
+
+def test_a_secret_is_kept_for_five_minutes():
+    now, asked = [0.0], []
+
+    def get_secret_value(SecretId):  # noqa: N803
+        asked.append(SecretId)
+        return {"SecretString": f"{SecretId} {len(asked)}"}
+
+    client = SimpleNamespace(get_secret_value=get_secret_value)
+    secrets = Secrets(client=lambda: client, monotonic=lambda: now[0])
+    assert [secrets.text("a"), secrets.text("a"), secrets.text("b")] == ["a 1", "a 1", "b 2"]
+    now[0] = 301
+    assert secrets.text("a") == "a 3"
+
+
+def test_tasks_of_a_target_run_beside_those_of_code(downstream):
+    registry, queue = Registry(), Queue.in_memory()
+    registry.task("code")(lambda payload, _: payload)
+    register(registry, {"asked": to(downstream, max_attempts=1)})
+    downstream.body = b'{"ok":true}'
+    asked, code = queue.put("asked", {"n": 1}), queue.put("code", 2)
+    Processor(queue.store, registry, WorkerSettings(window=5)).run()
+    assert queue.get(asked.task_id).result == {"ok": True}
+    assert queue.get(code.task_id).result == 2
+    downstream.status = 500
+    failed = queue.put("asked")
+    Processor(queue.store, registry, WorkerSettings(window=5)).run()
+    assert queue.get(failed.task_id).status is Status.FAILURE
+    with pytest.raises(InvalidInput, match="has a handler already"):
+        register(registry, {"code": to(downstream)})
