@@ -140,9 +140,6 @@ class Looks:
         self.recognisable: dict[str, str] = {}
         """Claims of which the worker was told, when it repeated one, that they are its own, and the
         types of their tasks."""
-        self._with_slots: set[Strand] = set()
-        """Strands that have sent a claim with a slot. They make one attempt each; where they send
-        another, it is the same claim again."""
         self._trying: dict[str, Claim] = {}
         """Claims whose answer is not there yet."""
         self._of_earlier_runs: dict[str, Claim] = {}
@@ -327,18 +324,16 @@ class Looks:
         if tried is not None:  # it repeats one whose answer was lost
             tried.repeated = True
             return
-        strand = self._machine.scheduler.current
-        again = strand in self._with_slots
         if _keyed(change) is not None:
             self.gave_up()  # the one before
-            self._with_slots.add(strand)
         self._free_since()  # notes a crowd before it changes
         task_type = self._believed_type(task_id)
         shown_as = self._shown_as.get(task_id, frozenset({False}))
         others = [claim.task_id for claim in self._at_work() if claim.shown_as == {True}]
         if shown_as == {True} and others:
             raise Violation(f"a suspect was claimed beside {others}", task_id)
-        self._rooms.enter(claim, task_type, again=again)
+        self._rooms.enter(claim, task_type)
+        strand = self._machine.scheduler.current
         trying = self._trying
         if strand in self._old_strands:
             trying = self._of_earlier_runs

@@ -14,6 +14,7 @@ from typing import Final
 from lifoq.basics.host import MICROSECONDS, microseconds
 from tests.simulation.history import Violation
 from tests.simulation.machine import Machine
+from tests.virtual.scheduler import Strand
 
 PAUSE: Final = 1.0
 """Seconds without a start after a refusal where the worker had nothing else at the downstream."""
@@ -72,14 +73,17 @@ class Rooms:
         self._unrated = [name for name in caps if name not in rated]
         self._types: dict[str, str] = {}
         """Of the claims inside."""
+        self._entered: set[Strand] = set()
+        """Strands that have sent a claim. Each makes one attempt."""
 
-    def enter(self, claim: str, task_type: str, *, again: bool = False) -> None:
-        """A claim is sent; ``again``: by an attempt that has sent one before, so that it was
-        inside before others may have been refused."""
+    def enter(self, claim: str, task_type: str) -> None:
+        """A claim is sent."""
         room, now = self._room(task_type), self._machine.monotonic()
         # A machine may stand still between the decision and the sending, and then do both at once
         # with what it has learned by then.
         stood_still = now - self._machine.resumed_at <= AT_ONCE
+        strand = self._machine.scheduler.current
+        again = strand in self._entered  # with another slot of its key
         if stood_still or again:  # then it was inside before another was refused
             room.opens_at = min(room.opens_at, now)
         if now + AT_ONCE < room.opens_at:
@@ -89,8 +93,11 @@ class Rooms:
             most = which.cap if stood_still or again else min(which.cap, which.found)
             if len(which.inside) >= most:
                 raise Violation(f"of type {task_type} more than {most:g} tasks began at a time")
+        self._entered.add(strand)
         self._types[claim] = task_type
         room.inside.add(claim)
+        if stood_still:
+            room.found = max(room.found, len(room.inside))
         self._slots.inside.add(claim)
 
     def end(self, claim: str, *, started: bool, refused: bool = False) -> None:
