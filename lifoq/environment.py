@@ -56,6 +56,7 @@ class Variable(StrEnum):
     MAX_ATTEMPTS = "LIFOQ_MAX_ATTEMPTS"
     RATE_LIMIT = "LIFOQ_RATE_LIMIT"
     ADAPTIVE_THRESHOLD = "LIFOQ_ADAPTIVE_THRESHOLD_SECONDS"
+    FAIR_SHARE = "LIFOQ_FAIR_SHARE"
     LINGER = "LIFOQ_LINGER_SECONDS"
     SETTLE_TIME = "LIFOQ_SETTLE_SECONDS"
 
@@ -228,6 +229,7 @@ _WORKER: Final[_Fields] = {
     "max_attempts": (Variable.MAX_ATTEMPTS, _WHOLE),
     "rate_limit": (Variable.RATE_LIMIT, _OPTIONAL_NUMBER),
     "adaptive_threshold": (Variable.ADAPTIVE_THRESHOLD, _OPTIONAL_NUMBER),
+    "fair_share": (Variable.FAIR_SHARE, _OPTION),
     "linger": (Variable.LINGER, _NUMBER),
     "settle_time": (Variable.SETTLE_TIME, _NUMBER),
 }

@@ -78,6 +78,7 @@ class LifoQueue(Construct):
         backoff: Backoff | None = None,
         rate_limit_per_second: float | None = WorkerSettings.rate_limit,
         adaptive_threshold: cdk.Duration | None = None,
+        fair_share: bool = WorkerSettings.fair_share,
         processor_concurrency: int = 1,
         sweep_interval: cdk.Duration | None = None,
         events: TaskEvents | None = None,
@@ -121,6 +122,7 @@ class LifoQueue(Construct):
             backoff=backoff or Backoff(),
             rate_limit=rate_limit_per_second,
             adaptive_threshold=_optional_seconds(adaptive_threshold),
+            fair_share=fair_share,
         )
         self.processor_concurrency = processor_concurrency
         self.tasks = tasks if isinstance(tasks, TaskCode) else TaskCode(tasks)

@@ -311,6 +311,7 @@ class StageConfig(Settings):
     backoff: Backoff = Backoff()
     rate_limit_per_second: PerSecond | None = WORKER.rate_limit
     adaptive_threshold_seconds: Seconds | None = WORKER.adaptive_threshold
+    fair_share: bool = WORKER.fair_share
     retention_success_days: Annotated[float, Field(gt=0, le=3650)] = (
         LIFETIMES.success_retention / DAY
     )
@@ -376,6 +377,7 @@ class StageConfig(Settings):
             backoff=self.backoff.schedule(),
             rate_limit=self.rate_limit_per_second,
             adaptive_threshold=self.adaptive_threshold_seconds,
+            fair_share=self.fair_share,
         )
 
     @model_validator(mode="after")

@@ -1,16 +1,20 @@
-"""Which keys have no room for another of their tasks, as far as a run knows.
+"""What keys have to say about which task is the next, as far as a run knows: which of them have no
+room for another of their tasks, and, with fair shares, which have had more than theirs.
 
 It knows what it holds itself. Of the others it learns when a claim is refused; then it does not ask
 for that key again until a task of it has ended here, or a pause is over, which grows.
 """
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import microseconds
 from lifoq.items.task import Task
 from lifoq.tables.store import Candidate
+
+if TYPE_CHECKING:
+    from lifoq.worker.shares import Shares
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 4.0
@@ -25,9 +29,13 @@ Keyed = tuple[str, str | None]
 class Keys:
     """All times are monotonic microseconds."""
 
-    def __init__(self, per_key: Callable[[str], int | None]) -> None:
-        """``per_key``: of a task type, how many of a key may be TAKEN at a time; None: any."""
+    def __init__(
+        self, per_key: Callable[[str], int | None], *, shares: "Shares | None" = None
+    ) -> None:
+        """``per_key``: of a task type, how many of a key may be TAKEN at a time; None: any.
+        ``shares``: where slots are shared out evenly among keys."""
         self._per_key = per_key
+        self._shares = shares
         self._here: Counter[Keyed] = Counter()
         """Asked for or held by this run."""
         self._pauses: dict[Keyed, tuple[int, float]] = {}
@@ -38,18 +46,22 @@ class Keys:
         return task.key is not None and self._per_key(task.task_type) is not None
 
     def that_matters(self, row: Candidate) -> str | None:
-        """The row's key, if others of its type may start where it may not."""
-        return row.key if self.limit(row) else None
+        """The row's key, if others of its type may start where it may not, or before it."""
+        return row.key if self._shares is not None or self.limit(row) else None
 
-    def asks(self, row: Candidate) -> None:
+    def asks(self, row: Candidate, now: int) -> None:
         """A claim is sent."""
         if self.limit(row):
             self._here[row.task_type, row.key] += 1
+        if self._shares is not None:
+            self._shares.begins(row.key, now)
 
-    def turned_back(self, row: Candidate) -> None:
+    def turned_back(self, row: Candidate, now: int) -> None:
         """It gave nothing to run."""
         if self.limit(row):
             self._leave((row.task_type, row.key))
+        if self._shares is not None:
+            self._shares.ends(row.key, now, seconds=None)
 
     def refused(self, task: Candidate | Task, now: int) -> None:
         """Others hold all that may be TAKEN of its key, or nobody knows who does."""
@@ -60,8 +72,10 @@ class Keys:
         if len(self._pauses) > MOST_PAUSES:
             self._pauses = {k: (until, s) for k, (until, s) in self._pauses.items() if until > now}
 
-    def ended(self, task: Task) -> None:
-        """The attempt at it is over: there is room for another."""
+    def ended(self, task: Task, now: int, *, seconds: float) -> None:
+        """The attempt at it is over, after so long: there is room for another."""
+        if self._shares is not None:
+            self._shares.ends(task.key, now, seconds=seconds)
         if self.limit(task):
             self._leave((task.task_type, task.key))
             self._pauses.pop((task.task_type, task.key), None)
@@ -73,6 +87,13 @@ class Keys:
             return False
         until, _ = self._pauses.get((task_type, key), (now, 0.0))
         return until > now or self._here[task_type, key] >= most
+
+    def excess(
+        self, waiting: Collection[str | None], now: int
+    ) -> Mapping[str | None, float] | None:
+        """By how much each of the keys that wait has had more than its share; None where slots are
+        not shared out."""
+        return None if self._shares is None else self._shares.excess(waiting, now)
 
     def _leave(self, keyed: Keyed) -> None:
         self._here[keyed] -= 1

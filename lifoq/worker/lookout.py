@@ -53,6 +53,8 @@ class Lookout:
         """Tasks that the run itself returned to the queue, and when, by their ids."""
         self._put_aside: set[str] = set()
         """Damaged items, by their ids."""
+        self._settles = False
+        """Whether this look has read behind the first page, or waits for that."""
         self._left_free = False
         """Whether the last look left slots free."""
 
@@ -98,6 +100,7 @@ class Lookout:
         if self._sight_is_of_no_use(now):
             self._sight = self._new_sight(look.sent)
             self._page_behind, self._asked_behind = self._first_page, None
+        self._settles = self._asked_behind is not None
         self._sight.front(shown.page, self._wanted(shown.page.rows, now))
         self._remember_what_came_back(now, since=look.sent)
         return True
@@ -105,6 +108,7 @@ class Lookout:
     def shown_behind(self, shown: ShownBehind, now: int) -> None:
         """A page behind the first came."""
         self._asked_behind = None
+        self._settles = True
         self._sight.behind(shown.cursor, shown.page, self._wanted(shown.page.rows, now))
 
     def came_back(self, row: Candidate, now: int) -> None:
@@ -124,7 +128,7 @@ class Lookout:
 
     def next(self, may_start: Callable[[Lane], bool], now: int) -> Candidate | None:
         """The first task whose lane may start; it is given once."""
-        while (row := self._sight.next(may_start)) is not None:
+        while (row := self._first(may_start, now)) is not None:
             self._sight.drop(row)
             if self._wanted([row], now):  # else it has expired, or was seen twice, in two places
                 return row
@@ -149,6 +153,10 @@ class Lookout:
         return wants
 
     # Inside
+
+    def _first(self, may_start: Callable[[Lane], bool], now: int) -> Candidate | None:
+        excess = self._keys.excess({lane.key for lane in self._sight.lanes()}, now)
+        return self._sight.next(may_start, excess=excess, settle=self._settles)
 
     def _new_sight(self, now: int) -> Sight:
         newest_first = self._order.newest_first

@@ -20,6 +20,7 @@ from lifoq.worker.settings import RunReport, WorkerSettings
 
 if TYPE_CHECKING:
     from lifoq.tables.keyed import KeyedClaims
+    from lifoq.worker.shares import Shares
 
 log = logging.getLogger("lifoq.processor")
 
@@ -54,6 +55,7 @@ class Processor:
         self._serving: Run | None = None
         self._grace: float | None = None
         """Of the stop that was asked for."""
+        self._shares = _shares() if settings.fair_share else None
         self._keyed = self._keyed_claims(any(kind.per_key is not None for kind in registry))
         for kind in registry:
             if kind.timeout is not None and kind.timeout > settings.task_timeout:
@@ -131,6 +133,7 @@ class Processor:
             limits=self._limits,
             order=self._order,
             keyed=self._keyed,
+            shares=self._shares,
             host=self._host,
             draw=self._draw,
             time_limit=time_limit,
@@ -145,3 +148,9 @@ class Processor:
         from lifoq.tables.keyed import KeyedClaims  # noqa: PLC0415 - a cold start less to import
 
         return KeyedClaims(self._store, host=self._host)
+
+
+def _shares() -> "Shares":
+    from lifoq.worker.shares import Shares  # noqa: PLC0415 - a cold start less to import
+
+    return Shares()

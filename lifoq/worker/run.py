@@ -6,7 +6,7 @@ call that is answered late keeps only its own task waiting. What is decided by w
 
 - ``limits``: what is free;
 - ``held``: which tasks the run has;
-- ``keys``: which keys have no room for another of their tasks;
+- ``keys``: which keys have no room for another of their tasks, or more than their share;
 - ``lookout``: what the queue shows (``sight``), and which task is the next;
 - ``pace``: when to look at the queue next, and when it is believed to be empty;
 - ``trouble``: whether the run can go on.
@@ -59,6 +59,7 @@ from lifoq.worker.trouble import Trouble
 
 if TYPE_CHECKING:
     from lifoq.tables.keyed import KeyedClaims
+    from lifoq.worker.shares import Shares
 
 RENEW_AGAIN: Final = 1.0
 """Seconds until a heartbeat that was not confirmed is sent again."""
@@ -96,6 +97,7 @@ class Run:
         limits: Limits,
         order: Order,
         keyed: "KeyedClaims | None",
+        shares: "Shares | None",
         host: Host,
         draw: random.Random,
         time_limit: float | None,
@@ -138,7 +140,9 @@ class Run:
         linger = None if until_stopped else settings.linger
         self._pace = Pace(now=now, woken_at=now - ago, linger=linger)
         self._held = Held(slots=settings.in_flight)
-        self._keys = Keys(lambda task_type: self._kind(task_type).per_key)
+        if shares is not None:
+            shares.begin_run(now)
+        self._keys = Keys(lambda task_type: self._kind(task_type).per_key, shares=shares)
         self._lookout = Lookout(
             store=store,
             errands=self._errands,
@@ -284,7 +288,7 @@ class Run:
     def _not_started(self, answer: NotStarted, now: int) -> None:
         task_id = answer.row.task_id
         self._held.not_started(task_id)
-        self._keys.turned_back(answer.row)
+        self._keys.turned_back(answer.row, now)
         self._pace.look_at_once(now)
         if isinstance(answer.error, KeyBusy):
             self._keys.refused(answer.row, now)
@@ -310,7 +314,9 @@ class Run:
 
     def _settled(self, settled: Settled, now: int) -> None:
         self._held.settled(settled.attempt.task.task_id)
-        self._tally.ended(settled, seconds=(now - settled.attempt.began) / MICROSECONDS)
+        seconds = (now - settled.attempt.began) / MICROSECONDS
+        self._tally.ended(settled, seconds=seconds)
+        self._keys.ended(settled.attempt.task, now, seconds=seconds)
         if settled.unexpected is not None:
             self._trouble.ends_the_run(settled.unexpected)
         self._pace.more_may_have_come(now)
@@ -321,7 +327,6 @@ class Run:
     def _key_may_be_free(self, settled: Settled, now: int) -> None:
         task = settled.attempt.task
         if self._keys.limit(task):
-            self._keys.ended(task)
             if settled.end is End.UNSETTLED:  # its claim stands until its lease is over
                 self._keys.refused(task, now)
             self._pace.look_at_once(now)
@@ -385,7 +390,7 @@ class Run:
             if self._limits.enter(row.task_type):
                 self._attempts.start(row, self._kind(row.task_type))
                 self._held.asks(row, now)
-                self._keys.asks(row)
+                self._keys.asks(row, now)
                 started = True
             else:  # the downstream has just refused another
                 self._lookout.came_back(row, now)

@@ -28,6 +28,8 @@ class WorkerSettings:
     adaptive_threshold: float | None = None
     """Serve the oldest task first, until the oldest that waits is older than this, and the newest
     from then on; None: always the newest."""
+    fair_share: bool = False
+    """Share the slots out evenly among the keys that wait; within a key, the order is as ever."""
     linger: float = 0.2
     """How long an empty queue is watched before it is believed: indexes are eventually consistent.
     They lag by milliseconds as a rule; what comes up later, its own kick or the sweep finds."""
@@ -49,6 +51,8 @@ class WorkerSettings:
             check_count(name, getattr(self, name))
         if self.rate_limit is not None:
             check_rate("rate_limit", self.rate_limit)
+        if not isinstance(self.fair_share, bool):
+            raise InvalidInput("fair_share", self.fair_share, "must be True or False")
         if self.adaptive_threshold is not None:
             check_seconds("adaptive_threshold", self.adaptive_threshold)
 

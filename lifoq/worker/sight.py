@@ -6,7 +6,7 @@ so that the next slot is filled from memory instead of reading the same rows aga
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from lifoq.basics.host import microseconds
@@ -117,12 +117,28 @@ class Sight:
         """Where to read on; None once all of the queue was seen."""
         return self._gap if self._gap is not None else self._rest
 
-    def next(self, may_start: Callable[[Lane], bool]) -> Candidate | None:
-        """The first row whose lane may start. None also where rows before it were not read yet."""
+    def next(
+        self,
+        may_start: Callable[[Lane], bool],
+        *,
+        excess: Mapping[str | None, float] | None = None,
+        settle: bool = True,
+    ) -> Candidate | None:
+        """The first row whose lane may start. None also where rows before it were not read yet.
+
+        ``excess``: by how much keys have had more than their share; those with the least come
+        first. ``settle``: whether to take one that has had more while there is more to read.
+        """
         head = -1 if self.newest_first else 0
-        heads = [rows[head] for lane, rows in self._lanes.items() if rows and may_start(lane)]
-        if not heads:
+        lanes = [lane for lane, rows in self._lanes.items() if rows and may_start(lane)]
+        if lanes and excess is not None:
+            least = min(excess[lane.key] for lane in lanes)
+            if least > 0 and self.cursor is not None and not settle:
+                return None
+            lanes = [lane for lane in lanes if excess[lane.key] == least]
+        if not lanes:
             return None
+        heads = [self._lanes[lane][head] for lane in lanes]
         place, row = max(heads, key=_at) if self.newest_first else min(heads, key=_at)
         unread = self.cursor is not None and self._before(_place_of(self.cursor), place)
         return None if unread else row

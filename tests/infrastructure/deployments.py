@@ -92,6 +92,7 @@ EVERYTHING: dict[str, Any] = {
     "customer_managed_key": True,
     "rate_limit_per_second": 12.5,
     "adaptive_threshold_seconds": 90.5,
+    "fair_share": True,
     "alarms": {"email": "operators@example.com"},
     "schedules": [
         {

@@ -131,7 +131,9 @@ def test_stacks_tell_what_tools_need_to_find(demo: Deployment, stack: str) -> No
 ALL = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE", "POWERTOOLS_LOG_LEVEL"}
 TOLD = Lifetimes(shed_at_deadline=True, task_tokens=True)
 COMMON = {*ALL, *environment.of_queue("", TOLD)}
-WORK = set(environment.of_worker(WorkerSettings(rate_limit=1, adaptive_threshold=1)))
+WORK = set(
+    environment.of_worker(WorkerSettings(rate_limit=1, adaptive_threshold=1, fair_share=True))
+)
 TASK_CODE = {Variable.TASKS, Variable.TARGETS, "DOWNSTREAM_URL", "DOWNSTREAM_KEY"}
 TELLING = {Variable.QUEUE, Variable.EVENTS_TOPIC, Variable.TASK_TOKENS}
 VARIABLES = [

@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ ROOT = Path(__file__).parent.parent.parent
 WORKERS = 8
 TASKS = 2_000
 STALLS = 4
+KEYS = 6
+KEYED_TASKS = 240
+HOLDS = "claimId"
 PATIENCE = 250
 """Seconds; far beyond what an idle machine needs."""
 
@@ -109,23 +113,74 @@ def test_each_claim_has_one_holder_and_one_end_while_processes_race_stall_and_di
     claims = {claim["taskId"]: claim for claim in ends(history)}
     assert set(claims) == {outcome.task.task_id for outcome in put if outcome.task}
     assert_as_told(list(claims.values()), workers.told("task"))
-    expired = [
-        write
-        for write in history
-        if write.step == (Status.TAKEN, Status.PENDING) and "claimId" not in write.after
-    ]
-    assert expired, (
-        "no lease expired: nothing was proved"
-    )  # what is handed back keeps its claim's id
+    assert lost_leases(history) > 0, "no lease expired: nothing was proved"
     fenced = sum(line["leases_lost"] for line in workers.told("leases_lost"))
     assert fenced > 0, "no stale holder came back: nothing was proved"
 
 
-def trouble(queue: Queue, workers: Workers) -> None:
+@pytest.mark.timeout(PATIENCE + 100)
+def test_a_key_has_one_holder_at_a_time_while_processes_race_stall_and_die(
+    table: DynamoTable, workers: Workers, dynamodb_local_endpoint: str
+):
+    queue = Queue(Store(table))
+    put = [NewTask(task_type="one-per-key", key=f"k{n % KEYS}") for n in range(KEYED_TASKS)]
+    queue.put_many(put)
+    for _ in range(WORKERS):
+        workers.start()
+
+    trouble(queue, workers, begun="keyed", workers_needed=KEYS)
+    assert workers.finish() == [0] * WORKERS
+
+    everything = streams.writes(dynamodb_local_endpoint, table.name)
+    history = [write for write in everything if "taskStatus" in write.after]
+    steps = audit(history)
+    assert steps[None, Status.PENDING] == KEYED_TASKS == steps[Status.TAKEN, Status.SUCCESS]
+    assert lost_leases(history) > 0, "no lease expired: nothing was proved"
+    assert_one_holder(history)
+    assert_apart(ends(history))
+    stale = [
+        w for w in everything if "taskStatus" not in w.after and w.before and HOLDS in w.before
+    ]
+    taken_over = [w for w in stale if w.after.get(HOLDS) not in (None, w.before[HOLDS])]
+    assert taken_over, "no slot of a lost worker was taken over: nothing was proved"
+
+
+def assert_one_holder(history: list[Write]) -> None:
+    """By the table's stream, which here is one shard, so that its order is that of the writes."""
+    holders: dict[str, str] = {}
+    for write in history:
+        key, task_id = write.after["taskKey"], write.after["taskId"]
+        if write.after["taskStatus"] == Status.TAKEN:
+            assert holders.setdefault(key, task_id) == task_id, f"beside {holders[key]}: {write}"
+        elif holders.get(key) == task_id:
+            del holders[key]
+
+
+def assert_apart(ended: list[Any]) -> None:
+    """By what task code noted itself: an outcome that was accepted was under a valid claim from its
+    beginning to its end. (What a frozen process does beyond its lease, no claim covers.)"""
+    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for item in ended:
+        result = json.loads(item["result"])
+        spans[item["taskKey"]].append((result["begun"], result["ended"]))
+    for key, of_key in spans.items():
+        for (_, first_ended), (next_begun, _) in pairwise(sorted(of_key)):
+            assert first_ended < next_begun, f"two tasks of {key} ran at a time"
+
+
+def lost_leases(history: list[Write]) -> int:
+    """What is handed back keeps its claim's id."""
+    back = (Status.TAKEN, Status.PENDING)
+    return sum(write.step == back and "claimId" not in write.after for write in history)
+
+
+def trouble(
+    queue: Queue, workers: Workers, *, begun: str = "task", workers_needed: int = WORKERS
+) -> None:
     """Kill one worker, stall others beyond their lease, and sweep, until all tasks are done."""
     sweeper = Sweeper(queue.store, Registry(), max_attempts=SETTINGS.max_attempts)
     until = time.monotonic() + PATIENCE
-    while len({line["worker"] for line in workers.told("task")}) < WORKERS:
+    while len({line["worker"] for line in workers.told(begun)}) < workers_needed:
         assert time.monotonic() < until, "the workers do not work"
         time.sleep(0.1)
     workers.kill_one()

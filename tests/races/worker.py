@@ -32,6 +32,7 @@ SETTINGS = WorkerSettings(
     backoff=Backoff.fixed(0.1),
     linger=0.2,
 )
+KEYED_SECONDS = 0.1
 TASK_SECONDS = 0.2
 """Long enough that slots are mostly busy, and not every worker asks for every task."""
 
@@ -49,6 +50,18 @@ def main(endpoint: str, table_name: str, folder: Path) -> None:
             write(task=context.task_id, attempt=context.attempt)
             time.sleep(TASK_SECONDS)
             return {"attempt": context.attempt, "worker": os.getpid()}
+
+        @registry.task("one-per-key", per_key=1)
+        def one_per_key(_payload: Any, context: Context) -> Any:
+            begun = time.monotonic_ns()
+            write(keyed=context.task_id, attempt=context.attempt)
+            time.sleep(KEYED_SECONDS)
+            return {
+                "attempt": context.attempt,
+                "worker": os.getpid(),
+                "begun": begun,
+                "ended": time.monotonic_ns(),
+            }
 
         table = DynamoTable.connect(table_name, endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
         processor = Processor(Store(table), registry, SETTINGS)

@@ -32,6 +32,7 @@ workers = st.builds(
     backoff=backoffs,
     rate_limit=st.none() | st.floats(min_value=1e-6, max_value=1e6),
     adaptive_threshold=st.none() | seconds,
+    fair_share=st.booleans(),
     linger=seconds,
     settle_time=seconds,
 )

@@ -181,8 +181,8 @@ def test_a_key_is_full_while_as_many_are_asked_for_or_held():
     keys = Keys({"a": 2}.get)
     for full in (False, False, True):
         assert keys.full("a", "k", now=0) is full
-        keys.asks(row())
-    keys.turned_back(row())
+        keys.asks(row(), 0)
+    keys.turned_back(row(), 0)
     assert keys.full("a", "k", now=0)
     assert not keys.full("a", "other", now=0)
     assert not keys.full("b", "k", now=0)
@@ -206,6 +206,6 @@ def test_a_task_that_ends_here_ends_the_pause_of_its_key(bench):
     task = bench.queue.put("a", key="k")
     assert task.status is Status.PENDING
     keys.refused(row(), 0)
-    keys.asks(row())
-    keys.ended(task)
+    keys.asks(row(), 0)
+    keys.ended(task, 0, seconds=1)
     assert not keys.full("a", "k", now=0)
