@@ -89,11 +89,12 @@ class Keys:
         return until > now or self._here[task_type, key] >= most
 
     def excess(
-        self, waiting: Collection[str | None], now: int
+        self, waiting: Collection[str | None], now: int, *, unread: bool
     ) -> Mapping[str | None, float] | None:
         """By how much each of the keys that wait has had more than its share; None where slots are
         not shared out."""
-        return None if self._shares is None else self._shares.excess(waiting, now)
+        shares = self._shares
+        return None if shares is None else shares.excess(waiting, now, unread=unread)
 
     def _leave(self, keyed: Keyed) -> None:
         self._here[keyed] -= 1

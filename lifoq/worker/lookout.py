@@ -102,6 +102,8 @@ class Lookout:
             self._page_behind, self._asked_behind = self._first_page, None
         self._settles = self._asked_behind is not None
         self._sight.front(shown.page, self._wanted(shown.page.rows, now))
+        if self._sight.has_gap:  # behind it lies what is known
+            self._page_behind = self._first_page
         self._remember_what_came_back(now, since=look.sent)
         return True
 
@@ -155,7 +157,8 @@ class Lookout:
     # Inside
 
     def _first(self, may_start: Callable[[Lane], bool], now: int) -> Candidate | None:
-        excess = self._keys.excess({lane.key for lane in self._sight.lanes()}, now)
+        keys = {lane.key for lane in self._sight.lanes()}
+        excess = self._keys.excess(keys, now, unread=self._sight.cursor is not None)
         return self._sight.next(may_start, excess=excess, settle=self._settles)
 
     def _new_sight(self, now: int) -> Sight:

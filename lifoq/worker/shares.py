@@ -66,16 +66,19 @@ class Shares:
         if seconds is not None:
             self._typical += LEARNS * (seconds - self._typical)
 
-    def excess(self, waiting: Collection[Key], now: int) -> dict[Key, float]:
+    def excess(
+        self, waiting: Collection[Key], now: int, *, unread: bool = False
+    ) -> dict[Key, float]:
         """By how much each tenant that waits, or holds slots, is beyond its share; 0: not at all.
-        A task that holds a slot counts as if it had done so for as long as others do."""
+        A task that holds a slot counts as if it had done so for as long as others do. ``unread``:
+        another may wait where nobody has looked yet."""
         for key, tenant in list(self._tenants.items()):
             tenant.pass_time(now)
             if not tenant.inside and tenant.used < FORGOTTEN:
                 del self._tenants[key]
         used = {key: t.used + t.inside * self._typical for key, t in self._tenants.items()}
         tenants = {*used, *waiting}
-        share = sum(used.values()) / max(1, len(tenants))
+        share = sum(used.values()) / max(1, len(tenants) + unread)
         beyond = {key: max(0.0, used.get(key, 0.0) - share) for key in tenants}
         return {**beyond, None: 0.0}
 

@@ -113,6 +113,11 @@ class Sight:
             del self._lanes[name]
 
     @property
+    def has_gap(self) -> bool:
+        """Whether tasks came in between the first page and what was read before."""
+        return self._gap is not None
+
+    @property
     def cursor(self) -> Cursor | None:
         """Where to read on; None once all of the queue was seen."""
         return self._gap if self._gap is not None else self._rest

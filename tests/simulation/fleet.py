@@ -136,6 +136,7 @@ class Fleet:
             rooms=rooms,
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
             keys=self._database.keys,
+            fair=self.scenario.worker.fair_share,
             started=self._code.started,
             waiting=self._database.waiting,
         )

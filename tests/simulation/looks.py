@@ -48,6 +48,8 @@ class Look:
     began: int
     """Monotonic: when it came."""
     rows: list[Item] = field(default_factory=list)
+    served_before: frozenset[str | None] = frozenset()
+    """Keys that the worker had asked for tasks of before it."""
     tried: set[str] = field(default_factory=set)
     held: set[str] = field(default_factory=set)
     """Rows that the index still shows, of tasks that the processor has in flight, or whose claim
@@ -93,7 +95,7 @@ class Claim:
 class Looks:
     """Watches one processor."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 - it keeps much
         self,
         machine: Machine,
         *,
@@ -107,6 +109,7 @@ class Looks:
         rooms: Rooms,
         order: OrderRule,
         keys: KeyRule,
+        fair: bool,
         started: Collection[str],
         waiting: Callable[[], list[tuple[Item, int]]],
     ) -> None:
@@ -128,6 +131,9 @@ class Looks:
         self._rooms = rooms
         self._order = order
         self._keys = keys
+        self._fair = fair
+        self._served: set[str | None] = set()
+        """Keys of the tasks that this worker ever asked for."""
         self._code_started = started
         self._waiting = waiting
         self._starts: dict[str, list[Claim]] = {}
@@ -161,6 +167,8 @@ class Looks:
         """That were at work on a claim when a later run began."""
         self._keyed_until: dict[Keyed, int] = {}
         """When this worker was last done with a task of a key."""
+        self._believed_keys: dict[str, str | None] = {}
+        """By task, as it was shown last."""
         self._crowded_until = 0
         self._suspect_until = 0
         self.last_claim = 0
@@ -205,6 +213,7 @@ class Looks:
         for row in page.rows:
             task_id, lost = str(row[Attribute.TASK_ID]), row.get(Attribute.LEASES_LOST, 0) > 0
             self._shown_as[task_id] = self._shown_as.get(task_id, frozenset()) | {lost}
+            self._believed_keys[task_id] = row.get(Attribute.TASK_KEY)
         if start is not None:
             return
         if sent < max(self._latest_sent, self._began):  # a later look was answered before
@@ -222,6 +231,7 @@ class Looks:
             newest_first=newest_first,
             began=now,
             rows=list(page.rows),
+            served_before=frozenset(self._served),
             held={*self._held, *just_refused, *(c.task_id for c in self._trying.values())},
         )
 
@@ -306,11 +316,22 @@ class Looks:
         last = None if look is None else look.last_tried()
         if look is None or last is None:
             return
+        first = next(row for row in look.rows if row[Attribute.TASK_ID] == last)
         for row in look.passed_over(self._machine.now(), until=last):
+            if self._fair and not self._goes_first(row, first, look):
+                continue
             if self._could_start(row, look):
                 passed_over = row[Attribute.TASK_ID]
                 kind = "newer" if look.newest_first else "older"
                 raise Violation(f"was claimed, but {passed_over} is {kind}, and could", last)
+
+    def _goes_first(self, row: Item, claimed: Item, look: Look) -> bool:
+        """With fair shares: whether the first of two rows could only be passed over by mistake. It
+        could not where they have the same key; or where its key is one that the worker never
+        served, and the other's is the only one that it did."""
+        mine, other = row.get(Attribute.TASK_KEY), claimed.get(Attribute.TASK_KEY)
+        only = look.served_before == {other} and other is not None
+        return mine == other or (only and mine not in look.served_before)
 
     # Claims
 
@@ -339,6 +360,7 @@ class Looks:
             trying = self._of_earlier_runs
         elif self.last is not None:
             self.last.tried.add(task_id)
+        self._served.add(self._believed_keys.get(task_id))
         trying[claim] = Claim(
             keyed=_keyed(change),
             strand=strand,

@@ -117,6 +117,7 @@ class Scenario:
                 ),
                 rate_limit=draw.choice((None, None, 3.0)),
                 adaptive_threshold=draw.choice((None, None, 0.7, 3.0, 15.0)),
+                fair_share=draw.random() < 0.3,
             ),
             downstream=draw.choice((None, None, None, 1, 3)),
             probe_after=draw.choice((2, 5, 100)),

@@ -1,0 +1,153 @@
+"""Fair shares: whose turn it is among keys."""
+
+import time
+
+import pytest
+
+from lifoq import InvalidInput, WorkerSettings
+from lifoq.basics.host import MICROSECONDS
+from lifoq.tables.store import Candidate, Candidates
+from lifoq.worker.shares import MEMORY, Shares
+from lifoq.worker.sight import Sight
+from tests.unit.test_keys import Counts
+from tests.unit.test_processor import Bench
+
+
+def seconds(number):
+    return round(number * MICROSECONDS)
+
+
+def use(shares, key, *, since, until):
+    shares.begins(key, seconds(since))
+    shares.ends(key, seconds(until), seconds=until - since)
+
+
+def first(excess):
+    """Keys that come before all others."""
+    return {key for key, beyond in excess.items() if beyond == min(excess.values())} - {None}
+
+
+def test_who_has_had_more_than_its_share_comes_after_those_who_have_not():
+    shares = Shares()
+    use(shares, "flood", since=0, until=9)
+    use(shares, "quiet", since=0, until=1)
+    excess = shares.excess({"flood", "quiet", "new"}, seconds(9))
+    assert first(excess) == {"quiet", "new"}
+    assert excess["flood"] > 0
+
+
+def test_among_those_beyond_their_share_the_one_with_least_comes_first():
+    shares = Shares()
+    for key, until in (("a", 9), ("b", 8), ("c", 1)):
+        use(shares, key, since=0, until=until)
+    excess = shares.excess({"a", "b"}, seconds(9))
+    assert excess["a"] > excess["b"] > 0
+
+
+def test_who_is_alone_has_never_too_much():
+    shares = Shares()
+    use(shares, "flood", since=0, until=60)
+    assert shares.excess({"flood"}, seconds(60))["flood"] == 0
+    assert shares.excess({"flood"}, seconds(60), unread=True)["flood"] > 0
+
+
+def test_a_task_without_a_key_is_a_tenant_that_has_had_nothing():
+    shares = Shares()
+    use(shares, None, since=0, until=10)
+    use(shares, "flood", since=0, until=30)
+    excess = shares.excess({None, "flood"}, seconds(30))
+    assert excess[None] == 0
+    assert excess["flood"] > 0
+    use(shares, None, since=30, until=90)  # all of them together are one in the count
+    assert shares.excess({None, "flood"}, seconds(90)) == {None: 0, "flood": 0}
+
+
+def test_what_holds_a_slot_counts_at_once_and_as_long_as_it_does():
+    shares = Shares()
+    shares.begins("flood", 0)
+    assert first(shares.excess({"flood", "new"}, 0)) == {"new"}
+    shares.begins("new", 0)
+    assert first(shares.excess({"flood", "new"}, 0)) == {"flood", "new"}
+    shares.ends("new", seconds(1), seconds=1)
+    assert first(shares.excess({"flood", "new"}, seconds(5))) == {"new"}
+
+
+def test_what_was_used_long_ago_is_forgotten():
+    shares = Shares()
+    use(shares, "flood", since=0, until=10)
+    assert shares.excess({"flood", "new"}, seconds(10))["flood"] > 1
+    assert shares.excess({"flood", "new"}, seconds(10 + 20 * MEMORY))["flood"] == 0
+
+
+def test_a_claim_that_gave_nothing_uses_nothing_and_a_new_run_holds_nothing():
+    shares = Shares()
+    shares.begins("a", 0)
+    shares.ends("a", 0, seconds=None)
+    shares.begins("b", 0)
+    shares.begin_run(0)
+    assert shares.excess({"a", "b", "c"}, 0) == {None: 0, "a": 0, "b": 0, "c": 0}
+
+
+# What a run sees
+
+
+def row(created, key):
+    return Candidate(
+        task_id=f"t{created}", task_type="a", created=created, expires_at=10**18, key=key
+    )
+
+
+def page(*rows, more):
+    last = {"taskId": rows[-1].task_id, "taskStatus": "PENDING", "taskCreated": rows[-1].created}
+    return Candidates(rows=rows, next=last if more else None)
+
+
+def test_before_one_with_too_much_is_taken_the_queue_is_read_on():
+    seen = Sight(newest_first=True, now=0, key_of=lambda row: row.key)
+    front = page(row(9, "flood"), row(8, "flood"), more=True)
+    seen.front(front, front.rows)
+    excess = {"flood": 1.0, "quiet": 0.0}
+    assert seen.next(lambda _: True, excess=excess, settle=False) is None
+    assert seen.next(lambda _: True, excess=excess, settle=True).created == 9
+    behind = page(row(7, "flood"), row(6, "quiet"), row(5, "quiet"), more=True)
+    seen.behind(seen.cursor, behind, behind.rows)
+    assert seen.next(lambda _: True, excess=excess, settle=True).created == 6  # newest of its key
+
+
+@pytest.mark.parametrize("threshold", [None, 1_000])
+def test_a_flood_delays_itself_alone(threshold):
+    bench, order = Bench(Counts()), []
+
+    @bench.handle()
+    def work(payload, context):
+        order.append((context.key, payload))
+        time.sleep(0.003)
+
+    for n in range(5):
+        bench.put(n, key="quiet")
+        bench.put(n)  # of no key
+    for n in range(150):
+        bench.put(n, key="flood")
+    report = bench.run(in_flight=1, fair_share=True, adaptive_threshold=threshold)
+    assert report.succeeded == 160
+    served = [key for key, _ in order[:30]]
+    assert served.count("quiet") == served.count(None) == 5
+    for key in ("quiet", "flood", None):
+        numbers = [payload for of, payload in order if of == key]
+        assert numbers == sorted(numbers, reverse=threshold is None)
+
+
+def test_without_fair_share_a_flood_comes_first():
+    bench, order = Bench(), []
+    bench.handle()(lambda payload, context: order.append(context.key))
+    bench.put(key="quiet")
+    for n in range(50):
+        bench.put(n, key="flood")
+    bench.run(in_flight=1)
+    assert order[-1] == "quiet"
+
+
+@pytest.mark.parametrize("fair_share", [1, "true", None])
+def test_fair_share_is_on_or_off(fair_share):
+    with pytest.raises(InvalidInput, match="fair_share"):
+        WorkerSettings(fair_share=fair_share)
