@@ -1,0 +1,1 @@
+"""Fairness: what one key that floods the queue does to the others."""

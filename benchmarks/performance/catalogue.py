@@ -8,6 +8,7 @@ from benchmarks.performance import (
     cells,
     coldstart,
     cost,
+    fairness,
     freshness,
     goodput,
     latency,
@@ -19,6 +20,7 @@ from benchmarks.performance.section import Benchmark
 
 BENCHMARKS: Final[tuple[Benchmark, ...]] = (
     goodput.BENCHMARK,
+    fairness.BENCHMARK,
     freshness.BENCHMARK,
     latency.BENCHMARK,
     limits.BENCHMARK,

@@ -1,0 +1,57 @@
+"""``python -m benchmarks.fairness``: one key floods, twenty others ask for little."""
+
+from concurrent.futures import ProcessPoolExecutor
+from typing import Final
+
+import click
+
+from benchmarks.fairness import flood
+from benchmarks.fairness.flood import Flood
+from benchmarks.record import recording
+
+SHALLOW: Final = 60.0
+DEEP: Final = 3_600.0
+"""Deadlines of the queue in seconds: some 6,000 or 56,000 tasks wait at a time."""
+FLOODS: Final = (
+    Flood(fair=False, deadline=SHALLOW),
+    Flood(fair=True, deadline=SHALLOW),
+    Flood(fair=True, deadline=DEEP),
+    Flood(fair=True, deadline=SHALLOW, adaptive_threshold=20.0),
+)
+GOAL: Final = 0.95
+"""Of the quiet keys' tasks, in time."""
+
+
+@click.command()
+@click.option("--processes", default=2, show_default=True, help="Simulations side by side.")
+def main(processes: int) -> None:
+    """Ten minutes of a flood in virtual time, with fair shares and without. About four minutes."""
+    with (
+        recording("fairness", "python -m benchmarks.fairness") as found,
+        ProcessPoolExecutor(processes) as pool,
+    ):
+        found.results = {
+            "setting": [
+                {
+                    "slots": flood.SLOTS,
+                    "service_seconds": flood.SERVICE,
+                    "flood_per_second": flood.FLOOD,
+                    "quiet_keys": flood.QUIET_KEYS,
+                    "quiet_per_second": flood.QUIET,
+                    "lasts_seconds": flood.LASTS,
+                    "patience_seconds": flood.PATIENCE,
+                    "goal_in_time_share": GOAL,
+                }
+            ],
+            "floods": list(pool.map(Flood.row, FLOODS)),
+        }
+    for row in found.results["floods"]:
+        click.echo(
+            f"fair share {row['fair_share']}, {row['most_waiting']:,} waiting: "
+            f"{row['quiet_in_time_share']:.1%} of the quiet keys' tasks in time, "
+            f"{row['read_units_per_task']:.2f} read units a task"
+        )
+
+
+if __name__ == "__main__":
+    main()
