@@ -68,6 +68,8 @@ class Keys:
         keyed = task.task_type, task.key
         _, last = self._pauses.get(keyed, (0, FIRST_PAUSE / 2))
         pause = min(LONGEST_PAUSE, last * 2)
+        long_over = now - microseconds(LONGEST_PAUSE)
+        self._pauses = {k: kept for k, kept in self._pauses.items() if kept[0] > long_over}
         self._pauses[keyed] = now + microseconds(pause), pause
         if len(self._pauses) > MOST_PAUSES:
             self._pauses = {k: (until, s) for k, (until, s) in self._pauses.items() if until > now}
