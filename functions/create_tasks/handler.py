@@ -7,12 +7,12 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, StoreUnavailable
 from lifoq.items.task import NewTask
 from lifoq.metrics import Metric
 
+from ..connected import store_of
 from ..create_tasks.load import Load
 from ..measure import emit, metrics
 
@@ -24,7 +24,7 @@ FIELDS: Final = ("taskType", "payload", "taskId", "load")
 
 logger = Logger()
 environment = Environment.of_this_process()
-queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
+store = store_of(environment)
 
 
 @logger.inject_lambda_context
@@ -43,7 +43,7 @@ def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     if "load" in event:
         created = make_load(event["load"], template, context)
     else:
-        outcome = queue.put_many([template])[0]
+        outcome = store.put_many([template])[0]
         if outcome.error is not None:
             raise outcome.error  # the invocation is tried again, with the same id
         created = int(outcome.created)
@@ -78,7 +78,7 @@ def make_load(event: Mapping[str, Any], template: NewTask, context: LambdaContex
 def put(template: NewTask, number: int) -> int:
     """Put so many; how many were. Those that were not confirmed are counted beside: the load goes
     on, as a producer's would. Any other error passes, with nothing behind it to be put."""
-    outcomes = queue.put_many([template] * number)
+    outcomes = store.put_many([template] * number)
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     created = sum(outcome.created for outcome in outcomes)
     emit({Metric.TASKS_CREATED: created, Metric.TASKS_UNCONFIRMED: len(errors)})

@@ -8,13 +8,13 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import ProcessUnusable
 from lifoq.metrics import Metric
 from lifoq.worker.processor import Processor
 from lifoq.worker.settings import RunReport
 
+from ..connected import store_of
 from ..kick import Kicker, sent_at
 from ..measure import emit, metrics
 from ..task_types import registered
@@ -22,8 +22,7 @@ from ..task_types import registered
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
-queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
-processor = Processor(queue.store, registered(environment), environment.worker())
+processor = Processor(store_of(environment), registered(environment), environment.worker())
 tail_call = Kicker(environment.trigger_topic_arn)
 
 

@@ -6,13 +6,13 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.metrics import Metric
 from lifoq.tables.stats import QueueStats
 from lifoq.worker.stall import StallWatch, patience
 from lifoq.worker.sweep import Sweeper, SweepReport
 
+from ..connected import store_of
 from ..kick import Kicker
 from ..measure import emit, metrics
 from ..task_types import registered
@@ -20,11 +20,11 @@ from ..task_types import registered
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
-queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
+store = store_of(environment)
 worker = environment.worker()
 registry = registered(environment)
-sweeper = Sweeper(queue.store, registry, max_attempts=worker.max_attempts)
-watch = StallWatch(queue.store, patience=patience(worker, registry))
+sweeper = Sweeper(store, registry, max_attempts=worker.max_attempts)
+watch = StallWatch(store, patience=patience(worker, registry))
 processor = Kicker(environment.process_topic_arn)
 
 

@@ -40,7 +40,7 @@ def strike(function, code, *, after):
         calls.append(event_name)
         return answer(request, 400, code) if len(calls) > after else None
 
-    table = function.queue.store.table
+    table = function.store.table
     table._client = table._once  # boto3's own repeats would take long
     table._client.meta.events.register("before-send.dynamodb", send)
 
