@@ -27,9 +27,9 @@ if TYPE_CHECKING:
         WaitTimeout,
         WrongStatus,
     )
+    from lifoq.items.lifetimes import Lifetimes
     from lifoq.items.schema import Status
     from lifoq.items.task import NewTask, Task, TaskError
-    from lifoq.items.transitions import Lifetimes
     from lifoq.tables.puts import PutOutcome
     from lifoq.tables.stats import QueueStats
     from lifoq.tables.store import Store

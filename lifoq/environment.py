@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from lifoq.errors import BadEnvironment, InvalidInput
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.settings import WorkerSettings
 

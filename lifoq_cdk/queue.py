@@ -27,7 +27,7 @@ from lifoq.client import deployment
 from lifoq.client.connection import Connection, parameter_name
 from lifoq.client.deployment import Deployment
 from lifoq.errors import InvalidInput
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.metrics import Metric
 from lifoq.targets.configured import Target
 from lifoq.worker.backoff import Backoff

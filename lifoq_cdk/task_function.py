@@ -9,7 +9,7 @@ from constructs import Construct
 
 from lifoq import environment
 from lifoq.environment import Variable
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk.function import QueueFunction
 from lifoq_cdk.state import QueueState

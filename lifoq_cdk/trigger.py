@@ -10,7 +10,7 @@ from constructs import Construct
 
 from lifoq import environment
 from lifoq.environment import Variable
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq_cdk import wake_ups
 from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
 from lifoq_cdk.state import QueueState

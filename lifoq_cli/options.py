@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq_cli import moments
 from lifoq_cli.session import Session
 

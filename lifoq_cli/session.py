@@ -15,7 +15,7 @@ from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
 from lifoq.environment import Variable
 from lifoq.errors import LifoqError
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq_cli import folder
 
 Queues = Queue | Cells

@@ -17,7 +17,7 @@ from lifoq.basics import jsontext
 from lifoq.basics.numbers import LONGEST
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.targets import configured, function, https
 from lifoq.worker import backoff
 from lifoq.worker.settings import WorkerSettings

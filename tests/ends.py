@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, TaskError
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.dynamo_values import typed
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store

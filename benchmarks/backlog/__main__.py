@@ -11,7 +11,7 @@ import click
 from benchmarks.backlog.fill import Layer, fill
 from benchmarks.backlog.looks import Backlog, Cost
 from benchmarks.record import recording
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from tests.dynamodb_local import running
 
 DEADLINE: Final = Lifetimes().deadline

@@ -9,9 +9,9 @@ from typing import Any, Final
 import boto3
 
 from lifoq.basics.host import microseconds
+from lifoq.items.lifetimes import seconds_up
 from lifoq.items.schema import Attribute as A
 from lifoq.items.schema import Status
-from lifoq.items.transitions import seconds_up
 from lifoq.tables.dynamo import DynamoTable
 from tests.dynamodb_local import CREDENTIALS
 

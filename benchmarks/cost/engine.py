@@ -12,7 +12,7 @@ from benchmarks.cost import transitions, workloads
 from benchmarks.cost.meter import Meter
 from benchmarks.cost.transitions import Row
 from benchmarks.cost.workloads import Bench, Workload
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
 from lifoq.testing import create_table

@@ -23,7 +23,7 @@ import boto3
 from benchmarks.cost import bill
 from lifoq import environment
 from lifoq.environment import Variable
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.testing import create_table
 from tests import dynamodb_local
 from tests.functions import envelopes

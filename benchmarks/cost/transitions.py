@@ -9,8 +9,8 @@ from typing import Any, Final
 from benchmarks.cost.meter import Meter
 from lifoq.basics.host import SYSTEM
 from lifoq.errors import NotClaimed
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask, Task, TaskError
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.keyed import KeyedClaims, Slot
 from lifoq.tables.store import Candidate, Store
 

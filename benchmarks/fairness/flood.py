@@ -13,8 +13,8 @@ from lifoq import NewTask, Processor, Registry, Status, WorkerSettings
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items import size
 from lifoq.items.change import Change, Item
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Page, Span

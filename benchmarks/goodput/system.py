@@ -12,8 +12,8 @@ from benchmarks.virtual import START, Over, VirtualHost
 from lifoq import NewTask, Processor, Registry, Status, WorkerSettings
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.change import Change, Item
+from lifoq.items.lifetimes import LONGEST_LEASE, Lifetimes
 from lifoq.items.schema import Attribute
-from lifoq.items.transitions import LONGEST_LEASE, Lifetimes
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 

@@ -21,9 +21,9 @@ from lifoq.client.listing import Listing, Wanted
 from lifoq.client.producer import Producer
 from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput, QueueMisconfigured
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import Duration, NewTask, Task
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import CAP, QueueStats, together
 from lifoq.tables.table import Count

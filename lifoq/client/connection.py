@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from lifoq.errors import InvalidInput, LifoqError, QueueMisconfigured
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 
 VERSION: Final = 1
 """Of the document and of the item's schema; a client refuses what is newer than itself."""

@@ -21,6 +21,7 @@ from lifoq.errors import (
     WrongStatus,
 )
 from lifoq.items.change import Put
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import (
     MAX_KEY_BYTES,
     MAX_TABLE_NAME_BYTES,
@@ -29,7 +30,6 @@ from lifoq.items.schema import (
     Status,
 )
 from lifoq.items.task import Duration, NewTask, Task, TaskError, check_name
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import CAP, QueueStats, measure
 from lifoq.tables.store import Store

@@ -4,11 +4,10 @@ Read this file to know what can happen to a task; nothing else writes to one. ``
 derived from it are epoch microseconds.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
-from lifoq.basics.numbers import check_seconds
 from lifoq.items.change import (
     Alternatives,
     AtMost,
@@ -23,65 +22,14 @@ from lifoq.items.change import (
     Value,
 )
 from lifoq.items.history import Ended, PastAttempt, added
+from lifoq.items.lifetimes import Lifetimes, seconds_up
 from lifoq.items.packed import pack
 from lifoq.items.schema import TERMINAL, WAITING, Status
 from lifoq.items.schema import Attribute as A
 from lifoq.items.task import Accepted, Task, TaskError
 
-LONGEST_LEASE: Final = 86_400.0
-"""Seconds. What is held for longer was not written by a worker."""
 IN_FLIGHT_TTL: Final = 10 * 365 * 86_400
 """Seconds. While TAKEN, TTL must never delete the item, however long the sweep is down."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lifetimes:
-    """How long the queue keeps what, in seconds; and how what waited for too long goes."""
-
-    deadline: float = 3_600
-    """The longest a task may wait before it is shed; also the default."""
-    success_retention: float = 7 * 86_400
-    failure_retention: float = 14 * 86_400
-    shed_at_deadline: bool = False
-    """Whether the sweep deletes each task that waited beyond its deadline, so that somebody can be
-    told at once; else DynamoDB's TTL does, within days."""
-    task_tokens: bool = False
-    """Whether the queue answers Step Functions. A task with a token is shed at its deadline."""
-
-    def __post_init__(self) -> None:
-        for name in ("deadline", "success_retention", "failure_retention"):
-            check_seconds(name, getattr(self, name))
-
-    def retained_until(self, status: Status, now: int) -> int:
-        """The ``ttl``, in epoch seconds, of a task that ends as ``status``."""
-        kept = self.failure_retention if status is Status.FAILURE else self.success_retention
-        return seconds_up(now + microseconds(kept))
-
-    def oldest_alive(self, now: int) -> int:
-        """No PENDING task with an older ``taskCreated`` can still be claimed."""
-        return now - microseconds(self.deadline)
-
-    @property
-    def sweep_sheds(self) -> bool:
-        """Whether there can be tasks that the sweep has to shed."""
-        return self.shed_at_deadline or self.task_tokens
-
-    def shed_at(self, expires_at: int, task_token: str | None) -> dict[A, Value]:
-        """The ``dueAt`` of a PENDING task, by which the sweep finds it at its deadline; nothing,
-        and no entry in an index, where nobody waits to be told."""
-        told = self.shed_at_deadline or task_token is not None
-        return {A.DUE_AT: expires_at} if told else {}
-
-    def position(self, task: Task) -> int:
-        """The ``taskCreated`` with which a task comes back to PENDING: its old one, so that it
-        drops behind newer tasks; but never below ``oldest_alive``, where a redriven task, whose
-        deadline is younger than its ``enqueuedAt``, would not be found."""
-        return max(task.enqueued_at, task.expires_at - microseconds(self.deadline))
-
-
-def seconds_up(moment: int) -> int:
-    """Epoch seconds of epoch microseconds, rounded up: TTL deletes nothing before its deadline."""
-    return -(-moment // MICROSECONDS)
 
 
 def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) -> dict[str, Value]:

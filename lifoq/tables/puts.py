@@ -19,9 +19,9 @@ from lifoq.errors import (
 )
 from lifoq.items import replacing, transitions
 from lifoq.items.change import Change, ConditionFailed, Equals, Item, Put, StatusIs, UnfitAttribute
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
 from lifoq.items.task import Accepted, NewTask, Task, accept
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.table import MAX_BATCH, Table
 
 log = logging.getLogger("lifoq.puts")

@@ -8,7 +8,7 @@ from typing import Protocol
 import pytest
 
 from lifoq.items.change import Item
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.hosts import ManualHost

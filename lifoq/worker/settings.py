@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields
 
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
 from lifoq.errors import InvalidInput
-from lifoq.items.transitions import LONGEST_LEASE
+from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.metrics import Metric
 from lifoq.worker.backoff import Backoff
 

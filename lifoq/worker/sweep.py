@@ -14,9 +14,9 @@ from lifoq.basics.clock import TOLERANCE
 from lifoq.basics.host import MICROSECONDS, SYSTEM, Host, microseconds
 from lifoq.errors import DamagedTask, StoreUnavailable
 from lifoq.items.change import Item
+from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
-from lifoq.items.transitions import LONGEST_LEASE
 from lifoq.tables.stats import QueueStats, measure
 from lifoq.tables.store import Store
 from lifoq.tables.table import Cursor

@@ -11,12 +11,12 @@ import pytest
 from benchmarks.coldstart.sandbox import SERVICES, Sandbox, lay_out
 
 CEILINGS = {
-    "trigger": (540_000, 74),
-    "create_tasks": (620_000, 86),
-    "sweep": (650_000, 94),
-    "ingest": (690_000, 98),
-    "api": (1_210_000, 170),
-    "process_tasks": (710_000, 104),
+    "trigger": (505_000, 70),
+    "create_tasks": (636_000, 88),
+    "sweep": (669_000, 97),
+    "ingest": (675_000, 96),
+    "api": (1_200_000, 168),
+    "process_tasks": (750_000, 108),
 }
 """Bytes of source and files. Lambda's asset folder is read-only: Python compiles what it imports
 from there at every start."""

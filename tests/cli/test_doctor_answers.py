@@ -13,7 +13,7 @@ from lifoq.client.connection import Connection
 from lifoq.client.deployment import Deployment
 from lifoq.errors import QueueMisconfigured
 from lifoq.items import schema
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq_cli.doctor import access, command, loop, table
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient

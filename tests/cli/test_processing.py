@@ -9,7 +9,7 @@ from moto import mock_aws
 
 from lifoq.client.connection import Connection
 from lifoq.client.deployment import Deployment
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq_cli.app import main
 
 PROCESSORS = 3

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from lifoq.errors import ItemTooLarge
 from lifoq.items.change import is_number
+from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import MAX_ITEM_BYTES, TERMINAL, Attribute, Status
-from lifoq.items.transitions import LONGEST_LEASE
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.dynamo_values import plain
 from lifoq.testing.hosts import START

@@ -3,7 +3,7 @@
 import time
 
 from lifoq import Count, NewTask, QueueStats, Status, SweepReport
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 

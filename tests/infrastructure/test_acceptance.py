@@ -21,7 +21,7 @@ from moto.iam.access_control import IAMPolicy, PermissionResult
 
 from lifoq import Queue, Store
 from lifoq.client.processing import Processing
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.tables.dynamo import DynamoTable
 from lifoq_cdk import asset
 from lifoq_cdk.queries import QUERIES

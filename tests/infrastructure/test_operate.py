@@ -13,7 +13,7 @@ from moto import mock_aws
 
 from lifoq.client.connection import Connection
 from lifoq.client.deployment import Deployment
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from stacks import operate
 
 DEPLOYED = Deployment(

@@ -16,8 +16,8 @@ import pytest
 
 from lifoq import Queue, Store
 from lifoq.basics.host import SystemHost, microseconds
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.dynamo import DynamoTable
 from lifoq_cdk import asset
 from localcloud import LocalCloud

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Item
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import WAITING, Status
 from lifoq.items.schema import Attribute as A
-from lifoq.items.transitions import Lifetimes
 from lifoq.worker.attempt import HANDED_BACK
 from lifoq.worker.outcome import TOO_LATE
 from tests.simulation.history import History, Violation, Write

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from lifoq.items.transitions import Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.settings import WorkerSettings
 

@@ -17,8 +17,8 @@ from lifoq import (
     WorkerSettings,
 )
 from lifoq.basics.host import microseconds
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import STATUS_CREATED_INDEX
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Candidate, Candidates, Store
 from lifoq.testing.hosts import START, ManualHost

@@ -26,9 +26,9 @@ from lifoq import (
 )
 from lifoq.basics.host import MICROSECONDS, SYSTEM, microseconds
 from lifoq.items import transitions
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
 from lifoq.items.task import TaskError
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Page

@@ -3,9 +3,10 @@
 import pytest
 
 from lifoq.errors import DamagedTask
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute, Status
 from lifoq.items.task import MAX_TRACEBACK, NewTask, Task, TaskError, accept
-from lifoq.items.transitions import Lifetimes, new_item
+from lifoq.items.transitions import new_item
 from lifoq.testing.hosts import START
 
 

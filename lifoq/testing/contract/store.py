@@ -17,9 +17,9 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_AND_CHECKPOINT_BYTES, Status
 from lifoq.items.task import NewTask, TaskError
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.fixtures import PastTheLibrary, noise
