@@ -18,7 +18,7 @@ from demo import downstream, verdict
 from demo.exports import Exporter, windows
 from demo.interruption import Interruption
 from demo.ledger import MICROS, Counts, Ledger, Stretch, scan
-from demo.load import Generator, Phase
+from demo.load import TASK_TYPE, Generator, Phase
 from demo.steps import run, step
 from demo.story import Chapter, about
 from demo.view import View
@@ -90,7 +90,7 @@ class Demo:
         return self._judge(overload, oldest_waiting)
 
     def _deploy(self) -> Queue:
-        overrides = {"task_environment": {"DOWNSTREAM_URL": self._legacy.url}}
+        overrides = {"targets": {TASK_TYPE: {"https": {"url": self._legacy.url}}}}
         with step(self._console, f"Synthesizing the CDK app, stage {STAGE}"):
             run(
                 [

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -73,13 +73,16 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.server.work():
             self._answer(HTTPStatus.OK, {"done": True})
         else:
-            self._answer(HTTPStatus.TOO_MANY_REQUESTS, {"error": "all slots are taken"})
+            error = {"error": "all slots are taken"}
+            self._answer(HTTPStatus.TOO_MANY_REQUESTS, error, **{"Retry-After": "1"})
 
-    def _answer(self, status: HTTPStatus, body: dict[str, object]) -> None:
+    def _answer(self, status: HTTPStatus, body: Mapping[str, object], **headers: str) -> None:
         content = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from lifoq.client.queue import Queue
+from lifoq.environment import Environment
 from lifoq.errors import LifoqError
 from lifoq.metrics import NAMESPACE, Metric, service
 from lifoq.worker.processor import Processor
@@ -99,6 +100,10 @@ def _registered(module: str) -> Registry:
             f"task code cannot be imported: {error}; --tasks names its module, which is looked for "
             "in this folder"
         ) from error
+    if targets := Environment.of_this_process().targets:
+        from lifoq.targets import configured  # noqa: PLC0415 - not where there is none
+
+        configured.register(REGISTRY, configured.decode(targets))
     if not list(REGISTRY):
         raise NoTaskCode(f"{module} registers no task type: none of its functions has @task")
     return REGISTRY

@@ -15,6 +15,8 @@ from lifoq import NewTask, Queue
 from lifoq.environment import Variable
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
+from lifoq.targets.configured import encode
+from lifoq.targets.https import HttpsTarget
 from lifoq.testing import create_table
 from tests.dynamodb_local import CREDENTIALS, running
 
@@ -48,11 +50,15 @@ def at_work(sandbox: Sandbox) -> list[dict[str, Any]]:
             environment = {
                 "AWS_ENDPOINT_URL_DYNAMODB": dynamodb,
                 "AWS_ENDPOINT_URL_SNS": sns,
-                "DOWNSTREAM_URL": service.url,
+                Variable.TARGETS: encode({"device.check": check(service.url)}),
             }
             return [row(sandbox, name, event, environment) for name, event in events().items()]
         finally:
             topics.stop()
+
+
+def check(url: str) -> HttpsTarget:
+    return HttpsTarget(url=url, allowed_networks=("127.0.0.0/8",))
 
 
 def prepare(dynamodb: str, sns: str) -> None:

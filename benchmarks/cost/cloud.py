@@ -192,7 +192,8 @@ def _metrics_read(alarm: Any) -> int:
 def deploy(cloud: LocalCloud, downstream_url: str) -> Deployment:
     """Synthesize the application and deploy the queue of a stage with the defaults."""
     assembly = cloud.directory / "cdk.out"
-    overrides = {"task_environment": {"DOWNSTREAM_URL": downstream_url}}
+    target = {"url": downstream_url, "allowed_networks": ["127.0.0.0/8"]}
+    overrides = {"targets": {"device.check": {"https": target}}}
     run(
         [
             *(str(CDK), "synth", "--quiet", "--no-notices", "--output", str(assembly)),

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -21,15 +20,12 @@ from tests.infrastructure.deployments import ROOT
 
 
 def written(page: str, folder: Path) -> Path:
-    """The page's example in a folder of its own, with the library for its own functions; where it
-    is synthesized to."""
+    """The page's example in a folder of its own; where it is synthesized to."""
     text = (ROOT / "docs" / page).read_text()
     for title, code in re.findall(r'```python title="(.+?)"\n(.*?)```', text, flags=re.DOTALL):
         file = folder / title
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(code)
-    for own in {path.parent for path in folder.glob("*/handler.py")}:
-        shutil.copytree(ROOT / "lifoq", own / "lifoq")
     finished = subprocess.run(
         [sys.executable, "app.py"],
         cwd=folder,
