@@ -4,6 +4,7 @@ Whoever deploys writes settings with ``of_queue`` and ``of_worker``; the functio
 with ``Environment``. A field of the settings has its variable here, or it does not arrive.
 """
 
+import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -57,6 +58,7 @@ class Variable(StrEnum):
     RATE_LIMIT = "LIFOQ_RATE_LIMIT"
     ADAPTIVE_THRESHOLD = "LIFOQ_ADAPTIVE_THRESHOLD_SECONDS"
     FAIR_SHARE = "LIFOQ_FAIR_SHARE"
+    TYPES_ELSEWHERE = "LIFOQ_TYPES_ELSEWHERE"
     LINGER = "LIFOQ_LINGER_SECONDS"
     SETTLE_TIME = "LIFOQ_SETTLE_SECONDS"
 
@@ -210,6 +212,14 @@ _SWITCH: Final = _Kind(
 )
 _OPTION: Final = replace(_SWITCH, required=False, unset=False)
 
+_NAMES: Final = _Kind(
+    expected='a JSON list of names, such as ["video.encode"], or not set',
+    write=lambda names: json.dumps(sorted(names)),
+    read=lambda text: frozenset(json.loads(text)),
+    required=False,
+    unset=frozenset(),
+)
+
 _Fields = Mapping[str, tuple[Variable, _Kind]]
 
 _LIFETIMES: Final[_Fields] = {
@@ -230,6 +240,7 @@ _WORKER: Final[_Fields] = {
     "rate_limit": (Variable.RATE_LIMIT, _OPTIONAL_NUMBER),
     "adaptive_threshold": (Variable.ADAPTIVE_THRESHOLD, _OPTIONAL_NUMBER),
     "fair_share": (Variable.FAIR_SHARE, _OPTION),
+    "types_elsewhere": (Variable.TYPES_ELSEWHERE, _NAMES),
     "linger": (Variable.LINGER, _NUMBER),
     "settle_time": (Variable.SETTLE_TIME, _NUMBER),
 }

@@ -5,7 +5,7 @@ a processor that leaves tasks behind publishes a kick to the trigger's topic (th
 Kicks carry no data, any of them may be lost, and the sweep replaces a lost one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -79,6 +79,7 @@ class LifoQueue(Construct):
         rate_limit_per_second: float | None = WorkerSettings.rate_limit,
         adaptive_threshold: cdk.Duration | None = None,
         fair_share: bool = WorkerSettings.fair_share,
+        types_elsewhere: Collection[str] = (),
         processor_concurrency: int = 1,
         sweep_interval: cdk.Duration | None = None,
         events: TaskEvents | None = None,
@@ -123,6 +124,7 @@ class LifoQueue(Construct):
             rate_limit=rate_limit_per_second,
             adaptive_threshold=_optional_seconds(adaptive_threshold),
             fair_share=fair_share,
+            types_elsewhere=frozenset(types_elsewhere),
         )
         self.processor_concurrency = processor_concurrency
         self.tasks = tasks if isinstance(tasks, TaskCode) else TaskCode(tasks)

@@ -74,7 +74,7 @@ def work(
         max_attempts=max_attempts,
         rate_limit=rate_limit,
     )
-    processor = Processor(queue.store, registry, settings)
+    processor = Processor(queue.store, registry, settings, only_registered=True)
     tell = _emitter(", ".join(session.names)) if metrics else _nothing
 
     def progress(report: RunReport) -> None:

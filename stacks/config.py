@@ -312,6 +312,7 @@ class StageConfig(Settings):
     rate_limit_per_second: PerSecond | None = WORKER.rate_limit
     adaptive_threshold_seconds: Seconds | None = WORKER.adaptive_threshold
     fair_share: bool = WORKER.fair_share
+    types_elsewhere: Annotated[list[str], Field(max_length=100)] = []
     retention_success_days: Annotated[float, Field(gt=0, le=3650)] = (
         LIFETIMES.success_retention / DAY
     )
@@ -378,6 +379,7 @@ class StageConfig(Settings):
             rate_limit=self.rate_limit_per_second,
             adaptive_threshold=self.adaptive_threshold_seconds,
             fair_share=self.fair_share,
+            types_elsewhere=frozenset(self.types_elsewhere),
         )
 
     @model_validator(mode="after")

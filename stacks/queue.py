@@ -108,6 +108,7 @@ class QueueStack(cdk.Stack):
             rate_limit_per_second=worker.rate_limit,
             adaptive_threshold=None if threshold is None else seconds(threshold),
             fair_share=worker.fair_share,
+            types_elsewhere=worker.types_elsewhere,
             processor_concurrency=stage.processor_concurrency,
             sweep_interval=cdk.Duration.minutes(stage.sweep_minutes),
             events=TaskEvents(**stage.events.model_dump()) if stage.events else None,

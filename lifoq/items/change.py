@@ -60,6 +60,18 @@ class Equals:
 
 
 @dataclass(frozen=True)
+class OneOf:
+    """``values``: at most 100, as many as DynamoDB compares with."""
+
+    attribute: Attribute
+    values: frozenset[str]
+
+    def holds(self, item: Item) -> bool:
+        value = item.get(self.attribute)
+        return isinstance(value, str) and value in self.values
+
+
+@dataclass(frozen=True)
 class GreaterThan:
     attribute: Attribute
     value: int
@@ -84,13 +96,13 @@ class Not:
     """Also holds where the condition could not be decided: for want of the attribute, or of a
     number in it."""
 
-    condition: AtMost | Exists
+    condition: AtMost | Exists | OneOf
 
     def holds(self, item: Item) -> bool:
         return not self.condition.holds(item)
 
 
-Condition = Exists | StatusIs | StatusIn | Equals | GreaterThan | AtMost | Not
+Condition = Exists | StatusIs | StatusIn | Equals | OneOf | GreaterThan | AtMost | Not
 Alternatives = tuple[tuple[Condition, ...], ...]
 """Holds where all conditions of one of them hold."""
 

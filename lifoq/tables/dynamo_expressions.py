@@ -12,6 +12,7 @@ from lifoq.items.change import (
     GreaterThan,
     Item,
     Not,
+    OneOf,
     StatusIn,
     StatusIs,
     Value,
@@ -108,6 +109,9 @@ class Expression:
             case StatusIn(statuses):
                 values = ", ".join(self._value(status.value) for status in sorted(statuses))
                 return f"{self._name(Attribute.TASK_STATUS)} IN ({values})"
+            case OneOf(attribute, names):
+                values = ", ".join(self._value(name) for name in sorted(names))
+                return f"{self._name(attribute)} IN ({values})"
             case Equals(attribute, value):
                 return f"{self._name(attribute)} = {self._value(value)}"
             case GreaterThan(attribute, value) | AtMost(attribute, value):

@@ -164,14 +164,21 @@ class Store(Puts):
     # Workers
 
     def candidates(
-        self, *, limit: int, start: Cursor | None = None, newest_first: bool = True
+        self,
+        *,
+        limit: int,
+        start: Cursor | None = None,
+        newest_first: bool = True,
+        where: tuple[Condition, ...] = (),
     ) -> Candidates:
         """A page of PENDING tasks from either end. It leaves out those that are too old to be
         alive, so that a mountain of expired ones costs nothing; and where it goes on from
-        ``start``, all that have expired, which are read, but not sent."""
+        ``start``, all that have expired, and all for which ``where`` does not hold: these are
+        read, but not sent."""
         now = self.now()
         expired = AtMost(Attribute.EXPIRES_AT, now)
-        where = () if start is None else (Not(expired),)  # what is damaged is to be seen
+        # What is damaged is to be seen.
+        where = () if start is None else (Not(expired), *where)
         span = self._alive(now, start=start, where=where)
         page = self.table.query(span, newest_first=newest_first, limit=limit, start=start)
         return Candidates(rows=tuple(_candidate(row) for row in page.rows), next=page.next)
@@ -413,10 +420,11 @@ class Store(Puts):
             task_id: _task_or_damage(items[task_id]) for task_id in task_ids if task_id in items
         }
 
-    def end_of_line(self, *, newest: bool) -> int | None:
-        """``taskCreated`` of the newest or oldest live PENDING task; None where none waits."""
+    def end_of_line(self, *, newest: bool, where: tuple[Condition, ...] = ()) -> int | None:
+        """``taskCreated`` of the newest or oldest live PENDING task for which ``where`` holds; None
+        where none waits."""
         now = self.now()
-        span = self._alive(now, where=(_unexpired(now),))
+        span = self._alive(now, where=(_unexpired(now), *where))
         start: Cursor | None = None
         while True:
             page = self.table.query(span, newest_first=newest, limit=100, start=start)

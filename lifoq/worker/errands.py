@@ -10,6 +10,7 @@ from lifoq.errors import DamagedTask, StoreUnavailable
 from lifoq.items.schema import Status
 from lifoq.tables.store import Candidate, Candidates, Store
 from lifoq.tables.table import Cursor
+from lifoq.worker.types import Types
 
 log = logging.getLogger("lifoq.errands")
 
@@ -83,7 +84,10 @@ ErrandMessage = Shown | ShownBehind | Promoted | PromotedAll | Condemned | Remai
 class Errands:
     """Each may raise OutOfThreads; what else goes wrong, a message tells."""
 
-    def __init__(self, *, store: Store, host: Host, mailbox: Outbox[ErrandMessage]) -> None:
+    def __init__(
+        self, *, store: Store, host: Host, mailbox: Outbox[ErrandMessage], types: Types
+    ) -> None:
+        self._where = types.where
         self._store = store
         self._host = host
         self._mailbox = mailbox
@@ -101,7 +105,9 @@ class Errands:
         """Ask for the page after ``cursor``."""
 
         def ask() -> ErrandMessage:
-            page = self._store.candidates(limit=limit, start=cursor, newest_first=newest_first)
+            page = self._store.candidates(
+                limit=limit, start=cursor, newest_first=newest_first, where=self._where
+            )
             return ShownBehind(cursor=cursor, page=page)
 
         self._send(ask, "look behind", errand=cursor)
@@ -133,7 +139,9 @@ class Errands:
 
         def ask() -> ErrandMessage:
             try:
-                return Remaining(self._store.end_of_line(newest=True) is not None)
+                return Remaining(
+                    self._store.end_of_line(newest=True, where=self._where) is not None
+                )
             except StoreUnavailable:
                 return Remaining(some=True)
 

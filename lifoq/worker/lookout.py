@@ -15,6 +15,7 @@ from lifoq.worker.limits import Limits
 from lifoq.worker.order import Order
 from lifoq.worker.pace import LOOK_PATIENCE, Pace
 from lifoq.worker.sight import Lane, Sight
+from lifoq.worker.types import Types
 
 PAGE_GROWTH: Final = 10
 """How much larger each page behind the first is than the one before."""
@@ -32,6 +33,7 @@ class Lookout:
         order: Order,
         held: Held,
         keys: Keys,
+        types: Types,
         pace: Pace,
         first_page: int,
         now: int,
@@ -43,6 +45,7 @@ class Lookout:
         self._order = order
         self._held = held
         self._keys = keys
+        self._types = types
         self._pace = pace
         self._first_page = first_page
         self._sight = self._new_sight(now)
@@ -192,6 +195,8 @@ class Lookout:
         for row in rows:
             if row.damage is not None:
                 self.put_aside(row.task_id, (Status.PENDING,), row.damage)
+            elif not self._types.has(row.task_type):
+                continue
             # The index lags, or the return of one that is held is not confirmed.
             elif row.expires_at > clock and not self._held.has(row.task_id, now):
                 wanted.append(row)

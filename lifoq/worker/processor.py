@@ -17,6 +17,7 @@ from lifoq.worker.order import Order
 from lifoq.worker.registry import Registry
 from lifoq.worker.run import Run
 from lifoq.worker.settings import RunReport, WorkerSettings
+from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
     from lifoq.tables.keyed import KeyedClaims
@@ -40,8 +41,11 @@ class Processor:
         *,
         host: Host = SYSTEM,
         draw: random.Random | None = None,
+        only_registered: bool = False,
     ) -> None:
-        """Sets the process up for the registry's tasks, once. Raises InvalidInput for a task type
+        """``only_registered``: pass over what the registry does not know, in place of failing it.
+
+        Sets the process up for the registry's tasks, once. Raises InvalidInput for a task type
         that could never start, and what the set-up raises."""
         self._store = store
         self._registry = registry
@@ -52,16 +56,19 @@ class Processor:
             registry, in_flight=settings.in_flight, rate_limit=settings.rate_limit, host=host
         )
         self._order = Order(settings.adaptive_threshold, host)
+        registered = frozenset(kind.name for kind in registry) if only_registered else None
+        self._types = Types(only=registered, elsewhere=settings.types_elsewhere)
         self._serving: Run | None = None
         self._grace: float | None = None
         """Of the stop that was asked for."""
         self._shares = _shares() if settings.fair_share else None
         self._keyed = self._keyed_claims(any(kind.per_key is not None for kind in registry))
         for kind in registry:
-            if kind.timeout is not None and kind.timeout > settings.task_timeout:
+            timeout = kind.timeout if self._types.has(kind.name) else None
+            if timeout is not None and timeout > settings.task_timeout:
                 raise InvalidInput(
                     f"{kind.name}.timeout",
-                    kind.timeout,
+                    timeout,
                     f"is beyond the worker's task_timeout of {settings.task_timeout:g} s; "
                     "raise task_timeout_seconds of the stage, or shorten the task",
                 )
@@ -134,6 +141,7 @@ class Processor:
             order=self._order,
             keyed=self._keyed,
             shares=self._shares,
+            types=self._types,
             host=self._host,
             draw=self._draw,
             time_limit=time_limit,

@@ -56,6 +56,7 @@ from lifoq.worker.settings import RunReport, WorkerSettings
 from lifoq.worker.sight import Lane
 from lifoq.worker.tally import Tally
 from lifoq.worker.trouble import Trouble
+from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
     from lifoq.tables.keyed import KeyedClaims
@@ -98,6 +99,7 @@ class Run:
         order: Order,
         keyed: "KeyedClaims | None",
         shares: "Shares | None",
+        types: Types,
         host: Host,
         draw: random.Random,
         time_limit: float | None,
@@ -135,7 +137,7 @@ class Run:
             ends_at=self._ends_at,
             keyed=keyed,
         )
-        self._errands = Errands(store=store, host=host, mailbox=self._mailbox)
+        self._errands = Errands(store=store, host=host, mailbox=self._mailbox, types=types)
         ago = 0 if woken_at is None else max(0, store.now() - woken_at)
         linger = None if until_stopped else settings.linger
         self._pace = Pace(now=now, woken_at=now - ago, linger=linger)
@@ -150,6 +152,7 @@ class Run:
             order=order,
             held=self._held,
             keys=self._keys,
+            types=types,
             pace=self._pace,
             first_page=max(settings.page, settings.in_flight),
             now=now,

@@ -30,6 +30,9 @@ class WorkerSettings:
     from then on; None: always the newest."""
     fair_share: bool = False
     """Share the slots out evenly among the keys that wait; within a key, the order is as ever."""
+    types_elsewhere: frozenset[str] = frozenset()
+    """Task types that are passed over, since workers of another kind do them, such as `lifoq work`.
+    A type that nobody knows still goes to FAILURE."""
     linger: float = 0.2
     """How long an empty queue is watched before it is believed: indexes are eventually consistent.
     They lag by milliseconds as a rule; what comes up later, its own kick or the sweep finds."""

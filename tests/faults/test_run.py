@@ -114,7 +114,9 @@ class World:
         )
         return [outcome.task.task_id for outcome in outcomes if outcome.task]
 
-    def processor(self, machine: Machine | None = None, **settings: Any) -> Processor:
+    def processor(
+        self, machine: Machine | None = None, *, only_registered: bool = False, **settings: Any
+    ) -> Processor:
         host = machine or self.machine
         return Processor(
             Store(self.table, host=host),
@@ -122,6 +124,7 @@ class World:
             WorkerSettings(**settings),
             host=host,
             draw=self.draw,
+            only_registered=only_registered,
         )
 
     def statuses(self, task_ids: list[str]) -> Counter[str]:

@@ -126,6 +126,34 @@ def test_a_database_that_does_not_answer_for_an_hour_is_waited_for(
     assert world.queue.get(task_id).status is Status.SUCCESS
 
 
+# Types that others do
+
+
+def test_a_worker_takes_the_tasks_of_types_that_it_knows_and_leaves_the_others(world: World):
+    world.handle("mine")
+    processor = world.processor(only_registered=True)
+    world.put_many("another", 2_000)
+    ids = world.put_many("mine", 5)
+    others = world.put_many("another", 30)
+    report = processor.run()
+    assert (report.claimed, report.succeeded, report.remaining) == (5, 5, False)
+    assert world.statuses(ids) == {"SUCCESS": 5}
+    assert world.statuses(others) == {"PENDING": 30}
+
+
+def test_a_run_passes_over_types_that_are_done_elsewhere_and_fails_what_nobody_knows(world: World):
+    world.handle("short")
+    world.handle("long", timeout=3 * HOUR)
+    processor = world.processor(types_elsewhere=frozenset({"long"}))
+    long, short = world.put_many("long", 12), world.put_many("short", 3)
+    unknown = world.put("nobody's")
+    world.put("long", delay=0.5)
+    report = processor.run()
+    assert (report.succeeded, report.failed, report.remaining) == (3, 1, False)
+    assert world.statuses(long) == {"PENDING": 12}
+    assert world.statuses([*short, unknown]) == {"SUCCESS": 3, "FAILURE": 1}
+
+
 def test_a_process_full_of_handlers_that_hang_says_so(world: World):
     world.handle("hang", 24 * HOUR, timeout=10)
     worker = Worker(world, in_flight=1, task_timeout=10)

@@ -93,6 +93,7 @@ EVERYTHING: dict[str, Any] = {
     "rate_limit_per_second": 12.5,
     "adaptive_threshold_seconds": 90.5,
     "fair_share": True,
+    "types_elsewhere": ["video.encode"],
     "alarms": {"email": "operators@example.com"},
     "schedules": [
         {

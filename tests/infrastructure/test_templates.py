@@ -132,7 +132,9 @@ ALL = {"POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE", "POWERTOOLS_LO
 TOLD = Lifetimes(shed_at_deadline=True, task_tokens=True)
 COMMON = {*ALL, *environment.of_queue("", TOLD)}
 WORK = set(
-    environment.of_worker(WorkerSettings(rate_limit=1, adaptive_threshold=1, fair_share=True))
+    environment.of_worker(
+        WorkerSettings(rate_limit=1, adaptive_threshold=1, fair_share=True, types_elsewhere=frozenset({"a"}))
+    )
 )
 TASK_CODE = {Variable.TASKS, Variable.TARGETS, "DOWNSTREAM_URL", "DOWNSTREAM_KEY"}
 TELLING = {Variable.QUEUE, Variable.EVENTS_TOPIC, Variable.TASK_TOKENS}

@@ -33,6 +33,7 @@ workers = st.builds(
     rate_limit=st.none() | st.floats(min_value=1e-6, max_value=1e6),
     adaptive_threshold=st.none() | seconds,
     fair_share=st.booleans(),
+    types_elsewhere=st.frozensets(st.text(min_size=1), max_size=3),
     linger=seconds,
     settle_time=seconds,
 )
