@@ -133,7 +133,9 @@ TOLD = Lifetimes(shed_at_deadline=True, task_tokens=True)
 COMMON = {*ALL, *environment.of_queue("", TOLD)}
 WORK = set(
     environment.of_worker(
-        WorkerSettings(rate_limit=1, adaptive_threshold=1, fair_share=True, types_elsewhere=frozenset({"a"}))
+        WorkerSettings(
+            rate_limit=1, adaptive_threshold=1, fair_share=True, types_elsewhere=frozenset({"a"})
+        )
     )
 )
 TASK_CODE = {Variable.TASKS, Variable.TARGETS, "DOWNSTREAM_URL", "DOWNSTREAM_KEY"}
