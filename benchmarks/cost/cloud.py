@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.cost.transitions import TYPE, payload
+from benchmarks.cost.transitions import TYPE
+from benchmarks.payloads import report
 from demo.steps import run
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
@@ -122,7 +123,7 @@ class Deployment:
         )
 
     def put(self, size: int, number: int = 1) -> None:
-        self.store.put_many([NewTask(task_type=TYPE, payload=payload(size))] * number)
+        self.store.put_many([NewTask(task_type=TYPE, payload=report(size))] * number)
 
     def standing(self) -> dict[str, float]:
         """What is billed by the month: the metrics that were sent so far, and the alarms by the

@@ -77,6 +77,8 @@ def _value_bytes(value: Mapping[str, Any]) -> int:
         within = value["L"] if "L" in value else value["M"].values()
         names = "".join(value.get("M", ()))
         return 3 + len(names.encode()) + sum(1 + _value_bytes(each) for each in within)
+    if "B" in value:
+        return len(value["B"])
     return len(value["S"].encode())
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from benchmarks.cost.meter import Meter
+from benchmarks.payloads import report
 from lifoq.basics.host import SYSTEM
 from lifoq.errors import NotClaimed
 from lifoq.items.lifetimes import Lifetimes
@@ -23,19 +24,14 @@ BATCH: Final = 25
 Row = dict[str, Any]
 
 
-def payload(size: int) -> str:
-    """A JSON string of so many bytes, its quotes included."""
-    return "x" * (size - 2)
-
-
 class Desk:
     """Tasks of one size, in whatever state a transition begins with."""
 
     def __init__(self, store: Store, size: int) -> None:
         self.store = store
         self.keyed_claims = KeyedClaims(store, host=SYSTEM)
-        self.new = NewTask(task_type=TYPE, payload=payload(size))
-        self.known = NewTask(task_type=TYPE, payload=payload(size), task_id=f"known-{size}")
+        self.new = NewTask(task_type=TYPE, payload=report(size))
+        self.known = NewTask(task_type=TYPE, payload=report(size), task_id=f"known-{size}")
         self.telling = Store(store.table, lifetimes=Lifetimes(shed_at_deadline=True))
 
     def none(self) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from benchmarks.cost.meter import Meter
-from benchmarks.cost.transitions import TYPE, payload
+from benchmarks.cost.transitions import TYPE
+from benchmarks.payloads import report
 from lifoq.errors import Busy
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
@@ -74,7 +75,7 @@ class Bench:
 
     @property
     def new(self) -> NewTask:
-        return NewTask(task_type=TYPE, payload=payload(self.size))
+        return NewTask(task_type=TYPE, payload=report(self.size))
 
     def processor(self, downstream: Downstream, in_flight: int = IN_FLIGHT) -> Processor:
         registry = Registry()

@@ -15,6 +15,7 @@ from benchmarks.performance import (
     limits,
     processor,
     producer,
+    reports,
 )
 from benchmarks.performance.section import Benchmark
 
@@ -29,6 +30,7 @@ BENCHMARKS: Final[tuple[Benchmark, ...]] = (
     backlog.BENCHMARK,
     coldstart.BENCHMARK,
     cost.BENCHMARK,
+    reports.BENCHMARK,
     cells.BENCHMARK,
     analytics.BENCHMARK,
 )

@@ -1,0 +1,1 @@
+"""A storm of repeated reports, kept or replaced; and tasks whose payloads are large."""
