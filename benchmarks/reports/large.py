@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 from unittest import mock
 
@@ -30,8 +31,8 @@ def rows(store: Store, meter: Meter) -> Iterator[dict[str, Any]]:
             "stored_bytes": len(stored),
             "write_units": life(store, meter, payload),
             "write_units_as_it_is": before,
-            "pack_microseconds": microseconds(lambda text=text: packed.pack(text)),
-            "unpack_microseconds": microseconds(lambda stored=stored: packed.unpack(stored)),
+            "pack_microseconds": microseconds(partial(packed.pack, text)),
+            "unpack_microseconds": microseconds(partial(packed.unpack, stored)),
         }
 
 
