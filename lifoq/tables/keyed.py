@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 from zlib import crc32
 
 from lifoq.basics.host import Host, microseconds
@@ -28,6 +29,9 @@ from lifoq.items.task import Task
 from lifoq.tables.store import Candidate, Store
 
 log = logging.getLogger("lifoq.keyed")
+
+PAUSE: Final = 0.2
+"""Seconds until a task that could not be read is read again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +102,18 @@ class KeyedClaims:
             elif not slots.holds(claim_id, self._table.get(str(slot[slots.HELD_BY]))):
                 yield name, slots.free_or_left_by(claim_id)
 
+    def _insist(self, task_id: str, *, until: int) -> Item | None:
+        """Read the task, again and again until that moment: without an answer, a claim that was
+        granted is left to its lease."""
+        while True:
+            try:
+                return self._table.get(task_id)
+            except StoreUnavailable as error:
+                if self._host.monotonic() >= until:
+                    raise
+                log.warning("claim of task %s: the task was not read: %s", task_id, error)
+                self._host.sleep(PAUSE)
+
     def _send(
         self, row: Candidate, key: str, name: str, over: Alternatives, *, lease: float
     ) -> tuple[Task, Slot]:
@@ -124,7 +140,7 @@ class KeyedClaims:
             raise DamagedTask(row.task_id, f"it cannot be claimed ({error})") from error
         except StoreUnavailable as error:
             unconfirmed = error
-        item = self._table.get(row.task_id)
+        item = self._insist(row.task_id, until=self._host.monotonic() + microseconds(lease / 3))
         if item is not None and slots.holds(claim_id, item):
             return Task.from_item(item), Slot(slot_id=name, claim_id=claim_id)
         raise unconfirmed or NotClaimed(row.task_id)

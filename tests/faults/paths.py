@@ -153,6 +153,12 @@ WITHDRAWN: Final = End(status=Status.CANCELLED, attempts=0, effects=0, if_killed
 
 PATHS: Final = (
     Path(name="success", arrange=two_waiting, act=work, ends={"older": End(), "newer": End()}),
+    Path(
+        name="one at a time for a key",
+        arrange=lambda world: world.put("keyed", "older", "newer", key=world.run_id),
+        act=work,
+        ends={"older": End(), "newer": End()},
+    ),
     Path(name="retry", arrange=putting("flaky"), act=work, ends={"a": End(attempts=2, effects=2)}),
     Path(
         name="immediate retry",

@@ -27,7 +27,7 @@ from lifoq.worker.processor import Processor
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import RunReport, WorkerSettings
 from lifoq.worker.sweep import Sweeper, SweepReport
-from tests.faults.history import Image, Write
+from tests.faults.history import Image, Write, is_slot
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler
 
@@ -66,7 +66,7 @@ class MemoryTruth:
         self.table = _RecordingTable()
 
     def items(self) -> list[Image]:
-        return list(self.table.items())
+        return [item for item in self.table.items() if not is_slot(item)]
 
     def damage(self, item: Image) -> None:
         self.table.damage(item)
@@ -91,7 +91,7 @@ class DynamoTruth:
 
     def items(self) -> list[Image]:
         found = self.table._client.scan(TableName=self.table.name, ConsistentRead=True)
-        return [plain(item) for item in found["Items"]]
+        return [item for item in map(plain, found["Items"]) if not is_slot(item)]
 
     def damage(self, item: Image) -> None:
         typed = {name: _serialized(value) for name, value in item.items()}
@@ -237,6 +237,10 @@ def _registry(process: Process) -> Registry:  # noqa: C901  (a list, not branche
     def ok(payload: Any, context: Context) -> Any:
         begin(payload)
         return {"attempt": context.attempt}
+
+    @registry.task("keyed", per_key=1)
+    def keyed(payload: Any, context: Context) -> Any:
+        return ok(payload, context)
 
     @registry.task("once", max_attempts=1)
     def once(payload: Any, context: Context) -> Any:

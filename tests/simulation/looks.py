@@ -380,6 +380,7 @@ class Looks:
     def gave_up(self) -> None:
         """This strand's claim with a slot came to nothing; until then it may have been sent again,
         with another slot."""
+        self._reading.pop(self._machine.scheduler.current, None)
         for claim in self._of_strand(self._of_earlier_runs):
             del self._of_earlier_runs[claim]
             self._rooms.end(claim, started=False)
@@ -403,9 +404,10 @@ class Looks:
 
     def read(self, item: Item | None, *, told: bool) -> None:
         """The item that this strand asked for; ``told``: whether it got an answer."""
-        sent, lost = self._reading.pop(self._machine.scheduler.current, (None, False))
-        if sent is None:
+        sent, lost = self._reading.get(self._machine.scheduler.current, (None, False))
+        if sent is None or not told:  # it reads once more
             return
+        del self._reading[sent.strand]
         claim, there = sent.claim_id, item or {}
         own = there.get(Attribute.CLAIM_ID) == claim
         if own and there[Attribute.TASK_STATUS] == Status.TAKEN:
@@ -417,7 +419,7 @@ class Looks:
             self.last_claim = self._machine.monotonic()
             self._granted(claim)
             return
-        if told and not lost:
+        if not lost:
             self._refused[sent.task_id] = self._machine.monotonic()
 
     def _handed_back(self, claim: str) -> None:

@@ -5,6 +5,7 @@ empty table, and ``past``, a ``PastTheLibrary`` of it.
 """
 
 from lifoq.testing.contract.history import *  # noqa: F403
+from lifoq.testing.contract.keyed import *  # noqa: F403
 from lifoq.testing.contract.replacing import *  # noqa: F403
 from lifoq.testing.contract.store import *  # noqa: F403
 from lifoq.testing.contract.table import *  # noqa: F403
