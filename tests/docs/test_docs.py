@@ -25,6 +25,11 @@ def test_every_link_within_the_repository_leads_somewhere(document: Path) -> Non
             assert heading in set(_anchors(target)), link
 
 
+def test_the_site_has_every_page_of_the_documents() -> None:
+    shown = set(re.findall(r'"(docs/[^"]+\.md)"', (ROOT / "zensical.toml").read_text()))
+    assert shown == {str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md")}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_make_target_that_is_named_exists(document: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
