@@ -23,6 +23,7 @@ SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
     "create_tasks": ("dynamodb",),
     "ingest": ("dynamodb",),
     "api": ("dynamodb",),
+    "task_events": ("sns", "stepfunctions"),
 }
 """Each function, and what it has a client for."""
 
@@ -39,6 +40,9 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     Variable.PROCESS_TOPIC: "arn:aws:sns:us-east-1:123456789012:process",
     Variable.DEAD_LETTERS: "https://sqs.us-east-1.amazonaws.com/123456789012/dead-letters",
     Variable.INGEST_MAPPING: "{}",
+    Variable.QUEUE: "probe",
+    Variable.EVENTS_TOPIC: "arn:aws:sns:us-east-1:123456789012:events",
+    Variable.TASK_TOKENS: "true",
     **environment.of_queue("tasks", _STAGE.lifetimes),
     **environment.of_worker(_STAGE.worker),
     "POWERTOOLS_SERVICE_NAME": "lifoq-probe",

@@ -17,6 +17,7 @@ CEILINGS = {
     "ingest": (675_000, 96),
     "api": (1_200_000, 168),
     "process_tasks": (750_000, 108),
+    "task_events": (575_000, 90),
 }
 """Bytes of source and files. Lambda's asset folder is read-only: Python compiles what it imports
 from there at every start."""
