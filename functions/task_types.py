@@ -1,8 +1,12 @@
-"""The team's task types."""
+"""The team's task types, and one more."""
 
 import importlib
+from typing import Any
 
 from lifoq.environment import Environment
+from lifoq.errors import Fail, Retry
+from lifoq.items.schema import SMOKE_TYPE
+from lifoq.worker.context import Context
 from lifoq.worker.registry import REGISTRY, Registry
 
 
@@ -14,4 +18,15 @@ def registered(environment: Environment) -> Registry:
         from lifoq.targets import configured  # noqa: PLC0415 - not where there is none
 
         configured.register(REGISTRY, configured.decode(environment.targets))
+    if REGISTRY.get(SMOKE_TYPE) is None:
+        REGISTRY.task(SMOKE_TYPE)(smoke)
     return REGISTRY
+
+
+def smoke(payload: Any, context: Context) -> Any:
+    """What `lifoq smoke` asks for, so that it can see a deployed queue at work."""
+    if payload.get("fails"):
+        raise Fail("as it was asked to")
+    if context.attempt <= payload.get("retries", 0):
+        raise Retry("as it was asked to", after=1)
+    return payload.get("answer")

@@ -18,6 +18,7 @@ from lifoq_cli import (
     options,
     processing,
     put,
+    smoke,
     statuses,
     steer,
     watch,
@@ -29,7 +30,10 @@ PROGRAM: Final = "lifoq"
 SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
     "Put and look": (put.put, look.get, look.wait, look.list_, watch.watch, look.stats),
     "Steer": (steer.cancel, steer.run_now, steer.redrive, steer.purge, steer.delete),
-    "Operate": (command.doctor, processing.pause, processing.resume, work.work, export.export),
+    "Operate": (
+        *(command.doctor, smoke.smoke, processing.pause, processing.resume),
+        *(work.work, export.export),
+    ),
 }
 ELSEWHERE: Final = "More"
 """The section of what lies in other packages."""

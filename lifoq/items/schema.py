@@ -97,6 +97,10 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
 }
 """DynamoDB's type of each attribute."""
 
+SMOKE_TYPE: Final = "lifoq.smoke"
+"""The one task type that every processor has, beside the team's: `lifoq smoke` tries a queue by
+it."""
+
 HASH_KEY: Final = Attribute.TASK_ID
 TTL_ATTRIBUTE: Final = Attribute.TTL
 

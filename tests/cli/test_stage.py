@@ -1,5 +1,5 @@
-"""A deployed queue on the local cloud, broken on purpose, one part after another: each is found,
-with the command that mends it."""
+"""A deployed queue on the local cloud: tried; exported; and broken on purpose, one part after
+another, each found with the command that mends it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -12,7 +12,10 @@ import pytest
 from lifoq.client import deployment
 from lifoq.client.connection import Connection
 from lifoq.client.deployment import Deployment
+from lifoq.client.processing import Processing
+from lifoq.items.transitions import Lifetimes
 from lifoq_cli.app import main
+from lifoq_cli.smoke import STEPS
 from localcloud import LocalCloud
 from tests.infrastructure.deployments import synthesize
 
@@ -42,7 +45,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         LocalCloud(tmp_path_factory.mktemp("cloud")) as cloud,
         pytest.MonkeyPatch.context() as patch,
     ):
-        cloud.deploy(synthesize(STAGE).assembly)
+        cloud.deploy(synthesize(STAGE, json.dumps({"deadline_seconds": 600})).assembly)
         for name, value in cloud.environment().items():
             patch.setenv(name, value)
         stage = Stage(cloud)
@@ -68,6 +71,32 @@ def test_a_queue_as_it_was_deployed_is_well(examined: Callable[[], dict[str, Any
     answer = examined()
     assert answer["findings"] == []
     assert set(answer["not_checked"]) <= NOT_ON_THE_LOCAL_CLOUD
+
+
+def test_a_queue_is_tried_and_left_as_it_was(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(["smoke", STAGE, "--yes", "--json"])
+    seen = json.loads(capsys.readouterr().out)
+    assert [one for one in seen if not one["well"]] == []
+    assert ([one["step"] for one in seen], status) == (list(STEPS), 0)
+    assert stage.client("dynamodb").scan(TableName=stage.settings.table)["Count"] == 0
+    assert not Processing.connect(STAGE).is_paused
+
+
+def test_a_queue_whose_tasks_would_be_shed_is_not_tried(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage.write(SETTINGS, replace(stage.settings, lifetimes=Lifetimes(deadline=60)).encode())
+    assert main(["smoke", STAGE, "--yes"]) == 1
+    stage.write(SETTINGS, stage.settings.encode())
+    assert "the deadline of demo is 60 s" in capsys.readouterr().err
+
+
+def test_a_paused_queue_is_not_tried(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    with paused(stage):
+        assert main(["smoke", STAGE, "--yes"]) == 1
+    assert "demo is paused: lifoq resume --queue demo" in capsys.readouterr().err
 
 
 @contextmanager
