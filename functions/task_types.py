@@ -6,7 +6,6 @@ from typing import Any
 from lifoq.environment import Environment
 from lifoq.errors import Fail, Retry
 from lifoq.items.schema import SMOKE_TYPE
-from lifoq.worker.context import Context
 from lifoq.worker.registry import REGISTRY, Registry
 
 
@@ -23,7 +22,7 @@ def registered(environment: Environment) -> Registry:
     return REGISTRY
 
 
-def smoke(payload: Any, context: Context) -> Any:
+def smoke(payload: Any, context: Any) -> Any:
     """What `lifoq smoke` asks for, so that it can see a deployed queue at work."""
     if payload.get("fails"):
         raise Fail("as it was asked to")
