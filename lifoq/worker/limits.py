@@ -42,7 +42,6 @@ class TokenBucket:
     def give_back(self, *, after: float) -> None:
         """Return a token that was taken for nothing, so many seconds ago: less what the bucket has
         gained since, which may have found no room in it had the token stayed there."""
-        self._fill()
         self._tokens = min(self._burst, self._tokens + max(0.0, 1 - after * self._rate))
 
     def wait(self) -> float:

@@ -38,6 +38,16 @@ def test_a_slow_rate_still_lets_one_through():
     assert bucket.wait() == pytest.approx(10)
 
 
+def test_the_wait_for_a_token_gets_shorter_as_time_passes():
+    host = ManualHost()
+    bucket = TokenBucket(0.5, host)
+    assert bucket.take()
+    host.advance(1.5)
+    assert bucket.wait() == pytest.approx(0.5)
+    host.advance(5)
+    assert bucket.wait() == 0
+
+
 def test_a_token_given_back_can_be_taken_again():
     bucket = TokenBucket(1, ManualHost())
     assert bucket.take()
