@@ -23,6 +23,7 @@ from tests.simulation.keys import Keyed, KeyRule, limited
 from tests.simulation.machine import Machine
 from tests.simulation.order import OrderRule
 from tests.simulation.rooms import AT_ONCE, Rooms
+from tests.simulation.shares import Used, clearly_first
 from tests.virtual.scheduler import Strand
 
 LONGEST_GAP: Final = 1.5
@@ -48,8 +49,8 @@ class Look:
     began: int
     """Monotonic: when it came."""
     rows: list[Item] = field(default_factory=list)
-    served_before: frozenset[str | None] = frozenset()
-    """Keys that the worker had asked for tasks of before it."""
+    used: Mapping[str | None, float] = field(default_factory=dict)
+    """By key, the time for which its tasks had held slots before it."""
     tried: set[str] = field(default_factory=set)
     held: set[str] = field(default_factory=set)
     """Rows that the index still shows, of tasks that the processor has in flight, or whose claim
@@ -132,8 +133,7 @@ class Looks:
         self._order = order
         self._keys = keys
         self._fair = fair
-        self._served: set[str | None] = set()
-        """Keys of the tasks that this worker ever asked for."""
+        self._used = Used()
         self._code_started = started
         self._waiting = waiting
         self._starts: dict[str, list[Claim]] = {}
@@ -183,6 +183,7 @@ class Looks:
         self.last = None
         self._order.begin()
         self._held.clear()
+        self._used.end_all(self._machine.monotonic())
         self._of_earlier_runs.update(self._trying)
         self._old_strands.update(claim.strand for claim in self._trying.values())
         self._trying.clear()
@@ -231,7 +232,7 @@ class Looks:
             newest_first=newest_first,
             began=now,
             rows=list(page.rows),
-            served_before=frozenset(self._served),
+            used=self._used.now(now) if self._fair else {},
             held={*self._held, *just_refused, *(c.task_id for c in self._trying.values())},
         )
 
@@ -326,12 +327,11 @@ class Looks:
                 raise Violation(f"was claimed, but {passed_over} is {kind}, and could", last)
 
     def _goes_first(self, row: Item, claimed: Item, look: Look) -> bool:
-        """With fair shares: whether the first of two rows could only be passed over by mistake. It
-        could not where they have the same key; or where its key is one that the worker never
-        served, and the other's is the only one that it did."""
-        mine, other = row.get(Attribute.TASK_KEY), claimed.get(Attribute.TASK_KEY)
-        only = look.served_before == {other} and other is not None
-        return mine == other or (only and mine not in look.served_before)
+        """With fair shares: whether the first of two rows could only be passed over by mistake.
+        What other slots hold meanwhile counts as well, and nobody here knows for how much."""
+        key, other = row.get(Attribute.TASK_KEY), claimed.get(Attribute.TASK_KEY)
+        alone = self._crowd == CROWD
+        return key == other or (alone and clearly_first(look.used, key, other))
 
     # Claims
 
@@ -360,7 +360,7 @@ class Looks:
             trying = self._of_earlier_runs
         elif self.last is not None:
             self.last.tried.add(task_id)
-        self._served.add(self._believed_keys.get(task_id))
+        self._used.begins(claim, self._believed_keys.get(task_id), self._machine.monotonic())
         trying[claim] = Claim(
             keyed=_keyed(change),
             strand=strand,
@@ -499,6 +499,7 @@ class Looks:
         self._free_since()
         self._suspect_since()
         sent = self._trying.pop(claim)
+        self._used.ends(claim, self._machine.monotonic())
         self._ended[sent.task_id] = self._machine.monotonic()
         if sent.keyed is not None:
             self._keyed_until[sent.keyed] = self._machine.monotonic()
@@ -526,6 +527,7 @@ class Looks:
         self._free_since()
         self._suspect_since()
         held = self._held.pop(task_id, None)
+        self._used.ends(claim, self._machine.monotonic())
         if held is not None and held.keyed is not None:
             self._keyed_until[held.keyed] = self._machine.monotonic()
         self._ended[task_id] = self._machine.monotonic()
