@@ -27,6 +27,7 @@ ATTRIBUTES: Final = (
     Attribute.EXPIRES_AT,
     Attribute.ATTEMPTS,
     Attribute.ERROR,
+    Attribute.REPLACED,
 )
 """The parser skips what nobody asks for: payloads, results, checkpoints."""
 

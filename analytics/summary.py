@@ -61,6 +61,7 @@ def _contributions(tasks: pa.Table, as_of: int) -> dict[str, Array]:
     )
     wait, service, sojourn = (moments(tasks[f"{name}_us"]) for name in _TIMES)
     attempts = moments(tasks["attempts"])
+    replaced = moments(tasks["replaced"])
     tried = np.where(attempts == NEVER, 0, attempts)
     arrived = enqueued_at <= as_of
     waits = arrived & (left_at > as_of)
@@ -77,6 +78,7 @@ def _contributions(tasks: pa.Table, as_of: int) -> dict[str, Array]:
         "claimed": tried > 0,
         "attempts": tried,
         "retried": tried > 1,
+        "replaced": np.where(replaced == NEVER, 0, replaced),
         "max_attempts": attempts,
         "service": np.where(service == NEVER, 0, service),
         **{f"fresh_{age}": wait < age * MICROS for age in FRESH_SECONDS},
@@ -163,6 +165,7 @@ def build(
             "retried": everything["retried"],
             "retries": everything["attempts"] - everything["claimed"],
         },
+        "replaced": everything["replaced"],
         "fresh_claims": _freshness(everything),
         "by_type": {
             task_type: {
@@ -173,6 +176,7 @@ def build(
                     counts, "wait", found.get(_WAIT_BY_TYPE, {}).get(task_type)
                 ),
                 "retried": counts["retried"],
+                "replaced": counts["replaced"],
                 "fresh_claims": _freshness(counts),
             }
             for task_type, counts in by_type(counted).items()

@@ -70,6 +70,7 @@ SCHEMA: Final = pa.schema(
         ("service_us", pa.int64()),
         ("sojourn_us", pa.int64()),
         ("error", pa.string()),
+        ("replaced", pa.int32()),
     ]
 )
 """``tasks.parquet``. ``left_at`` is when the task stopped waiting for its first claim."""
@@ -140,6 +141,7 @@ def judge(merged: pa.Table, *, as_of: int) -> pa.Table:
             "service_us": column(np.where(served, between(taken_at, finished_at), NEVER)),
             "sojourn_us": column(np.where(served, between(enqueued_at, finished_at), NEVER)),
             "error": merged["error"],
+            "replaced": merged["replaced"],
         }
     ).cast(SCHEMA)
 

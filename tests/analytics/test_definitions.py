@@ -77,6 +77,7 @@ def told(module_report: Any) -> tuple[dict[str, Any], Path]:
     # The window from 0 to 660 sees the deletion of what the one from 600 to 640 saw succeed.
     old = item("overlap", "PENDING", kind="overlap")
     done = item("overlap", "SUCCESS", kind="overlap", firstTakenAt=610, takenAt=610, finishedAt=611)
+    done = {**done, "replaced": 4}
     exporter.incremental(
         [incremental_line("overlap", at(650), old, None)], start=at(0), end=at(660)
     )
@@ -108,6 +109,12 @@ def told(module_report: Any) -> tuple[dict[str, Any], Path]:
 def test_each_task_is_at_one_outcome(told: Any, kind: str, outcome: str) -> None:
     counts = told[0]["by_type"][kind]
     assert counts["created"] == counts[outcome] == 1
+
+
+def test_puts_that_a_newer_one_replaced_are_counted_and_are_no_tasks(told: Any) -> None:
+    counts = told[0]["by_type"]["overlap"]
+    assert (counts["created"], counts["replaced"]) == (1, 4)
+    assert told[0]["replaced"] == 4
 
 
 def test_all_tasks_are_accounted_for(told: Any) -> None:
