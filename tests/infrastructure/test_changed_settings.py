@@ -13,21 +13,11 @@ from localcloud import LocalCloud
 from tests.infrastructure.deployments import synthesize
 
 LASTING: dict[str, Any] = {"deadline_seconds": 3600}
-ON: dict[str, Any] = {
-    "analytics": {"window_minutes": 60},
-    "customer_managed_key": True,
-    "api": {},
-    "ingest": {"events": [{"source": ["com.example.shop"]}]},
-}
-OFF: dict[str, Any] = {
-    "analytics": None,
-    "customer_managed_key": False,
-    "api": None,
-    "ingest": None,
-}
+ON = {"analytics": {"window_minutes": 60}, "customer_managed_key": True}
+OFF = {"analytics": None, "customer_managed_key": False}
 CHANGES: list[dict[str, Any]] = [
     ON,
-    {**ON, "analytics": None, "api": {"requests_per_second": 5}, "ingest": None},
+    {**ON, "analytics": None},
     {**ON, "customer_managed_key": False},
     OFF,
     ON,
