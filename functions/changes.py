@@ -80,7 +80,18 @@ def attribute(record: Record, image: str, name: Attribute, kind: str) -> str | N
 
 def image_of(record: Record, image: str) -> dict[str, Any]:
     """In DynamoDB's JSON, as its own API has it; in an event, bytes are base64."""
-    return {
-        name: {"B": base64.b64decode(value["B"])} if "B" in value else value
-        for name, value in record["dynamodb"][image].items()
-    }
+    return _map(record["dynamodb"][image])
+
+
+def _map(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _value(value) for name, value in values.items()}
+
+
+def _value(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "B" in value:
+        return {"B": base64.b64decode(value["B"])}
+    if "M" in value:
+        return {"M": _map(value["M"])}
+    if "L" in value:
+        return {"L": [_value(inner) for inner in value["L"]]}
+    return value

@@ -1,8 +1,11 @@
 """Ways of a task, as its table's stream tells them: which changes are ends, and how it ended."""
 
+import base64
+import json
 from collections.abc import Callable
 from typing import Any
 
+from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, TaskError
@@ -70,10 +73,18 @@ class Way:
             "dynamodb": {
                 "ApproximateCreationDateTime": self.host.now() // 1_000_000,
                 "SequenceNumber": str(number),
-                **{image: typed(item) for image, item in images.items() if item is not None},
+                **{image: _told(item) for image, item in images.items() if item is not None},
             },
             **({"userIdentity": TTL} if by_ttl else {}),
         }
+
+
+def _told(item: Item) -> dict[str, Any]:
+    """As an event has it, which is JSON: bytes are base64."""
+    told: dict[str, Any] = json.loads(
+        json.dumps(typed(item), default=lambda text: base64.b64encode(text).decode())
+    )
+    return told
 
 
 def success() -> Way:
@@ -193,7 +204,7 @@ def replaced_while_it_ran() -> Way:
     way.goes("put", way.put)
     way.claim()
     way.host.advance(1)
-    way.goes("a newer put is parked", way.replace)
+    way.goes("a newer put is parked", lambda: way.replace(payload=["the same again"] * 500))
     way.goes("replaced", lambda: way.store.succeed(way.task, "1"))
     way.claim()
     way.ends_as("SUCCESS", lambda: way.store.succeed(way.task, "2"))

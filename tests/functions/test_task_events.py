@@ -10,6 +10,7 @@ from tests import dynamodb_local
 from tests.ends import (
     TOKEN,
     WAYS,
+    Way,
     failures,
     replaced_while_it_ran,
     replaced_while_it_waited,
@@ -80,6 +81,18 @@ def test_a_failure_is_told_with_its_error_and_what_was_shed_with_its_deadline(
     failure, shedding = told(events_topic)
     assert failure["error"] == {"type": "ValueError", "message": "boom"}
     assert shedding["endedAt"] == way.host.now()
+
+
+def test_a_result_that_is_stored_compressed_is_told_as_it_was(function, context, events_topic):
+    way, words = Way(), ["the same again"] * 500
+    way.goes("put", way.put)
+    way.claim()
+    way.ends_as("SUCCESS", lambda: way.store.succeed(way.task, json.dumps(words)))
+    ((record, _),) = way.ends
+    assert "B" in record["dynamodb"]["NewImage"]["result"]
+    function.handle({"Records": [record]}, context)
+    (event,) = told(events_topic)
+    assert event["result"] == words
 
 
 def test_a_second_delivery_tells_the_same_id(function, context, events_topic):
@@ -157,10 +170,10 @@ def test_who_waits_for_a_put_that_was_replaced_is_told_so_once(load, context, mo
     monkeypatch.setattr(
         function.step_functions,
         "answer",
-        lambda end: answered.append((end.task_token, str(end.ending))),
+        lambda end: answered.append((end.task_token, str(end.ending), end.error)),
     )
     function.handle({"Records": list(way().others.values())}, context)
-    assert answered == [(TOKEN, "REPLACED")]
+    assert answered == [(TOKEN, "REPLACED", None)]
 
 
 def test_an_answer_that_does_not_arrive_is_tried_again(load, context, monkeypatch):
