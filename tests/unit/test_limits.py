@@ -5,7 +5,8 @@ import math
 import pytest
 
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.limits import PROBE_AFTER, Gate, Room, TokenBucket
+from lifoq.worker.limits import PROBE_AFTER, Gate, Limits, Room, TokenBucket
+from lifoq.worker.registry import TaskType
 
 
 def test_a_bucket_lets_a_seconds_worth_through_at_once_and_then_its_rate():
@@ -135,3 +136,17 @@ def test_a_downstream_that_takes_nothing_is_tried_once_a_second():
 def test_without_refusals_room_is_no_limit():
     gate = Gate(in_flight=None, bucket=None, room=Room(ManualHost()))
     assert crowd(gate, 1000) == 1000
+
+
+def test_who_waits_for_a_slot_is_told_when_a_handler_is_back_or_a_claim_gave_nothing():
+    kind = TaskType(name="a", handler=lambda _payload, _context: None)
+    limits = Limits([kind], in_flight=1, rate_limit=None, host=ManualHost())
+    waits = []
+    limits.on_free = lambda: waits.append(limits.shortest_wait())
+    assert limits.enter("a")
+    limits.turn_back("a", after=0)
+    assert waits == [0]
+    assert limits.enter("a")
+    assert limits.shortest_wait() == math.inf
+    limits.leave("a", refused=False, hung=False)
+    assert waits == [0, 0]
