@@ -3,6 +3,7 @@
 import importlib.util
 import logging
 import os
+import queue
 import signal
 import sys
 import tempfile
@@ -127,10 +128,13 @@ def _run(
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     logging.getLogger("moto").setLevel(logging.ERROR)
     ended = threading.Event()
+    end: queue.SimpleQueue[None] = queue.SimpleQueue()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+        # A signal may interrupt the handling of another: an event's own lock would not bear that.
+        signal.signal(number, lambda *_: end.put(None))
     if until_stdin_closes:
-        threading.Thread(target=_wait_for_end_of_input, args=(ended,), daemon=True).start()
+        threading.Thread(target=_wait_for_end_of_input, args=(end,), daemon=True).start()
+    threading.Thread(target=_pass_on, args=(end, ended), daemon=True).start()
     settings = serve.Settings(
         listener=listener,
         directory=directory.resolve(),
@@ -204,6 +208,11 @@ def _write_environment(endpoint: str, directory: Path) -> list[str]:
     return lines
 
 
-def _wait_for_end_of_input(ended: threading.Event) -> None:
+def _wait_for_end_of_input(end: "queue.SimpleQueue[None]") -> None:
     sys.stdin.buffer.read()
+    end.put(None)
+
+
+def _pass_on(end: "queue.SimpleQueue[None]", ended: threading.Event) -> None:
+    end.get()
     ended.set()

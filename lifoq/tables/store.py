@@ -517,16 +517,17 @@ class Store(Puts):
     def _ended(task: Task, change: Change, write: Write) -> Change:
         """Apply a change that ends an attempt; where a newer put is parked, which the refusal
         tells, bring that back instead. What was applied. ConditionFailed, DamagedTask."""
+        applied = change
         while True:
             try:
-                write(task.task_id, change)
+                write(task.task_id, applied)
             except ConditionFailed as refused:
                 instead = replacing.with_parked(change, refused.item, task)
                 if instead is None:
                     raise
-                change = instead
+                applied = instead
             else:
-                return change
+                return applied
 
     def _follow_up_items(self, task: Task, follow_ups: Sequence[NewTask]) -> list[Item]:
         """Put is idempotent: of several with one id the first counts, and ``task`` has its own.

@@ -50,10 +50,15 @@ def serving(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], Deployed
             process.stdout.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_no_process_is_left_however_it_ends(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("number", "times"), [(signal.SIGINT, 1), (signal.SIGTERM, 200), (signal.SIGKILL, 1)]
+)
+def test_no_process_is_left_however_it_ends(
+    tmp_path: Path, number: signal.Signals, times: int
+) -> None:
     with serving(tmp_path) as (process, _, below):
-        process.send_signal(number)
+        for _ in range(times):  # one may interrupt the handling of another
+            process.send_signal(number)
         begun = time.monotonic()
         status = process.wait(STOP_SECONDS)
 

@@ -1,9 +1,11 @@
 """What the store promises about puts that replace, on every table."""
 
+from typing import Any
+
 import pytest
 
 from lifoq.errors import DamagedTask, InvalidInput, LeaseLost, NotClaimed, WrongStatus
-from lifoq.items.change import Item
+from lifoq.items.change import Change, ConditionFailed, Item
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task, TaskError
@@ -425,6 +427,37 @@ def test_a_promotion_that_saw_the_replaced_put_does_not_touch_the_new_one(
     monkeypatch.setattr(store.table, "get", look_and_lose)
     assert store.promote("t") is None
     assert store.promote("t").created == START + 10 * SECOND + SECOND // 2
+
+
+class Withdrawing:
+    """The table, but that the parked put is withdrawn once its run's end was refused for it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store.table, name)
+
+    def update(self, task_id: str, change: Change) -> None:
+        try:
+            self._store.table.update(task_id, change)
+        except ConditionFailed:
+            if found(self._store).parked is not None:
+                self._store.cancel(task_id)
+            raise
+
+
+def test_a_run_whose_parked_put_is_withdrawn_while_it_ends_ends_as_itself(
+    store: Store, host: ManualHost
+):
+    keep(store)
+    task = claim(store)
+    host.advance(1)
+    store.put(new("newest"))
+    table: Any = Withdrawing(store)
+    Store(table, lifetimes=store.lifetimes, host=host).succeed(task, "1")
+    ended = found(store)
+    assert (ended.status, ended.result, ended.payload) == (Status.SUCCESS, 1, "kept")
 
 
 def test_cancel_withdraws_the_put_that_waits_for_the_end_of_a_run(store: Store):
