@@ -445,7 +445,11 @@ class Looks:
                 self._refused[task_id] = self._machine.monotonic()
                 self._over(claim)
         elif Attribute.CLAIM_ID not in change.set and Attribute.TASK_STATUS in change.set:
-            self._settles(task_id, claim_of(change))
+            # What is still its own was refused for a put that was parked, or withdrawn: it writes
+            # once more, as the item now is.
+            own = there.get(Attribute.CLAIM_ID) == claim_of(change)
+            if not (own and there[Attribute.TASK_STATUS] == Status.TAKEN):
+                self._settles(task_id, claim_of(change))
 
     def lost_update(self, change: Change) -> None:
         """Nobody knows what became of a write. A claim is repeated once."""
