@@ -82,6 +82,8 @@ class Attempt:
         """Monotonic microseconds."""
         self.renew_at = renew_at
         self.times_out_at = times_out_at
+        self.settled: Settled | None = None
+        """Once its outcome is written; what is left to do, the run need not wait for."""
         self._settling = threading.Lock()
         self._lock = threading.Lock()
         self._back = False
@@ -324,7 +326,7 @@ class Attempts:
 
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
         try:
-            settled = self._write(attempt, outcome)
+            settled = attempt.settled = self._write(attempt, outcome)
             if settled.end is not End.UNSETTLED:
                 self._leave(attempt.slot)
         except Exception as error:

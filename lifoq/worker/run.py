@@ -412,8 +412,10 @@ class Run:
     # The end
 
     def _conclude(self) -> None:
-        self._tally.of_now.unsettled += len(self._held.in_flight)
         now = self._host.monotonic()
+        for attempt in self._held.in_flight.values():
+            settled = attempt.settled or Settled(attempt=attempt, end=End.UNSETTLED)
+            self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
         report = self._tally.conclude(now)
         reason = self._unusable()
         if self._trouble.unexpected is not None:

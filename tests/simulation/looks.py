@@ -163,6 +163,9 @@ class Looks:
         was lost."""
         self._leaving: dict[Strand, tuple[str, str]] = {}
         """Tasks that were settled, and claims, by who leaves their slots now."""
+        self._chosen: set[Strand] = set()
+        """That have sent a claim: one with a slot is sent again, with another, for a look that may
+        lie back by then."""
         self._old_strands: set[Strand] = set()
         """That were at work on a claim when a later run began."""
         self._keyed_until: dict[Keyed, int] = {}
@@ -358,8 +361,9 @@ class Looks:
         trying = self._trying
         if strand in self._old_strands:
             trying = self._of_earlier_runs
-        elif self.last is not None:
+        elif self.last is not None and strand not in self._chosen:
             self.last.tried.add(task_id)
+        self._chosen.add(strand)
         self._used.begins(claim, self._believed_keys.get(task_id), self._machine.monotonic())
         trying[claim] = Claim(
             keyed=_keyed(change),
