@@ -28,6 +28,7 @@ ATTRIBUTES: Final = (
     Attribute.ATTEMPTS,
     Attribute.ERROR,
     Attribute.REPLACED,
+    Attribute.TASK_KEY,
 )
 """The parser skips what nobody asks for: payloads, results, checkpoints."""
 

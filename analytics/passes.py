@@ -29,6 +29,7 @@ from . import (
     datafiles,
     exchange,
     images,
+    keys,
     peak,
     percentiles,
     rankings,
@@ -96,6 +97,7 @@ class Tally:
     ages: pa.Table
     failures: pa.Table
     oldest: pa.Table
+    keys: pa.Table
 
     @classmethod
     def of(cls, judged: pa.Table, plan: Plan) -> "Tally":
@@ -108,6 +110,7 @@ class Tally:
             ages=series.count_ages(judged, as_of=as_of),
             failures=rankings.count_failures(judged),
             oldest=rankings.find_oldest(judged, as_of=as_of),
+            keys=keys.count(judged),
         )
 
     @classmethod
@@ -120,6 +123,7 @@ class Tally:
             ages=series.add_ages([each.ages for each in tallies]),
             failures=rankings.add_failures([each.failures for each in tallies]),
             oldest=rankings.oldest_of([each.oldest for each in tallies]),
+            keys=keys.add([each.keys for each in tallies]),
         )
 
 

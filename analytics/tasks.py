@@ -71,6 +71,7 @@ SCHEMA: Final = pa.schema(
         ("sojourn_us", pa.int64()),
         ("error", pa.string()),
         ("replaced", pa.int32()),
+        ("task_key", pa.string()),
     ]
 )
 """``tasks.parquet``. ``left_at`` is when the task stopped waiting for its first claim."""
@@ -142,6 +143,7 @@ def judge(merged: pa.Table, *, as_of: int) -> pa.Table:
             "sojourn_us": column(np.where(served, between(enqueued_at, finished_at), NEVER)),
             "error": merged["error"],
             "replaced": merged["replaced"],
+            "task_key": merged["task_key"],
         }
     ).cast(SCHEMA)
 

@@ -241,6 +241,36 @@ def sheddings(answers: Answers) -> Table:
     )
 
 
+def keys(answers: Answers) -> Table:
+    """The busiest."""
+    found = answers["by_key"]
+    return Table(
+        columns=("key", "tasks", "shed", "mean wait", "longest"),
+        rows=[
+            (
+                row["key"],
+                words.count(row["tasks"]),
+                words.share(row["shed"] / row["tasks"]),
+                words.duration(row["mean_wait_seconds"]),
+                words.duration(row["max_wait_seconds"]),
+            )
+            for row in (found["most_tasks"] if found else ())
+        ],
+    )
+
+
+def spread_over_keys(answers: Answers) -> str | None:
+    """How evenly the keys waited."""
+    found = answers["by_key"]
+    if found is None or found["mean_wait_seconds"]["max"] is None:
+        return None
+    spread = {name: words.duration(value) for name, value in found["mean_wait_seconds"].items()}
+    return (
+        f"{words.counted(found['keys'], 'key')}. By key, tasks waited {spread['median']} in the "
+        f"mean in the middle, {spread['min']} at the least and {spread['max']} at the most."
+    )
+
+
 def failures(answers: Answers) -> Table:
     return Table(
         columns=("type", "error", "tasks"),

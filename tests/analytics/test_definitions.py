@@ -77,7 +77,7 @@ def told(module_report: Any) -> tuple[dict[str, Any], Path]:
     # The window from 0 to 660 sees the deletion of what the one from 600 to 640 saw succeed.
     old = item("overlap", "PENDING", kind="overlap")
     done = item("overlap", "SUCCESS", kind="overlap", firstTakenAt=610, takenAt=610, finishedAt=611)
-    done = {**done, "replaced": 4}
+    done = {**done, "replaced": 4, "taskKey": "d-17"}
     exporter.incremental(
         [incremental_line("overlap", at(650), old, None)], start=at(0), end=at(660)
     )
@@ -115,6 +115,12 @@ def test_puts_that_a_newer_one_replaced_are_counted_and_are_no_tasks(told: Any) 
     counts = told[0]["by_type"]["overlap"]
     assert (counts["created"], counts["replaced"]) == (1, 4)
     assert told[0]["replaced"] == 4
+
+
+def test_tasks_are_told_by_key(told: Any) -> None:
+    by_key = told[0]["by_key"]
+    assert [(key["key"], key["tasks"]) for key in by_key["most_tasks"]] == [("d-17", 1)]
+    assert by_key["mean_wait_seconds"]["median"] == 610
 
 
 def test_all_tasks_are_accounted_for(told: Any) -> None:
