@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark import SparkContext
 
 from . import (
+    attempts,
     buckets,
     coverage,
     exports,
@@ -197,6 +198,7 @@ class Analysis:
             "forecast": outlook.forecast(in_total, span, backlog=everything["backlog"]),
             "cost": outlook.cost(everything),
             "failure_reasons": rankings.failure_reasons(tally.failures),
+            "past_attempts": attempts.build(tally.attempts),
             "by_key": keys.build(tally.keys),
             "oldest_waiting": rankings.oldest_waiting(tally.oldest, as_of=span.as_of),
             "largest_sheddings": rankings.largest_sheddings(tally.flows, span),

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from lifoq.items.schema import ATTRIBUTE_TYPES, SLOT_PREFIX, Attribute, Status
 
 from . import times
+from .attempts import HISTORY
 from .columns import NEVER, Array, column, moments
 from .datafiles import KEPT_BYTES, LongLine
 from .lines import IMAGES, has_image, parse
@@ -65,6 +66,7 @@ OBSERVATION: Final = pa.schema(
         ("error", pa.string()),
         ("replaced", pa.int32()),
         ("task_key", pa.string()),
+        ("history", HISTORY),
         ("image_order", pa.int64()),
         ("alive_at", pa.int64()),
         ("deleted_at", pa.int64()),
@@ -154,6 +156,7 @@ def _observations(table: pa.Table, origin: Origin) -> pa.Table:
             "error": _attribute(table, Attribute.ERROR),
             "replaced": _whole(_attribute(table, Attribute.REPLACED), most=_MOST_ATTEMPTS),
             "task_key": _attribute(table, Attribute.TASK_KEY),
+            "history": _attribute(table, Attribute.HISTORY),
             "image_order": column(order),
             "alive_at": column(np.where(alive, seen, NEVER)),
             "deleted_at": column(np.where(alive, NEVER, seen)),

@@ -16,6 +16,8 @@ import pyarrow.json
 
 from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute
 
+from .attempts import HISTORY
+
 ATTRIBUTES: Final = (
     Attribute.TASK_ID,
     Attribute.TASK_STATUS,
@@ -29,14 +31,16 @@ ATTRIBUTES: Final = (
     Attribute.ERROR,
     Attribute.REPLACED,
     Attribute.TASK_KEY,
+    Attribute.HISTORY,
 )
 """The parser skips what nobody asks for: payloads, results, checkpoints."""
 
 IMAGES: Final = ("Item", "NewImage", "OldImage")
 
 _KINDS: Final = {attribute.value: ATTRIBUTE_TYPES[attribute] for attribute in ATTRIBUTES}
+_TYPES: Final = {"S": pa.string(), "N": pa.string(), "L": HISTORY}
 _IMAGE: Final = pa.struct(
-    [(name, pa.struct([(kind, pa.string())])) for name, kind in _KINDS.items()]
+    [(name, pa.struct([(kind, _TYPES[kind])])) for name, kind in _KINDS.items()]
 )
 _METADATA: Final = pa.struct([("WriteTimestampMicros", pa.struct([("N", pa.string())]))])
 LINE: Final = pa.schema([*((name, _IMAGE) for name in IMAGES), ("Metadata", _METADATA)])
@@ -117,6 +121,19 @@ def _picked(value: Any, kind: pa.DataType) -> Any:
             raise ValueError("no string")
         value.encode()  # half a surrogate pair is no text
         return value
+    if pa.types.is_list(kind):
+        if not isinstance(value, list):
+            raise ValueError("no list")
+        return [_picked(entry, kind.value_type) for entry in value]
     if not isinstance(value, dict):
         raise ValueError("no object")  # noqa: TRY004 - one error for all that is not in the notation
-    return {field.name: _picked(value.get(field.name), field.type) for field in kind}
+    return {field.name: _member(value.get(field.name), field) for field in kind}
+
+
+def _member(value: Any, field: pa.Field) -> Any:
+    try:
+        return _picked(value, field.type)
+    except ValueError:
+        if field.name != Attribute.HISTORY:
+            raise
+        return None  # a task counts without its history, too

@@ -25,6 +25,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j 
 from pyspark import RDD, SparkContext
 
 from . import (
+    attempts,
     buckets,
     datafiles,
     exchange,
@@ -98,6 +99,7 @@ class Tally:
     failures: pa.Table
     oldest: pa.Table
     keys: pa.Table
+    attempts: pa.Table
 
     @classmethod
     def of(cls, judged: pa.Table, plan: Plan) -> "Tally":
@@ -111,6 +113,7 @@ class Tally:
             failures=rankings.count_failures(judged),
             oldest=rankings.find_oldest(judged, as_of=as_of),
             keys=keys.count(judged),
+            attempts=attempts.count(judged),
         )
 
     @classmethod
@@ -124,6 +127,7 @@ class Tally:
             failures=rankings.add_failures([each.failures for each in tallies]),
             oldest=rankings.oldest_of([each.oldest for each in tallies]),
             keys=keys.add([each.keys for each in tallies]),
+            attempts=attempts.add([each.attempts for each in tallies]),
         )
 
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from lifoq.items.schema import TERMINAL, Status
 
+from .attempts import PAST_ATTEMPTS, past_attempts
 from .columns import NEVER, Array, between, column, filled, moments
 from .images import OBSERVATION, ORDERS
 
@@ -72,6 +73,7 @@ SCHEMA: Final = pa.schema(
         ("error", pa.string()),
         ("replaced", pa.int32()),
         ("task_key", pa.string()),
+        ("past_attempts", PAST_ATTEMPTS),
     ]
 )
 """``tasks.parquet``. ``left_at`` is when the task stopped waiting for its first claim."""
@@ -144,6 +146,7 @@ def judge(merged: pa.Table, *, as_of: int) -> pa.Table:
             "error": merged["error"],
             "replaced": merged["replaced"],
             "task_key": merged["task_key"],
+            "past_attempts": past_attempts(merged["history"]),
         }
     ).cast(SCHEMA)
 

@@ -59,6 +59,7 @@ def render(answers: Answers, drawn: Series) -> str:
         oldest=details.oldest(answers),
         sheddings=details.sheddings(answers),
         failures=details.failures(answers),
+        attempts=details.attempts(answers),
         keys=details.keys(answers),
         spread_over_keys=details.spread_over_keys(answers),
         cost=details.cost(answers["cost"]),

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lifoq.items.history import Ended
+
 from .. import times
 from ..page import words
 from ..page.axes import Time
@@ -19,6 +21,13 @@ _RATES: Final = ("arrivals", "first_claims", "shed")
 _SHOWN: Final = 5
 """Rows of a table of the worst."""
 _KINDS: Final = {"claimed": "served", "shed": "shed", "waiting": "still waiting"}
+_ENDED: Final = {
+    Ended.RETRIED: "failed, was retried",
+    Ended.FAILED: "failed for good",
+    Ended.NOT_COUNTED: "did not count",
+    Ended.LEASE_EXPIRED: "its worker was lost",
+    Ended.SUCCEEDED: "done, but replaced",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,6 +286,17 @@ def failures(answers: Answers) -> Table:
         rows=[
             (row["task_type"], row["reason"], words.count(row["tasks"]))
             for row in answers["failure_reasons"]
+        ],
+    )
+
+
+def attempts(answers: Answers) -> Table:
+    """The past ones."""
+    return Table(
+        columns=("type", "ended", "error", "attempts"),
+        rows=[
+            (row["task_type"], _ENDED[row["how"]], row["reason"], words.count(row["attempts"]))
+            for row in answers["past_attempts"]["by_reason"]
         ],
     )
 

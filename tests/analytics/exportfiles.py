@@ -9,17 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from boto3.dynamodb.types import TypeSerializer
+
 from analytics.times import to_iso
 from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute
 
 TABLE_ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/Tasks"
 
-Item = Mapping[str, int | str]
+Item = Mapping[str, Any]
 
 
-def marshal(item: Item) -> dict[str, dict[str, str]]:
+def marshal(item: Item) -> dict[str, dict[str, Any]]:
     """The item in DynamoDB's JSON notation."""
-    return {name: {ATTRIBUTE_TYPES[Attribute(name)]: str(value)} for name, value in item.items()}
+    return {
+        name: TypeSerializer().serialize(value)
+        if isinstance(value, list)
+        else {ATTRIBUTE_TYPES[Attribute(name)]: str(value)}
+        for name, value in item.items()
+    }
 
 
 def full_line(item: Item) -> dict[str, Any]:

@@ -213,11 +213,12 @@ def test_earlier_runs_need_not_be_repeated(tmp_path: Path, report: Any) -> None:
     everything, first, second = (tmp_path / name for name in ("all", "first", "second"))
     exporter = Exporter(root=everything)
     done = item("t1", "SUCCESS", firstTakenAt=61, takenAt=61, finishedAt=62)
+    tried = {**item("t9", "PENDING", enqueuedAt=63), "history": [{"how": "RETRIED", "type": "E"}]}
     exporter.full(_tasks(1, 2, 3), at=at(60))
     exporter.incremental(
         [
             incremental_line("t1", at(62), item("t1", "PENDING"), done),
-            incremental_line("t9", at(63), None, item("t9", "PENDING", enqueuedAt=63)),
+            incremental_line("t9", at(63), None, tried),
             "junk",
         ],
         start=at(60),
@@ -235,6 +236,7 @@ def test_earlier_runs_need_not_be_repeated(tmp_path: Path, report: Any) -> None:
     only_today = max(path.parent for path in second.rglob("manifest-summary.json"))
 
     whole = report(second)
+    assert whole["past_attempts"]["attempts"] == 1
     rows = _everything(tmp_path / "out")
     state = str(tmp_path / "state")
     report(first, state=state)
