@@ -47,6 +47,7 @@ FILTERS: Final = ("type", "key", "error", "older", "newer")
 _HOW: Final = {
     Ended.RETRIED: "failed, to be tried again",
     Ended.FAILED: "failed for good",
+    Ended.SUCCEEDED: "succeeded, for a put that was replaced",
     Ended.NOT_COUNTED: "did not count",
     Ended.LEASE_EXPIRED: "its worker was lost",
 }

@@ -184,6 +184,14 @@ def test_a_task_shows_its_life_and_its_payload_only_when_asked(queue: Queue, con
     assert (status, "&lt;b&gt;d-17&lt;/b&gt;" in text) == (200, True)
 
 
+def test_a_run_whose_put_was_replaced_is_shown(queue: Queue, console: Console):
+    queue.put("a", 1, task_id="t")
+    task = queue.store.claim("t", claim_id="c", lease=30)
+    queue.put("a", 2, task_id="t", if_exists="replace")
+    queue.store.succeed(task, "1")
+    assert "succeeded, for a put that was replaced" in console.page("/task?id=t")
+
+
 def test_what_task_code_wrote_is_text_and_no_page(queue: Queue, console: Console):
     fail(queue, "<img src=x>", task_type="<i>")
     for path in ("/tasks?status=FAILURE", "/task?id=%3Cimg+src%3Dx%3E"):
