@@ -53,6 +53,12 @@ def _no_account() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _no_session_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """boto3 keeps the credentials that it found first."""
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+
+
 @pytest.fixture(scope="session")
 def dynamodb_local_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with dynamodb_local.running(tmp_path_factory.mktemp("dynamodb-local") / "log") as endpoint:

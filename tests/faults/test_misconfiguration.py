@@ -20,7 +20,7 @@ from lifoq.worker.sweep import Sweeper
 from tests import dynamodb_local
 from tests.faults.faults import answer
 
-SETTINGS = WorkerSettings(window=1, task_timeout=1)
+SETTINGS = WorkerSettings(window=20, task_timeout=1)
 
 Create = Callable[[dict[str, Any]], DynamoTable]
 Use = Callable[[Store], object]

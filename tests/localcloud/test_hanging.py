@@ -20,6 +20,7 @@ SETTINGS = {
     "in_flight": SLOTS,
     "task_timeout_seconds": 2,
     "max_attempts": 1,
+    "targets": {"device.check": {"https": {"timeout_seconds": 1}}},
 }
 
 
