@@ -104,7 +104,7 @@ bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; 
 # ── Check ─────────────────────────────────────────────────────────────────────────────────────────
 
 .PHONY: test
-test: setup ## Run the tests (under ten minutes)
+test: setup ## Run the tests (about fifteen minutes on two cores)
 	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 .PHONY: chaos
