@@ -35,6 +35,10 @@ ENVIRONMENT = {
 }
 
 
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(*words: str, **more: Any) -> subprocess.Popen[str]:
     variables = ENVIRONMENT | more.pop("variables", {})
     return subprocess.Popen(
@@ -43,6 +47,8 @@ def start(*words: str, **more: Any) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Where the tests run in the background, it may be ignored, and that is inherited.
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - it does nothing else
         **more,
     )
 
