@@ -292,6 +292,7 @@ class Run:
         task_id = answer.row.task_id
         self._held.not_started(task_id)
         self._keys.turned_back(answer.row, now)
+        self._pace.more_may_have_come(now)  # since the look that found nothing else
         self._pace.look_at_once(now)
         if isinstance(answer.error, KeyBusy):
             self._keys.refused(answer.row, now)

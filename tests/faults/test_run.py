@@ -485,3 +485,25 @@ def test_what_is_told_on_the_way_adds_up_to_the_report(world: World):
     assert sum(part.claimed for part in told) == report.claimed == 100
     assert sum(part.succeeded for part in told) == report.succeeded == 100
     assert len(told) >= 5  # of 25 s
+
+
+def test_a_claim_that_is_refused_late_ends_no_run_by_what_was_seen_before(world: World):
+    world.handle("a")
+    gone = world.put("a")
+    claims: list[str] = []
+
+    def slow(what: str, task_id: str, _change: Change | None) -> bool:
+        first = what == "update" and task_id == gone and not claims
+        claims.extend([task_id] if first else [])
+        return first or (what == "look" and 0.3 < world.seconds < SLOW)
+
+    def meanwhile() -> None:
+        world.sleep(0.05)
+        world.queue.cancel(gone)
+        world.sleep(1)
+        world.put("a")
+
+    world.table.slow = slow
+    world.new_machine().spawn(meanwhile, "meanwhile")
+    report = world.processor(in_flight=2).run()
+    assert (report.claimed, report.succeeded, report.remaining) == (1, 1, False)
