@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 4.0
 """Seconds for which a key is not asked for that others hold, doubling from one to the other."""
-MOST_PAUSES: Final = 1_000
-"""Pauses from which on those that are over are forgotten."""
 
 Keyed = tuple[str, str | None]
 """A task type and a key."""
@@ -71,8 +69,6 @@ class Keys:
         long_over = now - microseconds(LONGEST_PAUSE)
         self._pauses = {k: kept for k, kept in self._pauses.items() if kept[0] > long_over}
         self._pauses[keyed] = now + microseconds(pause), pause
-        if len(self._pauses) > MOST_PAUSES:
-            self._pauses = {k: (until, s) for k, (until, s) in self._pauses.items() if until > now}
 
     def ended(self, task: Task, now: int, *, seconds: float) -> None:
         """The attempt at it is over, after so long: there is room for another."""

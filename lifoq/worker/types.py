@@ -1,12 +1,13 @@
 """Which task types are a worker's own; the others it passes over, for workers that know them."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from lifoq.errors import InvalidInput
 from lifoq.items.change import Condition, Not, OneOf
 from lifoq.items.schema import Attribute
 
-MOST: int = 100
+MOST: Final = 100
 """Types that one query can name
 (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html)."""
 
