@@ -38,25 +38,33 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"{sum(ran):,} {CASES} ran, none skipped")
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _no_account() -> Iterator[None]:
+def _no_account(patch: pytest.MonkeyPatch) -> None:
     """No test may find credentials of a real account, or a network beyond this machine."""
+    patch.setenv("AWS_ACCESS_KEY_ID", dynamodb_local.CREDENTIALS["aws_access_key_id"])
+    patch.setenv("AWS_SECRET_ACCESS_KEY", dynamodb_local.CREDENTIALS["aws_secret_access_key"])
+    patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    patch.setenv("AWS_ACCOUNT_ID_ENDPOINT_MODE", "disabled")
+    patch.delenv("AWS_PROFILE", raising=False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _environment() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_ACCESS_KEY_ID", dynamodb_local.CREDENTIALS["aws_access_key_id"])
-        patch.setenv("AWS_SECRET_ACCESS_KEY", dynamodb_local.CREDENTIALS["aws_secret_access_key"])
-        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-        patch.setenv("AWS_ACCOUNT_ID_ENDPOINT_MODE", "disabled")
-        patch.delenv("AWS_PROFILE", raising=False)
+        _no_account(patch)
         if "LIFOQ_CACHE" not in os.environ:
             patch.setenv("LIFOQ_CACHE", str(Path(__file__).parents[1] / ".build" / "lifoq"))
         yield
 
 
 @pytest.fixture(autouse=True)
-def _no_session_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """boto3 keeps the credentials that it found first."""
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+def _nothing_of_another_test(_environment: None) -> Iterator[None]:
+    """boto3 keeps the credentials that it found first. And a test that changes the environment
+    inside of moto's mock leaves moto's credentials there: moto restores before pytest does."""
+    with pytest.MonkeyPatch.context() as patch:
+        _no_account(patch)
+        patch.setattr(boto3, "DEFAULT_SESSION", None)
+        yield
 
 
 @pytest.fixture(scope="session")
