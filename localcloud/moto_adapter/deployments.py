@@ -1,11 +1,11 @@
 """Deployments of stacks as CloudFormation makes them: whole, or rolled back.
 
 moto lets a failure pass as the call's error and leaves the stack half made. It loses the exports of
-change sets and of updates, takes a change set's name for unique among all stacks, and deletes
-exports that others import.
+change sets and of updates, takes a change set's name for unique among all stacks, deletes exports
+that others import, and does not make again what an earlier update took away.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from moto.cloudformation.exceptions import CloudFormationError
@@ -206,12 +206,23 @@ def _update(
         stack.output_map = stack._create_output_map()  # noqa: SLF001
         _begin(stack, "UPDATE_ROLLBACK_COMPLETE")
         return
-    stack.resource_map.update(after, parameters)
+    try:
+        stack.resource_map.update(after, parameters)
+    except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
+        _tell(stack, "UPDATE_FAILED", error)
+        return
+    _forget(stack, before["Resources"].keys() - after["Resources"].keys())
     stack.template, stack.description = template, after.get("Description")
     stack.parameters = parameters or stack.parameters
     stack.tags = stack.tags if tags is None else tags
     _export(backend, stack)
     _begin(stack, "UPDATE_COMPLETE")
+
+
+def _forget(stack: Stack, gone: Iterable[str]) -> None:
+    """moto keeps what it deleted, and would take it for made where an update brings it back."""
+    for logical_id in gone:
+        stack.resource_map._parsed_resources.pop(logical_id, None)  # noqa: SLF001
 
 
 # Exports

@@ -13,11 +13,21 @@ from localcloud import LocalCloud
 from tests.infrastructure.deployments import synthesize
 
 LASTING: dict[str, Any] = {"deadline_seconds": 3600}
-ON = {"analytics": {"window_minutes": 60}, "customer_managed_key": True}
-OFF = {"analytics": None, "customer_managed_key": False}
+ON: dict[str, Any] = {
+    "analytics": {"window_minutes": 60},
+    "customer_managed_key": True,
+    "api": {},
+    "ingest": {"events": [{"source": ["com.example.shop"]}]},
+}
+OFF: dict[str, Any] = {
+    "analytics": None,
+    "customer_managed_key": False,
+    "api": None,
+    "ingest": None,
+}
 CHANGES: list[dict[str, Any]] = [
     ON,
-    {**ON, "analytics": None},
+    {**ON, "analytics": None, "api": {"requests_per_second": 5}, "ingest": None},
     {**ON, "customer_managed_key": False},
     OFF,
     ON,
@@ -31,5 +41,13 @@ def test_every_change_can_be_deployed_over_what_was_before(tmp_path: Path) -> No
         for settings in CHANGES:
             cloud.deploy(synthesize("demo", json.dumps({**LASTING, **settings})).assembly)
             outputs.append(cloud.outputs("lifoq-demo-state"))
+        functions = {one["FunctionName"] for one in _functions(cloud)}
+        told = cloud.outputs("lifoq-demo-queue")
 
+    assert {told["ApiFunctionName"], told["IngestFunctionName"]} <= functions, "made once more"
     assert all(each == outputs[0] for each in outputs), "table, bucket and topic stay the same"
+
+
+def _functions(cloud: LocalCloud) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cloud.client("lambda").list_functions()["Functions"]
+    return found
