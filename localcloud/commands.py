@@ -23,6 +23,8 @@ from .listener import PortTakenError, listen
 DEFAULT_PORT = 4577
 ENVIRONMENT: Final = "environment"
 """A file in the cloud's directory: a shell that reads it works with this cloud."""
+DEV_TTL_DELAY: Final = 300.0
+"""Seconds in which a task that was shed can still be looked at, and is in an export."""
 
 _FOLDER: Any = click.Path(file_okay=False, path_type=Path)
 _port = click.option("--port", default=DEFAULT_PORT, show_default=True, help="0 takes a free one.")
@@ -31,6 +33,15 @@ _until_stdin_closes = click.option(
     is_flag=True,
     help="End when standard input ends: for a program that starts this one.",
 )
+
+
+def _ttl_delay(default: float) -> Callable[[Any], Any]:
+    return click.option(
+        "--ttl-delay",
+        default=default,
+        show_default=True,
+        help="Seconds by which TTL deletes late, as it does on AWS.",
+    )
 
 
 @click.group()
@@ -46,12 +57,7 @@ def main() -> None:
     help="Where logs, unpacked assets, calls.jsonl and environment go; a new temporary one by "
     "default.",
 )
-@click.option(
-    "--ttl-delay",
-    default=0.0,
-    show_default=True,
-    help="Seconds by which TTL deletes late, as it does on AWS.",
-)
+@_ttl_delay(0.0)
 @click.option(
     "--first-retry",
     default=FIRST_RETRY_SECONDS,
@@ -86,8 +92,9 @@ def serve_command(
     show_default=True,
     help="Where logs, unpacked assets, calls.jsonl and environment go.",
 )
+@_ttl_delay(DEV_TTL_DELAY)
 @_until_stdin_closes
-def dev_command(port: int, directory: Path, *, until_stdin_closes: bool) -> None:
+def dev_command(port: int, directory: Path, ttl_delay: float, *, until_stdin_closes: bool) -> None:
     """Run the CDK application of this folder on this machine, until Ctrl-C.
 
     Task code is live a moment after it was saved, and what else says what is deployed is deployed.
@@ -106,7 +113,13 @@ def dev_command(port: int, directory: Path, *, until_stdin_closes: bool) -> None
         _follow(cloud, folder, ended)
         _show_consoles(cloud)
 
-    _run(port=port, directory=directory, until_stdin_closes=until_stdin_closes, then=work)
+    _run(
+        port=port,
+        directory=directory,
+        ttl_delay_seconds=ttl_delay,
+        until_stdin_closes=until_stdin_closes,
+        then=work,
+    )
 
 
 def _run(
@@ -114,7 +127,7 @@ def _run(
     port: int,
     directory: Path,
     until_stdin_closes: bool,
-    ttl_delay_seconds: float = 0.0,
+    ttl_delay_seconds: float,
     first_retry_seconds: float = FIRST_RETRY_SECONDS,
     then: Callable[[LocalCloud, threading.Event], None] = lambda *_: None,
 ) -> None:

@@ -5,25 +5,19 @@ this machine, and from their registries where a cache has them not yet: the firs
 """
 
 import json
-import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.infrastructure.commands import run
 from tests.infrastructure.deployments import ROOT
+from tests.infrastructure.users import User, registries
 
 PAGE = (ROOT / "docs" / "own-project.md").read_text()
-NO_NETWORK = ("Failed to fetch", "Failed to download", "error sending request", "ENOTFOUND")
-NO_NETWORK += ("EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "ENOTCACHED", "Could not connect")
-OF_THE_CLONE = ("PYTHONPATH", "JSII_NODE", "JAVA_HOME", "VIRTUAL_ENV")
 START_SECONDS = 240.0
 TOLD_SECONDS = 60.0
 
@@ -37,20 +31,8 @@ def code(title: str) -> str:
     return found[1]
 
 
-@dataclass(frozen=True)
-class User:
-    """Somebody with a Python environment, and nothing of this clone on the PATH."""
-
-    folder: Path
-
-    @property
-    def environment(self) -> dict[str, str]:
-        kept = {
-            name: value
-            for name, value in os.environ.items()
-            if name not in OF_THE_CLONE and not name.startswith("AWS_")
-        }
-        return kept | {"PATH": f"{self.folder / '.venv' / 'bin'}:/usr/bin:/bin"}
+class Newcomer(User):
+    """With the project of the page."""
 
     @property
     def project(self) -> Path:
@@ -86,44 +68,18 @@ class User:
             env=environment,
         )
 
-    def install(self, wheel: Path) -> None:
-        """In the versions of the lock, which are in uv's cache where the clone was set up by it."""
-        wanted = f"lifoq[dev] @ {wheel.as_uri()}"
-        assert wanted.split(" @", maxsplit=1)[0].removeprefix("lifoq") in PAGE
-        python = self.folder / ".venv" / "bin" / "python"
-        uv = [sys.executable, "-m", "uv"]
-        run(*uv, "venv", "--quiet", "--python", sys.executable, self.folder / ".venv")
-        command = [*uv, "pip", "install", "--quiet", "--python", python, wanted]
-        command += ["--constraint", ROOT / "requirements.lock"]
-        try:
-            run(*command, "--offline")
-        except AssertionError:
-            with registries():
-                run(*command)
-
-
-@contextmanager
-def registries() -> Iterator[None]:
-    """Skips where none answers, and no cache has what it would send."""
-    try:
-        yield
-    except AssertionError as error:
-        if any(sign in str(error) for sign in NO_NETWORK):
-            pytest.skip(f"no registry can be reached, and no cache has everything: {error}")
-        raise
-
 
 @pytest.fixture(scope="module")
-def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> User:
+def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Newcomer:
     """One with a new project."""
-    user = User(tmp_path_factory.mktemp("user"))
-    user.install(wheel)
+    user = Newcomer(tmp_path_factory.mktemp("user"), page=PAGE)
+    user.install(wheel, "[dev]")
     user.does("lifoq init thumbnails", cwd=user.folder)
     return user
 
 
 @pytest.fixture(scope="module")
-def running(user: User) -> Iterator[User]:
+def running(user: Newcomer) -> Iterator[Newcomer]:
     """The project runs on the local cloud, with the page's own task code in it."""
     tested = user.does("pytest", cwd=user.project)
     assert "2 passed" in tested
@@ -158,7 +114,7 @@ def running(user: User) -> Iterator[User]:
 
 
 def test_a_task_that_needs_pillow_and_was_put_by_the_projects_own_producer_succeeds(
-    running: User,
+    running: Newcomer,
 ) -> None:
     said = running.does(
         "python send.py", json.dumps({"colour": "orange", "width": 64}), cwd=running.project
@@ -168,7 +124,7 @@ def test_a_task_that_needs_pillow_and_was_put_by_the_projects_own_producer_succe
 
 
 def test_the_producer_was_told_which_queue_it_is_and_the_command_line_finds_it(
-    running: User,
+    running: Newcomer,
 ) -> None:
     calls = [
         json.loads(line)
@@ -185,7 +141,9 @@ def test_the_producer_was_told_which_queue_it_is_and_the_command_line_finds_it(
     assert json.loads(stats)["failure"] == 0
 
 
-def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(running: User) -> None:
+def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(
+    running: Newcomer,
+) -> None:
     tasks = running.project / "tasks" / "__init__.py"
     before = tasks.read_text()
 
@@ -199,12 +157,14 @@ def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(runn
     assert running.log.read_text().count("Deployed.") == 1
 
 
-def test_the_console_of_the_queue_is_served_and_the_functions_logs_are_told(running: User) -> None:
+def test_the_console_of_the_queue_is_served_and_the_functions_logs_are_told(
+    running: Newcomer,
+) -> None:
     running.is_told("Console of thumbnails: http://127.0.0.1:")
     running.is_told("ProcessTasksFunction  INFO run over TasksClaimed=1 TasksSucceeded=1")
 
 
-def test_a_change_is_deployed_by_the_cdk_cli_that_lifoq_brings(running: User) -> None:
+def test_a_change_is_deployed_by_the_cdk_cli_that_lifoq_brings(running: Newcomer) -> None:
     tasks = running.project / "tasks" / "__init__.py"
     tasks.write_text(tasks.read_text().replace("(640, 320)", "(640, 640)"))
 
