@@ -252,6 +252,7 @@ class MessageMapping(Settings):
     key: Expression = DEFAULTS.key
     deadline: Expression = DEFAULTS.deadline
     delay: Expression = DEFAULTS.delay
+    traceparent: Expression = DEFAULTS.traceparent
     if_exists: Expression = DEFAULTS.if_exists
 
 

@@ -26,6 +26,7 @@ from lifoq.errors import (
     TaskShed,
     WaitTimeout,
 )
+from lifoq.items import traceparent
 from lifoq.items.task import NewTask, Task
 
 JSON: Final = "application/json"
@@ -48,7 +49,7 @@ def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 def put_task() -> Response[str]:
     key = requests.idempotency_key(app.current_event.headers.get("idempotency-key"))
-    new = requests.new_task(body(), idempotency_key=key)
+    new = requests.new_task(body(), idempotency_key=key).within(trace())
     # One of many: that tells whether it is new, too.
     put = queue.put_many([new])[0]
     if put.task is None:
@@ -61,7 +62,7 @@ def put_task() -> Response[str]:
 
 
 def put_tasks() -> Response[str]:
-    tasks = requests.new_tasks(body())
+    tasks = [new.within(trace()) for new in requests.new_tasks(body())]
     outcomes, now = queue.put_many(tasks), queue.store.now()
     return respond(
         HTTPStatus.OK, {"outcomes": [answers.outcome(each, now=now) for each in outcomes]}
@@ -113,6 +114,11 @@ def body() -> Any:
         return jsontext.decode(event.decoded_body or "")
     except (ValueError, RecursionError) as error:
         raise InvalidInput("body", event.body, f"is not JSON ({error})") from error
+
+
+def trace() -> str | None:
+    """That of the request."""
+    return traceparent.if_one(app.current_event.headers.get("traceparent"))
 
 
 def parameters() -> Mapping[str, str]:

@@ -50,6 +50,7 @@ def summary(task: Task, *, now: int) -> dict[str, Any]:
         "type": task.task_type,
         "status": SHED if shed else task.status.value,
         "key": task.key,
+        "traceparent": task.traceparent,
         "attempts": task.attempts,
         "enqueuedAt": _time(task.enqueued_at),
         "deadline": _time(task.expires_at),

@@ -13,6 +13,7 @@ from lifoq.api.answers import SHED
 from lifoq.api.operations import OPERATIONS, Operation
 from lifoq.basics.numbers import LONGEST
 from lifoq.client.listing import LISTED
+from lifoq.items import traceparent
 from lifoq.items.schema import (
     MAX_ID_BYTES,
     MAX_PAYLOAD_BYTES,
@@ -62,6 +63,11 @@ TERMS: Final[Mapping[str, Schema]] = {
         "default": "keep",
         "description": "What becomes of a task that has the id: of several puts, the first counts, "
         "or the newest",
+    },
+    "traceparent": {
+        "type": "string",
+        "pattern": f"^{traceparent.FORM}$",
+        "description": "Of the trace it belongs to, as the W3C writes it; by default the header's",
     },
 }
 
@@ -116,6 +122,7 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
     "type": TEXT,
     "status": {"type": "string", "enum": [*(status.value for status in Status), SHED]},
     "key": TEXT,
+    "traceparent": TEXT,
     "attempts": COUNT,
     "enqueuedAt": TIME,
     "deadline": TIME,
@@ -180,6 +187,12 @@ _IDEMPOTENCY_KEY: Final[Schema] = {
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_ID_BYTES},
     "description": "Becomes the task's id: a repeated request returns the first task",
 }
+_TRACEPARENT: Final[Schema] = {
+    "name": "traceparent",
+    "in": "header",
+    "schema": TEXT,
+    "description": "Of the trace that the tasks belong to; is it none, the tasks have none",
+}
 
 
 def _query(name_: str, schema: Schema, *, required: bool = False) -> Schema:
@@ -187,7 +200,8 @@ def _query(name_: str, schema: Schema, *, required: bool = False) -> Schema:
 
 
 _PARAMETERS: Final[Mapping[str, Sequence[Schema]]] = {
-    "putTask": (_IDEMPOTENCY_KEY,),
+    "putTask": (_IDEMPOTENCY_KEY, _TRACEPARENT),
+    "putTasks": (_TRACEPARENT,),
     "getTask": (
         _ID,
         _query("wait", {"type": "integer", "minimum": 0, "maximum": requests.LONGEST_WAIT}),

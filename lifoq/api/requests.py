@@ -21,6 +21,7 @@ TERMS: Final = {
     "deadline": "deadline",
     "delay": "delay",
     "ifExists": "if_exists",
+    "traceparent": "traceparent",
 }
 """What a task to be put can have, and what the library calls it."""
 MOST_PUT: Final = 100

@@ -21,6 +21,7 @@ class Producer(ABC):
         due_at: datetime | None = None,
         key: str | None = None,
         task_token: str | None = None,
+        traceparent: str | None = None,
         if_exists: IfExists = "keep",
     ) -> Task:
         """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
@@ -41,6 +42,7 @@ class Producer(ABC):
                 due_at=due_at,
                 key=key,
                 task_token=task_token,
+                traceparent=traceparent,
                 if_exists=if_exists,
             )
         )

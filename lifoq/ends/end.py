@@ -45,6 +45,7 @@ class End:
     result: Any = None
     error: TaskError | None = None
     task_token: str | None = None
+    traceparent: str | None = None
 
     @classmethod
     def of(cls, item: Item, ending: Ending, *, event_id: str) -> "End":
@@ -67,6 +68,7 @@ class End:
             result=task.result,
             error=task.error,
             task_token=task.task_token,
+            traceparent=task.traceparent,
         )
 
     @classmethod
@@ -85,8 +87,13 @@ class End:
         )
 
     def attributes(self) -> dict[str, str]:
-        """By which subscribers filter."""
-        found = {"status": self.ending.value, "taskType": self.task_type, "taskKey": self.key}
+        """By which subscribers filter, and go on with the trace."""
+        found = {
+            "status": self.ending.value,
+            "taskType": self.task_type,
+            "taskKey": self.key,
+            "traceparent": self.traceparent,
+        }
         return {name: value for name, value in found.items() if value}
 
     def message(self, *, queue: str) -> str:
@@ -98,6 +105,7 @@ class End:
             "taskId": self.task_id,
             "taskType": self.task_type,
             "taskKey": self.key,
+            "traceparent": self.traceparent,
             "status": self.ending.value,
             "attempts": self.attempts,
             "enqueuedAt": self.enqueued_at,

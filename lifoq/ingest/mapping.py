@@ -12,6 +12,7 @@ from lifoq.basics import jsontext
 from lifoq.errors import InvalidInput
 from lifoq.ingest.message import Message
 from lifoq.items.task import NewTask
+from lifoq.items.traceparent import if_one
 
 SEEN: Final = "body, attributes and message"
 """What an expression can look into."""
@@ -35,6 +36,8 @@ class IngestMapping:
     """Seconds, or a time with a zone such as 2026-01-31T12:00:00Z."""
     delay: str = "attributes.delay"
     """Seconds."""
+    traceparent: str = "attributes.traceparent"
+    """Is it no W3C traceparent, the task has none."""
     if_exists: str = "'keep'"
     """What becomes of a task that has the id already: ``'keep'`` or ``'replace'``."""
 
@@ -78,6 +81,7 @@ class IngestMapping:
             key=self._name("key", found["key"]),
             deadline=self._deadline(found["deadline"]),
             delay=self._seconds("delay", found["delay"]),
+            traceparent=if_one(found["traceparent"]),
             if_exists=found["if_exists"] or "keep",
         )
 

@@ -57,6 +57,7 @@ class Attribute(StrEnum):
     RESULT = "result"
     ERROR = "error"
     TASK_TOKEN = "taskToken"  # noqa: S105 - a name
+    TRACEPARENT = "traceparent"
     HISTORY = "history"
     PUT_AT = "putAt"
     REPLACED = "replaced"
@@ -89,6 +90,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.RESULT: "S",
     Attribute.ERROR: "S",
     Attribute.TASK_TOKEN: "S",
+    Attribute.TRACEPARENT: "S",
     Attribute.HISTORY: "L",
     Attribute.PUT_AT: "N",
     Attribute.REPLACED: "N",

@@ -2,7 +2,7 @@
 
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeVar
 
@@ -10,6 +10,7 @@ from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
 from lifoq.basics.numbers import LONGEST
 from lifoq.errors import DamagedTask, InvalidInput
+from lifoq.items import traceparent
 from lifoq.items.history import History, PastAttempt
 from lifoq.items.packed import unpack
 from lifoq.items.schema import (
@@ -51,6 +52,8 @@ class NewTask:
     ``delay`` (seconds or timedelta) or ``due_at`` (aware datetime): when it enters the queue.
     ``task_token``: of a Step Functions state that waits for it (``.waitForTaskToken``): the task's
     end is answered with it.
+    ``traceparent``: of the trace that the task belongs to, as the W3C writes it: task code finds it
+    as ``context.traceparent``, and follow-up tasks inherit it.
     """
 
     task_type: str
@@ -61,7 +64,14 @@ class NewTask:
     due_at: datetime | None = None
     key: str | None = None
     task_token: str | None = None
+    traceparent: str | None = None
     if_exists: IfExists = "keep"
+
+    def within(self, trace: str | None) -> "NewTask":
+        """The same task, in this trace unless it is in one already."""
+        if trace is None or self.traceparent is not None:
+            return self
+        return replace(self, traceparent=trace)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +86,7 @@ class Accepted:
     """Microseconds after it enters the queue; None: the queue's own."""
     key: str | None
     task_token: str | None
+    traceparent: str | None
     replaces: bool
 
 
@@ -105,6 +116,8 @@ def accept(
         )
     if task.task_token is not None:
         _check_token(task, answered=task_tokens)
+    if task.traceparent is not None:
+        traceparent.check(task.traceparent)
     due_at = _due_at(task, now)
     return Accepted(
         task_id=task_id,
@@ -114,6 +127,7 @@ def accept(
         deadline=_deadline(task.deadline, enters=due_at or now, longest=longest_deadline),
         key=task.key,
         task_token=task.task_token,
+        traceparent=task.traceparent,
         replaces=task.if_exists == "replace",
     )
 
@@ -287,6 +301,7 @@ class Task:
     result: Any = None
     error: TaskError | None = None
     task_token: str | None = None
+    traceparent: str | None = None
     history: History = ()
     """The latest attempts that did not bring it to its end, the newest last."""
     put_at: int | None = None
@@ -334,6 +349,7 @@ class Task:
             result=reader.optional_json(Attribute.RESULT),
             error=reader.error(),
             task_token=reader.optional_text(Attribute.TASK_TOKEN),
+            traceparent=traceparent.if_one(reader.optional_text(Attribute.TRACEPARENT)),
             history=reader.history(),
             put_at=reader.optional_number(Attribute.PUT_AT),
             replaced=reader.optional_number(Attribute.REPLACED) or 0,

@@ -49,6 +49,8 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
     }
     if task.task_token is not None:
         item[A.TASK_TOKEN] = task.task_token
+    if task.traceparent is not None:
+        item[A.TRACEPARENT] = task.traceparent
     if task.due_at is None:
         item |= {A.TASK_STATUS: Status.PENDING.value, A.TASK_CREATED: stamp}
         item |= lifetimes.shed_at(expires, task.task_token)

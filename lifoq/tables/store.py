@@ -530,15 +530,17 @@ class Store(Puts):
                 return applied
 
     def _follow_up_items(self, task: Task, follow_ups: Sequence[NewTask]) -> list[Item]:
-        """Put is idempotent: of several with one id the first counts, and ``task`` has its own.
-        (A transaction that names an item twice would be refused.)"""
+        """In the trace of ``task``, unless they name another. Put is idempotent: of several with
+        one id the first counts, and ``task`` has its own. (A transaction that names an item twice
+        would be refused.)"""
         items: dict[str, Item] = {}
         for index, new in enumerate(follow_ups):
             accepted = self.accept_nth("follow_ups", index, new)
             if accepted.replaces:
                 problem = "is for puts of their own, a follow-up is kept where its id is in use"
                 raise InvalidInput(f"follow_ups[{index}].if_exists", new.if_exists, problem)
-            item = self._item(accepted)
+            trace = accepted.traceparent or task.traceparent
+            item = self._item(replace(accepted, traceparent=trace))
             items.setdefault(str(item[Attribute.TASK_ID]), item)
         items.pop(task.task_id, None)
         return list(items.values())

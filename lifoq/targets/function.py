@@ -62,12 +62,18 @@ class LambdaHandler:
         self._client = client(target.timeout)
 
     def __call__(self, payload: Any, context: Context) -> Any:
-        about = {"custom": {"taskId": context.task_id, "attempt": context.attempt}}
+        custom = {
+            "taskId": context.task_id,
+            "attempt": context.attempt,
+            **({"traceparent": context.traceparent} if context.traceparent else {}),
+        }
         try:
             answer = self._client.invoke(
                 FunctionName=self._target.function_arn,
                 Payload=jsontext.encode(payload, "payload").encode(),
-                ClientContext=base64.b64encode(jsontext.encode(about, "context").encode()).decode(),
+                ClientContext=base64.b64encode(
+                    jsontext.encode({"custom": custom}, "context").encode()
+                ).decode(),
             )
         except ClientError as error:
             if code_of(error) in FULL:

@@ -148,7 +148,7 @@ class HttpsHandler:
     def __call__(self, payload: Any, context: Context) -> Any:
         target = self._target
         timeout = min(target.timeout, context.remaining)
-        answer = self._send(payload, context.task_id, timeout)
+        answer = self._send(payload, context, timeout)
         told = f"{answer.status} {answer.reason}".strip()
         after = _retry_after(answer.headers.get("retry-after"))
         if answer.status in FULL:
@@ -167,7 +167,7 @@ class HttpsHandler:
             )
         return _result(answer)
 
-    def _send(self, payload: Any, task_id: str, timeout: float) -> Answer:
+    def _send(self, payload: Any, context: Context, timeout: float) -> Answer:
         """TimeoutError, OSError and HTTPException are retried as any error is."""
         place = self._target.place
         connection = CheckedConnection(
@@ -182,7 +182,7 @@ class HttpsHandler:
         alarm.daemon = True
         alarm.start()
         try:
-            answer = self._exchange(connection, payload, task_id)
+            answer = self._exchange(connection, payload, context)
         except (OSError, http.client.HTTPException) as error:
             if connection.aborted or isinstance(error, TimeoutError):
                 raise TimeoutError(f"no whole answer within {timeout:g} s") from error
@@ -194,7 +194,7 @@ class HttpsHandler:
             raise TimeoutError(f"no whole answer within {timeout:g} s")
         return answer
 
-    def _exchange(self, connection: CheckedConnection, payload: Any, task_id: str) -> Answer:
+    def _exchange(self, connection: CheckedConnection, payload: Any, context: Context) -> Answer:
         target = self._target
         place = target.place
         has_body = target.method in WITH_BODY
@@ -202,7 +202,7 @@ class HttpsHandler:
             target.method,
             (place.path or "/") + (f"?{place.query}" if place.query else ""),
             body=jsontext.encode(payload, "payload").encode() if has_body else None,
-            headers=self._headers(task_id, has_body=has_body),
+            headers=self._headers(context, has_body=has_body),
         )
         with connection.getresponse() as response:
             content = _read(response, target.answer_bytes)
@@ -214,13 +214,14 @@ class HttpsHandler:
                 cut=len(content) > target.answer_bytes,
             )
 
-    def _headers(self, task_id: str, *, has_body: bool) -> dict[str, str]:
+    def _headers(self, context: Context, *, has_body: bool) -> dict[str, str]:
         """Those of the target win."""
         own = {
             "Accept": "application/json, text/plain;q=0.5, */*;q=0.1",
-            "Idempotency-Key": quote(task_id, safe="!#$&'()*+,/:;=?@[]~ "),
+            "Idempotency-Key": quote(context.task_id, safe="!#$&'()*+,/:;=?@[]~ "),
             "User-Agent": "lifoq",
             **({"Content-Type": "application/json"} if has_body else {}),
+            **({"traceparent": context.traceparent} if context.traceparent else {}),
         }
         secrets = {name: self._secret_value(of) for name, of in self._target.secret_headers.items()}
         given = {**self._target.headers, **secrets}

@@ -19,6 +19,8 @@ class Context:
         self.task_type = task.task_type
         self.key = task.key
         """As the producer gave it; None where it gave none."""
+        self.traceparent = task.traceparent
+        """Of the trace that the task belongs to; None where the producer gave none."""
         self.attempt = task.attempts
         """Counts from 1."""
         self.max_attempts = max_attempts

@@ -30,6 +30,7 @@ SETTINGS, PUT, DELAYED_PUT = (
     json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 )
 LIFETIMES = Connection.decode(json.dumps(SETTINGS), source="the page").lifetimes
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
 def now_instead(request: dict[str, Any], table_name: str) -> dict[str, Any]:
@@ -78,17 +79,19 @@ def test_the_library_writes_what_the_page_says(request_, delay):
 
 
 def test_what_is_put_by_the_pages_request_runs(queue, client):
-    client.put_item(**now_instead(PUT, queue.store.table.name))
+    request = now_instead(PUT, queue.store.table.name)
+    request["Item"] = {**request["Item"], "traceparent": {"S": TRACE}}
+    client.put_item(**request)
     tasks, seen = Registry(), []
 
     @tasks.task("device.check")
     def check(payload, context):
-        seen.append((payload, context.task_id, context.attempt))
+        seen.append((payload, context.task_id, context.attempt, context.traceparent))
         return "checked"
 
     Processor(queue.store, tasks, WorkerSettings(window=5)).run()
 
-    assert seen == [({"device": "d-17"}, "d-17-connected-4711", 1)]
+    assert seen == [({"device": "d-17"}, "d-17-connected-4711", 1, TRACE)]
     outcome = client.get_item(
         TableName=queue.store.table.name, Key={"taskId": PUT["Item"]["taskId"]}
     )["Item"]

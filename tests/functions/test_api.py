@@ -121,7 +121,25 @@ def test_many_are_put_with_an_outcome_each(api, queue):
     assert len(queue.peek()) == 2
 
 
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+OTHER_TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+
+
+def test_tasks_are_in_the_trace_of_their_request_unless_they_name_their_own(api, queue):
+    task = api.ask("POST", "/tasks", {"type": "greet"}, traceparent=TRACE)[1]
+    assert task["traceparent"] == TRACE
+    tasks = [{"type": "greet", "id": "a"}, {"type": "greet", "id": "b", "traceparent": OTHER_TRACE}]
+    api.ask("POST", "/tasks/batch", {"tasks": tasks}, traceparent=TRACE)
+    assert [queue.get(one).traceparent for one in ("a", "b")] == [TRACE, OTHER_TRACE]
+
+
+def test_a_trace_header_that_is_malformed_refuses_no_task_but_such_a_field_does(api):
+    status, task, _ = api.ask("POST", "/tasks", {"type": "greet"}, traceparent="00-zz")
+    assert (status, "traceparent" in task) == (201, False)
+
+
 REFUSED = [
+    ({"type": "a", "traceparent": "00-zz"}, "traceparent", "is no W3C traceparent"),
     ({"payload": 1}, "type", "is missing"),
     ({"type": ""}, "type", "at least one character"),
     ({"type": 5}, "type", "must be a string"),

@@ -21,6 +21,7 @@ from tests.functions import envelopes
 
 BODY = {"device": "d-17", "readings": [1, 2.5, "ü"]}
 JSON = json.dumps(BODY).encode()
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 SQS_ID = "059f36b4-87a3-44ab-83d2-661975830a7d"
 SNS_ID = "95df01b4-ee98-5cb9-9903-4c221d41eb5e"
 EVENT_ID = "6a7e8feb-b491-4cf7-a9f1-bf3703467718"
@@ -114,7 +115,7 @@ def test_a_rabbitmq_message_without_an_id_becomes_a_task_each_time(ingest, conte
     assert [task.payload for task in queue.peek()] == ["hello", "hello"]
 
 
-def test_attributes_say_id_key_deadline_and_delay(ingest, context, queue):
+def test_attributes_say_id_key_deadline_delay_and_trace(ingest, context, queue):
     record = envelopes.sqs_record(
         BODY,
         taskType="device.check",
@@ -122,9 +123,13 @@ def test_attributes_say_id_key_deadline_and_delay(ingest, context, queue):
         taskKey="4711",  # a number, as SQS sends it
         deadline="60",
         delay="30",
+        traceparent=TRACE,
     )
-    ingest().handle(envelopes.sqs(record), context)
+    untraced = envelopes.sqs_record(BODY, taskType="greet", taskId="u", traceparent="none")
+    ingest().handle(envelopes.sqs(record, untraced), context)
     task = queue.get("d-17")
+    assert task.traceparent == TRACE
+    assert queue.get("u").traceparent is None
     assert (task.status, task.key) == (Status.DELAYED, "4711")
     assert round((task.expires_at - task.due_at) / 1e6) == 60
 

@@ -11,6 +11,8 @@ from lifoq.ends.topic import MOST_BYTES_AT_ONCE, EventsTopic
 from lifoq.items.task import TaskError
 from tests.ends import TOKEN
 
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
 
 def end(ending=Ending.SUCCESS, *, number=1, **more):
     return End(
@@ -55,6 +57,15 @@ def test_many_ends_are_told_in_few_calls():
     assert topic(sns).publish([end(number=number) for number in range(25)]) == set()
     assert [len(call) for call in sns.calls] == [10, 10, 5]
     assert [told["taskId"] for told in sns.told] == [f"t-{number}" for number in range(25)]
+
+
+def test_the_trace_goes_on_to_whoever_is_told():
+    sns = Sns()
+    topic(sns).publish([end(), end(number=2, traceparent=TRACE)])
+    entries = sns.calls[0]
+    assert "traceparent" not in entries[0]["MessageAttributes"]
+    assert entries[1]["MessageAttributes"]["traceparent"]["StringValue"] == TRACE
+    assert [told.get("traceparent") for told in sns.told] == [None, TRACE]
 
 
 def test_ends_with_large_results_are_told_in_calls_that_sns_takes():

@@ -79,8 +79,13 @@ def downstream() -> Iterator[Downstream]:
         server.shutdown()
 
 
-def context(task_id: str = "t", remaining: float = 30.0) -> SimpleNamespace:
-    return SimpleNamespace(task_id=task_id, attempt=1, remaining=remaining)
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+def context(
+    task_id: str = "t", remaining: float = 30.0, traceparent: str | None = None
+) -> SimpleNamespace:
+    return SimpleNamespace(task_id=task_id, attempt=1, remaining=remaining, traceparent=traceparent)
 
 
 def run(target: HttpsTarget, payload=None, about=None, **secrets: str):
@@ -101,6 +106,14 @@ def test_the_payload_is_the_body_and_the_task_is_named(downstream):
     assert json.loads(request.body) == {"device": "d-17"}
     assert request.headers["Content-Type"] == "application/json"
     assert request.headers["Idempotency-Key"] == "d-17 %C3%A9"
+
+
+def test_the_trace_goes_on_to_the_downstream(downstream):
+    run(to(downstream), about=context(traceparent=TRACE))
+    run(to(downstream))
+    traced, untraced = downstream.requests
+    assert traced.headers["traceparent"] == TRACE
+    assert "traceparent" not in untraced.headers
 
 
 def test_headers_are_the_targets_and_secrets_are_asked_for_by_their_names(downstream):
@@ -385,7 +398,8 @@ ARN = "arn:aws:lambda:eu-west-1:123456789012:function:resize"
 
 def invoke(client: Lambda, **more):
     target = LambdaTarget(function_arn=ARN, **more)
-    return LambdaHandler(target, client=lambda _: client)({"n": 1}, context("d-17"))
+    about = context("d-17", traceparent=TRACE)
+    return LambdaHandler(target, client=lambda _: client)({"n": 1}, about)
 
 
 def test_a_function_gets_the_payload_and_its_answer_is_the_result():
@@ -394,7 +408,7 @@ def test_a_function_gets_the_payload_and_its_answer_is_the_result():
     (call,) = client.calls
     assert (call["FunctionName"], json.loads(call["Payload"])) == (ARN, {"n": 1})
     about = json.loads(base64.b64decode(call["ClientContext"]))
-    assert about == {"custom": {"taskId": "d-17", "attempt": 1}}
+    assert about == {"custom": {"taskId": "d-17", "attempt": 1, "traceparent": TRACE}}
 
 
 def test_a_function_that_raises_is_tried_again_with_what_it_said():

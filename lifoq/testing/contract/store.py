@@ -838,6 +838,49 @@ def test_of_follow_ups_that_share_an_id_the_first_counts(store: Store):
     assert pending(store) == ["x"]
 
 
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+OTHER_TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+
+
+def test_a_task_stays_in_its_trace_whatever_happens_to_it(store: Store, host: ManualHost):
+    put(store, "t", traceparent=TRACE)
+    store.retry(claim(store, "t"), BOOM, delay=5)
+    host.advance(5)
+    store.promote("t")
+    store.fail(claim(store, "t", "second"), BOOM)
+    store.redrive("t")
+    assert claim(store, "t", "third").traceparent == TRACE
+
+
+def test_a_newer_put_brings_its_own_trace_and_a_task_without_has_no_attribute(store: Store):
+    put(store, "t", traceparent=TRACE)
+    assert store.table.get("t")["traceparent"] == TRACE
+    put(store, "t", if_exists="replace")
+    assert "traceparent" not in store.table.get("t")
+
+
+def test_follow_ups_are_in_the_trace_of_their_parent_unless_they_name_their_own(store: Store):
+    put(store, "parent", traceparent=TRACE)
+    follow_ups = [
+        NewTask(task_type="b", task_id="heir"),
+        NewTask(task_type="b", task_id="own", traceparent=OTHER_TRACE),
+    ]
+    store.succeed(claim(store, "parent"), "null", follow_ups)
+    assert store.get("heir").traceparent == TRACE
+    assert store.get("own").traceparent == OTHER_TRACE
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", 7, TRACE.upper(), TRACE + "-00", "ff" + TRACE[2:], TRACE[:3] + 32 * "0" + TRACE[35:]],
+)
+def test_what_is_no_traceparent_is_refused_with_an_example(store: Store, wrong):
+    with pytest.raises(InvalidInput, match=f"is no W3C traceparent, such as {TRACE}") as refused:
+        put(store, "t", traceparent=wrong)
+    assert refused.value.field == "traceparent"
+    assert store.get("t") is None
+
+
 def test_a_bad_follow_up_is_refused_before_anything_is_written(store: Store):
     put(store, "parent")
     task = claim(store, "parent")
