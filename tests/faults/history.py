@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lifoq.items.schema import SLOT_PREFIX, TERMINAL, Attribute, Status
+from lifoq.items.schema import SLOT_PREFIX, TERMINAL, WAITING, Attribute, Status
 from lifoq.worker.attempt import HANDED_BACK
 
 Image = Mapping[str, Any]
@@ -75,11 +75,21 @@ def _audit_task(history: list[Write]) -> None:
     for write in history:
         assert write.before == last, f"a write is missing: {last} became {write.before}"
         last = write.after
-        assert write.step in LEGAL, f"illegal: {write}"
-        if write.before is None:
+        if write.before is None or _is_a_newer_put(write.before, write.after):
+            assert Status(write.after["taskStatus"]) in WAITING, f"illegal: {write}"
             assert write.after["attempts"] == 0, write
             continue
+        assert write.step in LEGAL, f"illegal: {write}"
         _audit_change(write.before, write.after, claims)
+
+
+def _is_a_newer_put(before: Image, after: Image) -> bool:
+    """Whether it took the task's place; of one that ran, what was parked beside it did."""
+    newer = "putAt" in after and after["putAt"] != before.get("putAt")
+    if newer and before["taskStatus"] == Status.TAKEN:
+        assert after["payload"] == before["parked"]["payload"], after
+    assert newer or "parked" not in before or after["taskStatus"] == Status.TAKEN, after
+    return newer
 
 
 def _audit_change(before: Image, after: Image, claims: set[str]) -> None:

@@ -89,6 +89,27 @@ def put_with_id(process: Process) -> None:
     assert again.payload == {"name": "a"}
 
 
+def put_newest(process: Process) -> None:
+    world = process.world
+    process.insist(
+        lambda: process.queue.put("ok", {"name": "a"}, task_id=world.id("a"), if_exists="replace")
+    )
+
+
+def an_older_put(world: World) -> None:
+    world.operator.queue.put("ok", {"name": "older"}, task_id=world.id("a"))
+    world.operator.host.sleep(1)  # else the two are as new as each other
+
+
+def an_older_put_has_ended(world: World) -> None:
+    an_older_put(world)
+    world.operator.work()
+
+
+def a_put_that_is_replaced_while_it_runs(world: World) -> None:
+    world.operator.queue.put("outdated", {"name": "older"}, task_id=world.id("a"))
+
+
 def put_delayed(process: Process) -> None:
     process.insist(
         lambda: process.queue.put("ok", {"name": "a"}, task_id=process.world.id("a"), delay=5)
@@ -149,6 +170,7 @@ def redrive_many(process: Process) -> None:
 
 CONDEMNED: Final = End(status=Status.FAILURE, attempts=0, effects=0)
 REDRIVEN: Final = End(attempts=1, effects=2, if_killed=Status.FAILURE)
+NEWEST: Final = End(if_killed=Status.SUCCESS)
 WITHDRAWN: Final = End(status=Status.CANCELLED, attempts=0, effects=0, if_killed=Status.SUCCESS)
 
 PATHS: Final = (
@@ -215,6 +237,19 @@ PATHS: Final = (
     ),
     Path(name="put", act=put_nameless, ends={"a": End()}, by_producer=frozenset("a")),
     Path(name="idempotent put", act=put_with_id, ends={"a": End()}, by_producer=frozenset("a")),
+    Path(name="put over one that waits", arrange=an_older_put, act=put_newest, ends={"a": NEWEST}),
+    Path(
+        name="put over one that has ended",
+        arrange=an_older_put_has_ended,
+        act=put_newest,
+        ends={"a": NEWEST},
+    ),
+    Path(
+        name="put over one that runs",
+        arrange=a_put_that_is_replaced_while_it_runs,
+        act=work,
+        ends={"a": End()},
+    ),
     Path(name="delayed put", act=put_delayed, ends={"a": End()}, by_producer=frozenset("a")),
     Path(
         name="put_many",

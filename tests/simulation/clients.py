@@ -112,6 +112,8 @@ class Client:
         for _ in range(self._draw.choice((1, 1, 5))):
             for _ in range(3):
                 new = replace(self._new(task_id), if_exists="replace", task_token=None)
+                if self._draw.random() < 0.3:  # due again before who promotes the last one writes
+                    new = replace(new, delay=0.05)
                 began = self._machine.now()
                 try:
                     task = self._queue.put(**vars(new))

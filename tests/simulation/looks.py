@@ -49,14 +49,15 @@ class Look:
     began: int
     """Monotonic: when it came."""
     rows: list[Item] = field(default_factory=list)
-    used: Mapping[str | None, float] = field(default_factory=dict)
-    """By key, the time for which its tasks had held slots before it."""
+    used: Mapping[str | None, float] | None = None
+    """By key, the time for which its tasks had held slots before it, where the slots are shared
+    out; None where others are held meanwhile, and nobody here knows for how long."""
     tried: set[str] = field(default_factory=set)
     held: set[str] = field(default_factory=set)
     """Rows that the index still shows, of tasks that the processor has in flight, or whose claim
     was refused just before."""
 
-    def passed_over(self, clock: int, until: str) -> list[Item]:
+    def passed_over(self, clock: int, until: str | None = None) -> list[Item]:
         """Live rows, shown before the task ``until``, that were not tried."""
         found = []
         for row in self.rows:
@@ -235,7 +236,7 @@ class Looks:
             newest_first=newest_first,
             began=now,
             rows=list(page.rows),
-            used=self._used.now(now) if self._fair else {},
+            used=self._used.now(now) if self._fair and self._used.nothing_open else None,
             held={*self._held, *just_refused, *(c.task_id for c in self._trying.values())},
         )
 
@@ -318,23 +319,28 @@ class Looks:
         """What a look's page had claimed are its first tasks that could start."""
         look = self.last
         last = None if look is None else look.last_tried()
+        if look is not None and look.used is not None and len(look.tried) == 1:
+            self._assert_fair(look, *look.tried, look.used)
         if look is None or last is None:
             return
-        first = next(row for row in look.rows if row[Attribute.TASK_ID] == last)
+        key = self._believed_keys[last]
         for row in look.passed_over(self._machine.now(), until=last):
-            if self._fair and not self._goes_first(row, first, look):
+            if self._fair and row.get(Attribute.TASK_KEY) != key:
                 continue
             if self._could_start(row, look):
                 passed_over = row[Attribute.TASK_ID]
                 kind = "newer" if look.newest_first else "older"
                 raise Violation(f"was claimed, but {passed_over} is {kind}, and could", last)
 
-    def _goes_first(self, row: Item, claimed: Item, look: Look) -> bool:
-        """With fair shares: whether the first of two rows could only be passed over by mistake.
-        What other slots hold meanwhile counts as well, and nobody here knows for how much."""
-        key, other = row.get(Attribute.TASK_KEY), claimed.get(Attribute.TASK_KEY)
-        alone = self._crowd == CROWD
-        return key == other or (alone and clearly_first(look.used, key, other))
+    def _assert_fair(self, look: Look, claimed: str, used: Mapping[str | None, float]) -> None:
+        """The one task that was claimed goes before all others of the page, by the shares of their
+        keys."""
+        key = self._believed_keys.get(claimed)
+        for row in look.passed_over(self._machine.now()):
+            first = clearly_first(used, row.get(Attribute.TASK_KEY), key)
+            if first and self._could_start(row, look):
+                passed_over = row[Attribute.TASK_ID]
+                raise Violation(f"was claimed, but the key of {passed_over} has had less", claimed)
 
     # Claims
 

@@ -39,6 +39,10 @@ class Used:
         for claim in list(self._open):
             self.ends(claim, now)
 
+    @property
+    def nothing_open(self) -> bool:
+        return not self._open
+
     def now(self, now: int) -> dict[Key, float]:
         """Seconds of each key."""
 
