@@ -36,7 +36,3 @@ def test_a_complete_example_can_be_synthesized(tmp_path: Path, number: int) -> N
 
     assert finished.returncode == 0, finished.stderr
     assert list((tmp_path / "cdk.out").glob("*.template.json"))
-
-
-def test_there_are_two() -> None:
-    assert len(EXAMPLES) == 2

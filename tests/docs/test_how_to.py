@@ -1,0 +1,181 @@
+"""The files of each how-to page, in a folder of their own: its tests pass, its application is
+synthesized, its scripts do what they say."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+import yaml
+
+from lifoq import Queue, Status
+from lifoq.client.connection import Connection
+from lifoq.items.lifetimes import Lifetimes
+from lifoq.testing import create_table
+from tests import dynamodb_local
+from tests.docs.test_docs import ROOT
+
+PAGES = {page.stem: page.read_text() for page in sorted((ROOT / "docs" / "how-to").glob("*.md"))}
+FILES = {
+    name: dict(re.findall(r'```\w+ title="(.+?)"\n(.*?)```', page, re.DOTALL))
+    for name, page in PAGES.items()
+}
+
+
+def having(file: str) -> list[str]:
+    return [name for name, files in FILES.items() if file in files]
+
+
+def written(page: str, folder: Path) -> Path:
+    for name, text in FILES[page].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def python(folder: Path, *arguments: str, **environment: str) -> str:
+    finished = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+def test_every_code_of_the_pages_is_a_file_that_is_run_here() -> None:
+    untitled = re.compile(r"^```(?:python|yaml)$", re.MULTILINE)
+    assert [name for name, page in PAGES.items() if untitled.search(page)] == []
+    run = {"app.py", "test_tasks.py", "bring_back.py", "forget.py"}
+    assert [name for name in PAGES if not run & set(FILES[name])] == []
+
+
+@pytest.mark.parametrize("page", having("test_tasks.py"))
+def test_the_tests_of_a_page_pass(page: str, tmp_path: Path) -> None:
+    options = ["-q", "-p", "no:cacheprovider", "-p", "lifoq.testing.plugin"]
+    assert " passed" in python(written(page, tmp_path), "-m", "pytest", *options)
+
+
+@pytest.mark.parametrize("page", sorted({*having("app.py")} - {"ci-cd"}))
+def test_the_application_of_a_page_is_synthesized(page: str, tmp_path: Path) -> None:
+    python(written(page, tmp_path), "app.py", CDK_OUTDIR=str(tmp_path / "out"))
+    assert list((tmp_path / "out").glob("*.template.json"))
+
+
+def test_only_jobs_of_the_environment_may_deploy_and_others_may_look(tmp_path: Path) -> None:
+    python(written("ci-cd", tmp_path), "app.py", CDK_OUTDIR=str(tmp_path / "out"))
+    (template,) = (tmp_path / "out").glob("*.template.json")
+    roles = [
+        json.dumps(resource["Properties"]["AssumeRolePolicyDocument"])
+        for resource in json.loads(template.read_text())["Resources"].values()
+        if resource["Type"] == "AWS::IAM::Role"
+    ]
+    jobs = yaml.safe_load(FILES["ci-cd"][".github/workflows/deploy.yml"])["jobs"]
+    assert [f"environment:{jobs['deploy']['environment']}" in role for role in roles] == [
+        False,
+        True,
+    ]
+    assert "environment" not in jobs["diff"]
+    assert jobs["deploy"]["needs"] == "diff"
+
+
+# Scripts
+
+
+@dataclass(frozen=True)
+class Account:
+    endpoint: str
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": dynamodb_local.CREDENTIALS["region_name"],
+        }
+
+    def client(self, service: str) -> Any:
+        made: Callable[..., Any] = boto3.client
+        return made(service, endpoint_url=self.endpoint, **dynamodb_local.CREDENTIALS)
+
+    def queue(self) -> Queue:
+        """With a table of its own, and settings by which its name finds it."""
+        name = f"queue-{uuid.uuid4().hex[:12]}"
+        create_table(self.client("dynamodb"), name)
+        settings = Connection(
+            table=name, region=dynamodb_local.CREDENTIALS["region_name"], lifetimes=Lifetimes()
+        )
+        self.client("ssm").put_parameter(
+            Name=f"/lifoq/{name}/queue", Value=settings.encode(), Type="String"
+        )
+        return Queue.connect(name, endpoint_url=self.endpoint, **dynamodb_local.CREDENTIALS)
+
+
+@pytest.fixture
+def account(moto_endpoint: str) -> Account:
+    return Account(moto_endpoint)
+
+
+def test_what_is_missing_is_brought_back_and_what_is_there_stays(
+    account: Account, tmp_path: Path
+) -> None:
+    backup, now = account.queue(), account.queue()
+    for queue in (backup, now):
+        queue.put("check", "old", task_id="there")
+    now.cancel("there")
+    backup.put("check", {"device": 1}, task_id="lost")
+    backup.put("check", None, task_id="expired", deadline=0.001)
+    time.sleep(1.1)  # TTL's second
+
+    said = python(
+        written("restore", tmp_path),
+        *("bring_back.py", backup.store.table.name, now.store.table.name),
+        **account.environment,
+    )
+
+    assert said == "1 tasks brought back\n"
+    lost, there = now.get("lost"), now.get("there")
+    assert lost is not None
+    assert there is not None
+    assert (lost.payload, there.status, now.get("expired")) == (
+        {"device": 1},
+        Status.CANCELLED,
+        None,
+    )
+    assert [task.task_id for task in now.peek()] == ["lost"]
+
+
+def test_all_tasks_of_a_person_are_deleted_but_those_at_work(
+    account: Account, tmp_path: Path
+) -> None:
+    queue = account.queue()
+    for task_id in ("waits", "delayed", "cancelled", "works"):
+        delay = 60 if task_id == "delayed" else None
+        queue.put("mail", "Ada", task_id=task_id, key="c-1", delay=delay)
+    queue.cancel("cancelled")
+    queue.put("mail", "Bob", task_id="another", key="c-2")
+    queue.store.claim("works", claim_id="mine", lease=30)
+
+    said = python(
+        written("erase", tmp_path),
+        *("forget.py", queue.store.table.name, "c-1"),
+        **account.environment,
+    )
+
+    assert said == "3 deleted, 1 at work\n"
+    kept = [name for name in ("waits", "delayed", "cancelled", "works") if queue.get(name)]
+    assert kept == ["works"]
+    assert queue.get("another") is not None
