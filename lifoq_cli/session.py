@@ -55,6 +55,11 @@ class Session:
         return tuple(self.given.get("table", ()))
 
     @property
+    def title(self) -> str:
+        """What people know the queue by."""
+        return ", ".join(self.names or self.tables)
+
+    @property
     def client_arguments(self) -> dict[str, Any]:
         """What ``boto3.client`` takes. boto3 itself knows AWS_DEFAULT_REGION only."""
         region = (

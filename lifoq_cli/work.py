@@ -6,13 +6,13 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
-from lifoq.errors import LifoqError
+from lifoq.errors import InvalidInput, LifoqError
 from lifoq.metrics import NAMESPACE, Metric, service
 from lifoq.worker.processor import Processor
 from lifoq.worker.registry import REGISTRY, Registry
@@ -21,6 +21,8 @@ from lifoq_cli import options
 from lifoq_cli.session import Session
 
 DEFAULTS = WorkerSettings()
+LOOPBACK: Final = "127.0.0.1"
+LAST_PORT: Final = 65_535
 
 
 class NoTaskCode(LifoqError):
@@ -41,6 +43,11 @@ class NoTaskCode(LifoqError):
     help="Touched every five seconds: a file older than a minute is a worker that hangs.",
 )
 @click.option("--metrics", is_flag=True, help="Print metrics, as Lambda's functions do (EMF).")
+@click.option(
+    "--metrics-port",
+    metavar="[ADDRESS:]PORT",
+    help="Serve metrics for Prometheus: on this machine alone, or at an address of it.",
+)
 @click.pass_obj
 def work(
     session: Session,
@@ -54,6 +61,7 @@ def work(
     grace: float,
     health_file: Path | None,
     metrics: bool,
+    metrics_port: str | None,
 ) -> None:
     """Work on the queue's tasks until SIGTERM or Ctrl-C.
 
@@ -75,12 +83,17 @@ def work(
         rate_limit=rate_limit,
     )
     processor = Processor(queue.store, registry, settings, only_registered=True)
-    tell = _emitter(", ".join(session.names)) if metrics else _nothing
+    tellers: list[Callable[[RunReport], None]] = []
+    if metrics:
+        tellers.append(_emitter(session.title))
+    if metrics_port is not None:
+        tellers.append(_served(session, metrics_port))
 
     def progress(report: RunReport) -> None:
         if health_file is not None:
             health_file.touch()
-        tell(report)
+        for tell in tellers:
+            tell(report)
 
     _stop_at_signals(processor, grace)
     session.tell(f"Working on {', '.join(sorted(kind.name for kind in registry))}.")
@@ -120,8 +133,18 @@ def _stop_at_signals(processor: Processor, grace: float) -> None:
         signal.signal(number, stop)
 
 
-def _nothing(_report: RunReport) -> None:
-    """No metrics are asked for."""
+def _served(session: Session, place: str) -> Callable[[RunReport], None]:
+    """Metrics that Prometheus comes for."""
+    host, _, port = place.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) <= LAST_PORT):
+        sentence = "must be a port, such as 9108, or an address and a port, such as 0.0.0.0:9108"
+        raise InvalidInput("metrics_port", place, sentence)
+    from lifoq_cli.prometheus import WorkerMetrics  # noqa: PLC0415 - an extra of its own
+
+    worker, host = WorkerMetrics(session.title), host.strip("[]") or LOOPBACK
+    shown = f"[{host}]" if ":" in host else host
+    session.tell(f"Metrics at http://{shown}:{worker.serve(host, int(port))}/metrics")
+    return worker.tell
 
 
 def _emitter(queue_name: str) -> Callable[[RunReport], None]:

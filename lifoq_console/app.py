@@ -30,7 +30,7 @@ from lifoq.items.schema import Status
 from lifoq_console import words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, preview
 from lifoq_console.chart import HEIGHT, WIDTH, charts
-from lifoq_console.guard import Guard
+from lifoq_console.guard import METRICS, Guard
 from lifoq_console.overview import verdict
 from lifoq_console.subject import Subject
 
@@ -59,6 +59,8 @@ class Settings:
     token: str
     write: bool
     """Whether the console may change anything."""
+    metrics_token: str | None = None
+    """By which Prometheus gets in, to its own page alone; None: there is no such page."""
 
 
 def application(subject: Subject, settings: Settings) -> Starlette:
@@ -78,9 +80,17 @@ def application(subject: Subject, settings: Settings) -> Starlette:
             Route("/task", pages.task),
             Route("/task/json", pages.task_json),
             *(changes if settings.write else []),
+            *([Route(METRICS, pages.metrics)] if settings.metrics_token else []),
             Mount("/static", StaticFiles(directory=Path(__file__).with_name("static"))),
         ],
-        middleware=[Middleware(Guard, token=settings.token, port=settings.port)],
+        middleware=[
+            Middleware(
+                Guard,
+                token=settings.token,
+                metrics_token=settings.metrics_token,
+                port=settings.port,
+            )
+        ],
         exception_handlers={LifoqError: pages.failed, 404: pages.missing},
     )
 
@@ -158,6 +168,12 @@ class Pages:
         if part not in ("payload", "checkpoint", "result"):
             raise InvalidInput("part", part, "is none of payload, checkpoint, result")
         return self._page("json", value=words.pretty(getattr(task, part)))
+
+    def metrics(self, _request: Request) -> Response:
+        from lifoq_cli import prometheus  # noqa: PLC0415 - an extra of its own
+
+        text = prometheus.of_queue(self._queue.stats(), self._subject.name)
+        return Response(text, media_type=prometheus.CONTENT_TYPE)
 
     # Steering
 

@@ -1,5 +1,6 @@
 """``lifoq console``."""
 
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -8,6 +9,7 @@ import click
 from lifoq.client.processing import Processing
 from lifoq.errors import QueueMisconfigured
 from lifoq_cli.session import Session
+from lifoq_console.scraping import metrics_token
 from lifoq_console.serve import serve
 from lifoq_console.subject import Subject
 
@@ -15,9 +17,16 @@ from lifoq_console.subject import Subject
 @click.command()
 @click.argument("name", required=False)
 @click.option("--port", default=8484, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--metrics-token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Serve /metrics for Prometheus, which brings the token in this file; made if missing.",
+)
 @click.option("--write", is_flag=True, help="May cancel, redrive, pause and resume.")
 @click.pass_obj
-def console(session: Session, name: str | None, port: int, *, write: bool) -> None:
+def console(
+    session: Session, name: str | None, port: int, *, metrics_token_file: Path | None, write: bool
+) -> None:
     """See a queue in a browser on this machine, with your own credentials, until Ctrl-C.
 
     It shows; with --write it steers as well.
@@ -27,12 +36,18 @@ def console(session: Session, name: str | None, port: int, *, write: bool) -> No
     queue = session.queue
     cloudwatch: Any = boto3.client("cloudwatch", **session.client_arguments)
     subject = Subject(
-        name=", ".join(session.names or session.tables),
+        name=session.title,
         queue=queue,
         cloudwatch=cloudwatch if len(session.names) == 1 else None,
         processing=_processing(session) if write else None,
     )
-    serve(subject, port=port, write=write, tell=lambda address: session.tell(f"Open {address}"))
+    serve(
+        subject,
+        port=port,
+        write=write,
+        metrics_token=None if metrics_token_file is None else metrics_token(metrics_token_file),
+        tell=lambda address: session.tell(f"Open {address}"),
+    )
 
 
 def _processing(session: Session) -> Processing | None:

@@ -1,4 +1,5 @@
-"""Who may speak to the console: this machine's browser, with the address that was printed.
+"""Who may speak to the console: this machine's browser, with the address that was printed; and
+Prometheus on this machine, where it was asked in.
 
 Another page that is open in the same browser must neither read the console nor make it act, and a
 name that somebody points at this machine must not reach it. So each request has to name this host
@@ -15,6 +16,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ENTRANCE: Final = "/enter"
+METRICS: Final = "/metrics"
 _SAFE: Final = ("GET", "HEAD")
 _HEADERS: Final = {
     "Content-Security-Policy": (
@@ -31,9 +33,13 @@ class Guard:
     """Lets through what comes from the console's own pages, and sets the headers that keep a
     browser from running or showing anything else."""
 
-    def __init__(self, app: ASGIApp, *, token: str, port: int) -> None:
+    def __init__(
+        self, app: ASGIApp, *, token: str, port: int, metrics_token: str | None = None
+    ) -> None:
+        """``metrics_token`` opens the page of metrics to a program, and nothing else."""
         self._app = app
         self._token = token
+        self._metrics_token = metrics_token
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         # Cookies know hosts, and no ports: two consoles must not take each other's.
         self._cookie = f"lifoq-{port}"
@@ -59,6 +65,8 @@ class Guard:
             return _refusal(f"This console is at {min(self._hosts)}, not at {host!r}.")
         if scope["path"] == ENTRANCE:
             return self._enter(scope)
+        if scope["path"] == METRICS and self._is_scraper(headers):
+            return None
         if not self._is_token(cookie_parser(headers.get("cookie", "")).get(self._cookie, "")):
             return _refusal("Open the address that the console printed when it was started.")
         if scope["method"] not in _SAFE and headers.get("origin") != f"http://{host}":
@@ -76,6 +84,14 @@ class Guard:
 
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(), self._token.encode())
+
+    def _is_scraper(self, headers: Headers) -> bool:
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        return (
+            self._metrics_token is not None
+            and kind.lower() == "bearer"
+            and secrets.compare_digest(given.strip().encode(), self._metrics_token.encode())
+        )
 
 
 def _refusal(sentence: str) -> Response:

@@ -15,7 +15,14 @@ from lifoq_console.subject import Subject
 HOST: Final = "127.0.0.1"
 
 
-def serve(subject: Subject, *, port: int, write: bool, tell: Callable[[str], None]) -> None:
+def serve(
+    subject: Subject,
+    *,
+    port: int,
+    write: bool,
+    metrics_token: str | None = None,
+    tell: Callable[[str], None],
+) -> None:
     """Serve until SIGINT or SIGTERM; ``tell`` is given the address to open. Port 0 takes a free
     one.
 
@@ -23,7 +30,10 @@ def serve(subject: Subject, *, port: int, write: bool, tell: Callable[[str], Non
     """
     with _bound(port) as listener:
         settings = Settings(
-            port=listener.getsockname()[1], token=secrets.token_urlsafe(24), write=write
+            port=listener.getsockname()[1],
+            token=secrets.token_urlsafe(24),
+            write=write,
+            metrics_token=metrics_token,
         )
         app = application(subject, settings)
         config = uvicorn.Config(app, log_level="warning", server_header=False, lifespan="off")

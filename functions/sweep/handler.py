@@ -59,20 +59,9 @@ def counts(report: SweepReport) -> dict[Metric, float]:
 
 def emit_gauges(stats: QueueStats) -> None:
     """A count that stopped at its cap says so in the log."""
-    counted = {
-        Metric.TASKS_PENDING: stats.live,
-        Metric.TASKS_DELAYED: stats.delayed,
-        Metric.TASKS_TAKEN: stats.taken,
-        Metric.TASKS_IN_FAILURE: stats.failure,
-        Metric.TASKS_EXPIRED_PRESENT: stats.expired_present,
-    }
+    counted = stats.counts()
     emit({metric: count.value for metric, count in counted.items()})
     capped = [metric for metric, count in counted.items() if count.capped]
     if capped:
         logger.warning("counts stopped at their cap, there are at least as many", metrics=capped)
-    emit(
-        {
-            Metric.NEWEST_WAITING_AGE: stats.newest_waiting_seconds or 0.0,
-            Metric.OLDEST_WAITING_AGE: stats.oldest_waiting_seconds or 0.0,
-        }
-    )
+    emit(stats.ages())

@@ -6,6 +6,7 @@ from typing import Final
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.change import AtMost
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.metrics import Metric
 from lifoq.tables.store import Store
 from lifoq.tables.table import Count, Span
 
@@ -30,6 +31,23 @@ class QueueStats:
     newest_waiting_seconds: float | None
     """Age of the newest task that waits to be claimed; None where none does."""
     oldest_waiting_seconds: float | None
+
+    def counts(self) -> dict[Metric, Count]:
+        """What is told as metrics."""
+        return {
+            Metric.TASKS_PENDING: self.live,
+            Metric.TASKS_DELAYED: self.delayed,
+            Metric.TASKS_TAKEN: self.taken,
+            Metric.TASKS_IN_FAILURE: self.failure,
+            Metric.TASKS_EXPIRED_PRESENT: self.expired_present,
+        }
+
+    def ages(self) -> dict[Metric, float]:
+        """What is told as metrics, in seconds."""
+        return {
+            Metric.NEWEST_WAITING_AGE: self.newest_waiting_seconds or 0.0,
+            Metric.OLDEST_WAITING_AGE: self.oldest_waiting_seconds or 0.0,
+        }
 
 
 def measure(store: Store, *, now: int, cap: int = CAP) -> QueueStats:

@@ -2,14 +2,17 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from lifoq import Queue, Status, Store, Sweeper
 from lifoq.tables.dynamo import DynamoTable
@@ -96,6 +99,25 @@ def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(desk: Desk) -> None
     assert (desk.folder / "health").exists()
 
 
+def test_prometheus_reads_what_a_worker_has_done(desk: Desk) -> None:
+    worker = desk.work("--metrics-port", "0")
+    assert worker.stderr is not None
+    address = re.search(r"http://127\.0\.0\.1:\d+/metrics", worker.stderr.readline())
+    assert address is not None
+    desk.queue.put("nap", 0)
+
+    def value(name: str) -> float | None:
+        with urllib.request.urlopen(address[0], timeout=PATIENCE) as answer:  # noqa: S310 - ours
+            families = list(text_string_to_metric_families(answer.read().decode()))
+        samples = [one for family in families for one in family.samples if one.name == name]
+        assert all(one.labels["queue"] == desk.queue.store.table.name for one in samples)
+        return sum(one.value for one in samples)
+
+    assert value("lifoq_tasks_failed_total") == 0
+    desk.until(lambda: value("lifoq_tasks_succeeded_total") == 1)
+    assert value("lifoq_wait_seconds_count") == value("lifoq_service_seconds_count") == 1
+
+
 def test_what_the_grace_does_not_suffice_for_runs_elsewhere_at_once(desk: Desk) -> None:
     worker = desk.work("--grace", "0.5s")
     task_id = desk.queue.put("nap", 600).task_id
@@ -125,6 +147,8 @@ def test_the_task_of_a_worker_that_was_killed_runs_again_after_its_lease(desk: D
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        (["--metrics-port", "localhost"], "metrics_port='localhost': must be a port, such as 9108"),
+        (["--metrics-port", "192.0.2.1:0"], "metrics_port='192.0.2.1:0': cannot be listened on"),
         (["--tasks", "nowhere"], "task code cannot be imported: No module named 'nowhere'"),
         (["--tasks", "json"], "json registers no task type"),
         (["--in-flight", "0"], "in_flight=0"),

@@ -15,9 +15,12 @@ from pathlib import Path
 import pytest
 import uvicorn
 from botocore.exceptions import NoCredentialsError
+from prometheus_client.parser import text_string_to_metric_families
 
-from lifoq import Queue, Status, TaskError
+from lifoq import InvalidInput, Queue, Status, TaskError
+from lifoq.metrics import Metric
 from lifoq_console.app import Settings, application
+from lifoq_console.scraping import metrics_token
 from lifoq_console.subject import Subject
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -39,10 +42,11 @@ class Switch:
 class Console:
     """A console that runs on this machine, and what a browser sends to it."""
 
-    def __init__(self, subject: Subject, *, write: bool) -> None:
+    def __init__(self, subject: Subject, *, write: bool, metrics_token: str | None) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
-        app = application(subject, Settings(port=self.port, token=TOKEN, write=write))
+        settings = Settings(port=self.port, token=TOKEN, write=write, metrics_token=metrics_token)
+        app = application(subject, settings)
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
         self._thread = threading.Thread(target=self._server.run, args=([self._listener],))
         self._thread.start()
@@ -82,8 +86,11 @@ def queue() -> Queue:
 def start() -> Iterator[Callable[..., Console]]:
     running: list[Console] = []
 
-    def start(queue: Queue, *, write: bool = True, **subject) -> Console:
-        running.append(Console(Subject(name="prod", queue=queue, **subject), write=write))
+    def start(
+        queue: Queue, *, write: bool = True, metrics_token: str | None = None, **subject
+    ) -> Console:
+        subject = Subject(name="prod", queue=queue, **subject)
+        running.append(Console(subject, write=write, metrics_token=metrics_token))
         return running[-1]
 
     yield start
@@ -292,6 +299,40 @@ def test_only_the_printed_address_opens_it(console: Console):
     assert console.ask("/static/console.js", headers=host)[0] == 403
     assert console.ask("/enter?token=another", headers=host)[0] == 403
     assert console.ask(f"/enter?token={TOKEN}", headers=host) == (303, "/")
+
+
+def test_prometheus_gets_in_with_its_own_token_to_the_metrics_alone(
+    queue: Queue, start, tmp_path: Path
+):
+    file = tmp_path / "token"
+    token = metrics_token(file)
+    assert (metrics_token(file), file.stat().st_mode & 0o077) == (token, 0)
+    console = start(queue, metrics_token=token)
+    fail(queue, "bad")
+    queue.put("a")
+    bearer = {"Authorization": f"Bearer {token}"}
+    status, text = console.ask("/metrics", headers=bearer)
+    samples = {
+        one.name: (one.labels, one.value)
+        for family in text_string_to_metric_families(text)
+        for one in family.samples
+    }
+    assert status == 200
+    assert samples["lifoq_tasks_pending"] == ({"queue": "prod"}, 1)
+    assert samples["lifoq_tasks_in_failure"] == ({"queue": "prod"}, 1)
+    assert samples["lifoq_oldest_waiting_age_seconds"][1] > 0
+    assert len(samples) == sum(metric.gauge for metric in Metric if metric != Metric.STALLED)
+    assert console.ask("/tasks", headers=bearer)[0] == 403
+    for wrong in ({}, {"Authorization": f"Bearer {TOKEN}"}, {"Authorization": f"Basic {token}"}):
+        assert console.ask("/metrics", headers=wrong)[0] == 403
+    assert console.ask("/metrics", headers={**bearer, "Host": "evil.test"})[0] == 403
+    assert start(queue).ask("/metrics")[0] == 404
+
+
+def test_a_file_that_holds_no_token_is_refused(tmp_path: Path):
+    (tmp_path / "token").write_text("\n")
+    with pytest.raises(InvalidInput, match="delete it to have one made"):
+        metrics_token(tmp_path / "token")
 
 
 def test_a_name_that_somebody_points_at_this_machine_does_not_reach_it(console: Console):

@@ -1,0 +1,89 @@
+"""The queue's metrics as Prometheus reads them; of the extra `prometheus`."""
+
+import re
+from typing import Final
+
+import click
+
+from lifoq.errors import InvalidInput
+from lifoq.metrics import NAMESPACE, Metric
+from lifoq.tables.stats import QueueStats
+from lifoq.worker.settings import RunReport
+
+try:
+    from prometheus_client import (
+        CONTENT_TYPE_LATEST,
+        CollectorRegistry,
+        Counter,
+        Gauge,
+        Histogram,
+        ProcessCollector,
+        generate_latest,
+        start_http_server,
+    )
+except ModuleNotFoundError as error:
+    problem = "metrics for Prometheus need an extra: pip install 'lifoq[prometheus]'"
+    raise click.UsageError(problem) from error
+
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600)
+"""Seconds: a task starts at once, or waits until its deadline, an hour by default."""
+LABEL: Final = "queue"
+
+
+def name_of(metric: Metric) -> str:
+    """``TasksClaimed`` is ``lifoq_tasks_claimed``; a counter's has ``_total`` behind it."""
+    return NAMESPACE + re.sub("([A-Z])", r"_\1", metric.value).lower()
+
+
+class WorkerMetrics:
+    """What a worker has done since it began, and what its process takes."""
+
+    def __init__(self, queue_name: str) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        self._counters = {
+            metric: Counter(
+                name_of(metric), metric.meaning, (LABEL,), registry=self._registry
+            ).labels(queue_name)
+            for metric in RunReport().counts()
+        }
+        self._waits, self._services = (
+            Histogram(
+                name_of(metric),
+                metric.meaning,
+                (LABEL,),
+                registry=self._registry,
+                buckets=BUCKETS,
+            ).labels(queue_name)
+            for metric in (Metric.WAIT, Metric.SERVICE)
+        )
+
+    def tell(self, report: RunReport) -> None:
+        """Of what was done since it was last told."""
+        for metric, value in report.counts().items():
+            self._counters[metric].inc(value)
+        for seconds in report.waits:
+            self._waits.observe(seconds)
+        for seconds in report.services:
+            self._services.observe(seconds)
+
+    def serve(self, host: str, port: int) -> int:
+        """For as long as the process lives; the port, where 0 asked for a free one. InvalidInput
+        where it cannot be listened on."""
+        try:
+            server, _ = start_http_server(port, host, registry=self._registry)
+        except OSError as error:
+            sentence = f"cannot be listened on: {error.strerror}"
+            raise InvalidInput("metrics_port", f"{host}:{port}", sentence) from error
+        return server.server_port
+
+
+def of_queue(stats: QueueStats, queue_name: str) -> bytes:
+    """What a queue looks like at the moment."""
+    registry = CollectorRegistry()
+    values = {metric: count.value for metric, count in stats.counts().items()}
+    for metric, value in {**values, **stats.ages()}.items():
+        gauge = Gauge(name_of(metric), metric.meaning, (LABEL,), registry=registry)
+        gauge.labels(queue_name).set(value)
+    return generate_latest(registry)
