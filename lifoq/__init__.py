@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lifoq.errors import (
         BadEnvironment,
         Busy,
+        Cancelled,
         DamagedTask,
         Fail,
         InvalidInput,
@@ -49,6 +50,7 @@ __all__ = [
     "Backoff",
     "BadEnvironment",
     "Busy",
+    "Cancelled",
     "Cells",
     "Context",
     "Count",
@@ -95,6 +97,7 @@ _MODULES: Final = {
     "Backoff": "worker.backoff",
     "BadEnvironment": "errors",
     "Busy": "errors",
+    "Cancelled": "errors",
     "Cells": "client.cells",
     "Context": "worker.context",
     "Count": "tables.table",

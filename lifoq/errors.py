@@ -90,6 +90,15 @@ class LeaseLost(LifoqError):
         )
 
 
+class Cancelled(LifoqError):
+    """Raised to task code, by ``heartbeat`` and ``checkpoint``: somebody has cancelled the task.
+    Clean up, and let it pass: the task ends as CANCELLED, whatever else the handler raises."""
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        super().__init__(f"task {task_id!r} was cancelled while it ran: stop working on it")
+
+
 class DamagedTask(LifoqError):
     """An item in the table is not a task: somebody wrote to the table past the library."""
 

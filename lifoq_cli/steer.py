@@ -13,7 +13,11 @@ from lifoq_cli.session import Session
 @click.argument("task_id", metavar="ID")
 @click.pass_obj
 def cancel(session: Session, task_id: str) -> None:
-    """Withdraw a task that waits. It stays readable for its retention."""
+    """Withdraw a task. It stays readable for its retention.
+
+    One that is TAKEN is told to stop at its next heartbeat, which may take some seconds; it ends as
+    CANCELLED, or as SUCCESS where its work was done by then.
+    """
     task = session.queue.cancel(task_id)
     session.answer(tasks.as_json(task), tasks.show(task, now=session.now))
 

@@ -18,7 +18,7 @@ from lifoq_cli import moments
 _MOMENTS: Final = frozenset(
     {
         *("enqueued_at", "task_updated", "expires_at", "task_created", "first_taken_at"),
-        *("taken_at", "finished_at", "lease_expires", "due_at"),
+        *("taken_at", "finished_at", "lease_expires", "due_at", "cancel_asked"),
     }
 )
 """Fields of a task that are epoch microseconds."""
@@ -79,6 +79,7 @@ def _lines(task: Task, now: int) -> list[tuple[str, Text | str]]:
         ("first taken", at(task.first_taken_at)),
         ("taken", at(task.taken_at)),
         ("lease until", at(task.lease_expires) if task.status is Status.TAKEN else None),
+        ("cancelled", at(task.cancel_asked)),
         ("finished", at(task.finished_at)),
         ("sheds" if waits else "shed", at(task.expires_at) if task.waiting else None),
         ("leases lost", str(task.leases_lost) if task.leases_lost else None),
@@ -96,7 +97,8 @@ def _lines(task: Task, now: int) -> list[tuple[str, Text | str]]:
 def _past(attempt: PastAttempt, now: int) -> str:
     how = attempt.ended.value.lower().replace("_", " ")
     ended = moments.local(attempt.ended_at, now=now)
-    return f"{how} {ended}: {attempt.error_type}: {attempt.message}"
+    why = "" if attempt.error_type is None else f": {attempt.error_type}: {attempt.message}"
+    return f"{how} {ended}{why}"
 
 
 def _json(value: Any) -> Text:

@@ -50,6 +50,7 @@ _HOW: Final = {
     Ended.SUCCEEDED: "succeeded, for a put that was replaced",
     Ended.NOT_COUNTED: "did not count",
     Ended.LEASE_EXPIRED: "its worker was lost",
+    Ended.CANCELLED: "ended, the task being cancelled",
 }
 
 
@@ -180,7 +181,7 @@ class Pages:
     async def change(self, request: Request) -> Response:
         action = Action(request.path_params["action"])
         task_id = request.query_params.get("id", "")
-        await run_in_threadpool(action.apply, self._queue, task_id)
+        await run_in_threadpool(action.apply, self._queue, task_id, running=True)
         return RedirectResponse(f"/task?{urlencode({'id': task_id})}", status_code=303)
 
     def bulk_preview(self, request: Request) -> Response:

@@ -25,13 +25,17 @@ class Action(StrEnum):
     CANCEL = "cancel"
     REDRIVE = "redrive"
 
-    def apply(self, queue: Queue | Cells, task_id: str) -> Task:
-        return queue.cancel(task_id) if self is Action.CANCEL else queue.redrive(task_id)
+    def apply(self, queue: Queue | Cells, task_id: str, *, running: bool) -> Task:
+        """``running``: cancel also one that has started."""
+        if self is Action.CANCEL:
+            return queue.cancel(task_id, running=running)
+        return queue.redrive(task_id)
 
 
 ACTIONS: Final[Mapping[Status, Action]] = {
     Status.PENDING: Action.CANCEL,
     Status.DELAYED: Action.CANCEL,
+    Status.TAKEN: Action.CANCEL,
     Status.FAILURE: Action.REDRIVE,
 }
 """What can be done to the tasks of a status; to others nothing can."""
@@ -106,7 +110,8 @@ class Bulk:
 
     def _change(self, task_id: str) -> None:
         try:
-            self.action.apply(self._queue, task_id)
+            running = self.wanted.status is Status.TAKEN
+            self.action.apply(self._queue, task_id, running=running)
             self.done += 1
         except (WrongStatus, TaskNotFound, DamagedTask):
             self.passed_over += 1

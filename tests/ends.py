@@ -127,6 +127,15 @@ def cancelled() -> Way:
     return way
 
 
+def cancelled_while_it_ran() -> Way:
+    way = Way()
+    way.goes("put", way.put)
+    way.claim()
+    way.goes("cancelled, and its worker is to hear of it", lambda: way.store.cancel(ID))
+    way.ends_as("CANCELLED", lambda: way.store.end_cancelled(way.task))
+    return way
+
+
 def shed_by_the_sweep() -> Way:
     way = Way()
     way.goes("put", lambda: way.put(deadline=10))
@@ -215,6 +224,7 @@ WAYS = (
     success,
     failures,
     cancelled,
+    cancelled_while_it_ran,
     shed_by_the_sweep,
     shed_by_ttl,
     begun_anew,

@@ -27,6 +27,7 @@ _ENDED: Final = {
     Ended.NOT_COUNTED: "did not count",
     Ended.LEASE_EXPIRED: "its worker was lost",
     Ended.SUCCEEDED: "done, but replaced",
+    Ended.CANCELLED: "cancelled",
 }
 
 

@@ -56,6 +56,7 @@ def summary(task: Task, *, now: int) -> dict[str, Any]:
         "deadline": _time(task.expires_at),
         "dueAt": _time(task.due_at),
         "takenAt": _time(task.taken_at),
+        "cancelAskedAt": _time(task.cancel_asked),
         "finishedAt": _time(task.finished_at),
         "error": task.error and {"type": task.error.type, "message": task.error.message},
     }

@@ -128,6 +128,7 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
     "deadline": TIME,
     "dueAt": TIME,
     "takenAt": TIME,
+    "cancelAskedAt": {**TIME, "description": "When it was cancelled while it ran"},
     "finishedAt": TIME,
     "error": _object({"type": TEXT, "message": TEXT}, ("type", "message")),
 }

@@ -46,7 +46,7 @@ OPERATIONS: Final = (
         method="POST",
         path="/tasks/{id}/cancel",
         kind="operate",
-        summary="Withdraw a task that waits",
+        summary="Withdraw a task that waits, or have one stop that runs",
     ),
     Operation(
         name="redriveTask",

@@ -117,9 +117,9 @@ class Cells(Producer):
         """As Queue.wait."""
         return self.home(task_id).wait(task_id, timeout=timeout)
 
-    def cancel(self, task_id: str) -> Task:
+    def cancel(self, task_id: str, *, running: bool = True) -> Task:
         """As Queue.cancel."""
-        return self.home(task_id).cancel(task_id)
+        return self.home(task_id).cancel(task_id, running=running)
 
     def delete(self, task_id: str) -> Task:
         """As Queue.delete."""

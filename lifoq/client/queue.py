@@ -153,10 +153,15 @@ class Queue(Producer):
             self._host.sleep(min(pause, left))
             pause = min(LAST_POLL, pause * 1.5)
 
-    def cancel(self, task_id: str) -> Task:
-        """Withdraw a waiting task; of one that is TAKEN, the newer put that waits for the end of
-        its attempt, which goes on. WrongStatus where nothing waits, TaskNotFound."""
-        return self.store.cancel(_id(task_id))
+    def cancel(self, task_id: str, *, running: bool = True) -> Task:
+        """Withdraw a task. One that waits is CANCELLED from now on. Of one that is TAKEN, the
+        handler is told at its next heartbeat: the task that this returns is still TAKEN,
+        ``cancel_asked`` from now on, and never starts again. It ends as CANCELLED, or as SUCCESS
+        where its work was done by then. A newer put that waits for its end is withdrawn.
+
+        ``running=False``: only what waits, an attempt that runs goes on. WrongStatus where it is
+        too late, TaskNotFound."""
+        return self.store.cancel(_id(task_id), running=running)
 
     def delete(self, task_id: str) -> Task:
         """Delete a task that has ended, before its retention is over; returns it as it was. Cancel
@@ -292,7 +297,7 @@ class Queue(Producer):
 
     def _cancelled(self, task_id: str) -> bool:
         try:
-            self.cancel(task_id)
+            self.cancel(task_id, running=False)
         except (WrongStatus, TaskNotFound, DamagedTask):
             return False  # it was claimed or has expired; a damaged one goes to FAILURE by itself
         return True

@@ -26,6 +26,8 @@ class Ended(StrEnum):
     """Its worker was lost."""
     SUCCEEDED = "SUCCEEDED"
     """It was done, but a newer put had replaced the task meanwhile."""
+    CANCELLED = "CANCELLED"
+    """It stopped, or failed, after the task was cancelled."""
 
 
 @dataclass(frozen=True, kw_only=True)

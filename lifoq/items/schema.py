@@ -25,7 +25,7 @@ class Status(StrEnum):
     FAILURE = "FAILURE"
     """Dead letter: out of attempts or refused; waits for an operator's redrive, then for TTL."""
     CANCELLED = "CANCELLED"
-    """Withdrawn by a client while it waited."""
+    """Withdrawn by a client: while it waited, or while its handler ran, which then stopped."""
 
 
 WAITING: Final = frozenset({Status.PENDING, Status.DELAYED})
@@ -63,6 +63,7 @@ class Attribute(StrEnum):
     REPLACED = "replaced"
     PARKED = "parked"
     PARKED_AT = "parkedAt"
+    CANCEL_ASKED = "cancelAsked"
 
 
 AttributeType = Literal["S", "N", "L", "M"]
@@ -96,6 +97,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.REPLACED: "N",
     Attribute.PARKED: "M",
     Attribute.PARKED_AT: "N",
+    Attribute.CANCEL_ASKED: "N",
 }
 """DynamoDB's type of each attribute."""
 

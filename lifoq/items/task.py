@@ -310,6 +310,8 @@ class Task:
     """Puts that a newer one has replaced while they waited."""
     parked: "Task | None" = None
     """The newer put that waits for the end of this one's attempt, as the task that it then is."""
+    cancel_asked: int | None = None
+    """When somebody cancelled it while it was TAKEN."""
     payload_bytes: int = 0
     """Of the payload's JSON."""
 
@@ -354,6 +356,7 @@ class Task:
             put_at=reader.optional_number(Attribute.PUT_AT),
             replaced=reader.optional_number(Attribute.REPLACED) or 0,
             parked=reader.parked(),
+            cancel_asked=reader.optional_number(Attribute.CANCEL_ASKED),
             payload_bytes=jsontext.size(payload),
         )
 

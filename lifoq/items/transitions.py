@@ -108,22 +108,32 @@ NOTHING_PARKED: Final = Not(Exists(A.PARKED_AT))
 """A newer put comes first, where there is one: see ``replacing``."""
 
 
+NOT_CANCELLED: Final = Not(Exists(A.CANCEL_ASKED))
+"""Nobody has cancelled the task since it was claimed. What is refused for it tells the worker, so
+that nobody has to ask."""
+_IS_CANCELLED: Final = Exists(A.CANCEL_ASKED)
+
+
 def _ends(task: Task) -> tuple[Condition, ...]:
     return (*_mine(task), NOTHING_PARKED)
 
 
-def extend(*, task: Task, lease_expires: int) -> Change:
-    """TAKEN stays TAKEN: a heartbeat."""
+def extend(*, task: Task, lease_expires: int, cancelled: bool = False) -> Change:
+    """TAKEN stays TAKEN: a heartbeat. ``cancelled``: its worker knows that the task is."""
     not_longer = AtMost(A.LEASE_EXPIRES, lease_expires)  # this one may arrive after a later one
+    news = () if cancelled else (NOT_CANCELLED,)
     return Change(
-        when=(*_mine(task), not_longer),
+        when=(*_mine(task), not_longer, *news),
         set={A.LEASE_EXPIRES: lease_expires},
     )
 
 
 def checkpoint(*, task: Task, now: int, value: str) -> Change:
     """TAKEN stays TAKEN: a step is done."""
-    return Change(when=_mine(task), set={A.CHECKPOINT: pack(value), A.TASK_UPDATED: now})
+    return Change(
+        when=(*_mine(task), NOT_CANCELLED),
+        set={A.CHECKPOINT: pack(value), A.TASK_UPDATED: now},
+    )
 
 
 def and_extend(checkpointed: Change, lease_expires: int) -> Change:
@@ -137,7 +147,8 @@ def and_extend(checkpointed: Change, lease_expires: int) -> Change:
 
 
 def succeed(*, task: Task, now: int, result: str, lifetimes: Lifetimes) -> Change:
-    """TAKEN → SUCCESS. The task leaves the index; the claim's id stays, to recognise the settle."""
+    """TAKEN → SUCCESS, cancelled or not: the work is done. The task leaves the index; the claim's
+    id stays, to recognise the settle."""
     return Change(
         when=_ends(task),
         set={
@@ -154,7 +165,7 @@ def succeed(*, task: Task, now: int, result: str, lifetimes: Lifetimes) -> Chang
 def fail(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → FAILURE. The task stays in the index, for the operator."""
     return Change(
-        when=_ends(task),
+        when=(*_ends(task), NOT_CANCELLED),
         set={
             **_failure(now=now, error=error, lifetimes=lifetimes),
             **_history(task, Ended.FAILED, now=now, error=error),
@@ -166,7 +177,7 @@ def fail(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Cha
 def delay(*, task: Task, now: int, due_at: int, error: TaskError) -> Change:
     """TAKEN → DELAYED: a retry backs off, outside the way of the others."""
     return Change(
-        when=_ends(task),
+        when=(*_ends(task), NOT_CANCELLED),
         set={
             A.TASK_STATUS: Status.DELAYED.value,
             A.TASK_UPDATED: now,
@@ -182,7 +193,7 @@ def delay(*, task: Task, now: int, due_at: int, error: TaskError) -> Change:
 def give_back(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → PENDING: an immediate retry."""
     return Change(
-        when=_ends(task),
+        when=(*_ends(task), NOT_CANCELLED),
         set={
             **_pending(task, now=now, lifetimes=lifetimes),
             A.ERROR: error.to_json(),
@@ -198,10 +209,23 @@ def uncounted(retry: Change, task: Task, *, now: int, error: TaskError) -> Chang
     return replace(retry, set={**retry.set, **history, A.ATTEMPTS: task.attempts - 1})
 
 
+def end_cancelled(*, task: Task, now: int, error: TaskError | None, lifetimes: Lifetimes) -> Change:
+    """TAKEN → CANCELLED: its handler has stopped, or failed with ``error``."""
+    return Change(
+        when=(*_ends(task), _IS_CANCELLED),
+        set={
+            **_cancelled(now=now, lifetimes=lifetimes),
+            **({} if error is None else {A.ERROR: error.to_json()}),
+            **_history(task, Ended.CANCELLED, now=now, error=error),
+        },
+        remove=(A.TASK_CREATED, A.LEASE_EXPIRES, A.LEASES_LOST),
+    )
+
+
 def reclaim(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → PENDING: the worker is lost. Without its ``claimId`` it can settle no more."""
     return Change(
-        when=_abandoned(task, now),
+        when=(*_abandoned(task, now), NOT_CANCELLED),
         set={
             **_pending(task, now=now, lifetimes=lifetimes),
             A.ERROR: error.to_json(),
@@ -215,13 +239,26 @@ def reclaim(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> 
 def bury(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → FAILURE: the worker is lost, and it was the last attempt."""
     return Change(
-        when=_abandoned(task, now),
+        when=(*_abandoned(task, now), NOT_CANCELLED),
         set={
             **_failure(now=now, error=error, lifetimes=lifetimes),
             A.LEASES_LOST: task.leases_lost + 1,
             **_history(task, Ended.LEASE_EXPIRED, now=now, error=error),
         },
         remove=(A.CLAIM_ID, A.LEASE_EXPIRES),
+    )
+
+
+def bury_cancelled(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
+    """TAKEN → CANCELLED: the worker is lost, and the task was cancelled."""
+    return Change(
+        when=(*_abandoned(task, now), _IS_CANCELLED),
+        set={
+            **_cancelled(now=now, lifetimes=lifetimes),
+            A.LEASES_LOST: task.leases_lost + 1,
+            **_history(task, Ended.LEASE_EXPIRED, now=now, error=error),
+        },
+        remove=(A.TASK_CREATED, A.CLAIM_ID, A.LEASE_EXPIRES),
     )
 
 
@@ -280,13 +317,20 @@ def cancel(*, seen: Status, now: int, lifetimes: Lifetimes) -> Change:
     """PENDING or DELAYED (as ``seen``) → CANCELLED."""
     return Change(
         when=(StatusIs(seen),),
-        set={
-            A.TASK_STATUS: Status.CANCELLED.value,
-            A.TASK_UPDATED: now,
-            A.FINISHED_AT: now,
-            A.TTL: lifetimes.retained_until(Status.CANCELLED, now),
-        },
+        set=_cancelled(now=now, lifetimes=lifetimes),
         remove=(A.TASK_CREATED, A.DUE_AT),
+    )
+
+
+def ask_to_cancel(*, now: int) -> Change:
+    """TAKEN stays TAKEN: its worker learns from its next write that it is to stop. A newer put that
+    is parked goes: cancelled is the id, and not one of its puts. One that comes later is parked
+    again, and runs once this attempt has ended."""
+    return Change(
+        when=(StatusIs(Status.TAKEN),),
+        set={A.TASK_UPDATED: now},
+        set_once={A.CANCEL_ASKED: now},
+        remove=(A.PARKED, A.PARKED_AT),
     )
 
 
@@ -306,7 +350,7 @@ def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
             A.TTL: seconds_up(expires),
             **lifetimes.shed_at(expires, None),
         },
-        remove=(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST, A.TASK_TOKEN),
+        remove=(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST, A.TASK_TOKEN, A.CANCEL_ASKED),
     )
 
 
@@ -355,14 +399,23 @@ def _failure(*, now: int, error: TaskError, lifetimes: Lifetimes) -> dict[A, Val
     }
 
 
-def _history(task: Task, ended: Ended, *, now: int, error: TaskError) -> dict[A, Value]:
+def _cancelled(*, now: int, lifetimes: Lifetimes) -> dict[A, Value]:
+    return {
+        A.TASK_STATUS: Status.CANCELLED.value,
+        A.TASK_UPDATED: now,
+        A.FINISHED_AT: now,
+        A.TTL: lifetimes.retained_until(Status.CANCELLED, now),
+    }
+
+
+def _history(task: Task, ended: Ended, *, now: int, error: TaskError | None) -> dict[A, Value]:
     """Of a claimed task: nobody but its holder writes one, so it is as the claim found it."""
     latest = PastAttempt(
         attempt=task.attempts,
         taken_at=task.taken_at,
         ended_at=now,
         ended=ended,
-        error_type=error.type,
-        message=error.message,
+        error_type=None if error is None else error.type,
+        message=None if error is None else error.message,
     )
     return {A.HISTORY: added(task.history, latest)}

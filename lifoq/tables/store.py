@@ -16,6 +16,7 @@ from typing import Any
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
 from lifoq.errors import (
+    Cancelled,
     DamagedTask,
     InvalidInput,
     ItemTooLarge,
@@ -95,26 +96,36 @@ class Store(Puts):
         item = self.table.get(task_id)
         return None if item is None else Task.from_item(item)
 
-    def cancel(self, task_id: str) -> Task:
-        """PENDING or DELAYED → CANCELLED; a cancelled task stays so. Of one that is TAKEN, the
-        newer put that waits for the end of its attempt. WrongStatus, TaskNotFound, DamagedTask."""
+    def cancel(self, task_id: str, *, running: bool = True) -> Task:
+        """PENDING or DELAYED → CANCELLED; a cancelled task stays so. One that is TAKEN stays TAKEN,
+        ``cancel_asked``, until its worker has learned of it; unless not even that is wanted where
+        it is ``running``: then only the newer put is withdrawn that waits for the end of its
+        attempt. WrongStatus, TaskNotFound, DamagedTask."""
         while True:
             task = self._existing(task_id)
-            if task.status is Status.CANCELLED:
+            change = self._cancelling(task, running=running)
+            if change is None:
                 return task
-            if task.waiting:
-                change = transitions.cancel(
-                    seen=task.status, now=self.now(), lifetimes=self.lifetimes
-                )
-            elif task.status is Status.TAKEN and task.parked is not None:
-                change = replacing.withdraw(task, now=self.now())
-            else:
-                raise WrongStatus(task_id, task.status, "PENDING or DELAYED")
             try:
                 with _fits(task_id, "cancelled"):
                     return Task.from_item(self.table.update_and_get(task_id, change))
             except ConditionFailed:
                 continue  # it moved in between: look again, which ends, as statuses do
+
+    def _cancelling(self, task: Task, *, running: bool) -> Change | None:
+        """None where it is done. WrongStatus."""
+        now = self.now()
+        if task.status is Status.CANCELLED:
+            return None
+        if task.waiting:
+            return transitions.cancel(seen=task.status, now=now, lifetimes=self.lifetimes)
+        if task.status is Status.TAKEN and running:
+            told = task.cancel_asked is not None and task.parked is None
+            return None if told else transitions.ask_to_cancel(now=now)
+        if task.status is Status.TAKEN and task.parked is not None:
+            return replacing.withdraw(task, now=now)
+        needed = "PENDING, DELAYED or TAKEN" if running else "PENDING or DELAYED"
+        raise WrongStatus(task.task_id, task.status, needed)
 
     def delete(self, task_id: str) -> Task:
         """SUCCESS, FAILURE or CANCELLED → –; the task as it was. WrongStatus, TaskNotFound,
@@ -207,17 +218,25 @@ class Store(Puts):
                 Task.from_item(item)  # says what is damaged, if anything is
             raise NotClaimed(task_id) from refused
 
-    def extend(self, task: Task, *, lease: float) -> None:
+    def extend(self, task: Task, *, lease: float, cancelled: bool = False) -> None:
         """Heartbeat: the claim holds for another ``lease`` seconds from now, or as long as a later
-        heartbeat said. LeaseLost."""
-        self._under_claim(
-            task,
-            transitions.extend(task=task, lease_expires=self.now() + microseconds(lease)),
-            Status.TAKEN,
-        )
+        heartbeat said. LeaseLost; Cancelled, where the claim holds as well, unless it is known that
+        the task is ``cancelled``."""
+
+        def extend(*, cancelled: bool) -> None:
+            until = self.now() + microseconds(lease)
+            change = transitions.extend(task=task, lease_expires=until, cancelled=cancelled)
+            self._under_claim(task, change, Status.TAKEN)
+
+        try:
+            extend(cancelled=cancelled)
+        except Cancelled:  # it may take time to stop
+            extend(cancelled=True)
+            raise
 
     def checkpoint(self, task: Task, value: Any, *, lease: float) -> None:
-        """Keep ``value`` (JSON) for the next attempt, and extend. LeaseLost, InvalidInput."""
+        """Keep ``value`` (JSON) for the next attempt, and extend. LeaseLost, InvalidInput;
+        Cancelled, since there will be none."""
         text = jsontext.encode(value, "checkpoint")
         room = MAX_PAYLOAD_AND_CHECKPOINT_BYTES - task.payload_bytes
         if room < jsontext.size(text):
@@ -253,7 +272,7 @@ class Store(Puts):
         return self._end(task, change, Status.SUCCESS, write)
 
     def fail(self, task: Task, error: TaskError) -> Candidate | None:
-        """TAKEN → FAILURE. LeaseLost."""
+        """TAKEN → FAILURE. LeaseLost; Cancelled, where it is to ``end_cancelled``."""
         change = transitions.fail(task=task, now=self.now(), error=error, lifetimes=self.lifetimes)
         return self._end(task, change, Status.FAILURE)
 
@@ -261,7 +280,8 @@ class Store(Puts):
         self, task: Task, error: TaskError, *, delay: float, counts: bool = True
     ) -> Candidate | None:
         """TAKEN → DELAYED for ``delay`` seconds, or straight → PENDING where it is 0. The attempt
-        is taken back where it does not count. LeaseLost."""
+        is taken back where it does not count. LeaseLost; Cancelled, where it is to
+        ``end_cancelled``."""
         now = self.now()
         if delay > 0:
             becomes = Status.DELAYED
@@ -275,6 +295,14 @@ class Store(Puts):
         if not counts:
             change = transitions.uncounted(change, task, now=now, error=error)
         return self._end(task, change, becomes)
+
+    def end_cancelled(self, task: Task, error: TaskError | None = None) -> Candidate | None:
+        """TAKEN → CANCELLED, of a task that somebody has cancelled; with what its handler raised,
+        if that was something else than Cancelled. LeaseLost."""
+        change = transitions.end_cancelled(
+            task=task, now=self.now(), error=error, lifetimes=self.lifetimes
+        )
+        return self._end(task, change, Status.CANCELLED)
 
     # The sweep, and workers that find something
 
@@ -319,21 +347,26 @@ class Store(Puts):
         return [i for i in items if i.get(Attribute.TASK_STATUS) == Status.TAKEN], page.next
 
     def reclaim(self, task: Task, *, max_attempts: int) -> Status | None:
-        """End a claim whose lease is over: → PENDING, or → FAILURE after the last attempt; with a
-        newer put that is parked, → PENDING or DELAYED. Returns the new status; None where the
-        worker was alive after all. DamagedTask."""
+        """End a claim whose lease is over: → PENDING, or → FAILURE after the last attempt, or →
+        CANCELLED where somebody has cancelled it; with a newer put that is parked, → PENDING or
+        DELAYED. Returns the new status; None where the worker was alive after all. DamagedTask."""
         now = self.now()
         error = TaskError(
             type="LeaseExpired",
             message=f"the worker of attempt {task.attempts} was lost: its lease ran out",
         )
-        last = task.attempts >= max_attempts
-        build = transitions.bury if last else transitions.reclaim
+        build = transitions.reclaim
+        if task.cancel_asked is not None:
+            build = transitions.bury_cancelled
+        elif task.attempts >= max_attempts:
+            build = transitions.bury
         change = build(task=task, now=now, error=error, lifetimes=self.lifetimes)
         with _fits(task.task_id, "brought back"):
             try:
                 ended = self._ended(task, change, self.table.update)
-            except ConditionFailed:
+            except ConditionFailed as refused:
+                if refused.item is not None and _is_news(task, change, refused.item):
+                    return self.reclaim(Task.from_item(refused.item), max_attempts=max_attempts)
                 return None
         return Status(str(ended.set[Attribute.TASK_STATUS]))
 
@@ -497,17 +530,17 @@ class Store(Puts):
         try:
             self.table.update(task.task_id, change)
         except ConditionFailed as refused:
-            self._recognise(task, refused.item, becomes, refused)
+            self._recognise(task, refused.item, becomes, refused, change)
 
     def _end(
         self, task: Task, change: Change, becomes: Status, write: Write | None = None
     ) -> Candidate | None:
         """End an attempt, unless that was done before and only the answer lost: the row as which
-        the task waits again, if it does. LeaseLost."""
+        the task waits again, if it does. LeaseLost, Cancelled."""
         try:
             item = _changed(task, self._ended(task, change, write or self.table.update))
         except ConditionFailed as refused:
-            self._recognise(task, refused.item, becomes, refused)
+            self._recognise(task, refused.item, becomes, refused, change)
             item = refused.item or {}
         except DamagedTask as damage:  # what is parked is; the sweep puts it aside
             raise LeaseLost(task.task_id) from damage
@@ -560,7 +593,11 @@ class Store(Puts):
                 return
 
     @staticmethod
-    def _recognise(task: Task, item: Item | None, becomes: Status, refused: Exception) -> None:
+    def _recognise(
+        task: Task, item: Item | None, becomes: Status, refused: Exception, change: Change
+    ) -> None:
+        if item is not None and _is_news(task, change, item):
+            raise Cancelled(task.task_id) from refused
         # A short delay may be over by now, and the task be promoted: that keeps the claim's id.
         delayed = (Status.DELAYED, Status.PENDING)
         statuses = delayed if becomes is Status.DELAYED else (becomes,)
@@ -616,6 +653,12 @@ def _changed(task: Task, change: Change) -> Item:
 def _settled_as(item: Item, status: Status, claim_id: str) -> bool:
     """Whether the item shows that our own write, whose answer was lost, was applied after all."""
     return item.get(Attribute.TASK_STATUS) == status and item.get(Attribute.CLAIM_ID) == claim_id
+
+
+def _is_news(task: Task, change: Change, item: Item) -> bool:
+    """Whether a change was refused under a valid claim because the task has been cancelled."""
+    unaware = transitions.NOT_CANCELLED in change.when and Attribute.CANCEL_ASKED in item
+    return unaware and _settled_as(item, Status.TAKEN, transitions.claim_of(task))
 
 
 def _candidate(row: Item) -> Candidate:

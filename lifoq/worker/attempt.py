@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from lifoq.basics.host import MICROSECONDS, Host, Outbox, OutOfThreads, microseconds
 from lifoq.errors import (
     Busy,
+    Cancelled,
     ItemTooLarge,
     LeaseLost,
     NotClaimed,
@@ -22,7 +23,7 @@ from lifoq.items.task import Task, TaskError
 from lifoq.tables.store import Candidate, Store
 from lifoq.worker.context import Context
 from lifoq.worker.limits import Limits
-from lifoq.worker.outcome import GiveUp, Outcome, Succeed, TryAgain, raised, returned
+from lifoq.worker.outcome import Cancel, GiveUp, Outcome, Succeed, TryAgain, raised, returned
 from lifoq.worker.registry import TaskType
 from lifoq.worker.settings import WorkerSettings
 
@@ -46,6 +47,7 @@ class End(Enum):
     SUCCEEDED = auto()
     FAILED = auto()
     RETRIED = auto()
+    CANCELLED = auto()
     LEASE_LOST = auto()
     UNSETTLED = auto()
     """Its outcome could not be written; the lease runs out."""
@@ -55,6 +57,7 @@ _ENDS: Final[dict[type[Outcome], End]] = {
     Succeed: End.SUCCEEDED,
     GiveUp: End.FAILED,
     TryAgain: End.RETRIED,
+    Cancel: End.CANCELLED,
 }
 
 
@@ -232,7 +235,8 @@ class Attempts:
             self._turn_back(kind, entered)
             self._mailbox.put(NotStarted(row=row, error=error))
             return
-        if task.task_type == row.task_type and self._host.monotonic() <= self.latest_start(kind):
+        in_time = self._host.monotonic() <= self.latest_start(kind)
+        if in_time and task.task_type == row.task_type and task.cancel_asked is None:
             self._attempt(self._begin(task, kind, slot))
         else:
             self._turn_back(kind, entered)
@@ -244,7 +248,10 @@ class Attempts:
         type than the index said (its id was put anew). Where that fails, the lease runs out."""
         error = TaskError(type=HANDED_BACK, message="the worker could not begin with it")
         try:
-            self._store.retry(task, error, delay=0, counts=False)
+            try:
+                self._store.retry(task, error, delay=0, counts=False)
+            except Cancelled:
+                self._store.end_cancelled(task)
         except LeaseLost as failure:
             log.warning("task %s was not handed back: %s", task.task_id, failure)
         except (StoreUnavailable, QueueMisconfigured) as failure:
@@ -315,6 +322,9 @@ class Attempts:
             self._settle(attempt, outcome)
 
     def _after(self, error: BaseException, attempt: Attempt) -> Outcome:
+        if attempt.context.cancelled:
+            told = isinstance(error, Cancelled)
+            return Cancel(error=None if told else TaskError.of(error))
         return raised(
             error,
             task=attempt.task,
@@ -342,6 +352,8 @@ class Attempts:
                 row = outcome.write(self._store, task)
             except LeaseLost:
                 return Settled(attempt=attempt, end=End.LEASE_LOST)
+            except Cancelled:  # which the attempt has not heard of
+                outcome = Cancel(error=None if isinstance(outcome, Succeed) else outcome.error)
             except (StoreUnavailable, QueueMisconfigured) as error:
                 log.warning("outcome of task %s not confirmed: %s", task.task_id, error)
                 if self._host.monotonic() + microseconds(pause) >= self._ends_at:
@@ -350,7 +362,7 @@ class Attempts:
                 self._host.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
             except Exception as error:
-                if isinstance(outcome, GiveUp):
+                if isinstance(outcome, GiveUp | Cancel):
                     if isinstance(error, ItemTooLarge):
                         log.exception("task %s has no room for its error", task.task_id)
                         return Settled(attempt=attempt, end=End.UNSETTLED)  # the sweep's matter
@@ -369,6 +381,8 @@ class Attempts:
         except LeaseLost:
             # Also where the attempt has just been settled, which its own message tells.
             log.debug("the lease on task %s is gone", attempt.task.task_id)
+        except Cancelled:
+            log.debug("task %s was cancelled: its handler can see it", attempt.task.task_id)
         except (StoreUnavailable, QueueMisconfigured) as error:
             log.warning("heartbeat of task %s not confirmed: %s", attempt.task.task_id, error)
             self._mailbox.put(NotRenewed(attempt))

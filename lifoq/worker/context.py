@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 from lifoq.basics.host import MICROSECONDS, Host
-from lifoq.errors import LeaseLost
+from lifoq.errors import Cancelled, LeaseLost
 from lifoq.items.task import Task
 from lifoq.tables.store import Store
 
@@ -34,6 +34,7 @@ class Context:
         self._lease = lease
         self._ends_at = ends_at
         self._lost = threading.Event()
+        self._cancelled = threading.Event()
 
     @property
     def remaining(self) -> float:
@@ -45,18 +46,31 @@ class Context:
         """Whether the task went on without this attempt: stop, its result is refused."""
         return self._lost.is_set()
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody has cancelled the task, as the latest heartbeat told, this attempt's or
+        the processor's: stop. Asking costs nothing."""
+        return self._cancelled.is_set()
+
     def heartbeat(self) -> None:
         """Extend the lease now. The processor does so in the background as well; this one tells.
 
-        Raises LeaseLost when the task is no longer this attempt's, and StoreUnavailable.
+        Raises LeaseLost when the task is no longer this attempt's, Cancelled when it was cancelled
+        (the lease is extended all the same: take your time to stop), and StoreUnavailable.
         """
-        self._hold(lambda: self._store.extend(self._task, lease=self._lease))
+        known = self.cancelled
+        self._hold(lambda: self._store.extend(self._task, lease=self._lease, cancelled=known))
+        if known:
+            raise Cancelled(self.task_id)
 
     def checkpoint(self, value: Any) -> None:
         """Keep ``value`` (JSON) for the next attempt, should this one fail; extends the lease.
 
-        Raises LeaseLost, InvalidInput, ItemTooLarge and StoreUnavailable.
+        Raises LeaseLost, InvalidInput, ItemTooLarge and StoreUnavailable; and Cancelled, where
+        there will be no next attempt.
         """
+        if self.cancelled:
+            raise Cancelled(self.task_id)
         self._hold(lambda: self._store.checkpoint(self._task, value, lease=self._lease))
 
     def _hold(self, call: Any) -> None:
@@ -66,4 +80,7 @@ class Context:
             call()
         except LeaseLost:
             self._lost.set()
+            raise
+        except Cancelled:
+            self._cancelled.set()
             raise

@@ -55,7 +55,18 @@ class GiveUp:
         return store.fail(task, self.error)
 
 
-Outcome = Succeed | TryAgain | GiveUp
+@dataclass(frozen=True, kw_only=True)
+class Cancel:
+    """Of a task that somebody has cancelled; ``error``: what came of the attempt, if it was not
+    that it stopped."""
+
+    error: TaskError | None
+
+    def write(self, store: Store, task: Task) -> Candidate | None:
+        return store.end_cancelled(task, self.error)
+
+
+Outcome = Succeed | TryAgain | GiveUp | Cancel
 
 
 def returned(value: Any) -> Outcome:

@@ -68,6 +68,8 @@ class RunReport:
     succeeded: int = 0
     failed: int = 0
     retried: int = 0
+    cancelled: int = 0
+    """Of those that somebody cancelled while they ran."""
     timed_out: int = 0
     leases_lost: int = 0
     unsettled: int = 0

@@ -37,6 +37,8 @@ class SweepReport:
     leases_expired: int = 0
     failed: int = 0
     """Of those whose lease expired: after the last attempt."""
+    cancelled: int = 0
+    """Of those whose lease expired: somebody had cancelled them."""
     promoted: int = 0
     condemned: int = 0
     shed: int = 0
@@ -49,7 +51,7 @@ class SweepReport:
     @property
     def needs_processor(self) -> bool:
         # The index, which is measured, may not yet show what this sweep has made claimable itself.
-        revived = self.promoted + self.leases_expired - self.failed
+        revived = self.promoted + self.leases_expired - self.failed - self.cancelled
         return revived > 0 or self.stats is None or self.stats.live.value > 0
 
 
@@ -140,6 +142,7 @@ class Sweeper:
         if became is not None:
             report.leases_expired += 1
             report.failed += became is Status.FAILURE
+            report.cancelled += became is Status.CANCELLED
             log.warning("task %s lost its worker and is %s", task_id, became)
 
     def _promote_due(self, report: SweepReport, until: int) -> None:

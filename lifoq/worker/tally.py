@@ -44,6 +44,8 @@ class Tally:
                 report.failed += 1
             case End.RETRIED:
                 report.retried += 1
+            case End.CANCELLED:
+                report.cancelled += 1
             case End.LEASE_LOST:
                 report.leases_lost += 1
             case End.UNSETTLED:

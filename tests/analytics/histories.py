@@ -97,7 +97,7 @@ class Author:
         choices = {
             Status.PENDING: [self._claim, self._claim, self._cancel, self._expire],
             Status.DELAYED: [self._promote, self._promote, self._cancel, self._expire],
-            Status.TAKEN: [self._succeed, self._succeed, self._fail, self._retry],
+            Status.TAKEN: [*[self._succeed] * 3, *[self._fail, self._retry] * 2, self._stop],
             Status.SUCCESS: [self._retire],
             Status.FAILURE: [self._redrive, self._retire],
             Status.CANCELLED: [self._retire],
@@ -148,6 +148,12 @@ class Author:
         if self._now >= self._deadline:
             return self._expire()
         self._write(Status.CANCELLED, finishedAt=self._now)
+        return True
+
+    def _stop(self) -> bool:
+        """It was cancelled while it ran."""
+        self._pass(30)
+        self._write(Status.CANCELLED, finishedAt=self._now, cancelAsked=self._now)
         return True
 
     def _redrive(self) -> bool:

@@ -34,6 +34,11 @@ INCREMENTAL = {
         None,
         ("CANCELLED", {"enqueuedAt": 120, "finishedAt": 70, "expiresAt": 900}),
     ),
+    "cancelled-while-it-ran": (
+        90,
+        None,
+        ("CANCELLED", {"firstTakenAt": 70, "takenAt": 70, "finishedAt": 90, "cancelAsked": 80}),
+    ),
     "claimed-on-the-edge": (
         120,
         None,
@@ -123,6 +128,7 @@ def told(module_report: Any) -> tuple[dict[str, Any], Path]:
         ("deleted-before-a-deadline-to-come", "shed"),
         ("not-due", "waiting"),
         ("cancelled-before-due", "cancelled"),
+        ("cancelled-while-it-ran", "cancelled"),
         ("tie", "taken"),
         ("overlap", "succeeded"),
     ],
@@ -205,6 +211,8 @@ def test_a_task_waits_until_its_first_claim_only(told: Any) -> None:
     assert facts["retried-then-done"]["service_us"] == 1 * SECOND
     assert facts["retried-then-done"]["sojourn_us"] == 31 * SECOND
     assert facts["cancelled-before-due"]["sojourn_us"] is None
+    assert facts["cancelled-while-it-ran"]["wait_us"] == 70 * SECOND
+    assert facts["cancelled-while-it-ran"]["sojourn_us"] is None
 
 
 def test_a_task_that_is_not_due_is_no_backlog_yet(told: Any) -> None:

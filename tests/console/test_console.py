@@ -17,9 +17,10 @@ import uvicorn
 from botocore.exceptions import NoCredentialsError
 from prometheus_client.parser import text_string_to_metric_families
 
-from lifoq import InvalidInput, Queue, Status, TaskError
+from lifoq import InvalidInput, Queue, Status, TaskError, WrongStatus
 from lifoq.metrics import Metric
 from lifoq_console.app import Settings, application
+from lifoq_console.bulk import Action
 from lifoq_console.scraping import metrics_token
 from lifoq_console.subject import Subject
 
@@ -237,6 +238,22 @@ def test_a_failure_is_redriven_and_a_waiting_task_cancelled(queue: Queue, consol
     assert queue.get("waits").status is Status.CANCELLED
     answered, text = console.ask("/task/redrive?id=waits", method="POST")
     assert (answered, "CANCELLED" in text) == (400, True)
+
+
+def test_a_task_that_runs_is_told_to_stop_and_one_that_has_begun_is_no_longer_one_that_waits(
+    queue: Queue, console: Console
+):
+    for task_id in ("runs", "began"):
+        queue.put("a", task_id=task_id)
+        queue.store.claim(task_id, claim_id=task_id, lease=30)
+    assert "Cancel Its life" in console.page("/task?id=runs")
+    assert console.ask("/task/cancel?id=runs", method="POST")[0] == 303
+    assert "cancelled while it ran; its handler is told" in console.page("/task?id=runs")
+    assert "Cancel Its life" not in console.page("/task?id=runs")
+    assert queue.get("runs").cancel_asked is not None
+    with pytest.raises(WrongStatus):
+        Action.CANCEL.apply(queue, "began", running=False)
+    assert "Their handlers are told to stop" in console.page("/bulk?status=TAKEN")
 
 
 def test_a_bulk_change_is_previewed_and_touches_only_what_matches(queue: Queue, console: Console):

@@ -21,6 +21,7 @@ LEGAL = {
     (Status.TAKEN, Status.FAILURE),
     (Status.TAKEN, Status.DELAYED),
     (Status.TAKEN, Status.PENDING),
+    (Status.TAKEN, Status.CANCELLED),
     (Status.DELAYED, Status.PENDING),
     (Status.PENDING, Status.CANCELLED),
     (Status.DELAYED, Status.CANCELLED),
@@ -105,6 +106,7 @@ def _audit_change(before: Image, after: Image, claims: set[str]) -> None:
         assert after["ttl"] > after["leaseExpires"] // 1_000_000, after
         assert after["claimId"] not in claims, f"a claim came twice: {after}"
         claims.add(after["claimId"])
+        assert "cancelAsked" not in after, f"claimed after it was cancelled: {after}"
     elif was == Status.TAKEN and became == Status.TAKEN:
         assert after["claimId"] == before["claimId"], f"two holders: {before} became {after}"
         assert after["attempts"] == before["attempts"], after
@@ -125,4 +127,6 @@ def _audit_settle(before: Image, after: Image) -> None:
         result = json.loads(after["result"])
         assert result["attempt"] == after["attempts"], f"settled by a stale holder: {after}"
     else:
-        assert "error" in after, after
+        heeded = (after["taskStatus"] == Status.CANCELLED) == ("cancelAsked" in before)
+        assert heeded, f"{before} became {after}"
+        assert "history" in after, after

@@ -138,9 +138,14 @@ def cancel(process: Process) -> None:
     for name in ("pending", "delayed"):
         cancelled = process.insist(lambda name=name: process.queue.cancel(process.world.id(name)))
         assert cancelled.status is Status.CANCELLED
+    name = process.world.id("taken")
+    told = process.insist(lambda: process.queue.cancel(name))
+    assert (told.status, told.cancel_asked is None) == (Status.TAKEN, False)
 
 
 def to_be_cancelled(world: World) -> None:
+    world.put("ok", "taken")
+    world.operator.store.claim(world.id("taken"), claim_id=f"{world.run_id}-c", lease=LEASE)
     world.put("ok", "pending", "other")
     world.put("ok", "delayed", delay=5)
 
@@ -171,6 +176,8 @@ def redrive_many(process: Process) -> None:
 CONDEMNED: Final = End(status=Status.FAILURE, attempts=0, effects=0)
 REDRIVEN: Final = End(attempts=1, effects=2, if_killed=Status.FAILURE)
 NEWEST: Final = End(if_killed=Status.SUCCESS)
+STOPPED: Final = End(status=Status.CANCELLED)
+TOLD: Final = End(status=Status.CANCELLED, effects=0, if_killed=Status.SUCCESS)
 WITHDRAWN: Final = End(status=Status.CANCELLED, attempts=0, effects=0, if_killed=Status.SUCCESS)
 
 PATHS: Final = (
@@ -274,7 +281,19 @@ PATHS: Final = (
         name="cancel",
         arrange=to_be_cancelled,
         act=cancel,
-        ends={"pending": WITHDRAWN, "delayed": WITHDRAWN, "other": End()},
+        ends={"pending": WITHDRAWN, "delayed": WITHDRAWN, "taken": TOLD, "other": End()},
+    ),
+    Path(
+        name="cancelled while it runs",
+        arrange=putting("told", "a", "b"),
+        act=work,
+        ends={"a": STOPPED, "b": STOPPED},
+    ),
+    Path(
+        name="cancelled while it runs, unheard",
+        arrange=putting("deaf"),
+        act=work,
+        ends={"a": STOPPED},
     ),
     Path(name="redrive", arrange=one_failed, act=redrive, ends={"a": REDRIVEN}),
     Path(

@@ -300,6 +300,20 @@ def _registry(process: Process) -> Registry:  # noqa: C901, PLR0915  (a list, no
         process.insist(context.heartbeat)
         return {"attempt": context.attempt}
 
+    @registry.task("told")
+    def told(payload: Any, context: Context) -> Any:
+        begin(payload)
+        world.operator.queue.cancel(context.task_id)
+        while not context.cancelled:  # which the processor's heartbeat learns
+            host.sleep(1)
+        process.insist(context.heartbeat)
+
+    @registry.task("deaf")
+    def deaf(payload: Any, context: Context) -> Any:
+        begin(payload)
+        world.operator.queue.cancel(context.task_id)
+        raise RuntimeError("not yet")
+
     @registry.task("slow")
     def slow(payload: Any, context: Context) -> Any:
         begin(payload)

@@ -144,12 +144,15 @@ class Client:
 
     def _cancel(self, chosen: str | None = None) -> None:
         task_id = chosen or self._some_id()
+        running = self._draw.random() < 0.7
         try:
-            task = self._queue.cancel(task_id)
+            task = self._queue.cancel(task_id, running=running)
         except (TaskNotFound, WrongStatus):
             return
         if task.status is Status.TAKEN and task.parked is None:
-            return  # only the put is withdrawn that waited for the end of the attempt
+            if running and task.cancel_asked is None:
+                raise Violation("was said to be cancelled while it runs, and is not", task_id)
+            return  # else only the put is withdrawn that waited for the end of the attempt
         if task.status is not Status.CANCELLED or not self._was(task_id, Status.CANCELLED):
             raise Violation("was said to be cancelled, and is not", task_id)
 

@@ -19,6 +19,7 @@ from lifoq.items.change import (
 from lifoq.items.schema import SLOT_PREFIX, TERMINAL, Attribute, Status
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Count, Cursor, Page, Span
+from tests.simulation.cancelling import Cancelling
 from tests.simulation.history import History, Violation, Write, status_of
 from tests.simulation.keys import BUSY, FOUND_OVER, KeyRule, is_slot
 from tests.simulation.looks import Looks, assert_reach, claim_of
@@ -147,7 +148,8 @@ class Database:
         finding = self._rules.check(write, self.history)
         if finding is not None:
             self.trace.add(finding, write.task_id)
-        if finding is Finding.WITHDRAWN and before is not None:
+        withdraws = finding in (Finding.WITHDRAWN, Cancelling.ASKED)
+        if withdraws and before is not None and Attribute.PARKED_AT in before:
             self.acknowledged.withdraw(write, before)
         if write.becomes is Status.TAKEN and write.was is Status.PENDING and after is not None:
             self.acknowledged.check_claim(write, after)

@@ -254,12 +254,13 @@ class Fleet:
                 report.retried,
                 count(taken, Status.DELAYED) + count(taken, Status.PENDING),
             ),
+            "cancelled": (report.cancelled, count(taken, Status.CANCELLED) + overtaken),
             "promoted": (report.promoted, count(Status.DELAYED, Status.PENDING)),
         }
         for name, (said, written) in told.items():
             if said > written:
                 raise Violation(f"a run reports {said} {name}, it wrote {written}")
-        ended = report.succeeded + report.failed + report.retried
+        ended = report.succeeded + report.failed + report.retried + report.cancelled
         if report.claimed != ended + report.leases_lost + report.unsettled:
             raise Violation(f"the counts of a run do not add up: {report}")
 

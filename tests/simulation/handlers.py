@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from lifoq.errors import Busy, Fail, Retry
+from lifoq.errors import Busy, Cancelled, Fail, Retry
 from lifoq.items.schema import Attribute
 from lifoq.items.task import NewTask
 from lifoq.worker.backoff import Backoff
@@ -13,6 +13,7 @@ from lifoq.worker.context import Context
 from lifoq.worker.outcome import Done
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
+from tests.simulation.cancelling import asks
 from tests.simulation.database import Database
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEYS, PER_KEY
@@ -167,6 +168,16 @@ class TaskCode:
         machine.sleep(self._database.draw.uniform(2, 10) * self._settings.task_timeout)
         return {"claim": context._task.claim_id}
 
+    def stops_when_it_is_cancelled(self, machine: Machine, _payload: Any, context: Context) -> Any:
+        for _ in range(8):
+            machine.sleep(self._database.draw.uniform(0.05, 0.12) * self._settings.task_timeout)
+            if context.cancelled:
+                writes = self._database.history.of_task[context.task_id]
+                if not any(asks(write) for write in writes):
+                    raise Violation("was told that it is cancelled, and is not", context.task_id)
+                raise Cancelled(context.task_id)
+        return {"claim": context._task.claim_id}
+
     def returns_no_json(self, _machine: Machine, _payload: Any, _context: Context) -> Any:
         return object()
 
@@ -214,6 +225,7 @@ _ACTS: Final[tuple[Act, ...]] = (
     TaskCode.gives_up,
     TaskCode.takes_long,
     TaskCode.hangs,
+    TaskCode.stops_when_it_is_cancelled,
     TaskCode.returns_no_json,
     TaskCode.works_in_steps,
     TaskCode.chains,

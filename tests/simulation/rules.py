@@ -12,6 +12,13 @@ from lifoq.items.schema import WAITING, Status
 from lifoq.items.schema import Attribute as A
 from lifoq.worker.attempt import HANDED_BACK
 from lifoq.worker.outcome import TOO_LATE
+from tests.simulation.cancelling import (
+    Cancelling,
+    asks,
+    check_asking,
+    check_heeding,
+    check_start,
+)
 from tests.simulation.history import History, Violation, Write
 from tests.simulation.machine import Role
 from tests.simulation.replacing import (
@@ -40,6 +47,7 @@ LEGAL: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
     (T, F): WORKERS_AND_SWEEP,
     (T, D): {Role.WORKER},
     (T, P): WORKERS_AND_SWEEP,
+    (T, C): WORKERS_AND_SWEEP,
     (D, P): WORKERS_AND_SWEEP,
     (P, C): {Role.CLIENT},
     (D, C): {Role.CLIENT},
@@ -66,11 +74,11 @@ HAS: Final[dict[Status, set[A]]] = {
     C: {A.FINISHED_AT},
 }
 HAS_NOT: Final[dict[Status, set[A]]] = {
-    P: {A.LEASE_EXPIRES, A.FINISHED_AT, A.RESULT},
-    D: {A.TASK_CREATED, A.LEASE_EXPIRES, A.FINISHED_AT, A.RESULT},
+    P: {A.LEASE_EXPIRES, A.FINISHED_AT, A.RESULT, A.CANCEL_ASKED},
+    D: {A.TASK_CREATED, A.LEASE_EXPIRES, A.FINISHED_AT, A.RESULT, A.CANCEL_ASKED},
     T: {A.DUE_AT, A.FINISHED_AT, A.RESULT},
     S: {A.TASK_CREATED, A.DUE_AT, A.LEASE_EXPIRES, A.ERROR},
-    F: {A.DUE_AT, A.LEASE_EXPIRES, A.RESULT},
+    F: {A.DUE_AT, A.LEASE_EXPIRES, A.RESULT, A.CANCEL_ASKED},
     C: {A.TASK_CREATED, A.DUE_AT, A.LEASE_EXPIRES, A.RESULT},
 }
 CONSTANT: Final = (A.TASK_ID, A.PAYLOAD, A.TASK_TYPE, A.ENQUEUED_AT)
@@ -89,10 +97,12 @@ class Rules:
     """Of each task type."""
     lease: float
 
-    def check(self, write: Write, history: History) -> Finding | None:
+    def check(self, write: Write, history: History) -> Finding | Cancelling | None:
         """Violation, where a write breaks a rule; what it is, where a newer put is about to take
         the task's place. ``history`` does not hold the write yet."""
         way = (write.was, write.becomes)
+        if asks(write):
+            return check_asking(write, _item(write.before), _item(write.after))
         if parks(write):
             return check_parking(write, _item(write.before), _item(write.after))
         legal = REPLACING if replaces(write) else LEGAL
@@ -106,9 +116,11 @@ class Rules:
             self._creation(write, write.after)
             return None
         if replaces(write):
-            return self._replacement(write, write.before, write.after, history)
+            heeds = check_heeding(write, write.before, write.after)
+            found = self._replacement(write, write.before, write.after, history)
+            return heeds or found
         self._step(write, write.before, write.after, history)
-        return None
+        return check_heeding(write, write.before, write.after)
 
     def _step(self, write: Write, before: Item, after: Item, history: History) -> None:
         way = (write.was, write.becomes)
@@ -218,6 +230,7 @@ class Rules:
         _require(write, repeated, "claimed under another's claimId")
         _require(write, after[A.TAKEN_AT] == write.clock, "takenAt is not when it was claimed")
         self._lease(write, after)
+        check_start(write, history)
 
     def _under_claim(self, write: Write, before: Item, after: Item, history: History) -> None:
         """Only the worker that holds the valid claim changes a task that is TAKEN."""
@@ -236,6 +249,10 @@ class Rules:
             if A.CHECKPOINT in after and after.get(A.CHECKPOINT) != before.get(A.CHECKPOINT):
                 said = _said(after, A.CHECKPOINT)
                 _require(write, said == claim, "holds the checkpoint of another claim")
+        elif write.becomes is C:
+            said = after.get(A.ERROR, "")
+            own = said == before.get(A.ERROR, "") or "claim=" not in said
+            _require(write, own or f"claim={claim};" in said, "holds the error of another claim")
         else:
             self._error_under_claim(write, before, after, claim)
 
@@ -270,7 +287,8 @@ class Rules:
         over = before[A.LEASE_EXPIRES] < write.clock
         _require(write, over, "taken away from a worker whose lease holds")
         spent = before[A.ATTEMPTS] >= self.max_attempts[before[A.TASK_TYPE]]
-        _require(write, (write.becomes is F) == spent, f"{write.becomes}, attempts spent: {spent}")
+        right = write.becomes is C or (write.becomes is F) == spent
+        _require(write, right, f"{write.becomes}, attempts spent: {spent}")
         # Else the lost worker, back again, would take this for its own settle.
         _require(write, A.CLAIM_ID not in after, "keeps the claim of a lost worker")
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Final
 
-from tests.simulation import replacing
+from tests.simulation import cancelling, replacing
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEY_FINDINGS
 from tests.simulation.order import TURNS
 from tests.simulation.rooms import FINDINGS
 from tests.simulation.world import World
 
-NOTABLE: Final = TURNS | FINDINGS | KEY_FINDINGS | replacing.FINDINGS
+NOTABLE: Final = TURNS | FINDINGS | KEY_FINDINGS | replacing.FINDINGS | cancelling.FINDINGS
 """What must occur, beside the transitions, for the rules to have been put to the test."""
 
 

@@ -9,6 +9,7 @@ import pytest
 from lifoq import (
     Backoff,
     Busy,
+    Cancelled,
     Done,
     Fail,
     InvalidInput,
@@ -575,6 +576,81 @@ def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench):
     assert told[0] is True
     assert report.leases_lost >= 1
     assert bench.queue.get(task_id).result is None
+
+
+def test_a_task_that_is_cancelled_while_it_runs_is_told_stops_and_never_runs_again(bench):
+    told = []
+
+    @bench.handle()
+    def stops(_payload, context):
+        bench.queue.cancel(context.task_id)
+        told.append(context.cancelled)  # asking costs nothing, so it knows nothing new
+        try:
+            context.heartbeat()
+        finally:
+            told.append(context.cancelled)
+
+    task_id = bench.put()
+    report = bench.run(backoff=Backoff.fixed(0.01))
+    assert told == [False, True]
+    assert (report.claimed, report.cancelled, report.retried, report.failed) == (1, 1, 0, 0)
+    ended = bench.queue.get(task_id)
+    assert (ended.status, ended.attempts, ended.error) == (Status.CANCELLED, 1, None)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("x"), Retry(after=0), Busy(after=0), Fail("x")])
+def test_whatever_a_task_raises_that_was_cancelled_it_ends_as_cancelled(bench, error):
+    @bench.handle()
+    def deaf(_payload, context):
+        bench.queue.cancel(context.task_id)
+        raise error
+
+    task_id = bench.put()
+    assert bench.run(max_attempts=2).cancelled == 1
+    ended = bench.queue.get(task_id)
+    assert (ended.status, ended.error.type) == (Status.CANCELLED, type(error).__name__)
+
+
+def test_a_background_heartbeat_hears_that_the_task_is_cancelled_and_keeps_its_lease(bench):
+    leases = []
+
+    @bench.handle()
+    def waits(_payload, context):
+        bench.queue.cancel(context.task_id)
+        until = time.monotonic() + 5
+        while not context.cancelled and time.monotonic() < until:
+            time.sleep(0.01)
+        with pytest.raises(Cancelled):
+            context.checkpoint("half")
+        time.sleep(0.5)  # to clean up takes longer than its lease
+        leases.append(bench.queue.get(context.task_id).lease_expires / 1e6 - time.time())
+        raise Cancelled(context.task_id)
+
+    task_id = bench.put()
+    assert bench.run(lease=0.4, heartbeat=0.05).cancelled == 1
+    assert leases[0] > 0
+    assert bench.queue.get(task_id).checkpoint is None
+
+
+class CancelledInBetween(MemoryTable):
+    """A claim is applied, its answer is lost, and the task cancelled before the claim is sent
+    again."""
+
+    def update_and_get(self, task_id, change):
+        item = super().update_and_get(task_id, change)
+        if change.set.get(Attribute.TASK_STATUS) == Status.TAKEN:
+            super().update_and_get(task_id, transitions.ask_to_cancel(now=SYSTEM.now()))
+            raise StoreUnavailable("the answer is lost")
+        return item
+
+
+def test_a_task_that_was_cancelled_before_its_claim_was_recognised_does_not_begin():
+    bench, begun = Bench(CancelledInBetween()), []
+    bench.handle()(lambda payload, _: begun.append(payload))
+    task_id = bench.put()
+    bench.run()
+    assert bench.queue.get(task_id).status is Status.CANCELLED
+    assert begun == []
 
 
 def _reclaimed(bench, task):

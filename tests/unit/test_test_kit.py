@@ -1,10 +1,11 @@
 """The test kit's fixtures, as a test of task code uses them."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
-from lifoq import REGISTRY, Queue, Retry, RunReport, Status, TaskShed
+from lifoq import REGISTRY, Context, Queue, Retry, RunReport, Status, TaskCancelled, TaskShed
 from lifoq.testing import TurnableHost
 
 
@@ -33,6 +34,23 @@ def test_a_retry_comes_when_the_clock_was_turned(
     lifoq_host.advance(61)
     assert lifoq_run().succeeded == 1
     assert lifoq_queue.wait(task.task_id, timeout=0) == {"sku": 7}
+
+
+def test_a_task_that_is_cancelled_while_it_runs_ends_as_cancelled(
+    lifoq_queue: Queue, lifoq_run: Callable[[], RunReport]
+):
+    def handle(_payload: Any, context: Context) -> None:
+        lifoq_queue.cancel(context.task_id)
+        context.heartbeat()
+
+    REGISTRY.task("test-kit.cancelled")(handle)
+    try:
+        task = lifoq_queue.put("test-kit.cancelled")
+        assert lifoq_run().cancelled == 1
+        with pytest.raises(TaskCancelled):
+            lifoq_queue.wait(task.task_id, timeout=0)
+    finally:
+        del REGISTRY._types["test-kit.cancelled"]
 
 
 def test_a_task_is_shed_when_the_clock_was_turned(lifoq_queue: Queue, lifoq_host: TurnableHost):

@@ -85,11 +85,19 @@ def swept(store: Store, task: Task, host: ManualHost) -> None:
     store.reclaim(task, max_attempts=5)
 
 
+def cancelled(store: Store, task: Task, _host: ManualHost) -> None:
+    store.cancel(task.task_id)
+    with pytest.raises(KeyBusy):  # until its handler has stopped
+        claim(KeyedClaims(store, host=_host), put(store, "too early"))
+    store.end_cancelled(task)
+
+
 ENDS: dict[str, Callable[[Store, Task, ManualHost], Any]] = {
     "success": lambda store, task, _: store.succeed(task, "1"),
     "failure": lambda store, task, _: store.fail(task, BOOM),
     "a delayed retry": lambda store, task, _: store.retry(task, BOOM, delay=5),
     "an immediate retry": lambda store, task, _: store.retry(task, BOOM, delay=0),
+    "a cancellation": cancelled,
     "a lost lease": swept,
 }
 

@@ -464,12 +464,46 @@ def test_cancel_withdraws_the_put_that_waits_for_the_end_of_a_run(store: Store):
     store.put(new("first"))
     task = claim(store)
     store.put(new("second"))
-    left = store.cancel("t")
-    assert (left.status, left.parked) == (Status.TAKEN, None)
+    left = store.cancel("t", running=False)
+    assert (left.status, left.parked, left.cancel_asked) == (Status.TAKEN, None, None)
     with pytest.raises(WrongStatus, match="TAKEN"):
-        store.cancel("t")
+        store.cancel("t", running=False)
     store.succeed(task, "1")
     assert found(store).result == 1
+
+
+def lost(store: Store, host: ManualHost, task: Task) -> None:
+    host.advance(31)
+    store.reclaim(task, max_attempts=5)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda store, _, task: store.end_cancelled(task),
+        lambda store, _, task: store.succeed(task, "1"),
+        lost,
+    ],
+    ids=["stops", "succeeds", "is lost"],
+)
+def test_cancel_withdraws_the_run_and_what_is_parked_but_not_what_is_put_later(
+    store: Store, host: ManualHost, end
+):
+    store.put(new("first"))
+    task = claim(store)
+    host.advance(1)
+    store.put(new("second"))
+    host.advance(1)
+    told = store.cancel("t")
+    assert (told.parked, told.cancel_asked) == (None, START + 2 * SECOND)
+    host.advance(1)
+    store.put(new("third"))
+    end(store, host, task)
+    left = found(store)
+    assert (left.status, left.payload, left.cancel_asked) == (Status.PENDING, "third", None)
+    assert len(left.history) == 1
+    store.retry(claim(store, "again"), BOOM, delay=0)
+    assert found(store).status is Status.PENDING
 
 
 def test_a_follow_up_cannot_replace(store: Store):

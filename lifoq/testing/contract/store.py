@@ -1,12 +1,14 @@
 """What the store promises producers, workers and the sweep, on every table."""
 
 import zlib
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from lifoq.basics import jsontext
 from lifoq.errors import (
+    Cancelled,
     DamagedTask,
     InvalidInput,
     ItemTooLarge,
@@ -17,9 +19,10 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
+from lifoq.items.history import Ended
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_AND_CHECKPOINT_BYTES, Status
-from lifoq.items.task import NewTask, TaskError
+from lifoq.items.task import NewTask, Task, TaskError
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.fixtures import PastTheLibrary, noise
@@ -1066,11 +1069,11 @@ def test_a_waiting_task_can_be_cancelled(store: Store, delay):
     assert store.cancel("t") == task  # once more changes nothing
 
 
-def test_a_task_that_is_taken_or_over_cannot_be_cancelled(store: Store):
+def test_a_task_that_is_over_cannot_be_cancelled(store: Store):
     put(store, "t")
     task = claim(store, "t")
     with pytest.raises(WrongStatus, match="TAKEN"):
-        store.cancel("t")
+        store.cancel("t", running=False)
     store.succeed(task, "1")
     with pytest.raises(WrongStatus, match="SUCCESS"):
         store.cancel("t")
@@ -1097,8 +1100,143 @@ def test_a_task_that_is_claimed_between_look_and_cancel_stays_claimed(
     put(store, "t")
     once_seen(store, monkeypatch, lambda: claim(store, "t"))
     with pytest.raises(WrongStatus, match="TAKEN"):
+        store.cancel("t", running=False)
+    assert store.get("t").cancel_asked is None
+
+
+# Cancelling what runs
+
+
+def to_be_cancelled(store: Store) -> Task:
+    """Claimed, and cancelled since."""
+    put(store, "t")
+    task = claim(store, "t")
+    store.cancel("t")
+    return task
+
+
+def test_a_task_that_runs_stays_taken_until_its_worker_has_heard_that_it_is_cancelled(
+    store: Store, host: ManualHost
+):
+    put(store, "t")
+    task = claim(store, "t")
+    host.advance(1)
+    told = store.cancel("t")
+    assert (told.status, told.cancel_asked) == (Status.TAKEN, START + SECOND)
+    assert (told.claim_id, told.lease_expires) == (task.claim_id, task.lease_expires)
+    host.advance(1)
+    assert store.cancel("t") == told == store.get("t")  # once more changes nothing
+
+
+def test_a_heartbeat_of_a_cancelled_task_says_so_and_holds_it_all_the_same(
+    store: Store, host: ManualHost
+):
+    task = to_be_cancelled(store)
+    host.advance(20)
+    with pytest.raises(Cancelled, match="'t' was cancelled while it ran"):
+        store.extend(task, lease=30)
+    assert store.get("t").lease_expires == START + 50 * SECOND
+    host.advance(10)
+    store.extend(task, lease=30, cancelled=True)
+    assert store.get("t").lease_expires == START + 60 * SECOND
+
+
+def test_a_cancelled_task_keeps_no_checkpoint(store: Store):
+    task = to_be_cancelled(store)
+    before = store.get("t")
+    with pytest.raises(Cancelled):
+        store.checkpoint(task, "half", lease=30)
+    assert store.get("t") == before
+
+
+AGAIN: dict[str, Callable[[Store, Task], object]] = {
+    "failure": lambda store, task: store.fail(task, BOOM),
+    "a delayed retry": lambda store, task: store.retry(task, BOOM, delay=5),
+    "an immediate retry": lambda store, task: store.retry(task, BOOM, delay=0),
+    "no room": lambda store, task: store.retry(task, BOOM, delay=0, counts=False),
+}
+
+
+@pytest.mark.parametrize("again", AGAIN.values(), ids=AGAIN)
+def test_a_cancelled_task_is_neither_tried_again_nor_failed(store: Store, host: ManualHost, again):
+    task = to_be_cancelled(store)
+    before = store.get("t")
+    with pytest.raises(Cancelled):
+        again(store, task)
+    assert store.get("t") == before
+    host.advance(1)
+    assert store.end_cancelled(task, BOOM) is None
+    ended = store.get("t")
+    assert (ended.status, ended.attempts, ended.error) == (Status.CANCELLED, 1, BOOM)
+    assert (ended.finished_at, ended.cancel_asked) == (START + SECOND, START)
+    assert (ended.task_created, ended.lease_expires) == (None, None)
+    assert [(past.ended, past.message) for past in ended.history] == [(Ended.CANCELLED, "boom")]
+    store.end_cancelled(task, BOOM)  # recognised, where the answer was lost
+    assert store.get("t") == ended == store.cancel("t")
+    assert (pending(store), store.taken(limit=10, start=None)[0]) == ([], [])
+
+
+def test_a_cancelled_task_whose_work_was_done_by_then_has_succeeded(store: Store):
+    task = to_be_cancelled(store)
+    store.succeed(task, "1")
+    ended = store.get("t")
+    assert (ended.status, ended.result, ended.cancel_asked) == (Status.SUCCESS, 1, START)
+    with pytest.raises(WrongStatus, match="SUCCESS"):
         store.cancel("t")
+
+
+def test_what_nobody_has_cancelled_does_not_end_as_cancelled(store: Store):
+    put(store, "t")
+    with pytest.raises(LeaseLost):
+        store.end_cancelled(claim(store, "t"))
     assert store.get("t").status is Status.TAKEN
+
+
+@pytest.mark.parametrize("seen_before", [True, False])
+@pytest.mark.parametrize("max_attempts", [1, 5])
+def test_a_cancelled_task_whose_worker_is_lost_ends_as_cancelled(
+    store: Store, host: ManualHost, max_attempts, seen_before
+):
+    put(store, "t")
+    seen = claim(store, "t")
+    store.cancel("t")
+    host.advance(31)
+    seen = seen if seen_before else store.get("t")
+    assert store.reclaim(seen, max_attempts=max_attempts) is Status.CANCELLED
+    ended = store.get("t")
+    assert (ended.status, ended.claim_id, ended.task_created) == (Status.CANCELLED, None, None)
+    assert ended.history[-1].ended is Ended.LEASE_EXPIRED
+    with pytest.raises(LeaseLost):
+        store.end_cancelled(seen)
+
+
+@pytest.mark.parametrize(
+    "end", [lambda s, t: s.succeed(t, "1"), lambda s, t: s.fail(t, BOOM)], ids=["success", "fail"]
+)
+def test_an_end_between_look_and_cancel_comes_first(
+    store: Store, monkeypatch: pytest.MonkeyPatch, end
+):
+    put(store, "t")
+    task = claim(store, "t")
+    once_seen(store, monkeypatch, lambda: end(store, task))
+    with pytest.raises(WrongStatus, match=r"SUCCESS|FAILURE"):
+        store.cancel("t")
+    assert store.get("t").cancel_asked is None
+
+
+def test_a_retry_between_look_and_cancel_is_cancelled_at_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    put(store, "t")
+    task = claim(store, "t")
+    once_seen(store, monkeypatch, lambda: store.retry(task, BOOM, delay=5))
+    assert store.cancel("t").status is Status.CANCELLED
+
+
+def test_a_damaged_task_that_was_cancelled_and_is_redriven_runs_again(store: Store):
+    to_be_cancelled(store)
+    store.condemn("t", seen=Status.TAKEN, reason="by hand")
+    assert store.redrive("t").cancel_asked is None
 
 
 def test_a_failure_that_another_operator_redrives_first_is_redriven_once(

@@ -1,0 +1,85 @@
+"""Cancelling what runs: who may ask for it, and that what was cancelled never starts again."""
+
+from enum import StrEnum
+from typing import Final
+
+from lifoq.items.change import Item
+from lifoq.items.schema import Attribute as A
+from lifoq.items.schema import Status
+from tests.simulation.history import History, Violation, Write
+from tests.simulation.machine import Role
+from tests.simulation.replacing import replaces
+
+
+class Cancelling(StrEnum):
+    """What must occur, for the rules to have been put to the test."""
+
+    ASKED = "a task that runs is cancelled"
+    STOPPED = "a cancelled run ends as CANCELLED"
+    DONE = "a cancelled run has succeeded all the same"
+    WITHOUT_WORKER = "a cancelled run ends whose worker was lost"
+    PUT_SINCE = "a cancelled run ends, and a put that was made since comes back"
+
+
+FINDINGS: Final = frozenset(finding.value for finding in Cancelling)
+OF_ASKING: Final = {A.CANCEL_ASKED, A.TASK_UPDATED, A.PARKED, A.PARKED_AT}
+"""All that changes by it."""
+
+
+def asks(write: Write) -> bool:
+    """Whether it is what cancels a task that runs, or does so once more."""
+    before, after = write.before, write.after
+    if before is None or after is None or A.CANCEL_ASKED not in after:
+        return False
+    withdraws = A.PARKED_AT in before and A.PARKED_AT not in after
+    new = A.CANCEL_ASKED not in before
+    return write.was is write.becomes is Status.TAKEN and (new or withdraws)
+
+
+def check_asking(write: Write, before: Item, after: Item) -> Cancelling:
+    """Violation, where it touches the run."""
+    _require(write, write.role is Role.CLIENT, f"was cancelled by a {write.role}")
+    names = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    _require(write, names <= OF_ASKING, f"was cancelled, which changed {names - OF_ASKING}")
+    _require(write, A.PARKED_AT not in after, "was cancelled, and a put of it is still parked")
+    first = before.get(A.CANCEL_ASKED, after[A.CANCEL_ASKED])
+    _require(write, after[A.CANCEL_ASKED] == first, "forgot when it was cancelled first")
+    return Cancelling.ASKED
+
+
+def check_heeding(write: Write, before: Item, after: Item) -> Cancelling | None:
+    """Violation, where a write of its worker, or of the sweep, does not heed that the task was
+    cancelled, or was not."""
+    asked = A.CANCEL_ASKED in before
+    if write.was is not Status.TAKEN:
+        return None
+    if write.becomes is Status.TAKEN:
+        same = before.get(A.CANCEL_ASKED) == after.get(A.CANCEL_ASKED)
+        _require(write, same, "forgot whether it was cancelled")
+        kept = before.get(A.CHECKPOINT) == after.get(A.CHECKPOINT)
+        _require(write, kept or not asked, "was cancelled, and kept another checkpoint")
+        return None
+    if not asked:
+        _require(write, write.becomes is not Status.CANCELLED, "ended as cancelled by nobody")
+        return None
+    if replaces(write):
+        return Cancelling.PUT_SINCE
+    over = write.becomes in (Status.CANCELLED, Status.SUCCESS)
+    _require(write, over, f"was cancelled, and is {write.becomes}")
+    if write.becomes is Status.SUCCESS:
+        return Cancelling.DONE
+    return Cancelling.WITHOUT_WORKER if write.role is Role.SWEEP else Cancelling.STOPPED
+
+
+def check_start(write: Write, history: History) -> None:
+    """Violation, where a task is claimed that was cancelled since it was put, or redriven."""
+    for earlier in reversed(history.of_task[write.task_id]):
+        if earlier.was is None or replaces(earlier) or earlier.was is Status.FAILURE:
+            return
+        ended = earlier.becomes is Status.CANCELLED
+        _require(write, not (asks(earlier) or ended), "was cancelled, and starts again")
+
+
+def _require(write: Write, holds: bool, rule: str) -> None:  # noqa: FBT001  (reads as a sentence)
+    if not holds:
+        raise Violation(rule, write.task_id)
