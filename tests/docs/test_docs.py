@@ -10,7 +10,9 @@ from lifoq.metrics import Metric
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*/*.md")]
+    file
+    for pattern in ("*.md", "docs/**/*.md", "benchmarks/*/*.md", "examples/**/*.md")
+    for file in ROOT.glob(pattern)
 )
 INVARIANTS = ROOT / "docs" / "invariants.md"
 

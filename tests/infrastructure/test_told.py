@@ -28,16 +28,20 @@ def written(page: str, folder: Path) -> Path:
         file = folder / title
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(code)
+    return synthesized(folder, folder / "cdk.out")
+
+
+def synthesized(folder: Path, out: Path) -> Path:
     finished = subprocess.run(
         [sys.executable, "app.py"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "CDK_OUTDIR": str(folder / "cdk.out")},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "CDK_OUTDIR": str(out)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert finished.returncode == 0, finished.stderr
-    return folder / "cdk.out"
+    return out
 
 
 @pytest.fixture(scope="module")
@@ -88,19 +92,19 @@ def test_subscribers_are_told_what_they_asked_for(
 # Step Functions
 
 
-class Trips:
+class Orders:
     def __init__(self, cloud: LocalCloud) -> None:
-        self._outputs = cloud.outputs("trips")
+        self._outputs = cloud.outputs("orders")
         self._states = cloud.client("stepfunctions")
         self._lambda = cloud.client("lambda")
 
-    def book(self, trip: dict[str, Any], *, hotel_within: float = 600) -> dict[str, Any]:
+    def placed(self, order: dict[str, Any], *, charge_within: float = 600) -> dict[str, Any]:
         """The execution, once it is over."""
-        asked = {"trip": trip, "flightWithin": 600, "hotelWithin": hotel_within}
+        asked = {"order": order, "reserveWithin": 600, "chargeWithin": charge_within}
         execution = self._states.start_execution(
-            stateMachineArn=self._outputs["TripArn"],
+            stateMachineArn=self._outputs["OrderArn"],
             name=uuid.uuid4().hex,
-            input=json.dumps({**asked, "cancelWithin": 600}),
+            input=json.dumps({**asked, "shipWithin": 600, "undoWithin": 600}),
         )["executionArn"]
         until = time.monotonic() + 60
         while time.monotonic() < until:
@@ -125,31 +129,36 @@ class Trips:
         return [event[details] for event in history["events"] if details in event]
 
 
+ORDER = {"number": 4711, "article": "book", "cents": 1250}
+
+
 @pytest.fixture(scope="module")
-def trips(cloud: LocalCloud, tmp_path_factory: pytest.TempPathFactory) -> Trips:
-    cloud.deploy(written("step-functions.md", tmp_path_factory.mktemp("trips")))
-    return Trips(cloud)
+def orders(cloud: LocalCloud, tmp_path_factory: pytest.TempPathFactory) -> Orders:
+    example = ROOT / "examples" / "order-fulfilment"
+    cloud.deploy(synthesized(example, tmp_path_factory.mktemp("orders")))
+    return Orders(cloud)
 
 
-def test_branches_that_are_tasks_join_with_their_results(trips: Trips) -> None:
-    execution = trips.book({"to": "Rome"})
+def test_branches_that_are_tasks_join_and_the_next_task_follows(orders: Orders) -> None:
+    execution = orders.placed(ORDER)
     assert execution["status"] == "SUCCEEDED", execution
-    assert json.loads(execution["output"]) == [{"flight": "Rome"}, {"hotel": "Rome"}]
+    assert json.loads(execution["output"]) == {"shipped": 4711}
+    assert orders.states(execution)[-2:] == ["Prepare", "Ship"]
 
 
-def test_a_branch_that_is_shed_is_compensated_and_said(trips: Trips) -> None:
-    execution = trips.book({"to": "Rome"}, hotel_within=0.000_001)
+def test_a_branch_that_is_shed_is_compensated_and_said(orders: Orders) -> None:
+    execution = orders.placed(ORDER, charge_within=0.000_001)
     assert (execution["status"], execution["error"]) == ("FAILED", "lifoq.Shed")
-    assert trips.causes(execution)[-1]["attempts"] == 0
-    assert trips.states(execution)[-2:] == ["Cancel what was booked", "Compensate"]
+    assert orders.causes(execution)[-1]["attempts"] == 0
+    assert orders.states(execution)[-2:] == ["Undo what was done", "Compensate"]
 
 
-def test_a_branch_that_fails_is_compensated_and_its_error_said(trips: Trips) -> None:
-    execution = trips.book({"to": "Rome", "hotel": "full"})
+def test_a_branch_that_fails_is_compensated_and_its_error_said(orders: Orders) -> None:
+    execution = orders.placed({**ORDER, "card": "expired"})
     assert (execution["status"], execution["error"]) == ("FAILED", "lifoq.Failed")
-    cause = trips.causes(execution)[-1]
-    assert (cause["errorType"], cause["errorMessage"]) == ("Fail", "no room left")
-    assert trips.states(execution)[-2:] == ["Cancel what was booked", "Compensate"]
+    cause = orders.causes(execution)[-1]
+    assert (cause["errorType"], cause["errorMessage"]) == ("Fail", "the card has expired")
+    assert orders.states(execution)[-2:] == ["Undo what was done", "Compensate"]
 
 
 # Roles
@@ -159,9 +168,9 @@ def test_a_branch_that_fails_is_compensated_and_its_error_said(trips: Trips) -> 
     ("function", "used"),
     [
         ("pictures-ThumbnailsTaskEvents", {"sns:Publish"}),
-        ("trips-BookingsTaskEvents", {"states:SendTaskFailure", "states:SendTaskSuccess"}),
+        ("orders-QueueTaskEvents", {"states:SendTaskFailure", "states:SendTaskSuccess"}),
         ("pictures-ThumbnailsSweep", {"dynamodb:DeleteItem"}),
-        ("trips-BookingsSweep", {"dynamodb:DeleteItem"}),
+        ("orders-QueueSweep", {"dynamodb:DeleteItem"}),
     ],
 )
 def test_who_tells_and_who_sheds_may_do_what_they_did(
