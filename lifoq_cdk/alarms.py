@@ -14,11 +14,15 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lifoq.errors import InvalidInput
 from lifoq.items import schema
 from lifoq.metrics import Metric
 from lifoq_cdk.metrics import MINUTE, QueueMetrics, total
 
-RUNBOOK: Final = "docs/runbook.md"
+RUNBOOK: Final = "docs/runbook.md in lifoq's repository"
+RUNBOOK_CONTEXT: Final = "lifoq:runbook"
+"""In the application's ``cdk.json``: where your own people read the runbook, such as
+``https://docs.example.com/docs/runbook/``."""
 MISSED_SWEEPS: Final = 5
 
 _ABOVE: Final = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
@@ -47,6 +51,7 @@ class AlarmBoard(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, topic: sns.ITopic) -> None:
         super().__init__(scope, construct_id)
         self._action = actions.SnsAction(topic)
+        self._runbook = _runbook(self)
         self.names: list[str] = []
         """Of its alarms."""
 
@@ -62,11 +67,10 @@ class AlarmBoard(Construct):
         silence: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING,
     ) -> cloudwatch.Alarm:
         """An alarm that rings when ``metric`` has been so for ``minutes`` in a row."""
-        anchor = re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
         alarm = cloudwatch.Alarm(
             self,
             name,
-            alarm_description=f"{meaning} See {RUNBOOK}#{anchor}.",
+            alarm_description=f"{meaning} See {self._section(name)}",
             metric=metric,
             threshold=threshold,
             comparison_operator=comparison,
@@ -77,6 +81,13 @@ class AlarmBoard(Construct):
         alarm.add_ok_action(self._action)
         self.names.append(alarm.alarm_name)
         return alarm
+
+    def _section(self, name: str) -> str:
+        words = re.sub(r"(?<!^)(?=[A-Z])", " ", name).capitalize()
+        if self._runbook is None:
+            return f"{RUNBOOK}, section {words}."
+        # Without a full stop: it would become a part of the link.
+        return f"{self._runbook}#{words.lower().replace(' ', '-')}"
 
     def add_dead_letter_alarm(self, dead_letters: sqs.IQueue) -> None:
         """What every stack that has a queue for them can suffer from."""
@@ -250,3 +261,13 @@ def _throttle_metrics(table: dynamodb.ITable) -> list[cloudwatch.Metric]:
         for name in ("ReadThrottleEvents", "WriteThrottleEvents")
         for place in places
     ]
+
+
+def _runbook(scope: Construct) -> str | None:
+    """InvalidInput."""
+    found = scope.node.try_get_context(RUNBOOK_CONTEXT)
+    if found is None or (isinstance(found, str) and found.startswith(("http://", "https://"))):
+        return found
+    raise InvalidInput(
+        RUNBOOK_CONTEXT, found, "must be the address of a page, such as https://example.com/runbook"
+    )

@@ -11,7 +11,7 @@ from lifoq_cli.doctor.patient import Patient
 
 AT_ONCE: Final = 100
 """Alarms of one question."""
-RUNBOOK: Final = "docs/runbook.md"
+RUNBOOK: Final = "docs/runbook.md in lifoq's repository"
 PENDING: Final = "PendingConfirmation"
 
 
@@ -107,7 +107,7 @@ def dead_letters(patient: Patient) -> Iterator[Finding]:
         yield Finding(
             wrong=f"{number} events lie in the queue for dead letters.",
             meaning="Something could not be delivered or handled; no task is lost by it "
-            f"({RUNBOOK}#dead-letters).",
+            f"({RUNBOOK}, section Dead letters).",
             remedy=patient.aws("sqs", "receive-message", queue_url=url),
         )
 

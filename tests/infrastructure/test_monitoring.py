@@ -4,9 +4,15 @@ import json
 import re
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from aws_cdk.assertions import Template
 
+from lifoq.errors import InvalidInput
 from lifoq.metrics import Metric
+from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.queries import OF_A_SWEEP, QUERIES
 from tests.infrastructure.deployments import ROOT, Deployment, synthesize
 
@@ -53,12 +59,29 @@ def test_an_alarm_tells_its_beginning_and_its_end(prod: Deployment, stack: str) 
 @pytest.mark.parametrize("stack", ["queue", "generator", "analytics"])
 def test_an_alarm_leads_to_its_section_of_the_runbook(prod: Deployment, stack: str) -> None:
     headings = re.findall(r"^## (.+)$", (ROOT / "docs" / "runbook.md").read_text(), re.MULTILINE)
-    anchors = {heading.lower().replace(" ", "-") for heading in headings}
-
     for name, alarm in alarms(prod, stack).items():
-        link = re.search(r"docs/runbook\.md#([a-z-]+)\.$", alarm["AlarmDescription"])
-        assert link, name
-        assert link[1] in anchors, name
+        section = re.search(
+            r" See docs/runbook\.md in lifoq's repository, section ([\w ]+)\.$",
+            alarm["AlarmDescription"],
+        )
+        assert section, name
+        assert section[1] in headings, name
+
+
+def test_an_alarm_leads_to_the_runbooks_own_address_where_that_is_given() -> None:
+    app = cdk.App(context={"lifoq:runbook": "https://docs.example.com/runbook/"})
+    stack = cdk.Stack(app, "stack")
+    board = AlarmBoard(stack, "Alarms", topic=sns.Topic(stack, "Topic"))
+    board.add_dead_letter_alarm(sqs.Queue(stack, "Queue"))
+    (alarm,) = Template.from_stack(stack).find_resources("AWS::CloudWatch::Alarm").values()
+    link = alarm["Properties"]["AlarmDescription"].rpartition(" ")[2]
+    assert link == "https://docs.example.com/runbook/#dead-letters"
+
+
+def test_what_is_no_address_of_a_runbook_is_refused() -> None:
+    stack = cdk.Stack(cdk.App(context={"lifoq:runbook": "our wiki"}), "stack")
+    with pytest.raises(InvalidInput, match="lifoq:runbook='our wiki': must be the address"):
+        AlarmBoard(stack, "Alarms", topic=sns.Topic(stack, "Topic"))
 
 
 @pytest.mark.parametrize(
