@@ -54,7 +54,10 @@ def _understood(group: click.Group, words: list[str]) -> None:
     command = group.get_command(root, words[0])
     assert command, words
     context = click.Context(command, parent=root, **command.context_settings)
-    _, left, _ = command.make_parser(context).parse_args(words[1:])
+    try:
+        _, left, _ = command.make_parser(context).parse_args(words[1:])
+    except click.BadOptionUsage:
+        return  # of the sentence, not to be typed: an option is named, and not its value
     assert not left, words
 
 
