@@ -5,6 +5,7 @@ from typing import Final
 from benchmarks.performance import (
     analytics,
     backlog,
+    beside_others,
     cells,
     coldstart,
     cost,
@@ -22,6 +23,7 @@ from benchmarks.performance.section import Benchmark
 BENCHMARKS: Final[tuple[Benchmark, ...]] = (
     goodput.BENCHMARK,
     fairness.BENCHMARK,
+    beside_others.BENCHMARK,
     freshness.BENCHMARK,
     latency.BENCHMARK,
     limits.BENCHMARK,

@@ -1,0 +1,1 @@
+"""Newest first in other queues: the demo's overload through Celery, RQ, BullMQ and lifoq."""

@@ -1,0 +1,121 @@
+"""``python -m benchmarks.beside_others``: see README.md."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import boto3
+import click
+import psutil
+
+from benchmarks.beside_others.contenders import contenders
+from benchmarks.beside_others.measure import PATIENCE, SERVICE, SLOTS, Load, row
+from benchmarks.beside_others.packages import installed
+from benchmarks.record import recording
+from demo.downstream import running
+from lifoq.testing import create_table
+from tests import dynamodb_local
+
+TABLE: Final = "beside-others"
+
+
+@click.command()
+@click.option("--seconds", default=60.0, show_default=True, help="Of load, for each contender.")
+@click.option("--rate", default=20.0, show_default=True, help="Puts a second; ten can be done.")
+@click.option("--deadline", default=10.0, show_default=True, help="Of the queue, in seconds.")
+@click.option("--only", metavar="NAME", help="Those whose name begins so; nothing is recorded.")
+def main(seconds: float, rate: float, deadline: float, only: str | None) -> None:
+    """The demo's overload through lifoq, RQ, BullMQ and Celery, one after the other. Some seven
+    minutes. It needs redis-server, and installs the others' packages into .build."""
+    load, packages = Load(rate=rate, seconds=seconds, deadline=deadline), installed()
+    with (
+        recording("beside_others", "python -m benchmarks.beside_others") as found,
+        TemporaryDirectory() as scratch,
+        _database(Path(scratch)) as (endpoint, database),
+        _redis(Path(scratch)) as (redis, redis_server),
+    ):
+        rows: list[dict[str, Any]] = []
+        for contender in contenders(
+            packages, deadline=deadline, table=TABLE, endpoint=endpoint, redis=redis
+        ):
+            if not contender.name.startswith(only or ""):
+                continue
+            with running(slots=SLOTS, service_seconds=SERVICE) as downstream:
+                given = {
+                    "AWS_ACCESS_KEY_ID": dynamodb_local.CREDENTIALS["aws_access_key_id"],
+                    "AWS_SECRET_ACCESS_KEY": dynamodb_local.CREDENTIALS["aws_secret_access_key"],
+                    "AWS_REGION": dynamodb_local.CREDENTIALS["region_name"],
+                    "AWS_DEFAULT_REGION": dynamodb_local.CREDENTIALS["region_name"],
+                    "BESIDE_URL": downstream.url,
+                    "BESIDE_LOG": str(Path(scratch) / "log"),
+                    "BESIDE_TABLE": TABLE,
+                    "BESIDE_DYNAMODB": endpoint,
+                    "BESIDE_REDIS": redis,
+                    "BESIDE_MODULES": str(packages.modules),
+                }
+                server = redis_server if contender.needs_redis else database
+                rows.append(row(contender, load, given=given, server=server))
+                print(rows[-1], flush=True)
+        if only:
+            raise SystemExit
+        found.results = {
+            "setting": [
+                {
+                    "puts_per_second": rate,
+                    "seconds": seconds,
+                    "deadline_seconds": deadline,
+                    "patience_seconds": PATIENCE,
+                    "slots": SLOTS,
+                    "service_seconds": SERVICE,
+                    "load_average": round(os.getloadavg()[0], 2),
+                }
+            ],
+            "contenders": rows,
+        }
+
+
+@contextmanager
+def _database(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
+    with dynamodb_local.running(folder / "dynamodb.log") as endpoint:
+        client: Any = boto3.client("dynamodb", endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
+        create_table(client, TABLE)
+        (java,) = (child for child in psutil.Process().children() if child.name() == "java")
+        yield endpoint, java
+
+
+@contextmanager
+def _redis(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
+    """In memory alone, on a free port of this machine."""
+    port = dynamodb_local.free_port()
+    options = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder))
+    server = psutil.Popen(
+        [shutil.which("redis-server"), "--port", str(port), *options], stdout=subprocess.DEVNULL
+    )
+    try:
+        _wait_until_open(port)
+        yield f"redis://127.0.0.1:{port}/0", server
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _wait_until_open(port: int) -> None:
+    for _ in range(100):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError("redis-server did not open its port")
+
+
+if __name__ == "__main__":
+    main()
