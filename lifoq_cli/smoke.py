@@ -1,9 +1,11 @@
 """The command that tries a deployed queue, with tasks of a type of its own."""
 
+import datetime as dt
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -11,10 +13,12 @@ from rich.console import Console
 from rich.text import Text
 
 from lifoq.basics.host import MICROSECONDS, SYSTEM, Host
+from lifoq.client.account import Account
 from lifoq.client.processing import Processing
 from lifoq.client.queue import Queue
 from lifoq.errors import (
     LifoqError,
+    NotClaimed,
     TaskCancelled,
     TaskFailed,
     TaskNotFound,
@@ -22,8 +26,10 @@ from lifoq.errors import (
     WaitTimeout,
     WrongStatus,
 )
+from lifoq.items.history import Ended
 from lifoq.items.schema import SMOKE_TYPE, Status
 from lifoq.items.task import NewTask, Task
+from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
 from lifoq_cli import moments, options, statuses
 from lifoq_cli.session import Session
 
@@ -38,6 +44,12 @@ QUIET: Final = 3.0
 """Seconds that a task is left alone, from which one sees that no processor runs."""
 IN_LINE: Final = 20
 """Tasks whose order is looked at."""
+LEASE: Final = 1.0
+"""Seconds that a worker which is then lost holds its task for."""
+METRICS_PATIENCE: Final = 300.0
+"""Seconds for metrics to arrive: CloudWatch takes them from the logs, a minute or two late."""
+METRICS_POLL: Final = 5.0
+MINUTE: Final = 60
 
 
 class Refused(LifoqError):
@@ -61,9 +73,18 @@ class Trial:
 
     queue: Queue
     processing: Processing
+    counted: Callable[[int], float]
+    """How many tasks of the queue succeeded, as CloudWatch has it, since a time in epoch
+    microseconds."""
     host: Host = SYSTEM
     ids: list[str] = field(default_factory=list)
     """Of all its tasks."""
+    succeeded: int = 0
+    lost: str | None = None
+    """The task that is held by a worker which does not live."""
+
+    def __post_init__(self) -> None:
+        self.began = self.host.now()
 
     def wakes(self) -> str:
         task = self._put(answer="seen")
@@ -117,6 +138,12 @@ class Trial:
     def sheds_and_resumes(self) -> str:
         """While it is paused."""
         shed = self._put(deadline=DEADLINE)
+        self.lost = self._put(answer="again")
+        # This process is the worker: it claims the task, and is heard of no more.
+        try:
+            self.queue.store.claim(self.lost, claim_id=uuid.uuid4().hex, lease=LEASE)
+        except NotClaimed as error:
+            raise Wrong("a processor runs, though the queue is paused") from error
         line = self._put_line()
         self._ends(shed, TaskShed)
         self.processing.resume()
@@ -132,6 +159,31 @@ class Trial:
             f"of {IN_LINE} tasks that waited the newest was begun first, the oldest "
             f"{_between(taken[-1], taken[0])} later; one whose deadline had passed never was"
         )
+
+    def recovers(self) -> str:
+        """After the processors go on."""
+        if self.lost is None:
+            raise Wrong("no task was claimed that could be lost, since the queue was not paused")
+        self._result(self.lost)
+        task = self._task(self.lost)
+        if [past.ended for past in task.history] != [Ended.LEASE_EXPIRED]:
+            raise Wrong("the end of its first lease was not noted")
+        late = _between(task.history[0].ended_at, task.taken_at)
+        return (
+            "a task whose worker was lost was taken back when its lease was over, and begun again "
+            f"{late} later"
+        )
+
+    def measures(self) -> str:
+        begun = self.host.now()
+        while (found := self.counted(self.began)) < self.succeeded:
+            if self.host.now() - begun > METRICS_PATIENCE * MICROSECONDS:
+                raise Wrong(
+                    f"CloudWatch counts {found:g} tasks that succeeded, of {self.succeeded}; "
+                    "see the logs of the processor"
+                )
+            self.host.sleep(METRICS_POLL)
+        return f"CloudWatch has the {self.succeeded} tasks that succeeded"
 
     def clean_up(self) -> int:
         """Delete whatever was put; how many are left."""
@@ -174,7 +226,9 @@ class Trial:
         return task
 
     def _result(self, task_id: str) -> Any:
-        return self.queue.wait(task_id, timeout=PATIENCE)
+        result = self.queue.wait(task_id, timeout=PATIENCE)
+        self.succeeded += 1
+        return result
 
     def _ends(self, task_id: str, how: type[LifoqError]) -> None:
         try:
@@ -198,6 +252,8 @@ STEPS: Final[dict[str, Callable[[Trial], str]]] = {
     "redrive": Trial.redrives,
     "pause": Trial.pauses,
     "order, deadline, resume": Trial.sheds_and_resumes,
+    "lost worker": Trial.recovers,
+    "metrics": Trial.measures,
 }
 
 
@@ -206,10 +262,11 @@ STEPS: Final[dict[str, Callable[[Trial], str]]] = {
 @options.asks
 @click.pass_obj
 def smoke(session: Session, name: str | None) -> None:
-    """Try a deployed queue with tasks of its own, for a minute or two.
+    """Try a deployed queue with tasks of its own, for some minutes.
 
     It shows what happens on your account: a wake-up, a retry, a delay, a cancellation, a redrive,
-    a pause, the order, the deadline, and that processing goes on. The queue is paused meanwhile,
+    a pause, the order, the deadline, that processing goes on, that the task of a lost worker runs
+    again, and that metrics arrive. The queue is paused meanwhile,
     for some seconds once its processors have ended, and the alarm on failures may ring. In the end
     its tasks are deleted. Exit status 3 where something was not as promised.
     """
@@ -230,7 +287,9 @@ def smoke(session: Session, name: str | None) -> None:
     if not session.confirm(question):
         return
     seen = []
-    with _left_as_it_was(session, Trial(queue=queue, processing=processing)) as trial:
+    counted = partial(_counted, Account(**session.client_arguments), session.names[0])
+    trial = Trial(queue=queue, processing=processing, counted=counted)
+    with _left_as_it_was(session, trial):
         for one in _tried(trial):
             seen.append(one)
             if not session.as_json:
@@ -238,6 +297,27 @@ def smoke(session: Session, name: str | None) -> None:
     session.answer([asdict(one) for one in seen], lambda _: None)
     if not all(one.well for one in seen):
         raise click.exceptions.Exit(statuses.BAD_NEWS)
+
+
+def _counted(account: Account, name: str, since: int) -> float:
+    """Tasks that succeeded from the minute of ``since`` (epoch microseconds) on. Raises what
+    ``Account.call`` raises."""
+    start = dt.datetime.fromtimestamp(since // MICROSECONDS // MINUTE * MINUTE, dt.UTC)
+    metric = {
+        "Namespace": NAMESPACE,
+        "MetricName": Metric.TASKS_SUCCEEDED.value,
+        "Dimensions": [{"Name": DIMENSION, "Value": service(name)}],
+    }
+    answer = account.call(
+        "cloudwatch",
+        "get_metric_data",
+        MetricDataQueries=[
+            {"Id": "done", "MetricStat": {"Metric": metric, "Period": MINUTE, "Stat": "Sum"}}
+        ],
+        StartTime=start,
+        EndTime=start + dt.timedelta(days=1),
+    )
+    return sum(sum(result["Values"]) for result in answer["MetricDataResults"])
 
 
 def _tried(trial: Trial) -> Iterator[Seen]:
@@ -249,9 +329,9 @@ def _tried(trial: Trial) -> Iterator[Seen]:
 
 
 @contextmanager
-def _left_as_it_was(session: Session, trial: Trial) -> Iterator[Trial]:
+def _left_as_it_was(session: Session, trial: Trial) -> Iterator[None]:
     try:
-        yield trial
+        yield
     finally:
         if trial.processing.is_paused:
             trial.processing.resume()
