@@ -166,6 +166,7 @@ def test_all_tasks_of_a_person_are_deleted_but_those_at_work(
         delay = 60 if task_id == "delayed" else None
         queue.put("mail", "Ada", task_id=task_id, key="c-1", delay=delay)
     queue.cancel("cancelled")
+    queue.put("mail", "Ada", task_id="expired", key="c-1", deadline=0.001)
     queue.put("mail", "Bob", task_id="another", key="c-2")
     queue.store.claim("works", claim_id="mine", lease=30)
 
@@ -175,7 +176,8 @@ def test_all_tasks_of_a_person_are_deleted_but_those_at_work(
         **account.environment,
     )
 
-    assert said == "3 deleted, 1 at work\n"
-    kept = [name for name in ("waits", "delayed", "cancelled", "works") if queue.get(name)]
+    assert said == "4 deleted, 1 at work\n"
+    own = ("waits", "delayed", "cancelled", "works", "expired")
+    kept = [name for name in own if queue.get(name)]
     assert kept == ["works"]
     assert queue.get("another") is not None
