@@ -10,7 +10,6 @@ from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
 from lifoq.basics.numbers import LONGEST
 from lifoq.errors import DamagedTask, InvalidInput
-from lifoq.items import traceparent
 from lifoq.items.history import History, PastAttempt
 from lifoq.items.packed import unpack
 from lifoq.items.schema import (
@@ -117,6 +116,8 @@ def accept(
     if task.task_token is not None:
         _check_token(task, answered=task_tokens)
     if task.traceparent is not None:
+        from lifoq.items import traceparent  # noqa: PLC0415 - a cold start less to import
+
         traceparent.check(task.traceparent)
     due_at = _due_at(task, now)
     return Accepted(
@@ -351,7 +352,7 @@ class Task:
             result=reader.optional_json(Attribute.RESULT),
             error=reader.error(),
             task_token=reader.optional_text(Attribute.TASK_TOKEN),
-            traceparent=traceparent.if_one(reader.optional_text(Attribute.TRACEPARENT)),
+            traceparent=reader.trace(),
             history=reader.history(),
             put_at=reader.optional_number(Attribute.PUT_AT),
             replaced=reader.optional_number(Attribute.REPLACED) or 0,
@@ -423,6 +424,14 @@ class _Reader:
             return TaskError.from_json(text)
         except (ValueError, RecursionError) as error:
             raise self._damaged(f"error is not lifoq's JSON ({error})") from error
+
+    def trace(self) -> str | None:
+        text = self.optional_text(Attribute.TRACEPARENT)
+        if text is None:
+            return None
+        from lifoq.items import traceparent  # noqa: PLC0415 - a cold start less to import
+
+        return traceparent.if_one(text)
 
     def history(self) -> History:
         entries = self._item.get(Attribute.HISTORY)

@@ -13,7 +13,6 @@ from botocore.config import Config
 from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
-from lifoq.items import size
 from lifoq.items.change import Alternatives, Change, Condition, Exists, Item
 from lifoq.items.schema import HASH_KEY, table_definition
 from lifoq.tables.aws_errors import connecting, refuse_half_answers, translated
@@ -127,6 +126,8 @@ class DynamoTable:
         over: Alternatives = (),
         once: bool = False,
     ) -> None:
+        from lifoq.items import size  # noqa: PLC0415 - a cold start less to import
+
         client = self._once if once else self._client
         size.check_transaction(change, items)
         actions = [

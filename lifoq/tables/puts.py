@@ -17,7 +17,7 @@ from lifoq.errors import (
     QueueMisconfigured,
     StoreUnavailable,
 )
-from lifoq.items import replacing, transitions
+from lifoq.items import transitions
 from lifoq.items.change import Change, ConditionFailed, Equals, Item, Put, StatusIs, UnfitAttribute
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
@@ -91,6 +91,8 @@ class Puts:
         accepted = self._accept(new)
         if not accepted.replaces:
             return Put(item=self.new_item(new), over=transitions.gone(self.now()))
+        from lifoq.items import replacing  # noqa: PLC0415 - a cold start less to import
+
         seen = self._seen(accepted)
         item, now = self._item(self._accept(new)), self.now()
         write = None if seen is None else replacing.over(seen, item, now=now)
@@ -177,6 +179,8 @@ class Puts:
 
     def _replace(self, item: Item) -> tuple[Task, bool]:
         """By what it finds: one write as a rule, since what refuses it tells what there is."""
+        from lifoq.items import replacing  # noqa: PLC0415 - a cold start less to import
+
         write: Put | Change = replacing.first_try(item, now=self.now())
         while True:
             try:

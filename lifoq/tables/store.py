@@ -25,7 +25,7 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
-from lifoq.items import replacing, transitions
+from lifoq.items import transitions
 from lifoq.items.change import (
     AtMost,
     Change,
@@ -123,6 +123,8 @@ class Store(Puts):
             told = task.cancel_asked is not None and task.parked is None
             return None if told else transitions.ask_to_cancel(now=now)
         if task.status is Status.TAKEN and task.parked is not None:
+            from lifoq.items import replacing  # noqa: PLC0415 - a cold start less to import
+
             return replacing.withdraw(task, now=now)
         needed = "PENDING, DELAYED or TAKEN" if running else "PENDING or DELAYED"
         raise WrongStatus(task.task_id, task.status, needed)
@@ -555,6 +557,8 @@ class Store(Puts):
             try:
                 write(task.task_id, applied)
             except ConditionFailed as refused:
+                from lifoq.items import replacing  # noqa: PLC0415 - a cold start less to import
+
                 instead = replacing.with_parked(change, refused.item, task)
                 if instead is None:
                     raise
@@ -604,6 +608,8 @@ class Store(Puts):
         claim_id = transitions.claim_of(task)
         if item is not None and any(_settled_as(item, status, claim_id) for status in statuses):
             return
+        from lifoq.items import replacing  # noqa: PLC0415 - a cold start less to import
+
         if item is None or not replacing.is_with_parked(item, task):
             raise LeaseLost(task.task_id) from refused
 

@@ -37,6 +37,8 @@ class Pace:
         self._changed_at = now
         """When the run last knew of something that may wait."""
         self._empty_since: int | None = None
+        self._found_nothing = False
+        """Whether the latest look found nothing."""
         self._sent = self._ended = self._shown = 0
         """Numbers of the latest look that was sent, that ended somehow, that showed something."""
         self._sent_at = now
@@ -71,12 +73,16 @@ class Pace:
 
     def found_some(self, now: int) -> None:
         """Tasks were started; where there are slots left, there may be more."""
-        self._next, self._poll, self._empty_since = now, SHORTEST_POLL, None
+        self._next, self._poll = now, SHORTEST_POLL
+        self._empty_since, self._found_nothing = None, False
         self._empty_poll = EMPTY_POLL
 
     def found_nothing(self, now: int, *, seen_at: int) -> None:
         """The queue held nothing that waited, as it was when the look was sent."""
         self._next, self._poll = now + microseconds(self._empty_poll), SHORTEST_POLL
+        self._found_nothing = True
+        if self._sent_at < self._changed_at:
+            self._next = now
         if self._linger is None:
             self._empty_poll = min(IDLE_POLL, self._empty_poll * IDLE_GROWTH)
         if self._empty_since is None and seen_at >= self._changed_at:
@@ -91,7 +97,7 @@ class Pace:
     def found_blocked(self, now: int, *, wait: float) -> None:
         """Tasks wait that must not start yet: the first of them in ``wait`` seconds, as far as one
         can know. Others may come in before."""
-        self._empty_since = None
+        self._empty_since, self._found_nothing = None, False
         self._back_off(now, wait)
 
     def failed(self, number: int, now: int) -> None:
@@ -114,7 +120,7 @@ class Pace:
     def more_may_have_come(self, now: int) -> None:
         """An attempt was settled, perhaps with follow-ups."""
         self._changed_at = now
-        if self._empty_since is not None:
+        if self._found_nothing:
             self._empty_since, self._next = None, now
 
     # The end

@@ -12,12 +12,12 @@ from benchmarks.coldstart.sandbox import SERVICES, Sandbox, lay_out
 
 CEILINGS = {
     "trigger": (505_000, 70),
-    "create_tasks": (636_000, 88),
-    "sweep": (669_000, 97),
-    "ingest": (675_000, 96),
-    "api": (1_200_000, 168),
-    "process_tasks": (750_000, 109),
-    "task_events": (575_000, 90),
+    "create_tasks": (635_000, 86),
+    "sweep": (668_000, 95),
+    "ingest": (675_000, 94),
+    "api": (1_195_000, 165),
+    "process_tasks": (752_000, 107),
+    "task_events": (565_000, 82),
 }
 """Bytes of source and files. Lambda's asset folder is read-only: Python compiles what it imports
 from there at every start."""

@@ -1,12 +1,18 @@
 """The processor's contender does the same to the same tasks."""
 
+import random
+
 import pytest
 
-from benchmarks.processor.contenders import bare_loop, captured, work_off
+from benchmarks.processor.contenders import bare_loop, captured, nothing, settings, work_off
 from benchmarks.processor.ground import ground
 from benchmarks.processor.split import call_costs, time_split
 from benchmarks.ratios import ratio
-from lifoq import Status
+from benchmarks.virtual import START, VirtualHost
+from lifoq import NewTask, Processor, Queue, Registry, Status
+from lifoq.basics.host import MICROSECONDS, microseconds
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
 
 TASKS = 12
 
@@ -55,3 +61,37 @@ def test_a_ratio_is_of_the_same_repeat_and_the_median_counts():
     found = ratio(runs, ours="ours", bare="bare", goal=0.8)
     assert (found["ratio_min"], found["ratio"], found["ratio_max"]) == (0.5, 0.8, 0.95)
     assert found["goal_met"]
+
+
+class SlowTable(MemoryTable):
+    """Each call takes some 5 ms of virtual time, no two the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.host = VirtualHost()
+        self.host.end = START + microseconds(3_600)
+        self._draw = random.Random("latency")
+
+    def query(self, *arguments, **terms):
+        self._answer_late()
+        return super().query(*arguments, **terms)
+
+    def update_and_get(self, task_id, change):
+        self._answer_late()
+        return super().update_and_get(task_id, change)
+
+    def _answer_late(self):
+        self.host.sleep(self._draw.uniform(0.003, 0.007))
+
+
+@pytest.mark.parametrize("in_flight", [1, 4, 10, 32])
+def test_a_run_takes_little_longer_than_its_calls(in_flight: int):
+    table, registry, tasks = SlowTable(), Registry(), 10 * in_flight
+    queue = Queue(Store(table, host=table.host), host=table.host)
+    queue.put_many([NewTask(task_type="empty") for _ in range(tasks)])
+    registry.task("empty")(nothing)
+    began = table.host.now()
+    report = Processor(queue.store, registry, settings(in_flight), host=table.host).run()
+    seconds = (table.host.now() - began) / MICROSECONDS
+    assert report.succeeded == tasks
+    assert seconds < 10 * (0.005 + 0.005) / 0.7  # a claim and a settle each, beside one another

@@ -85,3 +85,16 @@ def test_a_settled_attempt_may_have_put_follow_ups():
     run.more_may_have_come(1)
     assert run.believed_at is None
     assert run.look_at == 1
+
+
+def test_after_an_outcome_an_empty_queue_is_looked_at_once_more_at_once():
+    run = pace()
+    run.shows(run.sends(0))
+    run.more_may_have_come(1)  # too late for that look
+    run.found_nothing(2, seen_at=0)
+    assert run.look_at == 2
+    run.shows(run.sends(3))
+    run.found_nothing(4, seen_at=0)  # rows behind the first page were read before
+    assert run.look_at > 4
+    run.more_may_have_come(5)
+    assert run.look_at == 5
