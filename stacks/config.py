@@ -174,7 +174,21 @@ class TaskEvents(Settings):
     shed_at_deadline: bool = True
 
 
-class HttpsTarget(Settings):
+class TargetTerms(Settings):
+    """Under which the tasks of a configured type run; None leaves a term to the stage."""
+
+    max_attempts: int | None = None
+    in_flight: int | None = None
+    rate_limit_per_second: float | None = None
+    per_key: int | None = None
+
+    def of_library(self) -> dict[str, Any]:
+        """As the library calls them, those of a target among them."""
+        told = {"timeout_seconds": "timeout", "rate_limit_per_second": "rate_limit"}
+        return {told.get(name, name): value for name, value in self.model_dump().items()}
+
+
+class HttpsTarget(TargetTerms):
     """A task type that is an HTTPS request."""
 
     url: str
@@ -185,16 +199,14 @@ class HttpsTarget(Settings):
     retry_statuses: list[int] = list(https.RETRIED)
     answer_bytes: int = https.HttpsTarget.answer_bytes
     allowed_networks: list[str] = []
-    max_attempts: int | None = None
 
 
-class LambdaTarget(Settings):
+class LambdaTarget(TargetTerms):
     """A task type that is the run of a Lambda function."""
 
     function_arn: str
     timeout_seconds: Seconds = function.LambdaTarget.timeout
     answer_bytes: int = function.LambdaTarget.answer_bytes
-    max_attempts: int | None = None
 
 
 class Target(Settings):
@@ -213,13 +225,12 @@ class Target(Settings):
     def as_library(self) -> configured.Target:
         """As the library knows it. InvalidInput where it cannot work."""
         if self.https is not None:
-            settings = self.https.model_dump(exclude={"timeout_seconds"})
+            settings = self.https.of_library()
             for name in ("retry_statuses", "allowed_networks"):
                 settings[name] = tuple(settings[name])
-            return https.HttpsTarget(timeout=self.https.timeout_seconds, **settings)
+            return https.HttpsTarget(**settings)
         if self.function is not None:
-            settings = self.function.model_dump(exclude={"timeout_seconds"})
-            return function.LambdaTarget(timeout=self.function.timeout_seconds, **settings)
+            return function.LambdaTarget(**self.function.of_library())
         raise ValueError("must be either https or function: give one of them")
 
 

@@ -53,7 +53,7 @@ def register(registry: Registry, targets: Mapping[str, Target]) -> None:
             if isinstance(target, HttpsTarget)
             else LambdaHandler(target, client=_lambda_client)
         )
-        registry.task(name, max_attempts=target.max_attempts)(handler)
+        registry.task(name, timeout=target.timeout, **target.terms())(handler)
 
 
 class Secrets:

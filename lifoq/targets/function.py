@@ -14,6 +14,7 @@ from lifoq.errors import Busy, Fail, InvalidInput, Retry
 from lifoq.tables.aws_errors import code_of
 from lifoq.targets.https import LARGEST_ANSWER
 from lifoq.worker.context import Context
+from lifoq.worker.registry import Terms
 
 FULL: Final = frozenset({"EC2ThrottledException", "TooManyRequestsException"})
 """Of Lambda, where the function may not run more often at a time, or the account."""
@@ -22,7 +23,7 @@ _ARN: Final = re.compile(r"arn:[a-z-]+:lambda:[a-z0-9-]+:\d{12}:function:[\w-]+(
 
 
 @dataclass(frozen=True, kw_only=True)
-class LambdaTarget:
+class LambdaTarget(Terms):
     """One run of a function for each attempt, with the payload as its event; what it returns is the
     result. A function that raises is tried again; Lambda's throttling is ``Busy``.
 
@@ -35,7 +36,6 @@ class LambdaTarget:
     """Seconds that the run may take."""
     answer_bytes: int = 64 * 1024
     """A larger answer is a FAILURE: it is not kept."""
-    max_attempts: int | None = None
 
     def __post_init__(self) -> None:
         arn = self.function_arn
@@ -48,8 +48,7 @@ class LambdaTarget:
         if self.answer_bytes > LARGEST_ANSWER:
             problem = f"is more than a result should hold: {LARGEST_ANSWER:,} at the most"
             raise InvalidInput("answer_bytes", self.answer_bytes, problem)
-        if self.max_attempts is not None:
-            check_count("max_attempts", self.max_attempts)
+        self.check_terms()
 
 
 class LambdaHandler:

@@ -17,6 +17,7 @@ from lifoq.basics.numbers import check_count, check_seconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
 from lifoq.targets.address import CheckedConnection, network
 from lifoq.worker.context import Context
+from lifoq.worker.registry import Terms
 
 METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
 WITH_BODY: Final = frozenset({"PATCH", "POST", "PUT"})
@@ -37,7 +38,7 @@ _OWN: Final = frozenset({"connection", "content-length", "host", "transfer-encod
 
 
 @dataclass(frozen=True, kw_only=True)
-class HttpsTarget:
+class HttpsTarget(Terms):
     """One request for each attempt; the payload is its body, as JSON. The task's id is sent as
     ``Idempotency-Key``, since a task may run more than once.
 
@@ -59,7 +60,6 @@ class HttpsTarget:
     allowed_networks: tuple[str, ...] = ()
     """Networks beside the internet that the request may go to, such as ``10.1.0.0/16``; to these it
     may go without TLS. Anything private, loopback or link-local is refused without."""
-    max_attempts: int | None = None
 
     def __post_init__(self) -> None:
         self._check_url()
@@ -82,8 +82,7 @@ class HttpsTarget:
             raise InvalidInput("answer_bytes", self.answer_bytes, problem)
         for text in self.allowed_networks:
             network(text)
-        if self.max_attempts is not None:
-            check_count("max_attempts", self.max_attempts)
+        self.check_terms()
 
     @property
     def place(self) -> SplitResult:

@@ -5,7 +5,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar
 
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
@@ -29,15 +29,10 @@ MOST_PER_KEY: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskType:
-    """None leaves a term to the worker's settings."""
+class Terms:
+    """Under which the tasks of a type run. None leaves a term to the worker's settings."""
 
-    name: str
-    handler: Handler
     max_attempts: int | None = None
-    backoff: Backoff | None = None
-    timeout: float | None = None
-    """Seconds that one attempt may take."""
     in_flight: int | None = None
     """Tasks of this type that one processor runs at a time."""
     rate_limit: float | None = None
@@ -45,17 +40,33 @@ class TaskType:
     per_key: int | None = None
     """Tasks of this type that have the same key, and are TAKEN at a time, over all processors."""
 
-    def __post_init__(self) -> None:
+    def check_terms(self, of: str = "") -> None:
+        """InvalidInput; ``of``: before each field's name."""
         for name in ("max_attempts", "in_flight", "per_key"):
             if getattr(self, name) is not None:
-                check_count(f"{self.name}.{name}", getattr(self, name))
+                check_count(f"{of}{name}", getattr(self, name))
         if self.per_key is not None and self.per_key > MOST_PER_KEY:
             problem = f"is more than {MOST_PER_KEY}; leave it out where so many may run at a time"
-            raise InvalidInput(f"{self.name}.per_key", self.per_key, problem)
+            raise InvalidInput(f"{of}per_key", self.per_key, problem)
+        if self.rate_limit is not None:
+            check_rate(f"{of}rate_limit", self.rate_limit)
+
+    def terms(self) -> dict[str, Any]:
+        return {term.name: getattr(self, term.name) for term in fields(Terms)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskType(Terms):
+    name: str
+    handler: Handler
+    backoff: Backoff | None = None
+    timeout: float | None = None
+    """Seconds that one attempt may take; None leaves it to the worker's settings."""
+
+    def __post_init__(self) -> None:
+        self.check_terms(f"{self.name}.")
         if self.timeout is not None:
             check_seconds(f"{self.name}.timeout", self.timeout)
-        if self.rate_limit is not None:
-            check_rate(f"{self.name}.rate_limit", self.rate_limit)
 
 
 def _check_handler(name: str, handler: Any) -> None:

@@ -456,6 +456,9 @@ def test_a_functions_answer_is_bounded():
         ({"answer_bytes": 10**6}, "262,144 at the most"),
         ({"allowed_networks": ("10.0.0.1/8",)}, "is no network such as 10.1.0.0/16"),
         ({"max_attempts": 0}, "max_attempts=0"),
+        ({"in_flight": 0}, "in_flight=0: must be a whole number"),
+        ({"rate_limit": 0}, "rate_limit=0"),
+        ({"per_key": 200}, "per_key=200: is more than 100"),
     ],
 )
 def test_a_target_that_cannot_work_is_refused_with_a_sentence(settings, sentence):
@@ -471,11 +474,19 @@ def test_a_function_is_named_by_its_arn():
 def test_targets_are_read_as_they_were_written_and_defaults_are_left_out():
     targets = {
         "a": HttpsTarget(url="https://shop.example", headers={"X": "1"}, retry_statuses=(500,)),
-        "b": LambdaTarget(function_arn=ARN, max_attempts=2),
+        "b": LambdaTarget(function_arn=ARN, max_attempts=2, per_key=1, rate_limit=0.5),
     }
     text = encode(targets)
     assert decode(text) == targets
     assert "answer_bytes" not in text
+
+
+def test_a_target_has_the_terms_of_a_type_in_code():
+    terms = {"max_attempts": 2, "in_flight": 3, "rate_limit": 0.5, "per_key": 1, "timeout": 7.0}
+    registry = Registry()
+    register(registry, {"a": HttpsTarget(url="https://shop.example", **terms)})
+    kind = registry.get("a")
+    assert {name: getattr(kind, name) for name in terms} == terms
 
 
 def test_more_targets_than_an_environment_holds_are_refused():
