@@ -99,6 +99,16 @@ class Cancelled(LifoqError):
         super().__init__(f"task {task_id!r} was cancelled while it ran: stop working on it")
 
 
+class BlocksOthers(LifoqError):
+    """An async handler has called what is for other handlers."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "heartbeat() and checkpoint() wait for the database, and all async handlers with them: "
+            "await context.aheartbeat() and context.acheckpoint(value) instead"
+        )
+
+
 class DamagedTask(LifoqError):
     """An item in the table is not a task: somebody wrote to the table past the library."""
 

@@ -29,6 +29,7 @@ from lifoq.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
     from lifoq.tables.keyed import KeyedClaims, Slot  # not where no task type limits a key
+    from lifoq.worker.awaited import Awaited  # not where nothing is async
 
 log = logging.getLogger("lifoq.attempt")
 
@@ -61,6 +62,10 @@ _ENDS: Final[dict[type[Outcome], End]] = {
 }
 
 
+class Interrupted(Exception):
+    """The worker must go."""
+
+
 class Attempt:
     """A claimed task on its way through a handler. The run keeps ``renew_at`` and
     ``times_out_at``, in monotonic microseconds."""
@@ -75,9 +80,12 @@ class Attempt:
         renew_at: int,
         times_out_at: int,
         slot: "Slot | None",
+        awaited: "Awaited | None",
     ) -> None:
-        """``slot``: of its key, where the type limits how many of a key are TAKEN."""
+        """``slot``: of its key, where the type limits how many of a key are TAKEN. ``awaited``:
+        what runs its handler, where that is async."""
         self.task = task
+        self.awaited = awaited
         self.slot = slot
         self.kind = kind
         self.context = context
@@ -85,6 +93,7 @@ class Attempt:
         """Monotonic microseconds."""
         self.renew_at = renew_at
         self.times_out_at = times_out_at
+        self.timed_out = False
         self.settled: Settled | None = None
         """Once its outcome is written; what is left to do, the run need not wait for."""
         self._settling = threading.Lock()
@@ -95,6 +104,14 @@ class Attempt:
     def begin_settling(self) -> bool:
         """True for the first who asks: the handler's thread, or the timeout."""
         return self._settling.acquire(blocking=False)
+
+    def stops(self, why: BaseException) -> bool:
+        """Have an async handler stop, which may take some time to clean up, and then raises
+        ``why``. False where it cannot be stopped, or has returned."""
+        return self.awaited is not None and self.awaited.stop(why)
+
+    def took_too_long(self) -> TimeoutError:
+        return TimeoutError(f"attempt {self.task.attempts} took too long")
 
     def hangs(self, limits: Limits) -> None:
         """Its time is over, but its handler may still be at the downstream: it keeps its slot."""
@@ -202,9 +219,8 @@ class Attempts:
         if not attempt.begin_settling():
             return False
         attempt.hangs(self._limits)
-        error = TimeoutError(f"attempt {attempt.task.attempts} took too long")
         self._spawn(
-            lambda: self._settle(attempt, self._after(error, attempt)),
+            lambda: self._settle(attempt, self._after(attempt.took_too_long(), attempt)),
             attempt.task.task_id,
             attempt.kind,
         )
@@ -214,9 +230,8 @@ class Attempts:
         """Hand back a task whose handler has not returned, uncounted: the worker must go.
         OutOfThreads."""
         if attempt.begin_settling():
-            error = TaskError(type=HANDED_BACK, message="the worker was stopped")
             self._spawn(
-                lambda: self._settle(attempt, TryAgain(error=error, delay=0, counts=False)),
+                lambda: self._settle(attempt, self._after(Interrupted(), attempt)),
                 attempt.task.task_id,
                 attempt.kind,
             )
@@ -291,6 +306,7 @@ class Attempts:
     def _begin(self, task: Task, kind: TaskType, slot: "Slot | None") -> Attempt:
         now, settings = self._host.monotonic(), self._settings
         times_out_at = now + microseconds(self.timeout(kind))
+        awaited = _awaited(f"{kind.name} {task.task_id}") if kind.is_async else None
         context = Context(
             task=task,
             store=self._store,
@@ -298,6 +314,7 @@ class Attempts:
             lease=settings.lease,
             max_attempts=kind.max_attempts or settings.max_attempts,
             ends_at=times_out_at,
+            awaited=awaited,
         )
         return Attempt(
             task=task,
@@ -307,6 +324,7 @@ class Attempts:
             renew_at=now + microseconds(settings.heartbeat),
             times_out_at=times_out_at,
             slot=slot,
+            awaited=awaited,
         )
 
     def _attempt(self, attempt: Attempt) -> None:
@@ -323,8 +341,11 @@ class Attempts:
 
     def _after(self, error: BaseException, attempt: Attempt) -> Outcome:
         if attempt.context.cancelled:
-            told = isinstance(error, Cancelled)
+            told = isinstance(error, Cancelled | Interrupted)
             return Cancel(error=None if told else TaskError.of(error))
+        if isinstance(error, Interrupted):
+            stopped = TaskError(type=HANDED_BACK, message="the worker was stopped")
+            return TryAgain(error=stopped, delay=0, counts=False)
         return raised(
             error,
             task=attempt.task,
@@ -376,15 +397,29 @@ class Attempts:
     def _renew(self, attempt: Attempt) -> None:
         if attempt.context.lease_lost:
             return
+        told = attempt.context.cancelled
+        where = None if attempt.awaited is None else attempt.awaited.blocked_at()
+        if where is not None:
+            log.warning("all async handlers wait, since one of them does not await:\n%s", where)
         try:
             attempt.context.heartbeat()
-        except LeaseLost:
+        except LeaseLost as error:
             # Also where the attempt has just been settled, which its own message tells.
             log.debug("the lease on task %s is gone", attempt.task.task_id)
-        except Cancelled:
+            if attempt.settled is None:
+                attempt.stops(error)
+        except Cancelled as error:
             log.debug("task %s was cancelled: its handler can see it", attempt.task.task_id)
+            if not told:
+                attempt.stops(error)
         except (StoreUnavailable, QueueMisconfigured) as error:
             log.warning("heartbeat of task %s not confirmed: %s", attempt.task.task_id, error)
             self._mailbox.put(NotRenewed(attempt))
         except Exception as error:  # noqa: BLE001  (the run ends by it)
             self._mailbox.put(NotRenewed(attempt, error))
+
+
+def _awaited(name: str) -> "Awaited":
+    from lifoq.worker.awaited import Awaited  # noqa: PLC0415 - not where nothing is async
+
+    return Awaited(name)

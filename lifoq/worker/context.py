@@ -1,20 +1,33 @@
 """What task code is told about its attempt, and may say while it runs."""
 
 import threading
-from typing import Any
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from lifoq.basics.host import MICROSECONDS, Host
-from lifoq.errors import Cancelled, LeaseLost
+from lifoq.errors import BlocksOthers, Cancelled, LeaseLost
 from lifoq.items.task import Task
 from lifoq.tables.store import Store
+
+if TYPE_CHECKING:
+    from lifoq.worker.awaited import Awaited  # not where nothing is async
 
 
 class Context:
     """One attempt at one task. Safe to use from several threads."""
 
     def __init__(
-        self, *, task: Task, store: Store, host: Host, lease: float, max_attempts: int, ends_at: int
+        self,
+        *,
+        task: Task,
+        store: Store,
+        host: Host,
+        lease: float,
+        max_attempts: int,
+        ends_at: int,
+        awaited: "Awaited | None" = None,
     ) -> None:
+        """``awaited``: what runs its handler, where that is async."""
         self.task_id = task.task_id
         self.task_type = task.task_type
         self.key = task.key
@@ -35,6 +48,7 @@ class Context:
         self._ends_at = ends_at
         self._lost = threading.Event()
         self._cancelled = threading.Event()
+        self._awaited = awaited
 
     @property
     def remaining(self) -> float:
@@ -73,7 +87,29 @@ class Context:
             raise Cancelled(self.task_id)
         self._hold(lambda: self._store.checkpoint(self._task, value, lease=self._lease))
 
+    async def aheartbeat(self) -> None:
+        """The same as ``heartbeat``, for async handlers."""
+        await self._beside(self.heartbeat)
+
+    async def acheckpoint(self, value: Any) -> None:
+        """The same as ``checkpoint``, for async handlers."""
+        await self._beside(self.checkpoint, value)
+
+    def wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """What an async handler returns."""
+        if self._awaited is None:
+            raise TypeError(f"the attempt at task {self.task_id!r} is none of an async handler")
+        return self._awaited.wait(coroutine)
+
+    @staticmethod
+    async def _beside(call: Any, *arguments: Any) -> None:
+        import asyncio  # noqa: PLC0415 - not where nothing is async
+
+        await asyncio.to_thread(call, *arguments)
+
     def _hold(self, call: Any) -> None:
+        if self._awaited is not None and self._awaited.is_here:
+            raise BlocksOthers
         if self._lost.is_set():
             raise LeaseLost(self.task_id)
         try:

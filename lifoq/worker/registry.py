@@ -16,9 +16,10 @@ from lifoq.worker.backoff import Backoff
 from lifoq.worker.context import Context
 
 Handler = Callable[[Any, Context], Any]
-"""Takes the payload and the context; returns a JSON value, or Done with follow-up tasks."""
+"""Takes the payload and the context; returns a JSON value, or Done with follow-up tasks: at once,
+or, where it is async, when it is awaited."""
 AnyHandler = TypeVar("AnyHandler", bound=Handler)
-SetUp = Callable[[], None]
+SetUp = Callable[[], object]
 AnySetUp = TypeVar("AnySetUp", bound=SetUp)
 Around = Callable[[Context], AbstractContextManager[object]]
 AnyAround = TypeVar("AnyAround", bound=Around)
@@ -39,6 +40,8 @@ class Terms:
     """Tasks of this type that one processor starts per second."""
     per_key: int | None = None
     """Tasks of this type that have the same key, and are TAKEN at a time, over all processors."""
+    is_async: bool = False
+    """Whether its handler is a coroutine function."""
 
     def check_terms(self, of: str = "") -> None:
         """InvalidInput; ``of``: before each field's name."""
@@ -69,17 +72,33 @@ class TaskType(Terms):
             check_seconds(f"{self.name}.timeout", self.timeout)
 
 
+def _is_async(function: Any) -> bool:
+    call = getattr(function, "__call__", function)  # noqa: B004  (of an object that can be called)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
 def _check_handler(name: str, handler: Any) -> None:
     if not callable(handler):
         raise InvalidInput(name, handler, "must be a function of payload and context")
     call = getattr(handler, "__call__", handler)  # noqa: B004  (of an object that can be called)
     for function in (handler, call):
-        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-            problem = "is async, which would never be awaited; write a plain function"
-            raise InvalidInput(name, handler, problem)
-        if inspect.isgeneratorfunction(function):
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             problem = "is a generator, of which nothing would run; return instead of yield"
             raise InvalidInput(name, handler, problem)
+
+
+def _awaiting(handler: Handler) -> Handler:
+    @functools.wraps(handler)
+    def wait(payload: Any, context: Context) -> Any:
+        return context.wait(handler(payload, context))
+
+    return wait
+
+
+def _wait(coroutine: Any) -> None:
+    from lifoq.worker.awaited import Awaited  # noqa: PLC0415 - not where nothing is async
+
+    Awaited("setup").wait(coroutine)
 
 
 class Registry:
@@ -113,13 +132,14 @@ class Registry:
                 raise InvalidInput("task type", name, "has a handler already; use another name")
             self._types[name] = TaskType(
                 name=name,
-                handler=self._surrounded(handler),
+                handler=self._surrounded(_awaiting(handler) if _is_async(handler) else handler),
                 max_attempts=max_attempts,
                 backoff=backoff,
                 timeout=timeout,
                 in_flight=in_flight,
                 rate_limit=rate_limit,
                 per_key=per_key,
+                is_async=_is_async(handler),
             )
             return handler
 
@@ -127,7 +147,8 @@ class Registry:
 
     def setup(self, function: AnySetUp) -> AnySetUp:
         """Decorate the function that prepares a process for its tasks: connections, secrets. It
-        runs once, before the first task is claimed; while it raises, no task is."""
+        runs once, before the first task is claimed; while it raises, no task is. Where it is async,
+        it runs on the event loop of the async handlers."""
         if self._setup is not None:
             raise InvalidInput("setup", function, "there is one already; call it from there")
         self._setup = function
@@ -149,7 +170,10 @@ class Registry:
         """Run the set-up, unless it has succeeded before; raises what it raises."""
         with self._setting_up:
             if self._setup is not None and not self._is_set_up:
-                self._setup()
+                if _is_async(self._setup):
+                    _wait(self._setup())
+                else:
+                    self._setup()
             self._is_set_up = True
 
     def _surrounded(self, handler: Handler) -> Handler:

@@ -28,6 +28,7 @@ from lifoq.worker.attempt import (
     AttemptMessage,
     Attempts,
     End,
+    Interrupted,
     NotRenewed,
     NotStarted,
     Settled,
@@ -125,6 +126,8 @@ class Run:
         """When a run that was stopped hands back what is still at work."""
         self._handing_back = False
         self._settle_time = microseconds(settings.settle_time)
+        self._clean_up = self._settle_time // 2
+        """What an async handler has left that is told to stop."""
         self._mailbox: Mailbox[Message] = host.mailbox()
         limits.on_free = partial(self._mailbox.put, SlotFree())
         self._attempts = Attempts(
@@ -314,6 +317,7 @@ class Run:
         self._pace.changed()
         self._tally.claimed(attempt.task)
         if self._handing_back:
+            attempt.stops(Interrupted())
             self._attempts.interrupt(attempt)
 
     def _settled(self, settled: Settled, now: int) -> None:
@@ -366,20 +370,35 @@ class Run:
         attempts = self._held.in_flight.values()
         for attempt in attempts:
             if now >= attempt.times_out_at:
-                attempt.times_out_at = self._ends_at  # dealt with; nothing to wake up for
-                self._tally.of_now.timed_out += self._attempts.time_out(attempt)
+                self._time_out(attempt, now)
             if now >= attempt.renew_at:
                 attempt.renew_at = now + self._heartbeat
                 self._attempts.renew(attempt)
         moments = [min(attempt.renew_at, attempt.times_out_at) for attempt in attempts]
         self._tend_at = min(moments, default=self._ends_at)
 
+    def _time_out(self, attempt: Attempt, now: int) -> None:
+        """A handler that can be stopped is, and has a moment to clean up; any other hangs."""
+        first, attempt.timed_out = not attempt.timed_out, True
+        if first and attempt.stops(attempt.took_too_long()):
+            attempt.times_out_at = now + self._clean_up
+            self._tally.of_now.timed_out += 1
+        else:
+            attempt.times_out_at = self._ends_at  # dealt with; nothing to wake up for
+            ended = self._attempts.time_out(attempt)
+            self._tally.of_now.timed_out += first and ended
+
     def _hand_back(self, now: int) -> None:
-        """The grace is over."""
-        self._hand_back_at, self._handing_back = None, True
-        self._ends_at = min(self._ends_at, now + self._settle_time)
+        """The grace is over; but a handler that can be stopped has a moment to clean up."""
+        first, self._handing_back = not self._handing_back, True
+        self._hand_back_at = None
+        if first:
+            self._ends_at = min(self._ends_at, now + self._settle_time)
         for attempt in self._held.in_flight.values():
-            self._attempts.interrupt(attempt)
+            if first and attempt.stops(Interrupted()):
+                self._hand_back_at = now + self._clean_up
+            else:
+                self._attempts.interrupt(attempt)
 
     # Claiming
 

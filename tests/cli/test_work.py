@@ -20,8 +20,18 @@ from lifoq.worker.registry import Registry
 from tests.dynamodb_local import CREDENTIALS
 
 TASKS = """
+import asyncio
+import pathlib
 import time
 from lifoq import task
+
+@task("doze")
+async def doze(seconds, _context):
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        pathlib.Path("woken").touch()
+        await asyncio.to_thread(time.sleep, 7200)
 
 @task("nap", timeout=7200)
 def nap(seconds, _context):
@@ -97,6 +107,20 @@ def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(desk: Desk) -> None
     metrics = [json.loads(line) for line in out.splitlines()]
     assert sum(sum(line.get("TasksSucceeded", [])) for line in metrics) == 1
     assert (desk.folder / "health").exists()
+
+
+def test_a_coroutine_is_cancelled_when_the_grace_is_over_and_no_thread_of_it_keeps_the_process(
+    desk: Desk,
+) -> None:
+    worker = desk.work("--grace", "1s")
+    task_id = desk.queue.put("doze", 7200).task_id
+    desk.until(lambda: desk.status(task_id) is Status.TAKEN)
+    worker.send_signal(signal.SIGTERM)
+    worker.communicate(timeout=PATIENCE)
+    task = desk.queue.get(task_id)
+    assert task is not None
+    assert (worker.returncode, task.status, task.attempts) == (0, Status.PENDING, 0)
+    assert (desk.folder / "woken").exists()
 
 
 def test_prometheus_reads_what_a_worker_has_done(desk: Desk) -> None:
