@@ -39,6 +39,8 @@ class Variable(StrEnum):
     """Where the ends of tasks are published; not set where nobody asked for it."""
     DEAD_LETTERS = "LIFOQ_DEAD_LETTERS_URL"
     """Where messages are put aside that no task can be made of."""
+    LONG_TASKS = "LIFOQ_LONG_TASKS"
+    """Groups of long workers, as ``lifoq.tables.open_tasks`` writes them; or not set."""
     INGEST_MAPPING = "LIFOQ_INGEST_MAPPING"
     """Where in a message the terms of its task stand, as JSON."""
 
@@ -115,6 +117,10 @@ class Environment:
     @property
     def trigger_topic_arn(self) -> str:
         return self._text(Variable.TRIGGER_TOPIC)
+
+    @property
+    def long_tasks(self) -> str | None:
+        return self.variables.get(Variable.LONG_TASKS)
 
     @property
     def events_topic_arn(self) -> str | None:

@@ -87,6 +87,12 @@ class Metric(StrEnum):
     TASKS_PENDING = "TasksPending", "tasks that could be claimed", Unit.COUNT, True
     TASKS_DELAYED = "TasksDelayed", "tasks that wait for their due time", Unit.COUNT, True
     TASKS_TAKEN = "TasksTaken", "tasks that a worker holds", Unit.COUNT, True
+    TASKS_OPEN = (
+        "TasksOpen",
+        "tasks of the types of long workers that could be claimed, or that a worker holds",
+        Unit.COUNT,
+        True,
+    )
     TASKS_IN_FAILURE = "TasksInFailure", "dead letters that wait for a redrive", Unit.COUNT, True
     TASKS_EXPIRED_PRESENT = (
         "TasksExpiredPresent",

@@ -39,6 +39,10 @@ def handle(_event: Any, _context: LambdaContext) -> dict[str, Any]:
     if report.stats is not None:
         emit_gauges(report.stats)
         emit({Metric.STALLED: int(watch.stalled())})
+        if environment.long_tasks is not None:
+            from .long_tasks import tell  # noqa: PLC0415 - not where there is none
+
+            tell(store, environment.long_tasks)
     summary = {
         "finished": report.finished,
         **{metric.value: count for metric, count in counted.items()},

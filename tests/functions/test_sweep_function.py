@@ -1,5 +1,6 @@
 """SweepFunction: what it brings back, measures, and wakes."""
 
+import json
 import time
 
 from lifoq import Count, NewTask, QueueStats, Status, SweepReport
@@ -118,3 +119,19 @@ def test_a_queue_that_stands_still_is_told(load, context, queue, metrics, monkey
     queue.store.claim("t", claim_id="c", lease=30)
     sweep.handle({}, context)
     assert metrics()["Stalled"] == [0]
+
+
+def test_what_waits_for_long_workers_is_measured_by_their_types(load, context, queue, capsys):
+    before = earlier(queue, 90)
+    for number in range(3):
+        before.put(NewTask(task_type="encode", task_id=f"e{number}"))
+    before.claim("e0", claim_id="c", lease=600)
+    before.put(NewTask(task_type="encode", task_id="later", delay=3600))
+    put(earlier(queue, 300), "another's")
+    load("sweep", LIFOQ_LONG_TASKS='{"Encoders": ["encode"], "Idle": ["scan"]}').handle({}, context)
+    told = {
+        line["workers"]: (line["TasksOpen"], round(line["OldestWaitingAgeSeconds"][0], -1))
+        for line in map(json.loads, capsys.readouterr().out.splitlines())
+        if "workers" in line
+    }
+    assert told == {"Encoders": ([3.0], 90), "Idle": ([0.0], 0)}

@@ -1,0 +1,21 @@
+"""What there is to do for each group of long workers: they are scaled by it."""
+
+from aws_lambda_powertools.metrics import EphemeralMetrics
+
+from lifoq.metrics import Metric
+from lifoq.tables import open_tasks
+from lifoq.tables.store import Store
+
+
+def tell(store: Store, groups: str) -> None:
+    """Emit it at once, with the group's name as a dimension beside the queue's."""
+    for name, types in open_tasks.decode(groups).items():
+        found = open_tasks.measure(store, types)
+        metrics = EphemeralMetrics()
+        metrics.add_dimension(name=open_tasks.DIMENSION, value=name)
+        for metric, value in (
+            (Metric.TASKS_OPEN, found.number),
+            (Metric.OLDEST_WAITING_AGE, found.oldest_waiting_seconds),
+        ):
+            metrics.add_metric(name=metric.value, unit=metric.unit.value, value=value)
+        metrics.flush_metrics()

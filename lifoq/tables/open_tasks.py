@@ -1,0 +1,67 @@
+"""What there is to do of some task types: those of a group of long workers."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from lifoq.basics.host import MICROSECONDS
+from lifoq.items.change import AtMost, Not, OneOf
+from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.stats import CAP
+from lifoq.tables.store import Store
+from lifoq.tables.table import Span
+
+DIMENSION: Final = "workers"
+"""What tells the metrics of one group from another's, beside the queue's own dimension."""
+PAGE: Final = 1_000
+
+
+def encode(groups: Mapping[str, Collection[str]]) -> str:
+    """Task types by the name of the group, as JSON."""
+    return json.dumps({name: sorted(types) for name, types in groups.items()})
+
+
+def decode(text: str) -> dict[str, frozenset[str]]:
+    return {name: frozenset(types) for name, types in json.loads(text).items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenTasks:
+    number: int
+    """That could be claimed, or that a worker holds. Counting stops at a cap."""
+    oldest_waiting_seconds: float
+    """0 where none waits."""
+
+
+def measure(store: Store, types: frozenset[str], *, cap: int = CAP) -> OpenTasks:
+    """It looks past tasks of other types: ``cap`` of them, from either end of the line."""
+    now = store.now()
+    own = (OneOf(Attribute.TASK_TYPE, types),)
+    waiting = Span(
+        index=STATUS_CREATED_INDEX,
+        status=Status.PENDING,
+        first=store.lifetimes.oldest_alive(now),
+        where=(Not(AtMost(Attribute.EXPIRES_AT, now)), *own),
+    )
+    taken = Span(index=STATUS_CREATED_INDEX, status=Status.TAKEN, where=own)
+    oldest = _oldest(store, waiting, cap)
+    number = store.table.count(waiting, cap=cap).value
+    if oldest is not None:
+        number = max(1, number)  # perhaps too many others are newer
+    return OpenTasks(
+        number=number + store.table.count(taken, cap=cap).value,
+        oldest_waiting_seconds=0.0 if oldest is None else max(0, now - oldest) / MICROSECONDS,
+    )
+
+
+def _oldest(store: Store, waiting: Span, cap: int) -> int | None:
+    start = None
+    for _ in range(0, cap, PAGE):
+        page = store.table.query(waiting, newest_first=False, limit=PAGE, start=start)
+        if page.rows:
+            return int(page.rows[0][Attribute.TASK_CREATED])
+        if page.next is None:
+            return None
+        start = page.next
+    return None
