@@ -135,6 +135,11 @@ class Environment:
         return self._text(Variable.INGEST_MAPPING)
 
     @property
+    def has_worker(self) -> bool:
+        """Whether it says how a worker works."""
+        return Variable.LEASE in self.variables
+
+    @property
     def task_tokens(self) -> bool:
         """Whether Step Functions are answered."""
         return bool(self._decoded({"on": (Variable.TASK_TOKENS, _OPTION)}).get("on"))

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from lifoq_cdk.function import AsyncInvocation
     from lifoq_cdk.generator import Load, QueueGenerator, RecurringTask
     from lifoq_cdk.ingest import BrokerQueue, QueueIngest
+    from lifoq_cdk.long_tasks import LongTasks
     from lifoq_cdk.packaged import with_lifoq
     from lifoq_cdk.queue import LifoQueue
     from lifoq_cdk.reports import QueueReports
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from lifoq_cdk.targets import HttpsTarget, LambdaTarget
     from lifoq_cdk.task_code import TaskCode
     from lifoq_cdk.task_events import TaskEvents
+    from lifoq_cdk.worker_scaling import WorkerScaling
 
 __all__ = [
     "AlarmThresholds",
@@ -26,6 +28,7 @@ __all__ = [
     "LambdaTarget",
     "LifoQueue",
     "Load",
+    "LongTasks",
     "QueueApi",
     "QueueGenerator",
     "QueueIngest",
@@ -35,6 +38,7 @@ __all__ = [
     "StreamReading",
     "TaskCode",
     "TaskEvents",
+    "WorkerScaling",
     "with_lifoq",
 ]
 
@@ -46,6 +50,7 @@ _MODULES: Final = {
     "LambdaTarget": "targets",
     "LifoQueue": "queue",
     "Load": "generator",
+    "LongTasks": "long_tasks",
     "QueueApi": "api",
     "QueueGenerator": "generator",
     "QueueIngest": "ingest",
@@ -55,6 +60,7 @@ _MODULES: Final = {
     "StreamReading": "stream",
     "TaskCode": "task_code",
     "TaskEvents": "task_events",
+    "WorkerScaling": "worker_scaling",
     "with_lifoq": "packaged",
 }
 

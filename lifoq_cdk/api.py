@@ -13,6 +13,7 @@ from constructs import Construct
 
 from lifoq import environment
 from lifoq.api.operations import OPERATIONS, Kind
+from lifoq.client import deployment
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.function import AsyncInvocation, QueueFunction
 from lifoq_cdk.queue import LifoQueue
@@ -162,3 +163,4 @@ class QueueApi(Construct):
         board = AlarmBoard(self, "Alarms", topic=self._queue.alarm_topic)
         board.add_function_alarms([self.function])
         board.add_unlimited_function_alarms([self.function])
+        self._queue.show(deployment.API, self.function, alarms=board)

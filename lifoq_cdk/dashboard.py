@@ -5,6 +5,7 @@ from typing import Final
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
@@ -17,6 +18,8 @@ from lifoq_cdk.metrics import MINUTE, QueueMetrics
 
 QUARTER: Final = 6
 """A quarter of a dashboard's 24 columns."""
+READERS: Final = {"trigger": "stream", "task events": "stream, task events"}
+"""Functions that read the table's stream."""
 
 
 class QueueDashboard(Construct):
@@ -37,7 +40,16 @@ class QueueDashboard(Construct):
         super().__init__(scope, construct_id)
         self._queue = metrics
         self._deadline_seconds = deadline_seconds
-        cloudwatch.Dashboard(
+        self._loop = self._loop_of(topics)
+        self._durations = _graph("Duration p95, ms")
+        self._errors = _graph("Errors")
+        self._throttles = _graph("Throttles (of the processor: kicks that found it busy)")
+        self._lag = _graph("Age of stream records and of asynchronous events, ms")
+        self._invocations = _graph("Invocations")
+        self._billed = _graph("Running, ms per minute")
+        for name, function in functions.items():
+            self.add_function(name, function)
+        self._page = cloudwatch.Dashboard(
             self,
             "Dashboard",
             period_override=cloudwatch.PeriodOverride.INHERIT,
@@ -45,11 +57,50 @@ class QueueDashboard(Construct):
                 [_heading("Is fresh work being done?")],
                 [self._goodput(), self._ages(), self._shed(), self._backlog()],
                 [_heading("Workings")],
-                [self._outcomes(), self._waits(), self._loop(functions, topics), _queues(queues)],
-                [_durations(functions), _errors(functions), _throttles(functions), _lag(functions)],
+                [self._outcomes(), self._waits(), self._loop, _queues(queues)],
+                [self._durations, self._errors, self._throttles, self._lag],
                 [_heading("Cost")],
-                [_invocations(functions), _billed(functions), *_capacity(table)],
+                [self._invocations, self._billed, *_capacity(table)],
             ],
+        )
+
+    def add_function(self, name: str, function: lambda_.IFunction) -> None:
+        """A line in each graph that tells of functions."""
+        if name in READERS:
+            self._lag.add_left_metric(iterator_age(function, READERS[name]))
+        runs = cloudwatch.Stats.SUM
+        for graph, metric, statistic in (
+            (self._loop, "Invocations", runs),
+            (self._durations, "Duration", cloudwatch.Stats.percentile(95)),
+            (self._errors, "Errors", cloudwatch.Stats.SUM),
+            (self._throttles, "Throttles", cloudwatch.Stats.SUM),
+            (self._lag, "AsyncEventAge", cloudwatch.Stats.MAXIMUM),
+            (self._invocations, "Invocations", runs),
+            (self._billed, "Duration", cloudwatch.Stats.SUM),
+        ):
+            line = function.metric(metric, label=name, statistic=statistic, period=MINUTE)
+            graph.add_left_metric(line)
+
+    def add_workers(self, name: str, *, service: ecs.FargateService, most: int) -> None:
+        """A row for a group of long workers."""
+        running = service.metric_cpu_utilization(
+            label="running", statistic=cloudwatch.Stats.SAMPLE_COUNT, period=MINUTE
+        )
+        self._page.add_widgets(_heading(f"Long tasks: {name}"))
+        self._page.add_widgets(
+            _graph("Open tasks", self._queue.of_workers(name, Metric.TASKS_OPEN, "open")),
+            _graph(
+                "Age of the oldest waiting task, seconds",
+                self._queue.of_workers(name, Metric.OLDEST_WAITING_AGE, "oldest"),
+                limit=cloudwatch.HorizontalAnnotation(
+                    value=self._deadline_seconds, label="deadline"
+                ),
+            ),
+            _graph(
+                "Workers",
+                running,
+                limit=cloudwatch.HorizontalAnnotation(value=most, label="most"),
+            ),
         )
 
     def _goodput(self) -> cloudwatch.GraphWidget:
@@ -101,16 +152,13 @@ class QueueDashboard(Construct):
             self._queue.percentile(Metric.SERVICE, 95, "service p95"),
         )
 
-    def _loop(
-        self, functions: Mapping[str, lambda_.IFunction], topics: Mapping[str, sns.ITopic]
-    ) -> cloudwatch.GraphWidget:
+    def _loop_of(self, topics: Mapping[str, sns.ITopic]) -> cloudwatch.GraphWidget:
         return _graph(
             "The loop, per minute",
             *(
                 topic.metric_number_of_messages_published(label=f"to {name}", period=MINUTE)
                 for name, topic in topics.items()
             ),
-            *_of_each(functions, "Invocations", cloudwatch.Stats.SUM),
             self._queue.count(Metric.TAIL_CALLS, "tail calls"),
         )
 
@@ -138,15 +186,6 @@ def _graph(
     )
 
 
-def _of_each(
-    functions: Mapping[str, lambda_.IFunction], name: str, statistic: str
-) -> list[cloudwatch.Metric]:
-    return [
-        function.metric(name, label=label, statistic=statistic, period=MINUTE)
-        for label, function in functions.items()
-    ]
-
-
 def _queues(queues: Mapping[str, sqs.IQueue]) -> cloudwatch.GraphWidget:
     return _graph(
         "Dead letters and spare kicks",
@@ -157,44 +196,6 @@ def _queues(queues: Mapping[str, sqs.IQueue]) -> cloudwatch.GraphWidget:
             for label, queue in queues.items()
         ),
     )
-
-
-def _durations(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
-    return _graph(
-        "Duration p95, ms", *_of_each(functions, "Duration", cloudwatch.Stats.percentile(95))
-    )
-
-
-def _errors(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
-    return _graph("Errors", *_of_each(functions, "Errors", cloudwatch.Stats.SUM))
-
-
-def _throttles(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
-    return _graph(
-        "Throttles (of the processor: kicks that found it busy)",
-        *_of_each(functions, "Throttles", cloudwatch.Stats.SUM),
-    )
-
-
-def _lag(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
-    return _graph(
-        "Age of stream records and of asynchronous events, ms",
-        iterator_age(functions["trigger"], "stream"),
-        *(
-            iterator_age(function, "stream, task events")
-            for name, function in functions.items()
-            if name == "task events"
-        ),
-        *_of_each(functions, "AsyncEventAge", cloudwatch.Stats.MAXIMUM),
-    )
-
-
-def _invocations(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
-    return _graph("Invocations", *_of_each(functions, "Invocations", cloudwatch.Stats.SUM))
-
-
-def _billed(functions: Mapping[str, lambda_.IFunction]) -> cloudwatch.GraphWidget:
-    return _graph("Running, ms per minute", *_of_each(functions, "Duration", cloudwatch.Stats.SUM))
 
 
 def _capacity(table: dynamodb.ITable) -> list[cloudwatch.GraphWidget]:

@@ -16,6 +16,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq import environment
+from lifoq.client import deployment
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
@@ -75,6 +76,7 @@ class QueueIngest(Construct):
         attributes of these names. ``asynchronous``: of topics and rules."""
         super().__init__(scope, construct_id)
         self._queue = queue
+        self._mappings: list[lambda_.CfnEventSourceMapping] = []
         self.ingest = self._function(mapping or IngestMapping(), asynchronous)
         for number, source in enumerate(sources):
             self._subscribe(source, number)
@@ -153,6 +155,7 @@ class QueueIngest(Construct):
             if not isinstance(each, lambda_.CfnEventSourceMapping):
                 continue
             _check(each)
+            self._mappings.append(each)
             if each.queues is None:
                 each.function_response_types = ["ReportBatchItemFailures"]
 
@@ -160,6 +163,7 @@ class QueueIngest(Construct):
         board = AlarmBoard(self, "Alarms", topic=self._queue.alarm_topic)
         board.add_function_alarms([self.ingest])
         board.add_unlimited_function_alarms([self.ingest])
+        self._queue.show(deployment.INGEST, self.ingest, alarms=board, mappings=self._mappings)
 
 
 # CDK's interfaces are known by what they have: imported resources are of classes without a name.

@@ -1,11 +1,13 @@
 """The queue's own metrics, under the names by which the functions emit them."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, Unit, service
+from lifoq.tables import open_tasks
 
 MINUTE: Final = cdk.Duration.minutes(1)
 
@@ -35,11 +37,25 @@ class QueueMetrics:
         """What ``percent`` of the values did not exceed."""
         return self._metric(metric, cloudwatch.Stats.percentile(percent), label)
 
-    def _metric(self, metric: Metric, statistic: str, label: str | None) -> cloudwatch.Metric:
+    def of_workers(
+        self, workers: str, metric: Metric, label: str | None = None
+    ) -> cloudwatch.Metric:
+        """The highest value of a minute, of what waits for one group of long workers."""
+        return self._metric(
+            metric, cloudwatch.Stats.MAXIMUM, label, {open_tasks.DIMENSION: workers}
+        )
+
+    def _metric(
+        self,
+        metric: Metric,
+        statistic: str,
+        label: str | None,
+        narrower: Mapping[str, str] | None = None,
+    ) -> cloudwatch.Metric:
         return cloudwatch.Metric(
             namespace=NAMESPACE,
             metric_name=metric.value,
-            dimensions_map=self._dimensions,
+            dimensions_map={**self._dimensions, **(narrower or {})},
             statistic=statistic,
             period=MINUTE,
             label=label,

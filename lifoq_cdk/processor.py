@@ -1,5 +1,7 @@
 """What works through the queue: it claims the newest tasks, and runs their code."""
 
+from typing import Final
+
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
@@ -12,6 +14,9 @@ from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk import limits
 from lifoq_cdk.function import AsyncInvocation, Surroundings
 from lifoq_cdk.task_function import TaskFunction, Work
+
+ACTIONS: Final = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
+"""On the table, of whoever runs tasks."""
 
 
 class Processor(TaskFunction):
@@ -36,7 +41,7 @@ class Processor(TaskFunction):
             name="process_tasks",
             description="Claims the newest waiting tasks and runs them",
             work=work,
-            actions=["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
+            actions=ACTIONS,
             kicks=Variable.TRIGGER_TOPIC,
             topic=trigger_topic,
             timeout=_timeout(work.worker),

@@ -68,15 +68,26 @@ QUERIES: Final[dict[str, tuple[str, ...]]] = {
 """Name → its lines."""
 
 
-def save_queries(
-    scope: Construct, *, queue_name: str, log_groups: Sequence[logs.ILogGroup]
-) -> None:
-    """Save them for ``log_groups``. The name is a folder of the console, so it tells the queue."""
-    for name, lines in QUERIES.items():
-        logs.CfnQueryDefinition(
-            scope,
-            f"Query-{name.replace(' ', '-').replace(chr(39), '')}",
-            name=f"lifoq/{queue_name}/{name}",
-            query_string="\n| ".join(lines),
-            log_group_names=[group.log_group_name for group in log_groups],
-        )
+class SavedQueries:
+    """Saved under the queue's name, a folder of the console."""
+
+    def __init__(
+        self, scope: Construct, *, queue_name: str, log_groups: Sequence[logs.ILogGroup]
+    ) -> None:
+        self._groups = [group.log_group_name for group in log_groups]
+        self._queries = [
+            logs.CfnQueryDefinition(
+                scope,
+                f"Query-{name.replace(' ', '-').replace(chr(39), '')}",
+                name=f"lifoq/{queue_name}/{name}",
+                query_string="\n| ".join(lines),
+                log_group_names=self._groups,
+            )
+            for name, lines in QUERIES.items()
+        ]
+
+    def add(self, group: logs.ILogGroup) -> None:
+        """One more whose lines they ask for."""
+        self._groups.append(group.log_group_name)
+        for query in self._queries:
+            query.log_group_names = self._groups

@@ -5,14 +5,15 @@ a processor that leaves tasks behind publishes a kick to the trigger's topic (th
 Kicks carry no data, any of them may be lost, and the sweep replaces a lost one.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
@@ -23,15 +24,19 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 import lifoq
+from lifoq import environment
 from lifoq.client import deployment
 from lifoq.client.connection import Connection, parameter_name
 from lifoq.client.deployment import Deployment
+from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.metrics import Metric
+from lifoq.tables import open_tasks
 from lifoq.targets.configured import Target
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.settings import WorkerSettings
+from lifoq.worker.types import Types
 from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, Access
 from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_events_alarm, add_queue_alarms
 from lifoq_cdk.dashboard import QueueDashboard
@@ -39,7 +44,7 @@ from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
 from lifoq_cdk.metrics import QueueMetrics
 from lifoq_cdk.processor import Processor
-from lifoq_cdk.queries import save_queries
+from lifoq_cdk.queries import SavedQueries
 from lifoq_cdk.state import QueueState
 from lifoq_cdk.stream import StreamReading
 from lifoq_cdk.sweep import Sweep, whole_minutes
@@ -154,7 +159,9 @@ class LifoQueue(Construct):
         )
         self.alarm_thresholds = alarm_thresholds or AlarmThresholds()
         self._metrics = QueueMetrics(self.queue_name)
-        minutes = whole_minutes(sweep_interval or cdk.Duration.minutes(1))
+        self.sweep_minutes = minutes = whole_minutes(sweep_interval or cdk.Duration.minutes(1))
+        self._long_tasks: dict[str, tuple[str, ...]] = {}
+        """Task types by the group of long workers that does them."""
         self.task_events: TaskEventsFunction | None = None
         self._events_topic: sns.Topic | None = None
         stream = stream or StreamReading()
@@ -257,6 +264,58 @@ class LifoQueue(Construct):
         """How many tasks ended in FAILURE."""
         return self.metric(Metric.TASKS_FAILED, period=period, label=label)
 
+    # What is added to it.
+
+    def show(
+        self,
+        role: str,
+        function: QueueFunction,
+        *,
+        alarms: AlarmBoard,
+        mappings: Sequence[lambda_.CfnEventSourceMapping] = (),
+    ) -> None:
+        """Have dashboard, saved queries and `lifoq doctor` know a function that was added to the
+        queue. One of another stack is left out: the two stacks would each need the other first."""
+        if cdk.Stack.of(function) is not cdk.Stack.of(self):
+            return
+        self._dashboard.add_function(role, function)
+        self._queries.add(function.logs)
+        self._deploy(
+            functions={**self._deployed.functions, role: function.function_name},
+            alarms=(*self._deployed.alarms, *alarms.names),
+            mappings={**self._deployed.mappings, **{one.attr_id: role for one in mappings}},
+        )
+
+    def show_workers(
+        self, name: str, *, service: ecs.FargateService, most: int, alarms: AlarmBoard
+    ) -> None:
+        """As ``show``, of a group of long workers, ``most`` at a time."""
+        if cdk.Stack.of(service) is not cdk.Stack.of(self):
+            return
+        self._dashboard.add_workers(name, service=service, most=most)
+        place = f"{service.cluster.cluster_name}/{service.service_name}"
+        self._deploy(
+            alarms=(*self._deployed.alarms, *alarms.names),
+            long_tasks={**self._deployed.long_tasks, name: place},
+        )
+
+    def leave_to(self, workers: str, types: Collection[str]) -> None:
+        """Have the processor pass over task types that a group of long workers does, and the sweep
+        measure what waits for it. InvalidInput where another group does one of them."""
+        if workers in self._long_tasks:
+            raise InvalidInput("construct_id", workers, "names a group already: choose another")
+        for name, others in self._long_tasks.items():
+            if both := sorted({*types} & {*others}):
+                raise InvalidInput("types", both[0], f"is done by {name} already: take it from one")
+        self._long_tasks[workers] = tuple(types)
+        elsewhere = self.worker.types_elsewhere.union(types)
+        Types(elsewhere=elsewhere)
+        self.worker = replace(self.worker, types_elsewhere=elsewhere)
+        told = environment.of_worker(self.worker)[Variable.TYPES_ELSEWHERE]
+        for function in (self.processor, self.sweep):
+            function.add_environment(Variable.TYPES_ELSEWHERE.value, told)
+        self.sweep.add_environment(Variable.LONG_TASKS.value, open_tasks.encode(self._long_tasks))
+
     # What it is made of.
 
     def _add_topics(self) -> None:
@@ -358,12 +417,14 @@ class LifoQueue(Construct):
     def _add_deployment(self) -> None:
         """A parameter of its own: that of clients cannot name the functions, one of which may be
         let in as a client, too."""
-        deployed = Deployment(
+        told = self.task_events
+        self._deployed = Deployment(
             release=lifoq.__version__,
             functions={
                 deployment.TRIGGER: self.trigger.function_name,
                 deployment.PROCESSOR: self.processor.function_name,
                 deployment.SWEEP: self.sweep.function_name,
+                **({deployment.EVENTS: told.function_name} if told else {}),
             },
             processors=self.processor_concurrency,
             stream_mapping=self.trigger.stream_mapping,
@@ -372,16 +433,24 @@ class LifoQueue(Construct):
             alarm_topic=self.alarm_topic.topic_arn,
             dead_letters=self.dead_letters.queue_url,
             export_bucket=self.state.export_bucket.bucket_name,
+            mappings={told.stream_mapping: deployment.EVENTS} if told else {},
         )
-        ssm.StringParameter(
+        self._deployment = ssm.StringParameter(
             self,
             "Deployment",
             parameter_name=deployment.parameter_name(self.queue_name),
             description=f"What the lifoq queue {self.queue_name} is made of",
-            string_value=deployed.encode(),
+            string_value=self._deployed.encode(),
             # Names of functions and alarms can be long: beyond 4 KB a parameter costs five cents.
             tier=ssm.ParameterTier.INTELLIGENT_TIERING,
         )
+
+    def _deploy(self, **more: Any) -> None:
+        """Have the parameter say more."""
+        self._deployed = replace(self._deployed, **more)
+        resource = self._deployment.node.default_child
+        if isinstance(resource, ssm.CfnParameter):
+            resource.value = self._deployed.encode()
 
     def _watch(self, minutes: int) -> None:
         functions: dict[str, QueueFunction] = {
@@ -409,7 +478,7 @@ class LifoQueue(Construct):
         )
         if self.task_events:
             add_events_alarm(board, self.task_events, thresholds=self.alarm_thresholds)
-        QueueDashboard(
+        self._dashboard = QueueDashboard(
             self,
             "Overview",
             metrics=self._metrics,
@@ -419,7 +488,7 @@ class LifoQueue(Construct):
             topics={"processor": self.process_tasks_topic, "trigger": self.trigger_topic},
             queues={"dead letters": self.dead_letters, "spare kicks": self.spare_kicks},
         )
-        save_queries(
+        self._queries = SavedQueries(
             self,
             queue_name=self.queue_name,
             log_groups=[function.logs for function in functions.values()],

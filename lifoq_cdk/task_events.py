@@ -83,13 +83,14 @@ class TaskEventsFunction(QueueFunction):
         if step_functions:
             # The token says which execution it is; these actions know no resources.
             self.allow(["states:SendTaskFailure", "states:SendTaskSuccess"], "*")
-        follow(
+        mapping = follow(
             self,
             state=state,
             patterns=ends(with_token_only=topic is None),
             reading=stream,
             dead_letters=dead_letters,
         )
+        self.stream_mapping = mapping.attr_id
 
 
 def ends(*, with_token_only: bool) -> list[Pattern]:

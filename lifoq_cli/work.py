@@ -5,6 +5,7 @@ import logging
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from lifoq.worker.processor import Processor
 from lifoq.worker.registry import REGISTRY, Registry
 from lifoq.worker.settings import RunReport, WorkerSettings
 from lifoq_cli import options
+from lifoq_cli.protection import Protection
 from lifoq_cli.session import Session
 
 DEFAULTS = WorkerSettings()
@@ -31,10 +33,13 @@ class NoTaskCode(LifoqError):
 
 @click.command()
 @click.option("--tasks", default="tasks", show_default=True, help="The module of task code.")
-@click.option("--in-flight", default=DEFAULTS.in_flight, show_default=True, help="Tasks at a time.")
+@click.option(
+    "--type", "types", multiple=True, metavar="NAME", help="Only this task type; once for each."
+)
+@click.option("--in-flight", type=int, help=f"Tasks at a time ({DEFAULTS.in_flight}).")
 @options.duration("--task-timeout", "The longest a task may take; by default its type's, or 60s.")
-@options.duration("--lease", "After so long, a lost worker's tasks run elsewhere.", default="30s")
-@click.option("--max-attempts", default=DEFAULTS.max_attempts, show_default=True)
+@options.duration("--lease", "After so long, a lost worker's tasks run elsewhere (30s).")
+@click.option("--max-attempts", type=int, help=f"({DEFAULTS.max_attempts})")
 @click.option("--rate-limit", type=float, help="Starts a second, over all types.")
 @options.duration("--grace", "At SIGTERM, what runs may go on for so long.", default="30s")
 @click.option(
@@ -42,6 +47,7 @@ class NoTaskCode(LifoqError):
     type=click.Path(dir_okay=False, path_type=Path),
     help="Touched every five seconds: a file older than a minute is a worker that hangs.",
 )
+@options.duration("--protect", "On ECS: while it holds tasks, scaling in spares it for so long.")
 @click.option("--metrics", is_flag=True, help="Print metrics, as Lambda's functions do (EMF).")
 @click.option(
     "--metrics-port",
@@ -53,35 +59,40 @@ def work(
     session: Session,
     *,
     tasks: str,
-    in_flight: int,
+    types: tuple[str, ...],
+    in_flight: int | None,
     task_timeout: float | None,
-    lease: float,
-    max_attempts: int,
+    lease: float | None,
+    max_attempts: int | None,
     rate_limit: float | None,
     grace: float,
     health_file: Path | None,
+    protect: float | None,
     metrics: bool,
     metrics_port: str | None,
 ) -> None:
     """Work on the queue's tasks until SIGTERM or Ctrl-C.
 
     Then no task is claimed any more. What runs may finish for --grace; what is left is handed back,
-    its attempt uncounted.
+    its attempt uncounted. Settings that are not given are taken from the environment variables that
+    a deployed processor has, if they are there.
     """
     queue = session.queue
     if not isinstance(queue, Queue):
         raise click.UsageError("one worker works on one queue: name one of the cells")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     registry = _registered(tasks)
-    longest = max((kind.timeout or 0 for kind in registry), default=0)
-    settings = WorkerSettings(
-        task_timeout=task_timeout or max(DEFAULTS.task_timeout, longest),
+    settings = _settings(
+        registry,
+        types_elsewhere=_elsewhere(registry, tasks, types),
+        task_timeout=task_timeout,
         lease=lease,
-        heartbeat=lease / 3,
+        heartbeat=None if lease is None else lease / 3,
         in_flight=in_flight,
         max_attempts=max_attempts,
         rate_limit=rate_limit,
     )
+    protection = None if protect is None else Protection.of_this_task(protect)
     processor = Processor(queue.store, registry, settings, only_registered=True)
     tellers: list[Callable[[RunReport], None]] = []
     if metrics:
@@ -92,11 +103,14 @@ def work(
     def progress(report: RunReport) -> None:
         if health_file is not None:
             health_file.touch()
+        if protection is not None:
+            protection.keep(busy=not processor.idle)
         for tell in tellers:
             tell(report)
 
     _stop_at_signals(processor, grace)
-    session.tell(f"Working on {', '.join(sorted(kind.name for kind in registry))}.")
+    own = sorted({kind.name for kind in registry} - settings.types_elsewhere)
+    session.tell(f"Working on {', '.join(own)}.")
     report = processor.serve(on_progress=progress)
     session.tell(
         f"Stopped: {report.claimed} claimed, {report.succeeded} succeeded, {report.retried} to be "
@@ -120,6 +134,25 @@ def _registered(module: str) -> Registry:
     if not list(REGISTRY):
         raise NoTaskCode(f"{module} registers no task type: none of its functions has @task")
     return REGISTRY
+
+
+def _elsewhere(registry: Registry, module: str, types: tuple[str, ...]) -> frozenset[str]:
+    """What others do, where ``types`` says what is to be done here."""
+    known = frozenset(kind.name for kind in registry)
+    if unknown := sorted(set(types) - known):
+        raise NoTaskCode(
+            f"{module} registers no task type {unknown[0]!r}, but {', '.join(sorted(known))}"
+        )
+    return known.difference(types) if types else frozenset()
+
+
+def _settings(registry: Registry, **given: Any) -> WorkerSettings:
+    """What was given comes before what the environment says, and that before the defaults."""
+    environment = Environment.of_this_process()
+    base = environment.worker() if environment.has_worker else DEFAULTS
+    longest = max((kind.timeout or 0 for kind in registry), default=0)
+    told = {"task_timeout": max(base.task_timeout, longest)}
+    return replace(base, **told | {name: one for name, one in given.items() if one is not None})
 
 
 def _stop_at_signals(processor: Processor, grace: float) -> None:

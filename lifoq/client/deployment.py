@@ -6,7 +6,7 @@ and need not be let in.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 from lifoq.client import connection
@@ -15,7 +15,10 @@ from lifoq.errors import QueueMisconfigured
 TRIGGER: Final = "trigger"
 PROCESSOR: Final = "process_tasks"
 SWEEP: Final = "sweep"
-"""Of ``functions``."""
+EVENTS: Final = "task_events"
+INGEST: Final = "ingest"
+API: Final = "api"
+"""Of ``functions``; the last three where they are asked for."""
 
 
 def parameter_name(queue_name: str) -> str:
@@ -40,6 +43,10 @@ class Deployment:
     dead_letters: str
     """The URL of the SQS queue."""
     export_bucket: str
+    mappings: Mapping[str, str] = field(default_factory=dict)
+    """Whose messages and records the other functions read: what a mapping is for, by its UUID."""
+    long_tasks: Mapping[str, str] = field(default_factory=dict)
+    """Groups of long workers: ``cluster/service`` of ECS, by name."""
 
     def encode(self) -> str:
         """JSON."""
@@ -51,7 +58,8 @@ class Deployment:
         left alone: a later release may add some."""
         try:
             document: dict[str, Any] = json.loads(text)
-            known = {field.name: document[field.name] for field in fields(cls)}
+            names = {one.name for one in fields(cls)}
+            known = {name: value for name, value in document.items() if name in names}
             lists = {name: tuple(known[name]) for name in ("schedules", "alarms")}
             return cls(**{**known, **lists})
         except (ValueError, TypeError, LookupError) as error:

@@ -125,6 +125,11 @@ class Processor:
         if self._serving is not None:
             self._serving.stop(grace)
 
+    @property
+    def idle(self) -> bool:
+        """Whether what ``serve`` does holds no task."""
+        return self._serving is None or self._serving.idle
+
     def _run(
         self,
         *,

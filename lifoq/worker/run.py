@@ -182,6 +182,11 @@ class Run:
         """Have it end: from any thread, or a signal's handler."""
         self._mailbox.put(Stop(grace))
 
+    @property
+    def idle(self) -> bool:
+        """Whether it holds no task."""
+        return self._held.nothing
+
     # When
 
     def _over(self, now: int) -> bool:

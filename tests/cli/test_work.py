@@ -1,22 +1,26 @@
 """``lifoq work`` as a process of its own, on a real engine: it is stopped, killed, refused."""
 
+import http.server
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from lifoq import Queue, Status, Store, Sweeper
+from lifoq import Queue, Status, Store, Sweeper, WorkerSettings, environment
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.worker.registry import Registry
+from lifoq_cli.protection import Protection
 from tests.dynamodb_local import CREDENTIALS
 
 TASKS = """
@@ -37,6 +41,10 @@ async def doze(seconds, _context):
 def nap(seconds, _context):
     time.sleep(seconds)
     return f"slept {seconds}"
+
+@task("other")
+def other(_payload, _context):
+    pass
 """
 PATIENCE = 60.0
 
@@ -177,9 +185,55 @@ def test_the_task_of_a_worker_that_was_killed_runs_again_after_its_lease(desk: D
         (["--tasks", "json"], "json registers no task type"),
         (["--in-flight", "0"], "in_flight=0"),
         (["--task-timeout", "5s"], "nap.timeout"),
+        (["--type", "nip"], "tasks registers no task type 'nip', but nap, other"),
+        (["--protect", "1h"], "--protect is for tasks of ECS"),
     ],
 )
 def test_a_worker_that_cannot_work_says_why(desk: Desk, options: list[str], sentence: str) -> None:
     worker = desk.work(*options)
     _, told = worker.communicate(timeout=PATIENCE)
-    assert (worker.returncode, sentence in told) == (1, True), told
+    assert (worker.returncode in {1, 2}, sentence in told) == (True, True), told
+
+
+def test_a_worker_is_told_what_to_do_by_the_environment_of_a_deployed_processor(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = WorkerSettings(lease=7, heartbeat=2, max_attempts=1)
+    for name, value in environment.of_worker(settings).items():
+        monkeypatch.setenv(name, value)
+    desk.work("--type", "nap")
+    passed_over = desk.queue.put("other", None).task_id
+    task_id = desk.queue.put("nap", 600).task_id
+    desk.until(lambda: desk.status(task_id) is Status.TAKEN)
+    task = desk.queue.get(task_id)
+    assert task is not None
+    assert task.lease_expires is not None
+    assert 0 < task.lease_expires - desk.queue.store.now() <= 7_000_000
+    assert desk.status(passed_over) is Status.PENDING
+
+
+class Agent(http.server.BaseHTTPRequestHandler):
+    """ECS's, in a container: it refuses once, as it may."""
+
+    asked: ClassVar[list[tuple[str, Any]]] = []
+
+    def do_PUT(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.append((self.path, body))
+        self.send_response(400 if len(self.asked) == 1 else 200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def test_a_worker_is_spared_by_scaling_in_while_it_holds_a_task() -> None:
+    server = http.server.HTTPServer(("127.0.0.1", 0), Agent)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    protection = Protection(url=f"http://127.0.0.1:{server.server_port}/state", minutes=90)
+    for busy in (False, True, True, True, False, False):
+        protection.keep(busy=busy)
+    server.shutdown()
+    server.server_close()
+    protected = ("/state", {"ProtectionEnabled": True, "ExpiresInMinutes": 90})
+    assert Agent.asked == [protected, protected, ("/state", {"ProtectionEnabled": False})]

@@ -1,0 +1,250 @@
+"""Workers for tasks that take longer than Lambda lets a function run: ``lifoq work`` on Fargate."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from lifoq import environment as variables
+from lifoq.environment import Variable
+from lifoq.errors import InvalidInput
+from lifoq.items.schema import MAX_TYPE_BYTES
+from lifoq.items.task import check_name
+from lifoq.metrics import Metric
+from lifoq_cdk.alarms import AlarmBoard
+from lifoq_cdk.metrics import QueueMetrics
+from lifoq_cdk.processor import ACTIONS
+from lifoq_cdk.queue import LifoQueue
+from lifoq_cdk.task_code import RESERVED
+from lifoq_cdk.worker_scaling import WorkerScaling, scale
+
+STOP: Final = cdk.Duration.seconds(120)
+"""Between SIGTERM and SIGKILL, at the most on Fargate; Spot gives as long a notice."""
+LONGEST_GRACE: Final = cdk.Duration.seconds(110)
+"""The rest of it is for what is still at work then: it is handed back to the queue."""
+LONGEST_PROTECTION: Final = cdk.Duration.hours(48)
+HEALTH_FILE: Final = "/tmp/lifoq-health"  # noqa: S108 - in a container of its own
+ARCHITECTURES: Final = {
+    lambda_.Architecture.ARM_64.name: ecs.CpuArchitecture.ARM64,
+    lambda_.Architecture.X86_64.name: ecs.CpuArchitecture.X86_64,
+}
+
+
+class LongTasks(Construct):
+    """An ECS service on Fargate that does some task types of a queue, and runs nothing while there
+    are no such tasks."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        queue: LifoQueue,
+        types: Sequence[str],
+        image: ecs.ContainerImage,
+        module: str | None = None,
+        scaling: WorkerScaling | None = None,
+        cpu: int = 1024,
+        memory_limit_mib: int = 2048,
+        ephemeral_storage_gib: int | None = None,
+        architecture: lambda_.Architecture | None = None,
+        spot: bool = False,
+        grace: cdk.Duration = LONGEST_GRACE,
+        protection: cdk.Duration | None = None,
+        vpc: ec2.IVpc | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+        assign_public_ip: bool | None = None,
+        environment: Mapping[str, str] | None = None,
+        secrets: Mapping[str, ecs.Secret] | None = None,
+    ) -> None:
+        """``types``: the processor on Lambda passes them over from now on. ``image``: has lifoq and
+        the task code in it; what it starts by itself does not matter. ``module``: of task code, by
+        default the queue's. ``cpu``, ``memory_limit_mib``: as Fargate has them together.
+
+        ``grace``: how long tasks may go on when a worker is stopped. ``protection``: for how long a
+        worker that holds tasks is spared, where fewer are needed or others are deployed; by default
+        two hours. ``vpc``: by default one of its own with public subnets, nothing that costs, and
+        no way in. ``assign_public_ip``: for a VPC's public subnets.
+
+        Raises ``InvalidInput`` where settings cannot work.
+        """
+        super().__init__(scope, construct_id)
+        self._queue = queue
+        self.workers = construct_id
+        """The group's name."""
+        own, secrets = dict(environment or {}), dict(secrets or {})
+        self.types = _checked(types, [*own, *secrets])
+        self.scaling = scaling or WorkerScaling()
+        self._grace = _at_most(LONGEST_GRACE, "grace", grace)
+        self._protection = _at_most(
+            LONGEST_PROTECTION, "protection", protection or cdk.Duration.hours(2)
+        )
+        queue.leave_to(self.workers, self.types)
+        self.task_definition = ecs.FargateTaskDefinition(
+            self,
+            "Task",
+            cpu=cpu,
+            memory_limit_mib=memory_limit_mib,
+            ephemeral_storage_gib=ephemeral_storage_gib,
+            runtime_platform=ecs.RuntimePlatform(
+                cpu_architecture=ARCHITECTURES[(architecture or queue.tasks.architecture).name],
+                operating_system_family=ecs.OperatingSystemFamily.LINUX,
+            ),
+        )
+        self._add_container(image, module or queue.tasks.imported, own, secrets)
+        self.cluster = ecs.Cluster(
+            self, "Cluster", vpc=vpc or self._own_vpc(), enable_fargate_capacity_providers=True
+        )
+        self.service = ecs.FargateService(
+            self,
+            "Service",
+            cluster=self.cluster,
+            task_definition=self.task_definition,
+            assign_public_ip=vpc is None if assign_public_ip is None else assign_public_ip,
+            vpc_subnets=vpc_subnets,
+            capacity_provider_strategies=[
+                ecs.CapacityProviderStrategy(
+                    capacity_provider="FARGATE_SPOT" if spot else "FARGATE", weight=1
+                )
+            ],
+            # The first worker starts with the service, so an image that does not work is found out
+            # then, and the deployment is taken back.
+            circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
+            min_healthy_percent=100,
+            max_healthy_percent=200,
+        )
+        self._permit()
+        metrics = QueueMetrics(queue.queue_name)
+        scale(
+            self,
+            self.service,
+            self.scaling,
+            workers=self.workers,
+            metrics=metrics,
+            deadline_seconds=queue.lifetimes.deadline,
+            sweep_minutes=queue.sweep_minutes,
+        )
+        self._watch(metrics)
+
+    @property
+    def task_role(self) -> iam.IRole:
+        """Of the task code: grant it what the code needs."""
+        return self.task_definition.task_role
+
+    def _own_vpc(self) -> ec2.Vpc:
+        return ec2.Vpc(
+            self,
+            "Vpc",
+            max_azs=2,
+            nat_gateways=0,
+            subnet_configuration=[
+                ec2.SubnetConfiguration(name="Workers", subnet_type=ec2.SubnetType.PUBLIC)
+            ],
+            gateway_endpoints={
+                "DynamoDB": ec2.GatewayVpcEndpointOptions(
+                    service=ec2.GatewayVpcEndpointAwsService.DYNAMODB
+                )
+            },
+            # Nobody uses it, and to empty it takes a function.
+            restrict_default_security_group=False,
+        )
+
+    def _add_container(
+        self,
+        image: ecs.ContainerImage,
+        module: str,
+        own: Mapping[str, str],
+        secrets: Mapping[str, ecs.Secret],
+    ) -> None:
+        surroundings = self._queue.surroundings
+        self.logs = logs.LogGroup(
+            self,
+            "Logs",
+            retention=surroundings.log_retention,
+            encryption_key=surroundings.encryption_key,
+            removal_policy=surroundings.removal_policy,
+        )
+        settings = variables.of_worker(self._queue.worker)
+        del settings[Variable.TYPES_ELSEWHERE.value]
+        self.task_definition.add_container(
+            "Worker",
+            image=image,
+            entry_point=["lifoq"],
+            command=[
+                "work",
+                f"--tasks={module}",
+                *(f"--type={name}" for name in self.types),
+                f"--in-flight={self.scaling.in_flight}",
+                f"--grace={self._grace.to_seconds():g}s",
+                f"--protect={self._protection.to_seconds():g}s",
+                f"--health-file={HEALTH_FILE}",
+                "--metrics",
+            ],
+            environment={**own, **settings, Variable.QUEUE.value: self._queue.queue_name},
+            secrets=secrets,
+            stop_timeout=STOP,
+            health_check=ecs.HealthCheck(
+                command=["CMD-SHELL", f"find {HEALTH_FILE} -mmin -1 | grep -q ."],
+                interval=cdk.Duration.seconds(30),
+                start_period=cdk.Duration.seconds(60),
+            ),
+            # Processes that task code starts and leaves behind are cleared away.
+            linux_parameters=ecs.LinuxParameters(self, "Linux", init_process_enabled=True),
+            logging=ecs.LogDrivers.aws_logs(stream_prefix=self.workers, log_group=self.logs),
+        )
+
+    def _permit(self) -> None:
+        queue = self._queue
+        for actions, resources in (
+            (["dynamodb:Query"], queue.state.index_arns),
+            (list(ACTIONS), [queue.table.table_arn]),
+            (["ssm:GetParameter"], [queue.parameter.parameter_arn]),
+            (
+                ["ecs:GetTaskProtection", "ecs:UpdateTaskProtection"],
+                [self.cluster.arn_for_tasks("*")],
+            ),
+        ):
+            self.task_role.add_to_principal_policy(
+                iam.PolicyStatement(actions=actions, resources=resources)
+            )
+
+    def _watch(self, metrics: QueueMetrics) -> None:
+        queue = self._queue
+        board = AlarmBoard(self, "Alarms", topic=queue.alarm_topic)
+        board.add(
+            "LongTasksWaiting",
+            meaning="Tasks for long workers wait almost until their deadline.",
+            metric=metrics.of_workers(self.workers, Metric.OLDEST_WAITING_AGE),
+            threshold=queue.alarm_thresholds.oldest_waiting_seconds(queue.lifetimes.deadline),
+            minutes=3,
+        )
+        queue.show_workers(
+            self.workers, service=self.service, most=self.scaling.max_workers, alarms=board
+        )
+
+
+def _checked(types: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """``names``: of environment variables."""
+    if isinstance(types, str) or not types:
+        raise InvalidInput("types", types, "must be a list of task types, such as ['video.encode']")
+    for name in types:
+        check_name("types", name, MAX_TYPE_BYTES)
+    for name in names:
+        if name.startswith(RESERVED):
+            raise InvalidInput(
+                "environment", name, f"must not begin with {', '.join(RESERVED)}: rename it"
+            )
+    return tuple(dict.fromkeys(types))
+
+
+def _at_most(most: cdk.Duration, name: str, given: cdk.Duration) -> cdk.Duration:
+    if given.to_seconds() > most.to_seconds():
+        problem = f"is longer than ECS allows, {most.to_human_string()}: shorten it"
+        raise InvalidInput(name, given.to_human_string(), problem)
+    return given

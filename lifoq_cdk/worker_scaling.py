@@ -1,0 +1,157 @@
+"""How many long workers there are: as many as the tasks that are open have need of.
+
+Once a minute CloudWatch computes the number that is wanted, and an alarm hands it to a step policy
+that sets it, so the rule has no memory but the window it looks back: the most that was wanted in
+it, counts. There is no division by the workers that run, so it also works from none.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_applicationautoscaling as autoscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from lifoq.basics.numbers import check_count
+from lifoq.errors import InvalidInput
+from lifoq.metrics import Metric
+from lifoq_cdk.metrics import QueueMetrics
+
+MOST_STEPS: Final = 20
+"""Of one policy
+(https://docs.aws.amazon.com/autoscaling/application/userguide/application-auto-scaling-limits.html)."""
+SHORTEST_LOOK_BACK: Final = 5
+"""Minutes: a worker takes one or two to start."""
+SWEEPS_IN_A_LOOK_BACK: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerScaling:
+    """How many workers the open tasks have need of: those that wait, and those that are at work."""
+
+    min_workers: int = 0
+    max_workers: int = 10
+    in_flight: int = 1
+    """Tasks that one worker does at a time."""
+    backlog_per_worker: int | None = None
+    """Open tasks for which there is one worker; by default as many as it does at a time, so that
+    each task is begun at once."""
+    longest_wait: cdk.Duration | None = None
+    """Where a task has waited for longer, there is a slot for each open task; by default a quarter
+    of the queue's deadline."""
+
+    def __post_init__(self) -> None:
+        if self.min_workers != 0:
+            check_count("min_workers", self.min_workers)
+        for name in ("max_workers", "in_flight"):
+            check_count(name, getattr(self, name))
+        if self.max_workers < self.min_workers:
+            problem = f"is less than min_workers, {self.min_workers}: raise it"
+            raise InvalidInput("max_workers", self.max_workers, problem)
+        if self.backlog_per_worker is not None and self.backlog_per_worker < self.in_flight:
+            problem = f"is less than a worker does at a time, {self.in_flight}: raise it"
+            raise InvalidInput("backlog_per_worker", self.backlog_per_worker, problem)
+
+    def steps(self) -> Iterator[tuple[int, int]]:
+        """From how many wanted workers on there are how many: each number by itself, or, where a
+        policy has no room for so many steps, the next higher one that it has."""
+        sizes = {self.max_workers * step // MOST_STEPS or 1 for step in range(1, MOST_STEPS + 1)}
+        before = 0
+        for size in sorted(sizes):
+            yield before + 1, size
+            before = size
+
+
+def scale(
+    scope: Construct,
+    service: ecs.FargateService,
+    scaling: WorkerScaling,
+    *,
+    workers: str,
+    metrics: QueueMetrics,
+    deadline_seconds: float,
+    sweep_minutes: int,
+) -> None:
+    """Have ``service`` follow the tasks that are open for the group ``workers``."""
+    target = service.auto_scale_task_count(
+        min_capacity=scaling.min_workers, max_capacity=scaling.max_workers
+    )
+    look_back = cdk.Duration.minutes(max(SHORTEST_LOOK_BACK, SWEEPS_IN_A_LOOK_BACK * sweep_minutes))
+    open_ = metrics.of_workers(workers, Metric.TASKS_OPEN).with_(period=look_back)
+    oldest = metrics.of_workers(workers, Metric.OLDEST_WAITING_AGE).with_(period=look_back)
+    wait = scaling.longest_wait or cdk.Duration.seconds(round(deadline_seconds / 4))
+    given = scaling.backlog_per_worker or scaling.in_flight
+    wanted = cloudwatch.MathExpression(
+        expression=f"CEIL(IF(oldest > {wait.to_seconds():g}, "
+        f"open / {scaling.in_flight}, open / {given}))",
+        using_metrics={"open": open_, "oldest": oldest},
+        label="workers wanted",
+        period=look_back,
+    )
+    some, none = _policy(scope, "Some", target), _policy(scope, "None", target)
+    steps = list(scaling.steps())
+    for (wanted_from, size), (until, _) in zip(steps, [*steps[1:], (None, None)], strict=True):
+        # Bounds count from the alarm's threshold, which is 1.
+        upper = None if until is None else until - 1
+        some.add_adjustment(adjustment=size, lower_bound=wanted_from - 1, upper_bound=upper)
+    none.add_adjustment(adjustment=0, upper_bound=0)
+    _alarm(
+        scope,
+        "Wanted",
+        some,
+        metric=wanted,
+        comparison=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        meaning="In ALARM while workers are wanted",
+    )
+    _alarm(
+        scope,
+        "Idle",
+        none,
+        metric=open_,
+        comparison=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+        meaning="In ALARM while there is nothing to do",
+    )
+
+
+def _policy(
+    scope: Construct, construct_id: str, target: ecs.ScalableTaskCount
+) -> autoscaling.StepScalingAction:
+    resource = target.node.find_child("Target")
+    if not isinstance(resource, autoscaling.ScalableTarget):
+        raise TypeError(resource)
+    return autoscaling.StepScalingAction(
+        scope,
+        construct_id,
+        scaling_target=resource,
+        adjustment_type=autoscaling.AdjustmentType.EXACT_CAPACITY,
+        # The window of the metrics is what keeps it from going up and down.
+        cooldown=cdk.Duration.seconds(0),
+        metric_aggregation_type=autoscaling.MetricAggregationType.MAXIMUM,
+    )
+
+
+def _alarm(
+    scope: Construct,
+    construct_id: str,
+    policy: autoscaling.StepScalingAction,
+    *,
+    metric: cloudwatch.IMetric,
+    comparison: cloudwatch.ComparisonOperator,
+    meaning: str,
+) -> None:
+    alarm = cloudwatch.Alarm(
+        scope,
+        construct_id,
+        alarm_description=f"{meaning}: it sets their number, and nobody has to look.",
+        metric=metric,
+        threshold=1,
+        comparison_operator=comparison,
+        evaluation_periods=1,
+        # Without a sweep nothing is known: then all stays as it is.
+        treat_missing_data=cloudwatch.TreatMissingData.MISSING,
+    )
+    alarm.add_alarm_action(actions.ApplicationScalingAction(policy))
