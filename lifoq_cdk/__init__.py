@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lifoq_cdk.targets import HttpsTarget, LambdaTarget
     from lifoq_cdk.task_code import TaskCode
     from lifoq_cdk.task_events import TaskEvents
-    from lifoq_cdk.worker_scaling import WorkerScaling
+    from lifoq_cdk.workers import WorkerScaling
 
 __all__ = [
     "AlarmThresholds",
@@ -60,7 +60,7 @@ _MODULES: Final = {
     "StreamReading": "stream",
     "TaskCode": "task_code",
     "TaskEvents": "task_events",
-    "WorkerScaling": "worker_scaling",
+    "WorkerScaling": "workers",
     "with_lifoq": "packaged",
 }
 

@@ -22,7 +22,8 @@ from lifoq_cdk.metrics import QueueMetrics
 from lifoq_cdk.processor import ACTIONS
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.task_code import RESERVED
-from lifoq_cdk.worker_scaling import WorkerScaling, scale
+from lifoq_cdk.worker_scaling import scale
+from lifoq_cdk.workers import WorkerScaling
 
 STOP: Final = cdk.Duration.seconds(120)
 """Between SIGTERM and SIGKILL, at the most on Fargate; Spot gives as long a notice."""

@@ -283,7 +283,7 @@ class LifoQueue(Construct):
         self._deploy(
             functions={**self._deployed.functions, role: function.function_name},
             alarms=(*self._deployed.alarms, *alarms.names),
-            mappings={**self._deployed.mappings, **{one.attr_id: role for one in mappings}},
+            mappings={**self._deployed.mappings, **{one.ref: role for one in mappings}},
         )
 
     def show_workers(

@@ -90,7 +90,7 @@ class TaskEventsFunction(QueueFunction):
             reading=stream,
             dead_letters=dead_letters,
         )
-        self.stream_mapping = mapping.attr_id
+        self.stream_mapping = mapping.ref
 
 
 def ends(*, with_token_only: bool) -> list[Pattern]:

@@ -1,12 +1,12 @@
 """How many long workers there are: as many as the tasks that are open have need of.
 
 Once a minute CloudWatch computes the number that is wanted, and an alarm hands it to a step policy
-that sets it, so the rule has no memory but the window it looks back: the most that was wanted in
-it, counts. There is no division by the workers that run, so it also works from none.
+that sets it, as long as it rings
+(https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-actions.html). The rule has no
+memory but the window that it looks back: the most that was wanted in it, counts. There is no
+division by the workers that run, so it also works from none.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import aws_cdk as cdk
@@ -16,54 +16,13 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
-from lifoq.basics.numbers import check_count
-from lifoq.errors import InvalidInput
 from lifoq.metrics import Metric
 from lifoq_cdk.metrics import QueueMetrics
+from lifoq_cdk.workers import WorkerScaling
 
-MOST_STEPS: Final = 20
-"""Of one policy
-(https://docs.aws.amazon.com/autoscaling/application/userguide/application-auto-scaling-limits.html)."""
 SHORTEST_LOOK_BACK: Final = 5
 """Minutes: a worker takes one or two to start."""
 SWEEPS_IN_A_LOOK_BACK: Final = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkerScaling:
-    """How many workers the open tasks have need of: those that wait, and those that are at work."""
-
-    min_workers: int = 0
-    max_workers: int = 10
-    in_flight: int = 1
-    """Tasks that one worker does at a time."""
-    backlog_per_worker: int | None = None
-    """Open tasks for which there is one worker; by default as many as it does at a time, so that
-    each task is begun at once."""
-    longest_wait: cdk.Duration | None = None
-    """Where a task has waited for longer, there is a slot for each open task; by default a quarter
-    of the queue's deadline."""
-
-    def __post_init__(self) -> None:
-        if self.min_workers != 0:
-            check_count("min_workers", self.min_workers)
-        for name in ("max_workers", "in_flight"):
-            check_count(name, getattr(self, name))
-        if self.max_workers < self.min_workers:
-            problem = f"is less than min_workers, {self.min_workers}: raise it"
-            raise InvalidInput("max_workers", self.max_workers, problem)
-        if self.backlog_per_worker is not None and self.backlog_per_worker < self.in_flight:
-            problem = f"is less than a worker does at a time, {self.in_flight}: raise it"
-            raise InvalidInput("backlog_per_worker", self.backlog_per_worker, problem)
-
-    def steps(self) -> Iterator[tuple[int, int]]:
-        """From how many wanted workers on there are how many: each number by itself, or, where a
-        policy has no room for so many steps, the next higher one that it has."""
-        sizes = {self.max_workers * step // MOST_STEPS or 1 for step in range(1, MOST_STEPS + 1)}
-        before = 0
-        for size in sorted(sizes):
-            yield before + 1, size
-            before = size
 
 
 def scale(

@@ -16,6 +16,7 @@ _NOT_ENFORCED = "is stored, and not enforced (calls.jsonl tells what was called)
 PASSIVE_TYPES = {
     "AWS::CloudWatch::Alarm": "is stored, and never evaluated",
     "AWS::CloudWatch::Dashboard": "is stored, and never drawn",
+    "AWS::ECS::Service": "runs no container; start `lifoq work` beside it (docs/long-tasks.md)",
     "AWS::IAM::Policy": _NOT_ENFORCED,
     "AWS::IAM::ManagedPolicy": _NOT_ENFORCED,
     "AWS::KMS::Key": "encrypts nothing",

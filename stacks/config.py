@@ -22,6 +22,7 @@ from lifoq.targets import configured, function, https
 from lifoq.worker import backoff
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk import limits
+from lifoq_cdk.workers import WorkerScaling
 
 MINUTE: Final = 60
 DAY: Final = 24 * 60 * MINUTE
@@ -307,6 +308,36 @@ class Api(Settings):
     burst: Annotated[int, Field(ge=1)] = 200
 
 
+class LongTasks(Settings):
+    """Task types that workers on Fargate do, and how many of those there may be."""
+
+    types: Annotated[list[TaskType], Field(min_length=1, max_length=100)]
+    repository: Annotated[str, Field(pattern=r"^[a-z0-9]+(?:[._/-][a-z0-9]+)*$")]
+    tag: Annotated[str, Field(pattern=r"^[\w][\w.-]{0,127}$")]
+    cpu: Annotated[int, Field(ge=256, le=16_384)] = 1024
+    memory_mb: Annotated[int, Field(ge=512, le=122_880)] = 2048
+    spot: bool = False
+    min_workers: Annotated[int, Field(ge=0)] = WorkerScaling.min_workers
+    max_workers: Annotated[int, Field(ge=1)] = WorkerScaling.max_workers
+    in_flight: Annotated[int, Field(ge=1, le=200)] = WorkerScaling.in_flight
+    backlog_per_worker: Annotated[int, Field(ge=1)] | None = WorkerScaling.backlog_per_worker
+    longest_wait_seconds: Seconds | None = None
+
+    @model_validator(mode="after")
+    def _can_scale(self) -> Self:
+        self.scaling()
+        return self
+
+    def scaling(self) -> WorkerScaling:
+        """As the construct knows it, but for the longest wait. Raises InvalidInput."""
+        return WorkerScaling(
+            min_workers=self.min_workers,
+            max_workers=self.max_workers,
+            in_flight=self.in_flight,
+            backlog_per_worker=self.backlog_per_worker,
+        )
+
+
 class StageConfig(Settings):
     """All that distinguishes one deployment of the queue from another."""
 
@@ -347,6 +378,7 @@ class StageConfig(Settings):
     ingest: Ingest | None = None
     events: TaskEvents | None = None
     api: Api | None = None
+    long_tasks: dict[ScheduleName, LongTasks] = {}
     analytics: Analytics | None = None
     alarms: Alarms = Alarms()
 

@@ -1,8 +1,11 @@
 """What works on the table."""
 
+from dataclasses import replace
 from typing import Final
 
 import aws_cdk as cdk
+from aws_cdk import aws_ecr as ecr
+from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -18,6 +21,7 @@ from lifoq_cdk import (
     AsyncInvocation,
     BrokerQueue,
     LifoQueue,
+    LongTasks,
     QueueApi,
     QueueIngest,
     StreamReading,
@@ -27,10 +31,12 @@ from lifoq_cdk import (
 )
 from lifoq_cdk.asset import Asset
 from lifoq_cdk.function import QueueFunction
+from stacks import config
 from stacks.config import Api, Ingest, LogRetentionDays, StageConfig
 from stacks.nag import (
     acknowledge,
     acknowledge_dead_letters,
+    acknowledge_long_tasks,
     acknowledge_secret,
     acknowledge_tracing,
     import_of,
@@ -75,6 +81,8 @@ class QueueStack(cdk.Stack):
             self.queue.grant_put(iam.ArnPrincipal(role_arn))
         self.ingest = self._ingest(stage.ingest) if stage.ingest else None
         self.api = self._api(stage.api) if stage.api else None
+        for name, settings in stage.long_tasks.items():
+            self._long_tasks(name, settings)
         self._acknowledge(state)
         queue = self.queue
         cdk.CfnOutput(self, "TriggerTopicArn", value=queue.trigger_topic.topic_arn)
@@ -209,6 +217,32 @@ class QueueStack(cdk.Stack):
         cdk.CfnOutput(self, "ApiFunctionName", value=api.function.function_name)
         cdk.CfnOutput(self, "ApiUrl", value=api.url)
         return api
+
+    def _long_tasks(self, name: str, settings: config.LongTasks) -> None:
+        queue, tasks = self.queue, self.queue.tasks
+        repository = ecr.Repository.from_repository_name(
+            self, f"Repository-{name}", settings.repository
+        )
+        names = {variable: secret.secret_name for variable, secret in tasks.secrets.items()}
+        wait = settings.longest_wait_seconds
+        workers = LongTasks(
+            self,
+            name,
+            queue=queue,
+            types=settings.types,
+            image=ecs.ContainerImage.from_ecr_repository(repository, settings.tag),
+            scaling=replace(
+                settings.scaling(),
+                longest_wait=None if wait is None else cdk.Duration.seconds(wait),
+            ),
+            cpu=settings.cpu,
+            memory_limit_mib=settings.memory_mb,
+            spot=settings.spot,
+            environment={**tasks.environment, **names},
+        )
+        for secret in tasks.secrets.values():
+            secret.grant_read(workers.task_role)
+        acknowledge_long_tasks(workers, list(names.values()))
 
     def _acknowledge(self, state: StateStack) -> None:
         queue = self.queue

@@ -30,6 +30,8 @@ CHECKS: Final = (
     Check(subject="stream", examine=table.stream),
     Check(subject="functions", examine=loop.functions),
     Check(subject="stream mapping", examine=loop.mapping),
+    Check(subject="other mappings", examine=loop.other_mappings),
+    Check(subject="long workers", examine=loop.long_workers),
     Check(subject="stream lag", examine=loop.lag),
     Check(subject="recursion", examine=loop.recursion),
     Check(subject="processors", examine=loop.concurrency),

@@ -17,7 +17,12 @@ _WITHOUT: Final = {
     deployment.TRIGGER: "New tasks wake nobody; the sweep still looks once a minute.",
     deployment.PROCESSOR: "No task is worked on.",
     deployment.SWEEP: "Lost leases and due retries are not brought back.",
+    deployment.EVENTS: "Nobody is told how tasks end; Step Functions wait.",
+    deployment.INGEST: "Messages of other services become no tasks.",
+    deployment.API: "The HTTP API answers no request.",
 }
+_AT_WORK: Final = ("Enabled", "Enabling", "Creating", "Updating")
+"""States of a mapping."""
 _SUBSCRIBED: Final = {"process": deployment.PROCESSOR, "trigger": deployment.TRIGGER}
 """Which function each topic kicks."""
 
@@ -62,7 +67,7 @@ def mapping(patient: Patient) -> Iterator[Finding]:
             remedy=patient.deploy,
         )
         return
-    if found["State"] not in ("Enabled", "Enabling", "Creating", "Updating"):
+    if found["State"] not in _AT_WORK:
         yield Finding(
             wrong=f"The mapping that reads the table's stream is {found['State']}.",
             meaning=_WITHOUT[deployment.TRIGGER] + " What is shed meanwhile is counted only if it "
@@ -82,6 +87,48 @@ def mapping(patient: Patient) -> Iterator[Finding]:
             meaning="Until it is, or is put aside, new tasks wake nobody.",
             remedy=_logs(patient, deployment.TRIGGER),
         )
+
+
+def other_mappings(patient: Patient) -> Iterator[Finding]:
+    """Those of functions that were asked for."""
+    for uuid, role in patient.parts.mappings.items():
+        try:
+            found = patient.account.call("lambda", "get_event_source_mapping", UUID=uuid)
+        except NotThere:
+            yield Finding(
+                wrong=f"A mapping of {patient.parts.functions[role]} is gone.",
+                meaning=_WITHOUT[role],
+                remedy=patient.deploy,
+            )
+            continue
+        if found["State"] not in _AT_WORK:
+            yield Finding(
+                wrong=f"The mapping of {found['EventSourceArn']} is {found['State']}.",
+                meaning=_WITHOUT[role],
+                remedy=patient.aws("lambda", "update-event-source-mapping --enabled", uuid=uuid),
+            )
+
+
+def long_workers(patient: Patient) -> Iterator[Finding]:
+    for name, place in patient.parts.long_tasks.items():
+        cluster, _, service = place.partition("/")
+        answer = patient.account.call(
+            "ecs", "describe_services", cluster=cluster, services=[service]
+        )
+        found = next(iter(answer["services"]), {"status": "gone"})
+        if found["status"] != "ACTIVE":
+            yield Finding(
+                wrong=f"The service of the long workers {name} is {found['status']}.",
+                meaning="Its task types wait until they are shed.",
+                remedy=patient.deploy,
+            )
+        elif found["desiredCount"] and not found["runningCount"]:
+            told = next((one["message"] for one in found.get("events", ())), "ECS gives no reason")
+            yield Finding(
+                wrong=f"None of {found['desiredCount']} long workers {name} runs: {told}",
+                meaning="One takes a minute or two to start. Its task types wait meanwhile.",
+                remedy=patient.aws("ecs", "describe-services", cluster=cluster, services=service),
+            )
 
 
 def lag(patient: Patient) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 in place of an account."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -206,3 +207,43 @@ def test_what_the_caller_may_not_ask_is_not_taken_for_a_finding() -> None:
     by_subject = {result.subject: result for result in results}
     assert by_subject["TTL"].not_checked == "grant it dynamodb:describe_time_to_live"
     assert by_subject["TTL"].findings == []
+
+
+# https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DescribeServices.html
+
+
+@pytest.mark.parametrize(
+    ("services", "told"),
+    [
+        ([], "The service of the long workers Encoders is gone."),
+        ([{"status": "INACTIVE", "desiredCount": 0, "runningCount": 0}], "is INACTIVE."),
+        (
+            [
+                {
+                    "status": "ACTIVE",
+                    "desiredCount": 3,
+                    "runningCount": 0,
+                    "events": [{"message": "unable to pull the image"}],
+                }
+            ],
+            "None of 3 long workers Encoders runs: unable to pull the image",
+        ),
+        ([{"status": "ACTIVE", "desiredCount": 0, "runningCount": 0, "events": []}], None),
+        ([{"status": "ACTIVE", "desiredCount": 2, "runningCount": 1, "events": []}], None),
+    ],
+)
+def test_long_workers_that_cannot_start_are_found(services: list[Any], told: str | None) -> None:
+    with_workers = patient(describe_services={"services": services, "failures": []})
+    with_workers.deployed = replace(with_workers.parts, long_tasks={"Encoders": "c/s"})
+    findings = [one.wrong for one in loop.long_workers(with_workers)]
+    assert len(findings) == (told is not None)
+    assert all(told is not None and told in one for one in findings)
+
+
+def test_a_mapping_that_was_asked_for_and_is_off_is_found() -> None:
+    mapping = {"State": "Disabled", "EventSourceArn": "arn:aws:sqs:eu-central-1:1:orders"}
+    with_ingest = patient(get_event_source_mapping=mapping)
+    with_ingest.deployed = replace(with_ingest.parts, mappings={"u": "ingest"})
+    (finding,) = loop.other_mappings(with_ingest)
+    assert finding.wrong.endswith("orders is Disabled.")
+    assert finding.remedy == "aws lambda update-event-source-mapping --enabled --uuid u"

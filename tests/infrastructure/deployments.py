@@ -93,7 +93,7 @@ EVERYTHING: dict[str, Any] = {
     "rate_limit_per_second": 12.5,
     "adaptive_threshold_seconds": 90.5,
     "fair_share": True,
-    "types_elsewhere": ["video.encode"],
+    "types_elsewhere": ["video.cut"],
     "alarms": {"email": "operators@example.com"},
     "schedules": [
         {
@@ -113,6 +113,7 @@ EVERYTHING: dict[str, Any] = {
     },
     "task_environment": {"DOWNSTREAM_URL": "https://downstream.example.com"},
     "task_secrets": {"DOWNSTREAM_KEY": "downstream/key"},
+    "long_tasks": {"Encoders": {"types": ["video.encode"], "repository": "videos", "tag": "v1"}},
     "tracing": True,
     "events": {"step_functions": True},
     "targets": {

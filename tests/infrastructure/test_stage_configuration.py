@@ -292,3 +292,11 @@ def test_the_application_refuses_with_one_sentence_and_no_traceback() -> None:
 
     assert finished.returncode == 1
     assert finished.stderr == "Stage 'dev': unknown setting pages (3): did you mean page.\n"
+
+
+def test_long_workers_that_could_not_be_scaled_are_refused() -> None:
+    group = {"types": ["a"], "repository": "videos", "tag": "v1"}
+    assert configured(long_tasks={"A": group}).long_tasks["A"].max_workers == 10
+    told = refusal(long_tasks={"A": {**group, "min_workers": 3, "max_workers": 2}})
+    assert "max_workers" in told
+    assert "min_workers, 3: raise it" in told

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -496,7 +497,7 @@ def test_whatever_writes_logs_has_a_group_that_forgets_and_is_encrypted(
         assert "KmsKeyId" in properties
 
 
-def test_a_secret_is_told_by_name_and_may_be_read_by_the_processor_alone(
+def test_a_secret_is_told_by_name_and_may_be_read_by_those_alone_who_run_tasks(
     everything: Deployment,
 ) -> None:
     readers = [
@@ -505,8 +506,10 @@ def test_a_secret_is_told_by_name_and_may_be_read_by_the_processor_alone(
         if "secretsmanager:GetSecretValue" in json.dumps(policy)
     ]
 
-    assert len(readers) == 1
-    assert readers[0].startswith("ProcessTasksFunctionRole")
+    assert {re.sub("DefaultPolicy.*", "", one) for one in readers} == {
+        "ProcessTasksFunctionRole",
+        "EncodersTaskTaskRole",
+    }
     processor = everything.resource("queue", FUNCTION, "ProcessTasksFunction")
     assert processor["Properties"]["Environment"]["Variables"]["DOWNSTREAM_KEY"] == "downstream/key"
 

@@ -142,7 +142,11 @@ TASK_CODE = {Variable.TASKS, Variable.TARGETS, "DOWNSTREAM_URL", "DOWNSTREAM_KEY
 TELLING = {Variable.QUEUE, Variable.EVENTS_TOPIC, Variable.TASK_TOKENS}
 VARIABLES = [
     ("queue", "TriggerFunction", COMMON | {Variable.PROCESS_TOPIC}),
-    ("queue", "SweepFunction", COMMON | WORK | TASK_CODE | {Variable.PROCESS_TOPIC}),
+    (
+        "queue",
+        "SweepFunction",
+        COMMON | WORK | TASK_CODE | {Variable.PROCESS_TOPIC, Variable.LONG_TASKS},
+    ),
     ("queue", "ProcessTasksFunction", COMMON | WORK | TASK_CODE | {Variable.TRIGGER_TOPIC}),
     ("queue", "TaskEventsFunction", ALL | TELLING),
     ("generator", "CreateTasksFunction", COMMON),
@@ -377,7 +381,8 @@ def as_list(value: Any) -> list[Any]:
 
 
 RESOURCELESS = re.compile(
-    r"xray:|states:SendTask|logs:.*(Deliver|Polic|LogGroups)|cloudwatch:PutMetricData"
+    r"xray:|states:SendTask|logs:.*(Deliver|Polic|LogGroups)|cloudwatch:PutMetricData|"
+    r"ecr:GetAuthorizationToken"
 )
 
 
