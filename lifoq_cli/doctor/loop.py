@@ -115,7 +115,7 @@ def long_workers(patient: Patient) -> Iterator[Finding]:
         answer = patient.account.call(
             "ecs", "describe_services", cluster=cluster, services=[service]
         )
-        found = next(iter(answer["services"]), {"status": "gone"})
+        found: dict[str, Any] = next(iter(answer["services"]), {"status": "gone"})
         if found["status"] != "ACTIVE":
             yield Finding(
                 wrong=f"The service of the long workers {name} is {found['status']}.",
