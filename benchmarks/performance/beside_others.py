@@ -1,5 +1,6 @@
 """Beside other queues: who starts fresh tasks under overload, and what becomes of the others."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from benchmarks.performance.rows import Row
@@ -27,11 +28,10 @@ def _findings(results: Results) -> Findings:
         summary=(
             f"Where {number(setting['puts_per_second'])} tasks a second are put and half of them "
             f"can be done, lifoq starts {percent(ours['in_time_share'])} of them within "
-            f"{number(setting['patience_seconds'])} s of their put, and no queue can start more "
-            f"than half. Between two tasks its slots are idle for {number(_idle(ours))} ms, "
-            f"{least['contender']} has {number(_idle(least))} ms, {most['contender']} "
-            f"{number(_idle(most))} ms. With the deadline of the clients as its own, oldest first "
-            "serves as many in time; with a longer one, hardly any."
+            f"{number(setting['patience_seconds'])} s of their put; {_shares(others)}. "
+            f"Between two tasks a slot is idle for {number(_idle(ours))} ms, from "
+            f"{number(_idle(least))} ms ({least['contender']}) to {number(_idle(most))} ms "
+            f"({most['contender']}) with the others."
         ),
         blocks=(
             Table.of(
@@ -57,6 +57,10 @@ def _findings(results: Results) -> Findings:
             SERVERS,
         ),
     )
+
+
+def _shares(rows: Sequence[Row]) -> str:
+    return ", ".join(f"{row['contender']}: {percent(row['in_time_share'])}" for row in rows)
 
 
 def _idle(row: Row) -> float:
