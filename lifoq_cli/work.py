@@ -114,7 +114,7 @@ def work(
     report = processor.serve(on_progress=progress)
     session.tell(
         f"Stopped: {report.claimed} claimed, {report.succeeded} succeeded, {report.retried} to be "
-        f"tried again or handed back, {report.failed} failed."
+        f"tried again or handed back, {report.cancelled} cancelled, {report.failed} failed."
     )
 
 

@@ -10,7 +10,7 @@ from benchmarks.cost import alternatives, bill, rules
 from benchmarks.cost.cloud import Traffic
 from benchmarks.cost.meter import Meter
 from benchmarks.cost.workloads import Downstream
-from lifoq import Retry
+from lifoq import Cancelled, Retry
 from lifoq.items.task import NewTask, TaskError
 from lifoq.tables.dynamo_values import typed
 from lifoq.tables.memory import MemoryTable
@@ -90,6 +90,21 @@ def test_a_heartbeat_writes_no_index(store, table):
     table.taken()
     store.extend(taken, lease=30)
     assert table.taken() == 1
+
+
+def test_to_cancel_what_runs_costs_a_unit_and_one_more_for_the_heartbeat_that_tells(store, table):
+    taken = claim(store, put(store))
+    table.taken()
+    store.cancel(taken.task_id)
+    assert table.taken() == 1
+    with pytest.raises(Cancelled):
+        store.extend(taken, lease=30)
+    refused = rules.refused_units(typed(table.get(taken.task_id)))
+    assert table.taken() + refused == 2
+    store.extend(taken, lease=30, cancelled=True)
+    assert table.taken() == 1
+    store.end_cancelled(taken)
+    assert table.taken() == 2
 
 
 def test_each_kilobyte_that_an_item_begins_is_a_unit_of_the_table_and_none_of_the_index(

@@ -48,6 +48,10 @@ def test_get_and_cancel_take_an_id(queue, lifoq):
     queue.put("a", {"x": "é"}, task_id="t")
     assert lifoq("get", "t")[1]["payload"] == {"x": "é"}
     assert lifoq("cancel", "t")[1]["status"] == "CANCELLED"
+    queue.put("a", task_id="runs")
+    queue.store.claim("runs", claim_id="c", lease=30)
+    told = lifoq("cancel", "runs")[1]
+    assert (told["status"], told["cancel_asked"]) == ("TAKEN", told["task_updated"])
     assert lifoq("get", "nobody") == (
         1,
         "task 'nobody' is not in the queue: it was never put, was shed, or its retention is over\n",
