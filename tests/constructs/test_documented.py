@@ -11,8 +11,16 @@ import pytest
 
 from tests.constructs.application import HERE
 
-PAGE = (HERE.parents[1] / "docs" / "constructs.md").read_text()
-EXAMPLES = re.findall(r'```python title="app\.py"\n(.*?)```', PAGE, flags=re.DOTALL)
+PAGES = ("constructs.md", "long-tasks.md")
+EXAMPLES = [
+    example
+    for page in PAGES
+    for example in re.findall(
+        r'```python title="app\.py"\n(.*?)```',
+        (HERE.parents[1] / "docs" / page).read_text(),
+        flags=re.DOTALL,
+    )
+]
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
