@@ -58,7 +58,9 @@ def recording(name: str, command: str, *, variant: str | None = None) -> Iterato
         "seconds": round(time.perf_counter() - clock, 1),
         "results": found.results,
     }
-    path(name, variant).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    file = path(name, variant)
+    file.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    print(f"{file} is written; `python -m benchmarks.performance` shows it.")
 
 
 def read(name: str, variant: str | None = None) -> dict[str, Any]:

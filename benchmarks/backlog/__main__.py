@@ -55,9 +55,6 @@ def main(deepest: int, expired: int, looks: int, variant: str | None) -> None:
             "depth": with_ratios(rows),
             "expired_at_the_newest_end": [short_lived(endpoint, queues[depths[0]])],
         }
-    for rows in found.results.values():
-        for row in rows:
-            print(row)
 
 
 def waiting(count: int) -> Layer:

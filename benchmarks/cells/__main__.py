@@ -63,7 +63,6 @@ def main(tasks: int, repeats: int, processes: int) -> None:
             "month_of_nothing_usd": lingering.month_of_nothing(),
             "costs_by_cells": lingering.costs(),
         }
-    click.echo(f"one queue: {found.results['ceiling_by_way'][0]['tasks_per_second']:.0f} tasks/s")
 
 
 def _simulate(

@@ -29,9 +29,6 @@ def main(rounds: int) -> None:
                 "start": starts(as_deployed, compiled, rounds),
                 "memory": memory.at_work(as_deployed),
             }
-    for rows in found.results.values():
-        for one in rows:
-            print(one)
 
 
 def package(sandbox: Sandbox) -> list[dict[str, Any]]:

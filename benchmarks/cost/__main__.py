@@ -53,9 +53,6 @@ def main(sizes: str) -> None:
             "prices": list(bill.PRICES),
             "price_terms": bill.TERMS,
         }
-    for goal in found.results["goals"]:
-        met = "met" if goal["met"] else "MISSED"
-        click.echo(f"{goal['goal']}: {goal['counted']:.3f}, limit {goal['limit']:g}: {met}")
 
 
 def _goals(table: Sequence[Row], cloud: Sequence[Row]) -> list[Row]:

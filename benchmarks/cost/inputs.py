@@ -44,11 +44,11 @@ class Way:
     """``tasks`` of one run, ``calls`` of DynamoDB in it, and what services take for the run."""
 
     name: str
-    function: str
     event: Event
-    tasks: int
-    calls: int
     around: dict[str, float]
+    function: str = "ingest"
+    tasks: int = 1
+    calls: int = 1
 
 
 def message(number: int) -> dict[str, Any]:
@@ -86,7 +86,6 @@ HTTP: Final = {"HTTP API requests": 1, "logs": LOG_BYTES["api"] / bill.GIGABYTE}
 WAYS: Final = (
     Way(
         name="SQS, batches of 10",
-        function="ingest",
         event=lambda _: envelopes.sqs(*(message(number) for number in range(10))),
         tasks=10,
         calls=10,
@@ -94,40 +93,16 @@ WAYS: Final = (
     ),
     Way(
         name="SQS, one at a time",
-        function="ingest",
         event=lambda number: envelopes.sqs(message(number)),
-        tasks=1,
-        calls=1,
         around={"SQS requests": 3},
     ),
-    Way(
-        name="SNS",
-        function="ingest",
-        event=notification,
-        tasks=1,
-        calls=1,
-        around={"kicks": 1},
-    ),
-    Way(
-        name="EventBridge",
-        function="ingest",
-        event=happening,
-        tasks=1,
-        calls=1,
-        around={"EventBridge events": 1},
-    ),
-    Way(
-        name="HTTP, put one",
-        function="api",
-        event=request("POST", "/tasks", TASK),
-        tasks=1,
-        calls=1,
-        around=HTTP,
-    ),
+    Way(name="SNS", event=notification, around={"kicks": 1}),
+    Way(name="EventBridge", event=happening, around={"EventBridge events": 1}),
+    Way(name="HTTP, put one", event=request("POST", "/tasks", TASK), function="api", around=HTTP),
     Way(
         name="HTTP, put 100 at a time",
-        function="api",
         event=request("POST", "/tasks/batch", {"tasks": [TASK] * 100}),
+        function="api",
         tasks=100,
         calls=4,
         around=HTTP,

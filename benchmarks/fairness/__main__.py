@@ -45,12 +45,6 @@ def main(processes: int) -> None:
             ],
             "floods": list(pool.map(Flood.row, FLOODS)),
         }
-    for row in found.results["floods"]:
-        click.echo(
-            f"fair share {row['fair_share']}, {row['most_waiting']:,} waiting: "
-            f"{row['quiet_in_time_share']:.1%} of the quiet keys' tasks in time, "
-            f"{row['read_units_per_task']:.2f} read units a task"
-        )
 
 
 if __name__ == "__main__":

@@ -38,9 +38,6 @@ def main(new_tasks: int) -> None:
             for way, trial in run(endpoint, load).items():
                 found.results["waits"].append(waits(way, load, trial))
                 found.results["calls"].append(calls(way, load, trial))
-    for rows in found.results.values():
-        for row in rows:
-            print(row)
 
 
 def run(endpoint: str, load: Load) -> dict[str, Trial]:

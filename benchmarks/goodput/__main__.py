@@ -1,6 +1,6 @@
 """``python -m benchmarks.goodput``: which order serves most tasks in time, beside theory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, Final
 
@@ -59,7 +59,6 @@ def main(scale: float, horizons: int, storms: int, processes: int) -> None:
             "storm_summary": [storm.summary(rows) for rows in over_time],
             "storm_over_time": [row for rows in over_time for row in rows],
         }
-        _say(found.results)
 
 
 def _simulate(pool: ProcessPoolExecutor, scale: float) -> dict[str, list[Outcome]]:
@@ -93,19 +92,6 @@ def _setting(scale: float) -> dict[str, Any]:
         "storm_burst_ends_services": storm.BEFORE + storm.DURING,
         "storm_repeats": storm.REPEATS,
     }
-
-
-def _say(results: dict[str, Sequence[dict[str, Any]]]) -> None:
-    rows = [row for row in results["goodput_by_load"] if row["theory"] is not None]
-    close = sum(row["within_1_percent"] for row in rows)
-    print(f"{close} of {len(rows)} settings lie within 1 % of theory")
-    for deadline in (PATIENCE, experiments.LONG * PATIENCE):
-        worst = min(
-            row["adaptive_better_by_points"]
-            for row in results["adaptive_by_load"]
-            if row["deadline_services"] == deadline
-        )
-        print(f"deadline {deadline:g}: adaptive against the better of both, at worst {worst:+.2f}")
 
 
 if __name__ == "__main__":

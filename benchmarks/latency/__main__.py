@@ -37,9 +37,6 @@ def main(warm: int, cold: int, looking: int) -> None:
                 {"processes": "looking", **summary(while_it_looks(stage, looking))},
             ],
         }
-    for rows in found.results.values():
-        for row in rows:
-            print(row)
 
 
 def journey(stage: Stage, *, cold: bool) -> Journey:

@@ -45,8 +45,6 @@ def main(tasks: int, repeats: int) -> None:
             "parts": [row for n in IN_FLIGHT for row in time_split(here, tasks=tasks, in_flight=n)],
             "calls": call_costs(here, writes, tasks=tasks),
         }
-        for row in found.results["ratios"]:
-            print(row)
 
 
 def _measure(here: Ground, writes: Writes, contender: str, *, tasks: int, in_flight: int) -> Row:

@@ -48,8 +48,6 @@ def main(puts: int, batched: int, repeats: int) -> None:
             "ratios": [_ratio(runs, call) for call in contests],
             "runs": runs,
         }
-        for row in found.results["ratios"]:
-            print(row)
 
 
 def _puts(here: Ground) -> Way:

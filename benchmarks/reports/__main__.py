@@ -49,7 +49,6 @@ def main() -> None:
             "large": list(large.rows(*bench("large"))),
             "goal_write_units": MAX_UNITS,
         }
-    click.echo(storm.summary(found.results["storm"]))
 
 
 if __name__ == "__main__":

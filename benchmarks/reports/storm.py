@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -109,12 +109,3 @@ def paced(seconds: float) -> Callable[[], None]:
         time.sleep(max(0.0, begun + done * seconds - time.monotonic()))
 
     return pause
-
-
-def summary(rows: Sequence[dict[str, Any]]) -> str:
-    """For whoever started it."""
-    return "\n".join(
-        f"{row['policy']}: {row['useful_checks_per_second']:.1f} useful checks/s, "
-        f"{row['write_units_per_useful_check']:.1f} write units each"
-        for row in rows
-    )
