@@ -14,7 +14,7 @@ from lifoq.basics import jsontext
 from lifoq.errors import InvalidInput
 from lifoq.targets.function import LambdaHandler, LambdaTarget
 from lifoq.targets.https import HttpsHandler, HttpsTarget
-from lifoq.worker.registry import Registry
+from lifoq.worker.registry import Registry, Terms
 
 Target = HttpsTarget | LambdaTarget
 
@@ -53,7 +53,8 @@ def register(registry: Registry, targets: Mapping[str, Target]) -> None:
             if isinstance(target, HttpsTarget)
             else LambdaHandler(target, client=_lambda_client)
         )
-        registry.task(name, timeout=target.timeout, **target.terms())(handler)
+        terms = {term.name: getattr(target, term.name) for term in fields(Terms)}
+        registry.task(name, timeout=target.timeout, **terms)(handler)
 
 
 class Secrets:

@@ -5,7 +5,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
@@ -54,9 +54,6 @@ class Terms:
         if self.rate_limit is not None:
             check_rate(f"{of}rate_limit", self.rate_limit)
 
-    def terms(self) -> dict[str, Any]:
-        return {term.name: getattr(self, term.name) for term in fields(Terms)}
-
 
 @dataclass(frozen=True, kw_only=True)
 class TaskType(Terms):
@@ -64,7 +61,7 @@ class TaskType(Terms):
     handler: Handler
     backoff: Backoff | None = None
     timeout: float | None = None
-    """Seconds that one attempt may take; None leaves it to the worker's settings."""
+    """Seconds that one attempt may take."""
 
     def __post_init__(self) -> None:
         self.check_terms(f"{self.name}.")
