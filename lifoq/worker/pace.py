@@ -1,5 +1,6 @@
 """When a run looks at the queue next, and when it believes that the queue is empty."""
 
+from collections.abc import Callable
 from typing import Final
 
 from lifoq.basics.host import microseconds
@@ -25,14 +26,17 @@ LOOK_PATIENCE: Final = 1.0
 class Pace:
     """All times are monotonic microseconds."""
 
-    def __init__(self, *, now: int, woken_at: int, linger: float | None) -> None:
-        """``woken_at``: when the kick was sent that started the run. ``linger``: for how many
-        seconds an empty queue is watched before it is believed; None: for ever."""
+    def __init__(
+        self, *, now: int, linger: float | None, woken_at: Callable[[], int] | None = None
+    ) -> None:
+        """``linger``: for how many seconds an empty queue is watched before it is believed; None:
+        for ever. ``woken_at`` tells when the kick was sent that started the run, and is asked once
+        a look was answered: by then the process knows the server's clock."""
         self._next = now
         self._poll = SHORTEST_POLL
         self._linger = None if linger is None else microseconds(linger)
         self._empty_poll = EMPTY_POLL
-        self._woken_at = woken_at
+        self._woken_at = woken_at or (lambda: now)
         self._unchanged = True
         self._changed_at = now
         """When the run last knew of something that may wait."""
@@ -88,7 +92,7 @@ class Pace:
         if self._empty_since is None and seen_at >= self._changed_at:
             # Since the kick, if the run has changed nothing yet: the index has had that long to
             # show what it was sent for, and a run that a late kick started ends after one look.
-            self._empty_since = self._woken_at if self._unchanged else now
+            self._empty_since = self._woken_at() if self._unchanged else now
 
     def found_nothing_yet(self, now: int) -> None:
         """The queue's first rows hold nothing that waits; the others are being read."""

@@ -141,9 +141,9 @@ class Run:
             keyed=keyed,
         )
         self._errands = Errands(store=store, host=host, mailbox=self._mailbox, types=types)
-        ago = 0 if woken_at is None else max(0, store.now() - woken_at)
+        woken = None if woken_at is None else partial(_moment_of, woken_at, store, host, latest=now)
         linger = None if until_stopped else settings.linger
-        self._pace = Pace(now=now, woken_at=now - ago, linger=linger)
+        self._pace = Pace(now=now, woken_at=woken, linger=linger)
         self._held = Held(slots=settings.in_flight)
         if shares is not None:
             shares.begin_run(now)
@@ -471,6 +471,11 @@ class Run:
         if types := self._limits.hung_types:
             return f"all slots of task type {', '.join(types)} are taken by handlers that hang"
         return None
+
+
+def _moment_of(kick: int, store: Store, host: Host, *, latest: int) -> int:
+    """A kick's time, given in epoch microseconds, by the monotonic clock."""
+    return min(latest, host.monotonic() - (store.now() - kick))
 
 
 def _unknown(name: str) -> TaskType:

@@ -9,7 +9,7 @@ S = microseconds(1)
 
 
 def pace(woken_at=0, linger=0.2):
-    return Pace(now=0, woken_at=woken_at, linger=linger)
+    return Pace(now=0, woken_at=lambda: woken_at, linger=linger)
 
 
 def test_a_look_on_its_way_keeps_the_next_waiting_for_a_while_only():

@@ -333,6 +333,21 @@ def test_a_run_that_a_late_kick_started_waits_for_the_index_to_show_what_it_brou
     assert bench.queue.get(task_id).status is Status.SUCCESS
 
 
+class TellsTheTime(LaggingTable):
+    """Its server's clock is a minute behind this machine's, as one knows after the first look."""
+
+    def clock_ahead(self):
+        return 60 * MICROSECONDS if self.looks else 0
+
+
+def test_how_late_a_kick_came_is_told_by_the_clock_of_the_server():
+    bench = Bench(table=TellsTheTime())
+    task_id = bench.put()
+    bench.handle()(lambda *_: "done")
+    bench.run(linger=0.5, woken_at=seconds_ago(60))  # just now
+    assert bench.queue.get(task_id).status is Status.SUCCESS
+
+
 def test_a_downstream_with_fewer_slots_is_asked_for_little_more_than_it_takes(bench):
     slots, refused = threading.BoundedSemaphore(3), []
 
