@@ -41,6 +41,8 @@ class Pace:
         self._changed_at = now
         """When the run last knew of something that may wait."""
         self._empty_since: int | None = None
+        self._confirmed = False
+        """Whether a look was sent since then, and after all changes, that found nothing either."""
         self._found_nothing = False
         """Whether the latest look found nothing."""
         self._sent = self._ended = self._shown = 0
@@ -89,7 +91,10 @@ class Pace:
             self._next = now
         if self._linger is None:
             self._empty_poll = min(IDLE_POLL, self._empty_poll * IDLE_GROWTH)
-        if self._empty_since is None and seen_at >= self._changed_at:
+        if seen_at < self._changed_at:
+            return
+        self._confirmed = True
+        if self._empty_since is None:
             # Since the kick, if the run has changed nothing yet: the index has had that long to
             # show what it was sent for, and a run that a late kick started ends after one look.
             self._empty_since = self._woken_at() if self._unchanged else now
@@ -119,13 +124,17 @@ class Pace:
 
     def one_came_back(self, now: int) -> None:
         """A task waits again."""
-        self._empty_since, self._next, self._changed_at = None, now, now
+        self._empty_since, self._confirmed = None, False
+        self._next = self._changed_at = now
 
     def more_may_have_come(self, now: int) -> None:
-        """An attempt was settled, perhaps with follow-ups."""
-        self._changed_at = now
+        """An attempt was settled, perhaps with follow-ups: an empty queue is looked at once more,
+        and watched for half as long at the least."""
+        self._changed_at, self._confirmed = now, False
         if self._found_nothing:
-            self._empty_since, self._next = None, now
+            self._next = now
+        if self._empty_since is not None and self._linger is not None:
+            self._empty_since = max(self._empty_since, now - self._linger // 2)
 
     # The end
 
@@ -133,7 +142,7 @@ class Pace:
     def believed_at(self) -> int | None:
         """When the queue will have been empty for so long that it is believed; None: it was not,
         or it is watched for ever."""
-        if self._empty_since is None or self._linger is None:
+        if self._empty_since is None or self._linger is None or not self._confirmed:
             return None
         return self._empty_since + self._linger
 
