@@ -4,13 +4,12 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
 from lifoq.basics.numbers import LONGEST
 from lifoq.errors import DamagedTask, InvalidInput
-from lifoq.items.history import History, PastAttempt
 from lifoq.items.packed import unpack
 from lifoq.items.schema import (
     ATTRIBUTE_TYPES,
@@ -26,6 +25,9 @@ from lifoq.items.schema import (
     Attribute,
     Status,
 )
+
+if TYPE_CHECKING:
+    from lifoq.items.history import History  # not where no attempt has failed
 
 Duration = float | timedelta
 """Seconds, or a timedelta."""
@@ -303,7 +305,7 @@ class Task:
     error: TaskError | None = None
     task_token: str | None = None
     traceparent: str | None = None
-    history: History = ()
+    history: "History" = ()
     """The latest attempts that did not bring it to its end, the newest last."""
     put_at: int | None = None
     """When the put was made that it stands for; None where that was no replacing one."""
@@ -433,12 +435,14 @@ class _Reader:
 
         return traceparent.if_one(text)
 
-    def history(self) -> History:
+    def history(self) -> "History":
         entries = self._item.get(Attribute.HISTORY)
         if entries is None:
             return ()
         if not isinstance(entries, list):
             raise self._wrong_type(Attribute.HISTORY, entries)
+        from lifoq.items.history import PastAttempt  # noqa: PLC0415 - a cold start less to import
+
         try:
             return tuple(PastAttempt.decode(entry) for entry in entries)
         except ValueError as error:

@@ -21,7 +21,6 @@ from lifoq.items.change import (
     StatusIs,
     Value,
 )
-from lifoq.items.history import Ended, PastAttempt, added
 from lifoq.items.lifetimes import Lifetimes, seconds_up
 from lifoq.items.packed import pack
 from lifoq.items.schema import TERMINAL, WAITING, Status
@@ -168,7 +167,7 @@ def fail(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Cha
         when=(*_ends(task), NOT_CANCELLED),
         set={
             **_failure(now=now, error=error, lifetimes=lifetimes),
-            **_history(task, Ended.FAILED, now=now, error=error),
+            **_history(task, "FAILED", now=now, error=error),
         },
         remove=(A.LEASE_EXPIRES, A.LEASES_LOST),
     )
@@ -184,7 +183,7 @@ def delay(*, task: Task, now: int, due_at: int, error: TaskError) -> Change:
             A.DUE_AT: due_at,
             A.TTL: seconds_up(task.expires_at),
             A.ERROR: error.to_json(),
-            **_history(task, Ended.RETRIED, now=now, error=error),
+            **_history(task, "RETRIED", now=now, error=error),
         },
         remove=(A.TASK_CREATED, A.LEASE_EXPIRES, A.LEASES_LOST),
     )
@@ -197,7 +196,7 @@ def give_back(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -
         set={
             **_pending(task, now=now, lifetimes=lifetimes),
             A.ERROR: error.to_json(),
-            **_history(task, Ended.RETRIED, now=now, error=error),
+            **_history(task, "RETRIED", now=now, error=error),
         },
         remove=(A.LEASE_EXPIRES, A.LEASES_LOST),
     )
@@ -205,7 +204,7 @@ def give_back(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -
 
 def uncounted(retry: Change, task: Task, *, now: int, error: TaskError) -> Change:
     """The same retry, of an attempt that is not to count: the downstream had no room for it."""
-    history = _history(task, Ended.NOT_COUNTED, now=now, error=error)
+    history = _history(task, "NOT_COUNTED", now=now, error=error)
     return replace(retry, set={**retry.set, **history, A.ATTEMPTS: task.attempts - 1})
 
 
@@ -216,7 +215,7 @@ def end_cancelled(*, task: Task, now: int, error: TaskError | None, lifetimes: L
         set={
             **_cancelled(now=now, lifetimes=lifetimes),
             **({} if error is None else {A.ERROR: error.to_json()}),
-            **_history(task, Ended.CANCELLED, now=now, error=error),
+            **_history(task, "CANCELLED", now=now, error=error),
         },
         remove=(A.TASK_CREATED, A.LEASE_EXPIRES, A.LEASES_LOST),
     )
@@ -230,7 +229,7 @@ def reclaim(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> 
             **_pending(task, now=now, lifetimes=lifetimes),
             A.ERROR: error.to_json(),
             A.LEASES_LOST: task.leases_lost + 1,
-            **_history(task, Ended.LEASE_EXPIRED, now=now, error=error),
+            **_history(task, "LEASE_EXPIRED", now=now, error=error),
         },
         remove=(A.CLAIM_ID, A.LEASE_EXPIRES),
     )
@@ -243,7 +242,7 @@ def bury(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Cha
         set={
             **_failure(now=now, error=error, lifetimes=lifetimes),
             A.LEASES_LOST: task.leases_lost + 1,
-            **_history(task, Ended.LEASE_EXPIRED, now=now, error=error),
+            **_history(task, "LEASE_EXPIRED", now=now, error=error),
         },
         remove=(A.CLAIM_ID, A.LEASE_EXPIRES),
     )
@@ -256,7 +255,7 @@ def bury_cancelled(*, task: Task, now: int, error: TaskError, lifetimes: Lifetim
         set={
             **_cancelled(now=now, lifetimes=lifetimes),
             A.LEASES_LOST: task.leases_lost + 1,
-            **_history(task, Ended.LEASE_EXPIRED, now=now, error=error),
+            **_history(task, "LEASE_EXPIRED", now=now, error=error),
         },
         remove=(A.TASK_CREATED, A.CLAIM_ID, A.LEASE_EXPIRES),
     )
@@ -408,13 +407,16 @@ def _cancelled(*, now: int, lifetimes: Lifetimes) -> dict[A, Value]:
     }
 
 
-def _history(task: Task, ended: Ended, *, now: int, error: TaskError | None) -> dict[A, Value]:
-    """Of a claimed task: nobody but its holder writes one, so it is as the claim found it."""
+def _history(task: Task, ended: str, *, now: int, error: TaskError | None) -> dict[A, Value]:
+    """Of a claimed task: nobody but its holder writes one, so it is as the claim found it.
+    ``ended``: one of ``Ended``."""
+    from lifoq.items.history import Ended, PastAttempt, added  # noqa: PLC0415 - a cold start less to import
+
     latest = PastAttempt(
         attempt=task.attempts,
         taken_at=task.taken_at,
         ended_at=now,
-        ended=ended,
+        ended=Ended(ended),
         error_type=None if error is None else error.type,
         message=None if error is None else error.message,
     )

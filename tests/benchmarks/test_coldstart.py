@@ -12,12 +12,12 @@ from benchmarks.coldstart.sandbox import SERVICES, Sandbox, lay_out
 
 CEILINGS = {
     "trigger": (505_000, 70),
-    "create_tasks": (635_000, 86),
-    "sweep": (670_000, 95),
-    "ingest": (675_000, 94),
-    "api": (1_195_000, 165),
-    "process_tasks": (756_000, 107),
-    "task_events": (565_000, 82),
+    "create_tasks": (633_000, 85),
+    "sweep": (668_000, 94),
+    "ingest": (673_000, 93),
+    "api": (1_192_000, 164),
+    "process_tasks": (755_000, 106),
+    "task_events": (562_000, 81),
 }
 """Bytes of source and files. Lambda's asset folder is read-only: Python compiles what it imports
 from there at every start."""
