@@ -40,8 +40,6 @@ class Terms:
     """Tasks of this type that one processor starts per second."""
     per_key: int | None = None
     """Tasks of this type that have the same key, and are TAKEN at a time, over all processors."""
-    is_async: bool = False
-    """Whether its handler is a coroutine function."""
 
     def check_terms(self, of: str = "") -> None:
         """InvalidInput; ``of``: before each field's name."""
@@ -62,6 +60,8 @@ class TaskType(Terms):
     backoff: Backoff | None = None
     timeout: float | None = None
     """Seconds that one attempt may take."""
+    is_async: bool = False
+    """Whether its handler is a coroutine function."""
 
     def __post_init__(self) -> None:
         self.check_terms(f"{self.name}.")
