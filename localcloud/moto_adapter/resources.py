@@ -8,7 +8,7 @@ sees it afterwards, and changes it in the same way.
 import json
 import logging
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from moto.awslambda.models import EventSourceMapping, LambdaFunction
 from moto.cloudformation import parsing
@@ -567,7 +567,11 @@ def is_broker(arn: Any) -> bool:
     return isinstance(arn, str) and arn.startswith("arn:") and arn.split(":")[2] == "mq"
 
 
+NOTHING_BEHIND: Final = ("Custom::", "AWS::EC2::")
+"""Of networks nothing is needed here, and moto deletes them in an order that fails."""
+
+
 def _class_of(resource_type: str) -> type[Any]:
-    if resource_type.startswith("Custom::"):
+    if resource_type.startswith(NOTHING_BEHIND):
         return StandIn
     return parsing.get_model_map().get(resource_type, StandIn)

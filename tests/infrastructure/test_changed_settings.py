@@ -18,12 +18,14 @@ ON: dict[str, Any] = {
     "customer_managed_key": True,
     "api": {},
     "ingest": {"events": [{"source": ["com.example.shop"]}]},
+    "long_tasks": {"Encoders": {"types": ["video.encode"], "repository": "videos", "tag": "v1"}},
 }
 OFF: dict[str, Any] = {
     "analytics": None,
     "customer_managed_key": False,
     "api": None,
     "ingest": None,
+    "long_tasks": {},
 }
 CHANGES: list[dict[str, Any]] = [
     ON,
