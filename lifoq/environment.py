@@ -60,6 +60,8 @@ class Variable(StrEnum):
     RATE_LIMIT = "LIFOQ_RATE_LIMIT"
     ADAPTIVE_THRESHOLD = "LIFOQ_ADAPTIVE_THRESHOLD_SECONDS"
     FAIR_SHARE = "LIFOQ_FAIR_SHARE"
+    SHARED_LIMITS = "LIFOQ_SHARED_LIMITS"
+    TOTAL_IN_FLIGHT = "LIFOQ_TOTAL_IN_FLIGHT"
     TYPES_ELSEWHERE = "LIFOQ_TYPES_ELSEWHERE"
     LINGER = "LIFOQ_LINGER_SECONDS"
     SETTLE_TIME = "LIFOQ_SETTLE_SECONDS"
@@ -215,6 +217,9 @@ _OPTIONAL_NUMBER: Final = _Kind(
     expected="a number, or not set", write=_number, read=_finite, required=False
 )
 _WHOLE: Final = _Kind(expected="a whole number", write=str, read=int)
+_OPTIONAL_WHOLE: Final = _Kind(
+    expected="a whole number, or not set", write=str, read=int, required=False
+)
 _TEXT: Final = _Kind(expected="text", write=str, read=str)
 _SWITCH: Final = _Kind(
     expected="true or false",
@@ -251,6 +256,8 @@ _WORKER: Final[_Fields] = {
     "rate_limit": (Variable.RATE_LIMIT, _OPTIONAL_NUMBER),
     "adaptive_threshold": (Variable.ADAPTIVE_THRESHOLD, _OPTIONAL_NUMBER),
     "fair_share": (Variable.FAIR_SHARE, _OPTION),
+    "shared_limits": (Variable.SHARED_LIMITS, _OPTION),
+    "total_in_flight": (Variable.TOTAL_IN_FLIGHT, _OPTIONAL_WHOLE),
     "types_elsewhere": (Variable.TYPES_ELSEWHERE, _NAMES),
     "linger": (Variable.LINGER, _NUMBER),
     "settle_time": (Variable.SETTLE_TIME, _NUMBER),

@@ -44,7 +44,7 @@ class PageBarrier:
             task=task,
             store=self._store,
             host=SYSTEM,
-            lease=lease,
+            lease=lambda: lease,
             max_attempts=self._settings.max_attempts,
             ends_at=ends_at,
         )

@@ -251,7 +251,8 @@ class Attempts:
             self._mailbox.put(NotStarted(row=row, error=error))
             return
         in_time = self._host.monotonic() <= self.latest_start(kind)
-        if in_time and task.task_type == row.task_type and task.cancel_asked is None:
+        may_begin = in_time and self._limits.usable(kind.name)
+        if may_begin and task.task_type == row.task_type and task.cancel_asked is None:
             self._attempt(self._begin(task, kind, slot))
         else:
             self._turn_back(kind, entered)
@@ -259,8 +260,9 @@ class Attempts:
             self._mailbox.put(NotStarted(row=row, error=NotClaimed(task.task_id)))
 
     def _hand_back(self, task: Task, slot: "Slot | None") -> None:
-        """Undo a claim whose answer came too late to begin, or which turned out to be of another
-        type than the index said (its id was put anew). Where that fails, the lease runs out."""
+        """Undo a claim whose answer came too late to begin, also for this worker's part of a limit
+        that all share; or which turned out to be of another type than the index said (its id was
+        put anew). Where that fails, the lease runs out."""
         error = TaskError(type=HANDED_BACK, message="the worker could not begin with it")
         try:
             try:
@@ -285,6 +287,8 @@ class Attempts:
             return claim()
 
     def _claim_of(self, row: Candidate, kind: TaskType) -> "Callable[[], tuple[Task, Slot | None]]":
+        if not self._limits.usable(kind.name):  # any more
+            raise NotClaimed(row.task_id)
         lease, keyed = self._settings.lease, self._keyed
         if keyed is not None and kind.per_key is not None and row.key is not None:
             return partial(keyed.claim, row, row.key, per_key=kind.per_key, lease=lease)
@@ -311,7 +315,7 @@ class Attempts:
             task=task,
             store=self._store,
             host=self._host,
-            lease=settings.lease,
+            lease=partial(self._limits.lease, kind.name, settings.lease),
             max_attempts=kind.max_attempts or settings.max_attempts,
             ends_at=times_out_at,
             awaited=awaited,

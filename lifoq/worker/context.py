@@ -1,7 +1,7 @@
 """What task code is told about its attempt, and may say while it runs."""
 
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from lifoq.basics.host import MICROSECONDS, Host
@@ -22,12 +22,13 @@ class Context:
         task: Task,
         store: Store,
         host: Host,
-        lease: float,
+        lease: Callable[[], float],
         max_attempts: int,
         ends_at: int,
         awaited: "Awaited | None" = None,
     ) -> None:
-        """``awaited``: what runs its handler, where that is async."""
+        """``lease``: seconds for which the task may be leased now. ``awaited``: what runs its
+        handler, where that is async."""
         self.task_id = task.task_id
         self.task_type = task.task_type
         self.key = task.key
@@ -73,7 +74,7 @@ class Context:
         (the lease is extended all the same: take your time to stop), and StoreUnavailable.
         """
         known = self.cancelled
-        self._hold(lambda: self._store.extend(self._task, lease=self._lease, cancelled=known))
+        self._hold(lambda: self._store.extend(self._task, lease=self._lease(), cancelled=known))
         if known:
             raise Cancelled(self.task_id)
 
@@ -85,7 +86,7 @@ class Context:
         """
         if self.cancelled:
             raise Cancelled(self.task_id)
-        self._hold(lambda: self._store.checkpoint(self._task, value, lease=self._lease))
+        self._hold(lambda: self._store.checkpoint(self._task, value, lease=self._lease()))
 
     async def aheartbeat(self) -> None:
         """The same as ``heartbeat``, for async handlers."""

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import Host, Outbox
 from lifoq.errors import DamagedTask, StoreUnavailable
@@ -11,6 +11,9 @@ from lifoq.items.schema import Status
 from lifoq.tables.store import Candidate, Candidates, Store
 from lifoq.tables.table import Cursor
 from lifoq.worker.types import Types
+
+if TYPE_CHECKING:
+    from lifoq.worker.part import Turned  # not where each worker has its own limits
 
 log = logging.getLogger("lifoq.errands")
 
@@ -78,7 +81,16 @@ class Failed:
     errand: Look | Cursor | PromotedAll | None = None
 
 
-ErrandMessage = Shown | ShownBehind | Promoted | PromotedAll | Condemned | Remaining | Failed
+@dataclass(frozen=True)
+class PartTurned:
+    """A turn at the book of a limit that all workers share was taken, or could not be."""
+
+    answer: "Turned"
+
+
+ErrandMessage = (
+    Shown | ShownBehind | Promoted | PromotedAll | Condemned | Remaining | Failed | PartTurned
+)
 
 
 class Errands:
@@ -132,6 +144,11 @@ class Errands:
                 self._condemn(task_id, status, reason)
 
         self._send(put_aside, "condemn")
+
+    def turns(self, calls: "Collection[Callable[[], Turned]]") -> None:
+        """Take turns at the books of limits that all workers share."""
+        for call in calls:
+            self._send(lambda call=call: PartTurned(call()), "turn")  # type: ignore[misc]
 
     def ask_whether_tasks_wait(self) -> None:
         """The answer is yes where none can be had: a run for nothing costs less than a task that

@@ -3,16 +3,21 @@ task type's.
 
 A slot is taken from the moment that a task is chosen until its handler has returned: also beyond
 the attempt's timeout, and beyond the end of the run. So the limits live as long as the process.
+
+Where a limit holds over all workers together, this process has a part of it (see ``part``).
 """
 
 import math
 import threading
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.basics.numbers import check_rate
 from lifoq.worker.registry import TaskType
+
+if TYPE_CHECKING:
+    from lifoq.worker.part import Part, Parts, Turned  # not where each worker has its own limits
 
 PROBE_AFTER: Final = 100
 """Tasks that pass before one more at a time is tried: what is refused costs a retry."""
@@ -98,10 +103,13 @@ class Gate:
         in_flight: int | None = None,
         bucket: TokenBucket | None = None,
         room: Room | None = None,
+        part: "Part | None" = None,
     ) -> None:
+        """``part``: of a cap and a bucket that all workers share."""
         self._cap = math.inf if in_flight is None else in_flight
-        self._bucket = bucket
+        self._bucket = bucket if part is None else part.bucket
         self._room = room
+        self.part = part
         self.inside = 0
         self.hung = 0
         """Of those inside: handlers that have outlived their attempt's timeout."""
@@ -109,11 +117,18 @@ class Gate:
     @property
     def full_of_hung(self) -> bool:
         """Whether nothing can enter any more, unless a handler returns that should have long."""
+        if self.part is not None and self.part.short and 0 < self.part.slots <= self.hung:
+            return True
         return self.hung >= self._cap
+
+    @property
+    def free(self) -> float:
+        """How many more this process may have inside."""
+        return self._cap - self.inside
 
     def enter(self) -> bool:
         """Pass, if there is room and a token."""
-        if self.inside >= self._cap or self._wait_for_room() > 0:
+        if self.inside >= self._most or self._wait_for_room() > 0:
             return False
         if self._bucket is not None and not self._bucket.take():
             return False
@@ -138,9 +153,36 @@ class Gate:
 
     def wait(self) -> float:
         """Seconds until another could enter, as far as rate and room tell; inf while it is full."""
-        if self.inside >= self._cap:
+        if self.inside >= self._most:
             return math.inf
         return max(self._wait_for_room(), 0.0 if self._bucket is None else self._bucket.wait())
+
+    def wait_of_any(self) -> float:
+        """The same, where nobody knows whether such a task waits: to find that out, no part of a
+        limit that all workers share is needed."""
+        unknown = self.part is not None and not self.part.wanted
+        return 0.0 if unknown and self.short_of_its_part else self.wait()
+
+    @property
+    def short_of_its_part(self) -> bool:
+        """Whether others could enter, had this process more of what all workers share."""
+        if self.part is None or self.inside >= self._cap:
+            return False
+        return self.inside >= self._most or (self._bucket is not None and self._bucket.wait() > 0)
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether others have all of what all workers share."""
+        if self.part is None or not (self.part.answered and self.part.in_book):
+            return False
+        no_tokens = self._bucket is not None and self._bucket.wait() == math.inf
+        return no_tokens or self.inside >= self._most
+
+    @property
+    def _most(self) -> float:
+        if self.part is None:
+            return self._cap
+        return min(self._cap, self.part.slots) if self.part.usable else 0
 
     def _wait_for_room(self) -> float:
         return 0.0 if self._room is None else self._room.wait(self.inside)
@@ -157,19 +199,29 @@ class Limits:
         in_flight: int,
         rate_limit: float | None,
         host: Host,
+        total_in_flight: int | None = None,
+        parts: "Parts | None" = None,
     ) -> None:
-        """``in_flight`` and ``rate_limit`` (starts per second) of all tasks together."""
+        """``in_flight`` and ``rate_limit`` (starts per second) of all tasks together. ``parts``:
+        where limits hold over all workers, but ``in_flight``; in its place ``total_in_flight``."""
         self._lock = threading.Lock()
         self.on_free: Callable[[], None] = lambda: None
         """Called in an attempt's thread when it has left its slot, perhaps long after the run that
         started it; the run that goes on by then sets it."""
-        self._all = Gate(in_flight=in_flight, bucket=_bucket(rate_limit, host))
+
+        def gate(name: str, cap: int | None, most: int | None, rate: float | None) -> Gate:
+            room = Room(host) if name else None
+            if parts is None:
+                return Gate(in_flight=cap, bucket=_bucket(rate, host), room=room)
+            return Gate(in_flight=cap, part=parts.of(name, in_flight=most, rate=rate), room=room)
+
+        self._all = gate("", in_flight, total_in_flight, rate_limit)
         self._of_type = {
-            kind.name: Gate(
-                in_flight=kind.in_flight, bucket=_bucket(kind.rate_limit, host), room=Room(host)
-            )
+            kind.name: gate(kind.name, kind.in_flight, kind.in_flight, kind.rate_limit)
             for kind in kinds
         }
+        every = {"": self._all, **self._of_type}
+        self._shared = {name: gate for name, gate in every.items() if gate.part is not None}
         self._of_strangers = Gate()
         """Of types that nobody has registered: their tasks fail at once, and need no limit."""
 
@@ -209,17 +261,22 @@ class Limits:
         self.on_free()
 
     def wait(self, task_type: str) -> float:
-        """Seconds until a task of this type could start; inf until one has ended."""
+        """Seconds until a task of this type, which waits, could start; inf until one has ended, or
+        until there is a larger part of what all workers share."""
         with self._lock:
+            if self._shared:
+                for part in self._parts_of(task_type):
+                    part.ask()
             return max(self._all.wait(), self._gate(task_type).wait())
 
     def shortest_wait(self) -> float:
         """Seconds until a task of some registered type could start; inf until one has ended."""
         with self._lock:
-            of_all = self._all.wait()
+            of_all = self._all.wait_of_any()
             if of_all == math.inf:
                 return of_all
-            return max(of_all, min((gate.wait() for gate in self._of_type.values()), default=0.0))
+            gates = self._of_type.values()
+            return max(of_all, min((gate.wait_of_any() for gate in gates), default=0.0))
 
     @property
     def full_of_hung(self) -> bool:
@@ -231,6 +288,66 @@ class Limits:
         """Types of which no task can start, since handlers that hang take all their slots."""
         with self._lock:
             return [name for name, gate in self._of_type.items() if gate.full_of_hung]
+
+    # What all workers share
+
+    def usable(self, task_type: str) -> bool:
+        """Whether a task that has entered may begin: no part that it runs on has run out."""
+        return all(part.usable for part in self._parts_of(task_type))
+
+    def lease(self, task_type: str, usual: float) -> float:
+        """Seconds for which a task of this type may be leased now: no lease reaches beyond the part
+        of a limit that the task runs on."""
+        return min([usual, *(part.lease_left() for part in self._parts_of(task_type))])
+
+    @property
+    def turn_at(self) -> float:
+        """When the next turns are due; monotonic microseconds."""
+        if not self._shared:
+            return math.inf
+        return min(part.due_at for _, part in self._with_parts())
+
+    def turns(self, now: int) -> "list[Callable[[], Turned]]":
+        """The calls that are due, each to be made beside the run, and its answer given to
+        ``turned``."""
+        with self._lock:
+            due = [(gate, part) for gate, part in self._with_parts() if part.due_at <= now]
+            return [self._turn(gate, part) for gate, part in due]
+
+    def gives_back(self) -> "list[Callable[[], Turned]]":
+        """Calls, as ``turns``, that give back all that is not in use."""
+        with self._lock:
+            there = [(gate, part) for gate, part in self._with_parts() if part.in_book]
+            return [self._turn(gate, part, more=False) for gate, part in there]
+
+    def turned(self, answer: "Turned") -> bool:
+        """A turn was answered; whether tasks may start that could not before."""
+        with self._lock:
+            gate = self._shared[answer.limit]
+            was_short = gate.short_of_its_part
+            if gate.part is not None:
+                gate.part.turned(answer)
+            return was_short and not gate.short_of_its_part
+
+    @property
+    def all_answered(self) -> bool:
+        """Whether no turn's answer is awaited."""
+        return all(part.answered for _, part in self._with_parts())
+
+    def _turn(self, gate: Gate, part: "Part", *, more: bool = True) -> "Callable[[], Turned]":
+        free = self._all.free if gate is self._all else min(gate.free, self._all.free)
+        if gate is not self._all:  # what could not start takes from others what it cannot use
+            more = more and not self._all.is_shut
+        if part.wanted and gate.short_of_its_part and free > 0:
+            part.ask()  # it is wanted for as long as it is not there
+        return part.turn(inside=gate.inside, room=int(free), more=more)
+
+    def _with_parts(self) -> "list[tuple[Gate, Part]]":
+        return [(gate, gate.part) for gate in self._shared.values() if gate.part is not None]
+
+    def _parts_of(self, task_type: str) -> "list[Part]":
+        gates = (self._all, self._gate(task_type))
+        return [gate.part for gate in gates if gate.part is not None]
 
     def _gate(self, task_type: str) -> Gate:
         return self._of_type.get(task_type, self._of_strangers)

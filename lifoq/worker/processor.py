@@ -21,6 +21,7 @@ from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
     from lifoq.tables.keyed import KeyedClaims
+    from lifoq.worker.part import Parts
     from lifoq.worker.shares import Shares
 
 log = logging.getLogger("lifoq.processor")
@@ -53,7 +54,12 @@ class Processor:
         self._host = host
         self._draw = draw or random.Random()
         self._limits = Limits(
-            registry, in_flight=settings.in_flight, rate_limit=settings.rate_limit, host=host
+            registry,
+            in_flight=settings.in_flight,
+            rate_limit=settings.rate_limit,
+            host=host,
+            total_in_flight=settings.total_in_flight,
+            parts=self._parts() if settings.shared_limits else None,
         )
         self._order = Order(settings.adaptive_threshold, host)
         registered = frozenset(kind.name for kind in registry) if only_registered else None
@@ -154,6 +160,16 @@ class Processor:
             until_stopped=until_stopped,
             on_progress=on_progress,
         )
+
+    def _parts(self) -> "Parts | None":
+        settings = self._settings
+        limits = [settings.rate_limit, settings.total_in_flight]
+        limits += [limit for kind in self._registry for limit in (kind.in_flight, kind.rate_limit)]
+        if all(limit is None for limit in limits):
+            return None
+        from lifoq.worker.part import Parts  # noqa: PLC0415 - a cold start less to import
+
+        return Parts(self._store, lease=settings.lease, host=self._host)
 
     def _keyed_claims(self, needed: bool) -> "KeyedClaims | None":  # noqa: FBT001
         if not needed:

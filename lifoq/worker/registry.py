@@ -35,9 +35,9 @@ class Terms:
 
     max_attempts: int | None = None
     in_flight: int | None = None
-    """Tasks of this type that one processor runs at a time."""
+    """Tasks of this type that one processor runs at a time; all together, with shared limits."""
     rate_limit: float | None = None
-    """Tasks of this type that one processor starts per second."""
+    """Tasks of this type that one processor starts per second; or all together."""
     per_key: int | None = None
     """Tasks of this type that have the same key, and are TAKEN at a time, over all processors."""
 

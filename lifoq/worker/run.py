@@ -40,6 +40,7 @@ from lifoq.worker.errands import (
     ErrandMessage,
     Errands,
     Failed,
+    PartTurned,
     Promoted,
     PromotedAll,
     Remaining,
@@ -210,7 +211,7 @@ class Run:
         """Seconds until something is to be done, unless a message comes first."""
         if self._over(now):
             return 0.0
-        moments = [self._tend_at, self._tally.tell_at]
+        moments = [self._tend_at, self._tally.tell_at, self._limits.turn_at]
         if self._hand_back_at is not None:
             moments.append(self._hand_back_at)
         if self._claiming(now):
@@ -230,6 +231,8 @@ class Run:
             self._tally.tell(now)
         if self._hand_back_at is not None and now >= self._hand_back_at:
             self._hand_back(now)
+        if now >= self._limits.turn_at:
+            self._errands.turns(self._limits.turns(now))
         if not self._slot_free(now):
             return  # to bring in what is due, too: it can wait in one place as well as in the other
         if now >= self._promotions.due_at:
@@ -255,6 +258,8 @@ class Run:
             self._of_an_attempt(message, now)
         elif isinstance(message, SlotFree):
             self._pace.look_at_once(now)
+        elif isinstance(message, PartTurned):
+            self._part_turned(message, now)
         elif isinstance(message, Stop):
             self._claim_until = min(self._claim_until, now)
             self._hand_back_at = now + microseconds(message.grace)
@@ -295,6 +300,12 @@ class Run:
                 self._remaining = some
             case Failed():
                 self._failed(message, now)
+
+    def _part_turned(self, turned: PartTurned, now: int) -> None:
+        if self._limits.turned(turned.answer):
+            self._pace.look_at_once(now)
+        if turned.answer.error is not None:
+            self._trouble.met(turned.answer.error, now)
 
     def _not_started(self, answer: NotStarted, now: int) -> None:
         task_id = answer.row.task_id
@@ -443,6 +454,7 @@ class Run:
             self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
         report = self._tally.conclude(now)
         reason = self._unusable()
+        self._give_back(now)
         if self._trouble.unexpected is not None:
             raise self._trouble.unexpected
         if self._trouble.error is not None and report.claimed == 0:
@@ -451,6 +463,19 @@ class Run:
             report.remaining = self._tasks_wait(now)
         if reason is not None:
             raise ProcessUnusable(reason, report)
+
+    def _give_back(self, now: int) -> None:
+        """What this process has of the limits that all workers share. What it does not get to give
+        back runs out."""
+        calls = self._limits.gives_back()
+        if not calls:
+            return
+        self._try(partial(self._errands.turns, calls))
+        until = now + microseconds(REMAINING_PATIENCE)
+        while not self._limits.all_answered and self._host.monotonic() < until:
+            message = self._mailbox.take((until - self._host.monotonic()) / MICROSECONDS)
+            if isinstance(message, PartTurned):
+                self._limits.turned(message.answer)
 
     def _tasks_wait(self, now: int) -> bool:
         self._try(self._errands.ask_whether_tasks_wait)

@@ -28,6 +28,12 @@ class WorkerSettings:
     adaptive_threshold: float | None = None
     """Serve the oldest task first, until the oldest that waits is older than this, and the newest
     from then on; None: always the newest."""
+    shared_limits: bool = False
+    """Whether `rate_limit`, and the `in_flight` and `rate_limit` of task types, hold over all
+    workers of the queue together. Each leases its part of them in the table, while it uses it."""
+    total_in_flight: int | None = None
+    """Tasks at a time over all workers together, where limits are shared; ``in_flight`` is what one
+    worker runs at a time."""
     fair_share: bool = False
     """Share the slots out evenly among the keys that wait; within a key, the order is as ever."""
     types_elsewhere: frozenset[str] = frozenset()
@@ -54,10 +60,20 @@ class WorkerSettings:
             check_count(name, getattr(self, name))
         if self.rate_limit is not None:
             check_rate("rate_limit", self.rate_limit)
-        if not isinstance(self.fair_share, bool):
-            raise InvalidInput("fair_share", self.fair_share, "must be True or False")
+        for name in ("fair_share", "shared_limits"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInput(name, getattr(self, name), "must be True or False")
+        self._check_total(self.total_in_flight)
         if self.adaptive_threshold is not None:
             check_seconds("adaptive_threshold", self.adaptive_threshold)
+
+    def _check_total(self, total: int | None) -> None:
+        if total is None:
+            return
+        check_count("total_in_flight", total)
+        if not self.shared_limits:
+            problem = "holds over all workers together: it needs shared_limits"
+            raise InvalidInput("total_in_flight", total, problem)
 
 
 @dataclass(kw_only=True)

@@ -1,0 +1,265 @@
+"""The book of a limit that holds over all workers together: which of them may use how much of it.
+
+There is one item for each such limit, beside the tasks: a task type's, or the queue's own. A worker
+takes a part of the limit by writing itself into the book: so many slots (tasks at a time), and so
+many lanes (of the rate: each lane is an equal part of it, with its tokens). Each writes only over
+what it has read, so the parts never add up to more than the limit.
+
+A part is taken for some seconds. **No lease of a task reaches beyond the part that it runs on**
+(see ``worker.part``), so whoever finds a part run out may take its slots: the leases of its tasks
+are over as well. Tokens are handed on, never made: what the bucket of a lane holds goes back with
+it, and a lane of a lost worker comes back empty.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from lifoq.basics.host import MICROSECONDS, microseconds
+from lifoq.errors import QueueMisconfigured
+from lifoq.items.change import Change, Equals, Item
+from lifoq.items.schema import SLOT_PREFIX
+from lifoq.items.schema import Attribute as A
+
+PART_LASTS: Final = 5.0
+"""Seconds for which a part may be used to start tasks, since the write that took it was sent."""
+CLOCKS_APART: Final = 8.0
+"""Seconds by which the clocks of two workers may differ: each may be off by four (see
+``basics.clock``)."""
+MOST_LANES: Final = 1_000
+KEPT: Final = 7 * 86_400
+"""Seconds until DynamoDB may delete a book that nobody writes to; then it is as if all were free.
+Longer than the leases of tasks."""
+
+
+class Amount(NamedTuple):
+    """Of a limit, or of a part of it."""
+
+    slots: int = 0
+    lanes: int = 0
+
+
+NONE: Final = Amount()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole:
+    """What all workers may do together; None: as they like."""
+
+    in_flight: int | None = None
+    rate: float | None = None
+    """Starts per second, with a burst of one second's worth (at least 1)."""
+
+    @property
+    def amount(self) -> Amount:
+        """Each lane has a burst of at least one: with less, it could never start a task."""
+        lanes = 0 if self.rate is None else min(MOST_LANES, max(1, int(self.rate)))
+        return Amount(self.in_flight or 0, lanes)
+
+    def burst(self, lanes: int) -> float:
+        """Tokens that so many lanes hold at the most."""
+        return 0.0 if self.rate is None else max(1.0, self.rate) * lanes / self.amount.lanes
+
+    def gain(self, lanes: int) -> float:
+        """Tokens that so many lanes gain in a second."""
+        return 0.0 if self.rate is None else self.rate * lanes / self.amount.lanes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What one worker has."""
+
+    has: Amount
+    wants: Amount
+    until: int
+    """Epoch microseconds: after it, nothing is started on it."""
+    lease: int
+    """Microseconds: its tasks' leases are over so long after that."""
+    turn: int
+    """Counts the worker's turns, so that a late one is known."""
+
+    def left(self, now: int) -> "Part":
+        """What of it has not run out, whatever the two clocks."""
+        over = now - self.until - microseconds(CLOCKS_APART)
+        lanes = 0 if over > 0 else self.has.lanes
+        slots = 0 if over > self.lease else self.has.slots
+        return replace(self, has=Amount(slots, lanes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """A worker says what it keeps, gives back, and wants."""
+
+    worker: str
+    number: int
+    keeps: Amount
+    """Of what it has, at the most; it uses no more from now on."""
+    wants: Amount
+    returns: float
+    """Tokens of the lanes that it does not keep."""
+    lease: int
+    renew: bool
+    """Whether what it has will soon run out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grant:
+    """What a worker has after a turn."""
+
+    has: Amount
+    kept_lanes: int
+    """Of those that it had before."""
+    tokens: float
+    """That came with the other lanes."""
+    fair: Amount
+    """What it could have, as long as others want what they want now."""
+    sent: int | None = None
+    """Monotonic microseconds: when the write was sent from which it lasts; None: it was not
+    renewed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Book:
+    tokens: float
+    """In the lanes that nobody has, when it was last counted."""
+    counted: int = 0
+    """Epoch microseconds; it never goes back, so that clocks that differ make no tokens."""
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    """By worker."""
+
+    @classmethod
+    def of(cls, item: Item | None, whole: Whole) -> "Book":
+        """QueueMisconfigured, where it cannot be read."""
+        if item is None:
+            return cls(tokens=whole.burst(whole.amount.lanes))
+        try:
+            document = json.loads(item[A.PAYLOAD])
+            return cls(
+                tokens=float(document["tokens"]),
+                counted=int(document["counted"]),
+                parts={
+                    str(worker): Part(
+                        has=Amount(*map(int, row[:2])),
+                        wants=Amount(*map(int, row[2:4])),
+                        until=int(row[4]),
+                        lease=int(row[5]),
+                        turn=int(row[6]),
+                    )
+                    for worker, row in document["parts"].items()
+                },
+            )
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise QueueMisconfigured(
+                f"item {item.get(A.TASK_ID)!r} is not the book of a limit ({error!r}): stop the "
+                "workers, delete it, and start them again"
+            ) from error
+
+    def written(self, *, over: Item | None, version: str, now: int) -> Change:
+        """The write of this book over one that was read, or where there was none."""
+        rows = {
+            worker: [*part.has, *part.wants, part.until, part.lease, part.turn]
+            for worker, part in self.parts.items()
+        }
+        document = {"tokens": round(self.tokens, 6), "counted": self.counted, "parts": rows}
+        read = "" if over is None else str(over.get(A.CLAIM_ID))
+        return Change(
+            when=(Equals(A.CLAIM_ID, read),),
+            creates=True,
+            set={
+                A.PAYLOAD: json.dumps(document, separators=(",", ":")),
+                A.CLAIM_ID: version,
+                A.TTL: now // MICROSECONDS + KEPT,
+            },
+        )
+
+    def after(self, turn: Turn, whole: Whole, *, now: int) -> "tuple[Book, Grant] | None":
+        """The book after a turn; None where a later one of the same worker has been before it. The
+        same book, where there is nothing to write."""
+        mine = self.parts.get(turn.worker)
+        if mine is not None and mine.turn >= turn.number:
+            return None
+        had = NONE if mine is None else mine.has
+        kept = Amount(*map(min, turn.keeps, had))
+        left = {name: part.left(now) for name, part in self.parts.items() if name != turn.worker}
+        others = {
+            name: part for name, part in left.items() if part.has != NONE or part.until >= now
+        }
+        free = _less(whole.amount, kept, *(part.has for part in others.values()))
+        fair = self._fair(turn.worker, had, others, whole, now=now)
+        has = Amount(
+            *(
+                k + max(0, min(f, w - k, part - k))
+                for k, w, f, part in zip(kept, turn.wants, free, fair, strict=True)
+            )
+        )
+        returned = min(turn.returns, whole.burst(had.lanes - kept.lanes))
+        tokens = min(self._tokens(whole, now=now) + returned, whole.burst(free.lanes))
+        took = min(tokens, whole.burst(has.lanes - kept.lanes))
+        grant = Grant(has=has, kept_lanes=kept.lanes, tokens=took, fair=fair)
+        if mine is None and has == turn.wants == NONE:
+            return self, grant
+        same = mine is not None and had == kept == has and mine.wants == turn.wants
+        if same and not turn.renew:
+            return self, grant
+        if has != NONE or turn.wants != NONE:
+            others[turn.worker] = Part(
+                has=has,
+                wants=turn.wants,
+                until=now + microseconds(PART_LASTS),
+                lease=turn.lease,
+                turn=turn.number,
+            )
+        return Book(tokens=tokens - took, counted=max(now, self.counted), parts=others), grant
+
+    def _tokens(self, whole: Whole, *, now: int) -> float:
+        """Of the lanes that nobody had since it was counted."""
+        free = _less(whole.amount, *(part.has for part in self.parts.values())).lanes
+        passed = max(0, now - self.counted) / MICROSECONDS
+        return min(whole.burst(free), self.tokens + passed * whole.gain(free))
+
+    def _fair(
+        self, worker: str, had: Amount, others: Mapping[str, Part], whole: Whole, *, now: int
+    ) -> Amount:
+        """The most that this worker may have beside what the others want. One that does not write
+        any more keeps what it has, but is given nothing."""
+        fresh = {name: part for name, part in others.items() if part.until >= now}
+        stale = _less(whole.amount, *(p.has for n, p in others.items() if n not in fresh))
+        return Amount(
+            *(
+                _share(
+                    stale[kind],
+                    wants={worker: whole.amount[kind]}
+                    | {name: part.wants[kind] for name, part in fresh.items()},
+                    has={worker: had[kind]} | {n: part.has[kind] for n, part in fresh.items()},
+                )[worker]
+                for kind in (0, 1)
+            )
+        )
+
+
+def _less(whole: Amount, *parts: Amount) -> Amount:
+    """What is left of the whole."""
+    return Amount(
+        max(0, whole.slots - sum(part.slots for part in parts)),
+        max(0, whole.lanes - sum(part.lanes for part in parts)),
+    )
+
+
+def _share(whole: int, *, wants: Mapping[str, int], has: Mapping[str, int]) -> dict[str, int]:
+    """An even division: nobody gets more than it wants, and what one leaves the others get. What
+    cannot be divided goes to who has more, so that it stays where it is."""
+    shares, left = {}, whole
+    waiting = sorted(wants, key=wants.__getitem__)
+    while waiting and wants[waiting[0]] <= left // len(waiting):
+        shares[waiting[0]] = wants[waiting[0]]
+        left -= wants[waiting.pop(0)]
+    even, more = divmod(left, len(waiting)) if waiting else (0, 0)
+    for place, name in enumerate(sorted(waiting, key=lambda n: (-has[n], n))):
+        shares[name] = even + (place < more)
+    return shares
+
+
+def book_id(limit: str) -> str:
+    """``limit``: a task type's name; empty for the queue's own. No slot's id begins so."""
+    return f"{SLOT_PREFIX}limit:{limit}"

@@ -1,0 +1,48 @@
+"""A worker's turns at the books of the limits that hold over all workers (see ``items.book``)."""
+
+from dataclasses import replace
+from typing import Final
+
+from lifoq.basics.host import Host
+from lifoq.errors import StoreUnavailable
+from lifoq.items.book import Book, Grant, Turn, Whole, book_id
+from lifoq.items.change import ConditionFailed
+from lifoq.items.schema import Attribute
+from lifoq.tables.store import Store
+
+TRIES: Final = 10
+"""Writes of one turn: each but the first follows one that another worker was faster than."""
+
+
+class Books:
+    def __init__(self, store: Store, *, host: Host) -> None:
+        self._store = store
+        self._table = store.table
+        self._host = host
+
+    def take(self, limit: str, whole: Whole, turn: Turn) -> Grant | None:
+        """One read, and a write where something changes. None where a later turn of this worker has
+        been before it.
+
+        Raises StoreUnavailable, also where others were faster each time, and QueueMisconfigured.
+        """
+        name = book_id(limit)
+        item = self._table.get(name)
+        for _ in range(TRIES):
+            sent, now = self._host.monotonic(), self._store.now()
+            book = Book.of(item, whole)
+            result = book.after(turn, whole, now=now)
+            if result is None:
+                return None
+            after, grant = result
+            if after is book:
+                return grant
+            version = self._host.new_id()
+            try:
+                self._table.update(name, after.written(over=item, version=version, now=now))
+            except ConditionFailed as refused:
+                item = refused.item
+                if item is None or item.get(Attribute.CLAIM_ID) != version:
+                    continue  # else it is our own, whose answer was lost
+            return replace(grant, sent=sent)
+        raise StoreUnavailable(f"{name} changed {TRIES} times while it was being written")
