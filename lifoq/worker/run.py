@@ -304,7 +304,9 @@ class Run:
     def _part_turned(self, turned: PartTurned, now: int) -> None:
         if self._limits.turned(turned.answer):
             self._pace.look_at_once(now)
-        if turned.answer.error is not None:
+        if turned.answer.error is None:
+            self._trouble.passes()
+        else:
             self._trouble.met(turned.answer.error, now)
 
     def _not_started(self, answer: NotStarted, now: int) -> None:

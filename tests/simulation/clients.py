@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -22,7 +22,6 @@ from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
 from lifoq.tables.puts import PutOutcome
 from tests.simulation.database import Database
-from tests.simulation.handlers import TYPES
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEYS
 from tests.simulation.machine import Machine
@@ -35,7 +34,14 @@ OFTEN_PUT: Final = ("device-1", "device-2")
 
 class Client:
     def __init__(
-        self, machine: Machine, queue: Queue, database: Database, *, operations: int, pace: float
+        self,
+        machine: Machine,
+        queue: Queue,
+        database: Database,
+        *,
+        operations: int,
+        pace: float,
+        types: Sequence[str],
     ) -> None:
         self.left = operations
         self._machine = machine
@@ -43,6 +49,7 @@ class Client:
         self._database = database
         self._draw = database.draw
         self._pace = pace
+        self._types = types
         self._numbers = itertools.count()
         self._replacing = random.Random(f"replacing {database.draw.random()}").choice((0, 4, 12))
 
@@ -76,7 +83,7 @@ class Client:
         draw = self._draw
         delay = draw.choice((None, None, None, 2.0, 15.0))
         return NewTask(
-            task_type=draw.choice(TYPES),
+            task_type=draw.choice(self._types),
             payload={"number": f"{self._machine.name} {next(self._numbers)}"},
             task_id=task_id,
             deadline=draw.choice((None, None, None, 5.0, 20.0)),

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from lifoq.basics.host import microseconds
 from lifoq.errors import ItemTooLarge, StoreUnavailable
+from lifoq.items.book import book_id
 from lifoq.items.change import (
     Alternatives,
     Change,
@@ -27,6 +28,7 @@ from tests.simulation.machine import Machine, Role
 from tests.simulation.replacing import Acknowledged, Finding
 from tests.simulation.rules import Rules
 from tests.simulation.scenario import CALM, Faults, Scenario
+from tests.simulation.together import Together
 from tests.simulation.trace import Trace
 from tests.virtual.scheduler import Crashed, Scheduler
 
@@ -72,6 +74,7 @@ class Database:
         rules: Rules,
         trace: Trace,
         draw: random.Random,
+        together: Together,
     ) -> None:
         self.scheduler = scheduler
         self.history = History()
@@ -86,6 +89,7 @@ class Database:
         self.on_write: Callable[[Write], None] = lambda _: None
         self._rules = rules
         self.keys = KeyRule(lambda: scheduler.time, trace.add)
+        self.together = together
         self._machines: dict[str, Machine] = {}
         self._clocks_agree = 2 * scenario.worker_skew < scenario.worker.lease / 3
         self._replicas = [Replica() for _ in range(REPLICAS)]
@@ -107,6 +111,7 @@ class Database:
     def calm(self) -> None:
         """No more faults."""
         self.faults = CALM
+        self.together.calm()
         self.out = False
 
     def index(self) -> MemoryTable:
@@ -154,6 +159,7 @@ class Database:
         if write.becomes is Status.TAKEN and write.was is Status.PENDING and after is not None:
             self.acknowledged.check_claim(write, after)
         self.keys.check(write)
+        self.together.check(write)
         self._waits.pop(write.task_id, None)
         if write.becomes is Status.PENDING and after is not None:
             self._waits[write.task_id] = after
@@ -205,6 +211,7 @@ class Connection:
         item, told = None, False
 
         def blame() -> None:
+            self._blame_parts(task_id)
             if self._looks is not None:
                 self._machine.claim_faults.update(self._looks.asks_after())
 
@@ -215,6 +222,11 @@ class Connection:
             if self._looks is not None and self._machine.alive:
                 self._looks.read(item, told=told)
         return item
+
+    def _blame_parts(self, task_id: str) -> None:
+        """Where the book of a limit is not to be had, leases may end."""
+        if self._looks is not None and task_id.startswith(book_id("")):
+            self._machine.claim_faults.update(self._looks.held())
 
     def get_many(self, task_ids: Sequence[str]) -> list[Item]:
         return self._call("get_many", "", lambda _: self._database.table.get_many(task_ids))
@@ -262,7 +274,7 @@ class Connection:
         if self._looks is not None and not task_id.startswith(SLOT_PREFIX):
             return self._update_watched(task_id, change, apply, self._looks)
         try:
-            return self._call("update", task_id, apply)
+            return self._call("update", task_id, apply, lambda: self._blame_parts(task_id))
         finally:
             if self._looks is not None and self._machine.alive:
                 self._looks.left()

@@ -15,7 +15,7 @@ from lifoq.worker.processor import Processor
 from lifoq.worker.settings import RunReport
 from lifoq.worker.sweep import Sweeper
 from tests.simulation.database import Connection, Database
-from tests.simulation.handlers import CAPS, FREE, RATES, TYPES, UNREGISTERED, TaskCode
+from tests.simulation.handlers import CAPS, RATES, UNREGISTERED, TaskCode, free, types
 from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role
@@ -34,6 +34,8 @@ SEEN_AFTER: Final = 8.0
 """Seconds after which every copy of an index shows a change."""
 LAST_PAUSE: Final = 1.0
 """Seconds before its end at which a run may give up on an outcome that is not confirmed."""
+GIVES_BACK: Final = 2.1
+"""Seconds for which the end of a run waits for answers."""
 MARGIN: Final = 10.0
 """Seconds between the end of a run and the function's timeout."""
 
@@ -126,16 +128,17 @@ class Fleet:
         rooms = self._rooms(machine)
         looks = Looks(
             machine,
-            free_types=FREE,
+            free_types=free(self.scenario),
             unregistered=UNREGISTERED,
             in_flight=self.scenario.worker.in_flight,
             window=self.scenario.worker.window,
             lasts=self.scenario.run_lasts,
             paced=self.scenario.worker.rate_limit is not None,
-            rates=RATES,
+            rates={} if self.scenario.worker.shared_limits else {"slow-start": RATES["slow-start"]},
             rooms=rooms,
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
             keys=self._database.keys,
+            together=self._database.together,
             fair=self.scenario.worker.fair_share,
             started=self._code.started,
             waiting=self._database.waiting,
@@ -166,11 +169,12 @@ class Fleet:
         processor._keyed.claim = watched  # type: ignore[method-assign]
 
     def _rooms(self, machine: Machine) -> Rooms:
+        known = {*types(self.scenario)} - {UNREGISTERED}
         return Rooms(
             machine,
             in_flight=self.scenario.worker.in_flight,
-            caps={name: CAPS.get(name, math.inf) for name in TYPES if name != UNREGISTERED},
-            rated=RATES,
+            caps={name: CAPS.get(name, math.inf) for name in known},
+            rated=known - free(self.scenario),
             probe_after=self.scenario.probe_after,
             tell=self._database.trace.add,
         )
@@ -227,7 +231,7 @@ class Fleet:
             self._check_remaining(report, took)
             if machine.outages == outages and usable:
                 self._check_times(worker, report, took)
-                if took >= settings.window:
+                if took >= settings.window + GIVES_BACK:
                     worker.looks.assert_watchful(began + microseconds(settings.window))
         self._check_tail_call(report, writes)
         return usable
@@ -278,7 +282,7 @@ class Fleet:
         """A run keeps its time, whatever becomes of its calls, and ends early only where the queue
         is empty."""
         settings = self.scenario.worker
-        if took > settings.window + settings.task_timeout + settings.settle_time + 2.1:
+        if took > settings.window + settings.task_timeout + settings.settle_time + GIVES_BACK:
             raise Violation(f"a run took {took:.1f} s")
         if took >= settings.window:
             return

@@ -20,6 +20,7 @@ from tests.simulation.keys import KEYS, PER_KEY
 from tests.simulation.machine import Machine
 from tests.simulation.rooms import Rooms
 from tests.simulation.scenario import Scenario
+from tests.simulation.together import EVERYTHING
 
 UNREGISTERED: Final = "stranger"
 """No task code runs tasks of this type."""
@@ -35,12 +36,40 @@ TYPES: Final = (
     UNREGISTERED,
 )
 """To draw from."""
-RATES: Final = {"slow-start": 0.5}
-"""Starts per second on one machine."""
-CAPS: Final = {"single": 1}
-"""Tasks at a time on one machine."""
+SHARED: Final = ("single", "slow-start", "pair", "pair", "steady", "steady", "steady-pair")
+"""To draw from as well, where limits hold over all workers together."""
+RATES: Final = {"slow-start": 0.5, "steady": 2.5, "steady-pair": 3.0}
+"""Starts per second on one machine, or on all."""
+CAPS: Final = {"single": 1, "pair": 2, "steady-pair": 2}
+"""Tasks at a time on one machine, or on all."""
 FREE: Final = {name for name in TYPES if name not in RATES}
 """May start whenever a processor has a slot, and room for the type."""
+
+
+def types(scenario: Scenario) -> tuple[str, ...]:
+    """To draw from."""
+    return (*TYPES, *SHARED) if scenario.worker.shared_limits else TYPES
+
+
+def free(scenario: Scenario) -> set[str]:
+    """Those that may start whenever a processor has a slot, and room for the type."""
+    worker = scenario.worker
+    if not worker.shared_limits:
+        return FREE
+    paced = worker.rate_limit is not None or worker.total_in_flight is not None
+    return set() if paced else FREE - CAPS.keys()
+
+
+def limited_together(scenario: Scenario) -> tuple[dict[str, int], dict[str, float]]:
+    """Tasks at a time, and starts per second, of all workers together."""
+    worker = scenario.worker
+    if not worker.shared_limits:
+        return {}, {}
+    total = {} if worker.total_in_flight is None else {EVERYTHING: worker.total_in_flight}
+    rate = {} if worker.rate_limit is None else {EVERYTHING: worker.rate_limit}
+    return {**CAPS, **total}, {**RATES, **rate}
+
+
 DEEPEST: Final = 2
 """Generations of follow-ups."""
 
@@ -48,13 +77,14 @@ DEEPEST: Final = 2
 def max_attempts(settings: WorkerSettings) -> dict[str, int]:
     """Of each type. A stranger fails at its first, but the sweep, which may take it from a lost
     worker, knows no better than to give it the usual number."""
-    return {**dict.fromkeys(TYPES, settings.max_attempts), "stubborn": 6}
+    return {**dict.fromkeys((*TYPES, *SHARED), settings.max_attempts), "stubborn": 6}
 
 
 class TaskCode:
     def __init__(self, database: Database, scenario: Scenario) -> None:
         self._database = database
         self._settings = scenario.worker
+        self._types = types(scenario)
         self._downstream = math.inf if scenario.downstream is None else scenario.downstream
         self.started: set[str] = set()
         """Claims under which task code began."""
@@ -74,6 +104,7 @@ class TaskCode:
             self._inside.update(places)
             refused = False
             try:
+                self._begins_together(machine, context)
                 self._assert_room(places, context)
                 self._begin(machine, context)
                 self._visit(machine, context, self._inside[places[1]])
@@ -86,6 +117,7 @@ class TaskCode:
                 raise
             finally:
                 self._inside.subtract(places)
+                self._database.together.ends(context.task_type, _claim(context))
                 if rooms is not None and machine.alive:
                     rooms.end(_claim(context), started=True, refused=refused)
 
@@ -94,10 +126,11 @@ class TaskCode:
             run
         )
         registry.task("brief", timeout=1.0)(run)
-        registry.task("single", in_flight=CAPS["single"])(run)
+        for name in (*CAPS, *RATES):
+            if registry.get(name) is None:
+                registry.task(name, in_flight=CAPS.get(name), rate_limit=RATES.get(name))(run)
         for name, per_key in PER_KEY.items():
             registry.task(name, per_key=per_key)(run)
-        registry.task("slow-start", rate_limit=RATES["slow-start"])(run)
         return registry
 
     def _assert_room(self, places: list[tuple[str, str]], context: Context) -> None:
@@ -107,6 +140,11 @@ class TaskCode:
             cap = CAPS.get(place[1], self._settings.in_flight)
             if self._inside[place] > cap:
                 raise Violation(f"began as one too many of at most {cap}", context.task_id)
+
+    def _begins_together(self, machine: Machine, context: Context) -> None:
+        claim = _claim(context)
+        sent = self._database.history.claims[claim].time
+        self._database.together.begins(machine, context.task_type, claim, context.task_id, sent)
 
     def _visit(self, machine: Machine, context: Context, inside: int) -> None:
         """Busy where the downstream has no room for the last of so many of its type; perhaps too
@@ -202,7 +240,7 @@ class TaskCode:
         child = {"parent": context.task_id, "claim": claim, "depth": depth + 1}
         follow_ups = [
             NewTask(
-                task_type=self._database.draw.choice(TYPES),
+                task_type=self._database.draw.choice(self._types),
                 payload=child,
                 delay=delay,
                 key=self._database.draw.choice(KEYS),

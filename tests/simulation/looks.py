@@ -24,6 +24,7 @@ from tests.simulation.machine import Machine
 from tests.simulation.order import OrderRule
 from tests.simulation.rooms import AT_ONCE, Rooms
 from tests.simulation.shares import Used, clearly_first
+from tests.simulation.together import Together
 from tests.virtual.scheduler import Strand
 
 LONGEST_GAP: Final = 1.5
@@ -35,6 +36,9 @@ a slot for it, wherever in the queue it stands: what is behind the first page is
 two seconds."""
 SEEN_WITHIN: Final = 0.5
 """The same for a run that ends because it believes the queue empty."""
+FOUND_TOGETHER: Final = 8.0
+"""The same where a limit holds over all workers, of which the others use less: they give back what
+they do not use."""
 FAULT: Final = 1.5
 """Seconds that each call for a page may cost that goes wrong."""
 CROWD: Final = 1.5
@@ -111,6 +115,7 @@ class Looks:
         rooms: Rooms,
         order: OrderRule,
         keys: KeyRule,
+        together: Together,
         fair: bool,
         started: Collection[str],
         waiting: Callable[[], list[tuple[Item, int]]],
@@ -133,6 +138,7 @@ class Looks:
         self._rooms = rooms
         self._order = order
         self._keys = keys
+        self._together = together
         self._fair = fair
         self._used = Used()
         self._code_started = started
@@ -254,8 +260,11 @@ class Looks:
         clock = self._machine.now()
         for item, visible_since in self._waiting():
             task_id, task_type = str(item[Attribute.TASK_ID]), str(item[Attribute.TASK_TYPE])
-            if task_type not in self._free_types or task_id in self._held:
+            if task_id in self._held:
                 continue
+            together, within = 0.0, seconds
+            if task_type not in self._free_types:
+                together, within = self._together.free_since(task_type), FOUND_TOGETHER
             if any(claim.task_id == task_id for claim in self._trying.values()):
                 continue
             if item[Attribute.EXPIRES_AT] <= clock + microseconds(SEEN_WITHIN):
@@ -268,10 +277,11 @@ class Looks:
                 self._ended.get(task_id, 0),
                 self._suspect_since() if item.get(Attribute.LEASES_LOST, 0) else 0,
                 self._key_free_since(item),
+                together,
             )
             faults = sum(at > since for at in self._faults)
             waits = (now - since) / MICROSECONDS
-            if waits > seconds + FAULT * faults:
+            if waits > within + FAULT * faults:
                 name = self._machine.name
                 raise Violation(
                     f"waited {waits:g} s in the sight of {name}, which had a slot", task_id
@@ -439,6 +449,10 @@ class Looks:
             self._rooms.end(claim, started=False)
         for starts in self._starts.values():
             starts[:] = [start for start in starts if start.claim_id != claim]
+
+    def held(self) -> list[str]:
+        """Claims that stand, as far as the worker knows."""
+        return [claim.claim_id for claim in self._held.values()]
 
     def refused_update(self, task_id: str, change: Change, item: Item | None) -> None:
         """A write was refused, and the worker was shown the item."""

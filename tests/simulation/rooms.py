@@ -133,7 +133,7 @@ class Rooms:
         """The last moment at which no slot was free for a task of this type; or of any type."""
         now = self._machine.monotonic()
         names = self._unrated if task_type is None else [task_type]
-        types = min(self._room(name).held_until(now) for name in names)
+        types = min((self._room(name).held_until(now) for name in names), default=now)
         return max(self._slots.held_until(now), types)
 
     def _room(self, task_type: str) -> Room:

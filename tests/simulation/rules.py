@@ -96,6 +96,7 @@ class Rules:
     max_attempts: Mapping[str, int]
     """Of each task type."""
     lease: float
+    shared_limits: bool
 
     def check(self, write: Write, history: History) -> Finding | Cancelling | None:
         """Violation, where a write breaks a rule; what it is, where a newer put is about to take
@@ -242,7 +243,8 @@ class Rules:
         if write.becomes is S:
             _require(write, _said(after, A.RESULT) == claim, "holds the result of another claim")
         elif write.becomes is T:
-            if after[A.LEASE_EXPIRES] != before[A.LEASE_EXPIRES]:  # else one that came late
+            # Else it came late; or no lease may reach beyond a part of a limit that all share.
+            if after[A.LEASE_EXPIRES] != before[A.LEASE_EXPIRES] and not self.shared_limits:
                 self._lease(write, after)
             longer = after[A.LEASE_EXPIRES] >= before[A.LEASE_EXPIRES]
             _require(write, longer, "is held for a shorter time than before")

@@ -13,9 +13,11 @@ from tests.simulation.history import Violation
 from tests.simulation.keys import KEY_FINDINGS
 from tests.simulation.order import TURNS
 from tests.simulation.rooms import FINDINGS
+from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
-NOTABLE: Final = TURNS | FINDINGS | KEY_FINDINGS | replacing.FINDINGS | cancelling.FINDINGS
+FOUND: Final = FINDINGS | KEY_FINDINGS | replacing.FINDINGS | cancelling.FINDINGS | TOGETHER
+NOTABLE: Final = TURNS | FOUND
 """What must occur, beside the transitions, for the rules to have been put to the test."""
 
 

@@ -95,6 +95,8 @@ class Scenario:
         lease = draw.choice((2.0, 3.0, 6.0))
         clients = draw.randint(1, 3)
         telling = random.Random(f"telling {seed}")
+        together = random.Random(f"together {seed}")
+        shared = together.random() < 0.35
         return cls(
             seed=seed,
             lifetimes=Lifetimes(
@@ -118,10 +120,12 @@ class Scenario:
                 rate_limit=draw.choice((None, None, 3.0)),
                 adaptive_threshold=draw.choice((None, None, 0.7, 3.0, 15.0)),
                 fair_share=draw.random() < 0.3,
+                shared_limits=shared,
+                total_in_flight=together.choice((None, None, None, 1, 3)) if shared else None,
             ),
             downstream=draw.choice((None, None, None, 1, 3)),
             probe_after=draw.choice((2, 5, 100)),
-            processors=draw.choice((1, 1, 2)),
+            processors=max(draw.choice((1, 1, 2)), together.choice((2, 3)) if shared else 1),
             client_skews=tuple(draw.choice((0.0, 0.4, 20.0, -20.0)) for _ in range(clients)),
             worker_skew=draw.choice((0.0, 0.05, 1.0)),
             operations=draw.randint(10, 60),

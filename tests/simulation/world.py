@@ -24,6 +24,7 @@ from tests.simulation.machine import Machine, Role
 from tests.simulation.replacing import success_of
 from tests.simulation.rules import Rules
 from tests.simulation.scenario import Scenario
+from tests.simulation.together import Together
 from tests.simulation.trace import Trace
 from tests.virtual.scheduler import Scheduler
 
@@ -46,9 +47,18 @@ class World:
             lifetimes=scenario.lifetimes,
             max_attempts=handlers.max_attempts(scenario.worker),
             lease=scenario.worker.lease,
+            shared_limits=scenario.worker.shared_limits,
         )
         self.draw = random.Random(f"faults {seed}")
-        self.database = Database(scenario, self.scheduler, rules, self.trace, self.draw)
+        caps, rates = handlers.limited_together(scenario)
+        together = Together(
+            now=lambda: self.scheduler.time,
+            caps=caps,
+            rates=rates,
+            skew=2 * scenario.worker_skew,
+            tell=self.trace.add,
+        )
+        self.database = Database(scenario, self.scheduler, rules, self.trace, self.draw, together)
         self.code = TaskCode(self.database, scenario)
         self.fleet = Fleet(scenario, self.database, self.code)
         self._nature = Machine("nature", Role.TTL, self.scheduler)
@@ -102,6 +112,7 @@ class World:
             self.database,
             operations=self.scenario.operations if operations is None else operations,
             pace=self.scenario.pace,
+            types=handlers.types(self.scenario),
         )
         machine.spawn(client.work, "client")
         return client
