@@ -1,6 +1,7 @@
 """What AWS allows, and what follows from it for a queue's settings."""
 
 import math
+from collections.abc import Collection
 from typing import Final
 
 LONGEST_RUN_SECONDS: Final = 900
@@ -33,3 +34,8 @@ def generator_timeout_seconds(load_seconds: float) -> int:
 def event_age_needed_seconds(*, retry_attempts: int, timeout_seconds: int) -> int:
     """For all retries of a function that fails at its timeout each time."""
     return sum(wait + timeout_seconds for wait in RETRY_WAITS_SECONDS[:retry_attempts])
+
+
+def are_shared(asked: bool | None, *, processors: int, types_elsewhere: Collection[str]) -> bool:  # noqa: FBT001
+    """Whether limits hold over all workers together: as asked; else where there are several."""
+    return processors > 1 or bool(types_elsewhere) if asked is None else asked

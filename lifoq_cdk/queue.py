@@ -26,7 +26,7 @@ from constructs import Construct
 import lifoq
 from lifoq import environment
 from lifoq.client import deployment
-from lifoq.client.connection import Connection, parameter_name
+from lifoq.client.connection import Connection, SharedLimits, parameter_name
 from lifoq.client.deployment import Deployment
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
@@ -37,6 +37,7 @@ from lifoq.targets.configured import Target
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.types import Types
+from lifoq_cdk import limits
 from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, Access
 from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_events_alarm, add_queue_alarms
 from lifoq_cdk.dashboard import QueueDashboard
@@ -83,6 +84,8 @@ class LifoQueue(Construct):
         backoff: Backoff | None = None,
         rate_limit_per_second: float | None = WorkerSettings.rate_limit,
         adaptive_threshold: cdk.Duration | None = None,
+        shared_limits: bool | None = None,
+        total_in_flight: int | None = WorkerSettings.total_in_flight,
         fair_share: bool = WorkerSettings.fair_share,
         types_elsewhere: Collection[str] = (),
         processor_concurrency: int = 1,
@@ -101,6 +104,9 @@ class LifoQueue(Construct):
 
         ``targets``: task types that are configured, not written, by their names.
         ``queue_name``: by which ``Queue.connect`` finds it; by default unique in the account.
+        ``shared_limits``: whether rates and caps on tasks in flight hold over all workers together;
+        by default where there are several: ``processor_concurrency``, ``types_elsewhere``, or
+        ``LongTasks``.
         ``events``: who is told of each task's end; by default nobody.
         ``state``: table, bucket and alarm topic that lie in another stack; by default they are made
         here, with ``alarm_topic``, ``encryption_key`` and ``removal_policy`` (RETAIN).
@@ -128,10 +134,15 @@ class LifoQueue(Construct):
             backoff=backoff or Backoff(),
             rate_limit=rate_limit_per_second,
             adaptive_threshold=_optional_seconds(adaptive_threshold),
+            shared_limits=limits.are_shared(
+                shared_limits, processors=processor_concurrency, types_elsewhere=types_elsewhere
+            ),
+            total_in_flight=total_in_flight,
             fair_share=fair_share,
             types_elsewhere=frozenset(types_elsewhere),
         )
         self.processor_concurrency = processor_concurrency
+        self._shared_limits = shared_limits
         self.tasks = tasks if isinstance(tasks, TaskCode) else TaskCode(tasks)
         if targets:
             self.tasks = replace(self.tasks, targets={**self.tasks.targets, **targets})
@@ -310,10 +321,19 @@ class LifoQueue(Construct):
         self._long_tasks[workers] = tuple(types)
         elsewhere = self.worker.types_elsewhere.union(types)
         Types(elsewhere=elsewhere)
-        self.worker = replace(self.worker, types_elsewhere=elsewhere)
-        told = environment.of_worker(self.worker)[Variable.TYPES_ELSEWHERE]
-        for function in (self.processor, self.sweep):
-            function.add_environment(Variable.TYPES_ELSEWHERE.value, told)
+        shared = limits.are_shared(
+            self._shared_limits,
+            processors=self.processor_concurrency,
+            types_elsewhere=elsewhere,
+        )
+        self.worker = replace(self.worker, types_elsewhere=elsewhere, shared_limits=shared)
+        told = environment.of_worker(self.worker)
+        for variable in {Variable.TYPES_ELSEWHERE.value, Variable.SHARED_LIMITS.value} & {*told}:
+            for function in (self.processor, self.sweep):
+                function.add_environment(variable, told[variable])
+        parameter = self.parameter.node.default_child
+        if isinstance(parameter, ssm.CfnParameter):
+            parameter.value = self._connection().encode()
         self.sweep.add_environment(Variable.LONG_TASKS.value, open_tasks.encode(self._long_tasks))
 
     # What it is made of.
@@ -396,8 +416,8 @@ class LifoQueue(Construct):
             subscriptions.LambdaSubscription(function, dead_letter_queue=self.dead_letters)
         )
 
-    def _add_parameter(self) -> None:
-        connection = Connection(
+    def _connection(self) -> Connection:
+        return Connection(
             table=self.table.table_name,
             lifetimes=self.lifetimes,
             topics={
@@ -405,13 +425,16 @@ class LifoQueue(Construct):
                 "trigger": self.trigger_topic.topic_arn,
                 **({"events": self._events_topic.topic_arn} if self._events_topic else {}),
             },
+            shared_limits=SharedLimits.of(self.worker),
         )
+
+    def _add_parameter(self) -> None:
         self.parameter = ssm.StringParameter(
             self,
             "Connection",
             parameter_name=parameter_name(self.queue_name),
             description=f"How to reach the lifoq queue {self.queue_name}",
-            string_value=connection.encode(),
+            string_value=self._connection().encode(),
         )
 
     def _add_deployment(self) -> None:

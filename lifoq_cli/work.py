@@ -5,12 +5,13 @@ import logging
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from lifoq.client.connection import SharedLimits
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, LifoqError
@@ -92,6 +93,10 @@ def work(
         max_attempts=max_attempts,
         rate_limit=rate_limit,
     )
+    if shared := queue.shared_limits:
+        settings = _with_shared(settings, shared, rate_limit)
+    elif not settings.shared_limits:
+        _tell_own_limits(session, registry, settings)
     protection = None if protect is None else Protection.of_this_task(protect)
     processor = Processor(queue.store, registry, settings, only_registered=True)
     tellers: list[Callable[[RunReport], None]] = []
@@ -116,6 +121,28 @@ def work(
         f"Stopped: {report.claimed} claimed, {report.succeeded} succeeded, {report.retried} to be "
         f"tried again or handed back, {report.cancelled} cancelled, {report.failed} failed."
     )
+
+
+def _with_shared(
+    settings: WorkerSettings, shared: SharedLimits, rate_limit: float | None
+) -> WorkerSettings:
+    """What holds over all workers of the queue together comes with the queue."""
+    if rate_limit is not None:
+        raise click.UsageError(
+            "--rate-limit is of one worker, and the limits of this queue hold over all of them "
+            "together: change rate_limit_per_second of the queue"
+        )
+    return replace(settings, shared_limits=True, **asdict(shared))
+
+
+def _tell_own_limits(session: Session, registry: Registry, settings: WorkerSettings) -> None:
+    limited = [k.name for k in registry if k.in_flight is not None or k.rate_limit is not None]
+    limited = [*sorted(limited), *(["all types"] if settings.rate_limit else [])]
+    if limited:
+        session.tell(
+            f"The limits of {', '.join(limited)} hold for this worker alone: beside others, also "
+            "in Lambda, deploy the queue with shared_limits, and name it by --queue."
+        )
 
 
 def _registered(module: str) -> Registry:

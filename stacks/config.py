@@ -354,6 +354,8 @@ class StageConfig(Settings):
     backoff: Backoff = Backoff()
     rate_limit_per_second: PerSecond | None = WORKER.rate_limit
     adaptive_threshold_seconds: Seconds | None = WORKER.adaptive_threshold
+    shared_limits: bool | None = None
+    total_in_flight: Annotated[int, Field(ge=1)] | None = WORKER.total_in_flight
     fair_share: bool = WORKER.fair_share
     types_elsewhere: Annotated[list[str], Field(max_length=100)] = []
     retention_success_days: Annotated[float, Field(gt=0, le=3650)] = (
@@ -409,6 +411,15 @@ class StageConfig(Settings):
         )
 
     @property
+    def limits_are_shared(self) -> bool:
+        """Whether limits hold over all workers together."""
+        return limits.are_shared(
+            self.shared_limits,
+            processors=self.processor_concurrency,
+            types_elsewhere=self.types_elsewhere,
+        )
+
+    @property
     def worker(self) -> WorkerSettings:
         """How the processor works."""
         return WorkerSettings(
@@ -422,6 +433,8 @@ class StageConfig(Settings):
             backoff=self.backoff.schedule(),
             rate_limit=self.rate_limit_per_second,
             adaptive_threshold=self.adaptive_threshold_seconds,
+            shared_limits=self.limits_are_shared,
+            total_in_flight=self.total_in_flight,
             fair_share=self.fair_share,
             types_elsewhere=frozenset(self.types_elsewhere),
         )
@@ -464,6 +477,11 @@ class StageConfig(Settings):
                     f"lease_seconds ({self.lease_seconds:g}) is longer than {key} ({days:g}): "
                     "shorten the lease or keep tasks longer"
                 )
+        if self.total_in_flight is not None and not self.limits_are_shared:
+            problems.append(
+                f"total_in_flight ({self.total_in_flight}) holds over all workers together: "
+                "add shared_limits: true"
+            )
         if self.backoff.min_seconds > self.backoff.max_seconds:
             problems.append(
                 f"backoff.min_seconds ({self.backoff.min_seconds:g}) is more than "

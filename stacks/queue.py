@@ -115,6 +115,8 @@ class QueueStack(cdk.Stack):
             backoff=worker.backoff,
             rate_limit_per_second=worker.rate_limit,
             adaptive_threshold=None if threshold is None else seconds(threshold),
+            shared_limits=stage.shared_limits,
+            total_in_flight=worker.total_in_flight,
             fair_share=worker.fair_share,
             types_elsewhere=worker.types_elsewhere,
             processor_concurrency=stage.processor_concurrency,

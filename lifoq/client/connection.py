@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from lifoq.errors import InvalidInput, LifoqError, QueueMisconfigured
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.worker.settings import WorkerSettings
 
 VERSION: Final = 1
 """Of the document and of the item's schema; a client refuses what is newer than itself."""
@@ -34,6 +35,34 @@ def parameter_name(queue_name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SharedLimits:
+    """Of a queue whose limits hold over all workers together."""
+
+    rate_limit: float | None = None
+    total_in_flight: int | None = None
+
+    @classmethod
+    def of(cls, worker: WorkerSettings) -> "SharedLimits | None":
+        """None where each worker has its own."""
+        if not worker.shared_limits:
+            return None
+        return cls(rate_limit=worker.rate_limit, total_in_flight=worker.total_in_flight)
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any] | None) -> "SharedLimits | None":
+        if document is None:
+            return None
+        rate, total = document.get("rateLimitPerSecond"), document.get("totalInFlight")
+        if total is not None and type(total) is not int:
+            raise ValueError(f"{total!r} is no number of tasks")
+        return cls(rate_limit=None if rate is None else _seconds(rate), total_in_flight=total)
+
+    def document(self) -> dict[str, float]:
+        found = {"rateLimitPerSecond": self.rate_limit, "totalInFlight": self.total_in_flight}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Connection:
     table: str
     """The table's name; its ARN where clients are in another account."""
@@ -42,6 +71,7 @@ class Connection:
     """None: where the parameter is."""
     topics: Mapping[str, str] = field(default_factory=dict)
     """ARNs, by what they are for, such as ``process``."""
+    shared_limits: SharedLimits | None = None
 
     def encode(self) -> str:
         """JSON."""
@@ -56,6 +86,7 @@ class Connection:
             # What a queue does not do it does not say.
             **({"shedAtDeadline": True} if self.lifetimes.shed_at_deadline else {}),
             **({"taskTokens": True} if self.lifetimes.task_tokens else {}),
+            **({"sharedLimits": self.shared_limits.document()} if self.shared_limits else {}),
         }
         return json.dumps(document)
 
@@ -82,6 +113,7 @@ class Connection:
                     task_tokens=document.get("taskTokens", False) is True,
                 ),
                 topics={str(name): _text(arn) for name, arn in document["topics"].items()},
+                shared_limits=SharedLimits.read(document.get("sharedLimits")),
             )
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise QueueMisconfigured(

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.basics.numbers import check_count, check_rate, seconds
@@ -35,6 +35,9 @@ from lifoq.tables.stats import CAP, QueueStats, measure
 from lifoq.tables.store import Store
 from lifoq.tables.table import Count
 
+if TYPE_CHECKING:
+    from lifoq.client.connection import SharedLimits
+
 FIRST_POLL: Final = 0.1
 LAST_POLL: Final = 5.0
 """Seconds between two looks of ``wait``, growing by half from one to the other."""
@@ -49,8 +52,12 @@ class Queue(Producer):
     the library).
     """
 
-    def __init__(self, store: Store, *, host: Host = SYSTEM) -> None:
+    def __init__(
+        self, store: Store, *, host: Host = SYSTEM, shared_limits: "SharedLimits | None" = None
+    ) -> None:
         self.store = store
+        self.shared_limits = shared_limits
+        """What holds over all workers of the queue together, as its settings say; None: nothing."""
         self._host = host
 
     @classmethod
@@ -69,6 +76,7 @@ class Queue(Producer):
 
         Raises InvalidInput, QueueMisconfigured, StoreUnavailable.
         """
+        shared_limits = None
         if table is None:
             if lifetimes is not None:
                 raise InvalidInput("lifetimes", lifetimes, "come with the queue; leave them out")
@@ -76,6 +84,7 @@ class Queue(Producer):
 
             settings = connection.read(_name(name), **client_arguments)
             table, lifetimes = settings.table, settings.lifetimes
+            shared_limits = settings.shared_limits
             if settings.region is not None:
                 client_arguments = {"region_name": settings.region, **client_arguments}
         elif name is not None:
@@ -85,7 +94,8 @@ class Queue(Producer):
         # boto3 takes long to import, and not every process that imports lifoq connects.
         from lifoq.tables.dynamo import DynamoTable  # noqa: PLC0415
 
-        return cls(Store(DynamoTable.connect(table, **client_arguments), lifetimes=lifetimes))
+        store = Store(DynamoTable.connect(table, **client_arguments), lifetimes=lifetimes)
+        return cls(store, shared_limits=shared_limits)
 
     @classmethod
     def in_memory(cls, *, lifetimes: Lifetimes | None = None, host: Host = SYSTEM) -> "Queue":

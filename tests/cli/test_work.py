@@ -10,14 +10,17 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import boto3
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from lifoq import Queue, Status, Store, Sweeper, WorkerSettings, environment
+from lifoq import Lifetimes, Queue, Status, Store, Sweeper, WorkerSettings, environment
+from lifoq.client.connection import Connection, SharedLimits, parameter_name
+from lifoq.items.book import book_id
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.worker.registry import Registry
 from lifoq_cli.protection import Protection
@@ -58,9 +61,11 @@ class Desk:
         self.folder = folder
         self.workers: list[subprocess.Popen[str]] = []
 
-    def work(self, *options: str) -> subprocess.Popen[str]:
+    def work(self, *options: str, by: Sequence[str] = ()) -> subprocess.Popen[str]:
+        """``by``: how the queue is found, in place of its table."""
+        arguments = [*by, *self._arguments[2 if by else 0 :]]
         worker = subprocess.Popen(
-            [sys.executable, "-m", "lifoq", *self._arguments, "work", *options],
+            [sys.executable, "-m", "lifoq", *arguments, "work", *options],
             cwd=self.folder,
             env={
                 **os.environ,
@@ -148,6 +153,49 @@ def test_prometheus_reads_what_a_worker_has_done(desk: Desk) -> None:
     assert value("lifoq_tasks_failed_total") == 0
     desk.until(lambda: value("lifoq_tasks_succeeded_total") == 1)
     assert value("lifoq_wait_seconds_count") == value("lifoq_service_seconds_count") == 1
+
+
+LIMITED = (
+    TASKS
+    + """
+@task("scarce", in_flight=1, rate_limit=5)
+def scarce(_payload, _context):
+    pass
+"""
+)
+
+
+def test_a_worker_of_a_queue_whose_limits_are_shared_takes_its_part_of_them(
+    moto_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable], tmp_path: Path
+) -> None:
+    (tmp_path / "tasks.py").write_text(LIMITED)
+    table = new_dynamo_table(moto_endpoint)
+    settings = Connection(
+        table=table.name, lifetimes=Lifetimes(), shared_limits=SharedLimits(rate_limit=50)
+    )
+    ssm: Any = boto3.client("ssm", endpoint_url=moto_endpoint, **CREDENTIALS)
+    ssm.put_parameter(Name=parameter_name(table.name), Value=settings.encode(), Type="String")
+    desk = Desk(moto_endpoint, table.name, tmp_path)
+    refused = desk.work("--rate-limit", "5", by=["--queue", table.name])
+    worker = desk.work(by=["--queue", table.name])
+    task_id = desk.queue.put("scarce").task_id
+    desk.until(lambda: desk.status(task_id) is Status.SUCCESS)
+    worker.send_signal(signal.SIGTERM)
+    _, told = worker.communicate(timeout=PATIENCE)
+    assert "hold for this worker alone" not in told
+    for limit in ("", "scarce"):
+        book = table.get(book_id(limit))
+        assert book is not None
+        assert json.loads(book["payload"])["parts"] == {}  # given back
+    assert "change rate_limit_per_second of the queue" in refused.communicate(timeout=PATIENCE)[1]
+    assert refused.returncode == 2
+
+
+def test_limits_that_one_worker_alone_would_keep_are_told(desk: Desk) -> None:
+    (desk.folder / "tasks.py").write_text(LIMITED)
+    worker = desk.work()
+    assert worker.stderr is not None
+    assert "The limits of scarce hold for this worker alone" in worker.stderr.readline()
 
 
 def test_what_the_grace_does_not_suffice_for_runs_elsewhere_at_once(desk: Desk) -> None:

@@ -286,6 +286,29 @@ def test_state_can_lie_in_a_stack_of_its_own(tmp_path: Path) -> None:
     assert not stateful & (kinds["work"] | kinds["reports"])
 
 
+@pytest.mark.parametrize(
+    ("terms", "shared"),
+    [
+        ({}, False),
+        ({"processor_concurrency": 2}, True),
+        ({"types_elsewhere": ["video.encode"]}, True),
+        ({"processor_concurrency": 2, "shared_limits": False}, False),
+        ({"shared_limits": True}, True),
+    ],
+)
+def test_limits_hold_over_all_workers_where_there_are_several_and_each_is_told(
+    stack: cdk.Stack, *, terms: dict[str, Any], shared: bool
+) -> None:
+    LifoQueue(stack, "Queue", tasks=TASKS, rate_limit_per_second=5, **terms)
+
+    template = template_of(stack)
+    variables = processor_of(template)["Environment"]["Variables"]
+    written = [plain(p["Value"]) for p in resources(template, "AWS::SSM::Parameter")]
+    (told,) = [json.loads(text) for text in written if "deadlineSeconds" in text]
+    assert Environment(variables).worker().shared_limits is shared
+    assert told.get("sharedLimits") == ({"rateLimitPerSecond": 5} if shared else None)
+
+
 def test_what_belongs_to_the_state_is_not_given_twice(stack: cdk.Stack) -> None:
     state = QueueState(stack, "State")
 

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from lifoq import InvalidInput, Lifetimes, Queue, QueueMisconfigured, StoreUnavailable
 from lifoq.client import connection as connections
-from lifoq.client.connection import VERSION, Connection, parameter_name
+from lifoq.client.connection import VERSION, Connection, SharedLimits, parameter_name
 from tests import dynamodb_local
 from tests.faults.faults import answer
 
@@ -80,7 +80,11 @@ def test_the_parameters_region_is_the_tables_unless_the_caller_says_otherwise(
 
 def test_settings_are_read_as_they_were_written():
     written = Connection(
-        table="tasks", lifetimes=LIFETIMES, region="us-east-1", topics={"process": "arn:1"}
+        table="tasks",
+        lifetimes=LIFETIMES,
+        region="us-east-1",
+        topics={"process": "arn:1"},
+        shared_limits=SharedLimits(rate_limit=2.5, total_in_flight=40),
     )
     assert Connection.decode(written.encode(), source="x") == written
 

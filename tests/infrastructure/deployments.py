@@ -94,6 +94,7 @@ EVERYTHING: dict[str, Any] = {
     "adaptive_threshold_seconds": 90.5,
     "fair_share": True,
     "types_elsewhere": ["video.cut"],
+    "total_in_flight": 40,
     "alarms": {"email": "operators@example.com"},
     "schedules": [
         {

@@ -205,6 +205,10 @@ def load(**settings: Any) -> dict[str, Any]:
             {"deadline_seconds": 600, "analytics": {"window_minutes": 15}},
             ["analytics.window_minutes (15)", "deadline_seconds (600)", "shorten the window"],
         ),
+        (
+            {"total_in_flight": 30},
+            ["total_in_flight (30) holds over all workers together", "add shared_limits: true"],
+        ),
         (load(profile="burst", period_seconds=60), ["'burst' needs load.peak_tasks_per_second"]),
         (
             load(profile="sine", peak_tasks_per_second=9),

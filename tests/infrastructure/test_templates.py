@@ -134,7 +134,12 @@ COMMON = {*ALL, *environment.of_queue("", TOLD)}
 WORK = set(
     environment.of_worker(
         WorkerSettings(
-            rate_limit=1, adaptive_threshold=1, fair_share=True, types_elsewhere=frozenset({"a"})
+            rate_limit=1,
+            adaptive_threshold=1,
+            fair_share=True,
+            shared_limits=True,
+            total_in_flight=1,
+            types_elsewhere=frozenset({"a"}),
         )
     )
 )

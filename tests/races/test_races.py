@@ -56,10 +56,11 @@ class Workers:
         yield
         stalled.send_signal(signal.SIGCONT)
 
-    def kill_one(self) -> None:
+    def kill_one(self) -> int:
         killed = self._processes.pop(0)
         killed.kill()
         killed.wait()
+        return killed.pid
 
     def finish(self) -> list[int]:
         """Let each come to its end; the exit codes."""

@@ -31,7 +31,11 @@ SETTINGS = WorkerSettings(
     max_attempts=50,
     backoff=Backoff.fixed(0.1),
     linger=0.2,
+    shared_limits=True,
 )
+TOGETHER = 3
+TOGETHER_RATE = 20.0
+"""Tasks at a time, and starts per second, of one type over all workers."""
 KEYED_SECONDS = 0.1
 TASK_SECONDS = 0.2
 """Long enough that slots are mostly busy, and not every worker asks for every task."""
@@ -62,6 +66,13 @@ def main(endpoint: str, table_name: str, folder: Path) -> None:
                 "begun": begun,
                 "ended": time.monotonic_ns(),
             }
+
+        @registry.task("together", in_flight=TOGETHER, rate_limit=TOGETHER_RATE)
+        def together(_payload: Any, context: Context) -> None:
+            attempt = {"of": context.task_id, "attempt": context.attempt}
+            write(**attempt, begun=time.monotonic_ns())
+            time.sleep(KEYED_SECONDS)
+            write(**attempt, ended=time.monotonic_ns())
 
         table = DynamoTable.connect(table_name, endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
         processor = Processor(Store(table), registry, SETTINGS)

@@ -21,7 +21,10 @@ backoffs = st.builds(
     jitter=st.booleans(),
 )
 workers = st.builds(
-    WorkerSettings,
+    lambda total, **terms: WorkerSettings(
+        shared_limits=total is not None, total_in_flight=total or None, **terms
+    ),
+    total=st.none() | st.integers(0, 1000),
     window=seconds,
     task_timeout=seconds,
     lease=st.floats(min_value=21, max_value=86_400),

@@ -1,0 +1,206 @@
+"""What the books of limits that all workers share promise, on every table."""
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from lifoq.basics.host import microseconds
+from lifoq.client.queue import Queue
+from lifoq.errors import DamagedTask, InvalidInput, QueueMisconfigured, StoreUnavailable
+from lifoq.items.book import (
+    CLOCKS_APART,
+    NONE,
+    PART_LASTS,
+    Amount,
+    Grant,
+    Turn,
+    Whole,
+    book_id,
+)
+from lifoq.items.change import Change
+from lifoq.tables.books import Books
+from lifoq.tables.store import Store
+from lifoq.testing.fixtures import PastTheLibrary
+from lifoq.testing.hosts import ManualHost
+
+WHOLE = Whole(in_flight=4, rate=2.0)
+LEASE = 30.0
+ALL = Amount(4, 2)
+NUMBERS = count(1)
+
+
+@pytest.fixture
+def books(store: Store, host: ManualHost) -> Books:
+    return Books(store, host=host)
+
+
+def take(
+    books: Books,
+    worker: str,
+    wants: Amount,
+    *,
+    keeps: Amount = ALL,
+    returns: float = 0.0,
+    whole: Whole = WHOLE,
+) -> Grant:
+    grant = books.take("a", whole, turn(worker, wants, keeps=keeps, returns=returns))
+    assert grant is not None
+    return grant
+
+
+def turn(
+    worker: str,
+    wants: Amount,
+    *,
+    keeps: Amount = ALL,
+    returns: float = 0.0,
+    number: int | None = None,
+) -> Turn:
+    return Turn(
+        worker=worker,
+        number=next(NUMBERS) if number is None else number,
+        keeps=keeps,
+        wants=wants,
+        returns=returns,
+        lease=microseconds(LEASE),
+        renew=True,
+    )
+
+
+def test_the_parts_of_all_workers_are_never_more_than_the_whole(books: Books):
+    first = take(books, "w1", Amount(3, 1))
+    second = take(books, "w2", ALL)
+    third = take(books, "w3", ALL)
+    assert (first.has, second.has, third.has) == (Amount(3, 1), Amount(1, 1), NONE)
+
+
+def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(books: Books):
+    assert take(books, "w1", ALL).tokens == 2
+    late = take(books, "w2", ALL)
+    assert (late.has, late.tokens) == (NONE, 0)
+    take(books, "w1", NONE, keeps=Amount(1, 0), returns=0.5)  # has one task left
+    late = take(books, "w2", ALL)
+    assert (late.has, late.tokens) == (Amount(3, 2), 0.5)
+
+
+def test_lanes_that_nobody_has_fill_up(books: Books, host: ManualHost):
+    take(books, "w1", ALL)
+    take(books, "w1", NONE, keeps=NONE)  # all tokens are used
+    host.advance(0.6)
+    assert take(books, "w2", ALL).tokens == pytest.approx(1.2)
+    take(books, "w2", NONE, keeps=NONE)
+    host.advance(60)
+    assert take(books, "w2", ALL).tokens == 2
+
+
+def test_who_has_more_than_an_even_part_is_told_what_is_fair(books: Books):
+    assert take(books, "w1", ALL).fair == ALL
+    take(books, "w2", Amount(1, 1))
+    assert take(books, "w1", ALL).fair == Amount(3, 1)
+    take(books, "w3", ALL)
+    assert take(books, "w1", ALL).fair == Amount(2, 1)
+
+
+def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_over(
+    books: Books, host: ManualHost
+):
+    take(books, "lost", ALL)
+    host.advance(PART_LASTS + CLOCKS_APART)
+    assert take(books, "w", ALL).has == NONE
+    host.advance(0.1)
+    later = take(books, "w", ALL)
+    assert (later.has, later.tokens) == (Amount(0, 2), 0)
+    host.advance(LEASE)
+    assert take(books, "w", ALL).has == ALL
+
+
+def test_who_comes_back_after_its_part_ran_out_has_what_is_left(books: Books, host: ManualHost):
+    take(books, "lost", ALL)
+    host.advance(PART_LASTS + CLOCKS_APART + LEASE + 1)
+    assert take(books, "w", Amount(3, 2)).has == Amount(3, 2)
+    back = take(books, "lost", ALL, returns=2)
+    assert (back.has, back.kept_lanes, back.tokens) == (Amount(1, 0), 0, 0)
+    take(books, "w", NONE, keeps=NONE)
+    assert take(books, "lost", ALL).tokens == 0  # what it returned late was made up for
+
+
+def test_a_turn_that_is_late_changes_nothing(books: Books, store: Store):
+    take(books, "w", ALL)
+    late = turn("w", NONE, keeps=NONE)
+    take(books, "w", ALL)
+    before = store.table.get(book_id("a"))
+    assert books.take("a", WHOLE, late) is None
+    assert store.table.get(book_id("a")) == before
+
+
+def test_a_turn_whose_answer_was_lost_is_recognised(
+    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    update = store.table.update
+
+    def twice(task_id: str, change: Change) -> None:
+        update(task_id, change)
+        update(task_id, change)
+
+    monkeypatch.setattr(store.table, "update", twice)
+    assert take(books, "w", ALL).has == ALL
+    assert take(books, "w2", ALL).has == NONE
+
+
+def test_a_turn_that_meets_another_is_taken_over_what_that_left(
+    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    update, rivals = store.table.update, iter(["r1", "r2"])
+
+    def overtaken(task_id: str, change: Change) -> None:
+        rival = next(rivals, None)
+        if rival is not None:
+            take(books, rival, Amount(1, 0))
+        update(task_id, change)
+
+    monkeypatch.setattr(store.table, "update", overtaken)
+    assert take(books, "w", ALL).has == Amount(2, 2)
+
+
+def test_a_turn_that_changes_nothing_writes_nothing(
+    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    idle = Turn(worker="w", number=1, keeps=NONE, wants=NONE, returns=0, lease=1, renew=True)
+    monkeypatch.setattr(store.table, "update", None)
+    assert books.take("a", WHOLE, idle) is not None
+
+
+def test_a_book_is_no_task(books: Books, store: Store):
+    take(books, "w", ALL)
+    queue = Queue(store)
+    assert (queue.stats().pending.value, queue.stats().taken.value) == (0, 0)
+    with pytest.raises(InvalidInput):
+        queue.put("a", task_id=book_id("a"))
+    with pytest.raises(DamagedTask):
+        store.get(book_id("a"))
+
+
+def test_what_is_no_book_is_told_with_its_remedy(books: Books, past: PastTheLibrary, store: Store):
+    damaged: dict[str, Any] = {"taskId": book_id("a"), "payload": "[]", "claimId": "x"}
+    past.write(damaged)
+    with pytest.raises(QueueMisconfigured, match=r"is not the book of a limit .* delete it"):
+        take(books, "w", ALL)
+    assert store.table.get(book_id("a")) == damaged
+
+
+def test_whoever_is_always_overtaken_is_told(
+    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    update = store.table.update
+
+    def overtaken(task_id: str, change: Change) -> None:
+        monkeypatch.setattr(store.table, "update", update)
+        take(books, f"rival-{next(NUMBERS)}", NONE, keeps=NONE)
+        take(books, "rival", ALL)
+        monkeypatch.setattr(store.table, "update", overtaken)
+        update(task_id, change)
+
+    monkeypatch.setattr(store.table, "update", overtaken)
+    with pytest.raises(StoreUnavailable, match="changed 10 times"):
+        take(books, "w", ALL)
