@@ -233,7 +233,7 @@ def test_the_task_of_a_worker_that_was_killed_runs_again_after_its_lease(desk: D
         (["--tasks", "json"], "json registers no task type"),
         (["--in-flight", "0"], "in_flight=0"),
         (["--task-timeout", "5s"], "nap.timeout"),
-        (["--type", "nip"], "tasks registers no task type 'nip', but nap, other"),
+        (["--type", "nip"], "tasks registers no task type 'nip', but doze, nap"),
         (["--protect", "1h"], "--protect is for tasks of ECS"),
     ],
 )
