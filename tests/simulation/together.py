@@ -21,7 +21,7 @@ EVERYTHING: Final = ""
 LEEWAY: Final = microseconds(0.05)
 """Between a start that is decided and task code that begins lie a claim and its answer."""
 LONGEST_SPAN: Final = 60 * MICROSECONDS
-GONE_AFTER: Final = 40.0
+GONE_AFTER: Final = 55.0
 """Seconds: the longest pause of a machine, and then the lease of its tasks and of its parts."""
 SETTLES: Final = 2.0
 """Seconds by which a lease, as its holder's clock told it, may end late by the true one."""

@@ -36,6 +36,8 @@ the sweep and its kick take, and the index's lag."""
 LONGEST_CALM: Final = 3_000.0
 """Seconds until the queue must have come to rest."""
 OUTAGE: Final = 15.0
+PARTS_LOST: Final = 15.0
+"""Seconds in which others take over what a machine has of limits that all share."""
 
 
 class World:
@@ -127,6 +129,7 @@ class World:
 
     def _pauses(self) -> None:
         """A whole machine stands still for longer than a lease, and then goes on."""
+        worker = self.scenario.worker
         while self.database.faults.pause:
             self._nature.sleep(self.draw.expovariate(1 / self.scenario.faults.pause))
             if self.fleet.running:
@@ -134,7 +137,8 @@ class World:
                 self.trace.add(f"{machine.name} stands still")
                 machine.faults += 1
                 machine.suspend()
-                self._nature.sleep(self.draw.uniform(0.3, 3) * self.scenario.worker.lease)
+                longer = PARTS_LOST * self.draw.random() if worker.shared_limits else 0.0
+                self._nature.sleep(self.draw.uniform(0.3, 3) * worker.lease + longer)
                 machine.resume()
 
     def _calm(self) -> None:
