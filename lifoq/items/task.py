@@ -395,9 +395,11 @@ class _Reader:
 
     def optional_number(self, name: Attribute) -> int | None:
         value = self._item.get(name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
             raise self._wrong_type(name, value)
-        if value is not None and not 0 <= value < IMPOSSIBLE:
+        if not 0 <= value < IMPOSSIBLE:
             raise self._damaged(f"{name} is {value}, which is no such number")
         return value
 

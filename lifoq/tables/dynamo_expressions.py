@@ -121,8 +121,9 @@ class Expression:
                 return f"NOT {self._condition(inner)}"
 
     def _name(self, attribute: Attribute) -> str:
-        self._names[f"#{attribute}"] = attribute.value
-        return f"#{attribute}"
+        alias = f"#{attribute}"
+        self._names[alias] = alias[1:]
+        return alias
 
     def _value(self, value: Value) -> str:
         alias = f":v{len(self._values)}"

@@ -22,8 +22,12 @@ def typed(item: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): typed_value(value) for name, value in item.items()}
 
 
-def typed_value(value: object) -> dict[str, Any]:
+def typed_value(value: object) -> dict[str, Any]:  # noqa: PLR0911 - one for each
     """Of a value that lifoq writes, and of any number and string that a cursor holds."""
+    if type(value) is str:  # the usual ones first: a task's two writes have some twenty
+        return {"S": value}
+    if type(value) is int:
+        return {"N": str(value)}
     if is_number(value):
         return {"N": str(value)}
     if isinstance(value, bytes):
