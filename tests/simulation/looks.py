@@ -56,7 +56,10 @@ class Look:
     used: Mapping[str | None, float] | None = None
     """By key, the time for which its tasks had held slots before it, where the slots are shared
     out; None where others are held meanwhile, and nobody here knows for how long."""
-    tried: set[str] = field(default_factory=set)
+    tried: dict[str, str | None] = field(default_factory=dict)
+    """Tasks, and their keys as they were shown then."""
+    moved: set[str] = field(default_factory=set)
+    """Tasks that were tried at another place than the page shows."""
     held: set[str] = field(default_factory=set)
     """Rows that the index still shows, of tasks that the processor has in flight, or whose claim
     was refused just before."""
@@ -68,13 +71,15 @@ class Look:
             if row[Attribute.TASK_ID] == until:
                 break
             live = row[Attribute.EXPIRES_AT] > clock
-            if live and row[Attribute.TASK_ID] not in self.tried | self.held:
+            if live and row[Attribute.TASK_ID] not in self.tried.keys() | self.held:
                 found.append(row)
         return found
 
     def last_tried(self) -> str | None:
         tried = [
-            row[Attribute.TASK_ID] for row in self.rows if row[Attribute.TASK_ID] in self.tried
+            row[Attribute.TASK_ID]
+            for row in self.rows
+            if row[Attribute.TASK_ID] in self.tried.keys() - self.moved
         ]
         return str(tried[-1]) if tried else None
 
@@ -330,10 +335,10 @@ class Looks:
         look = self.last
         last = None if look is None else look.last_tried()
         if look is not None and look.used is not None and len(look.tried) == 1:
-            self._assert_fair(look, *look.tried, look.used)
+            self._assert_fair(look, look.used)
         if look is None or last is None:
             return
-        key = self._believed_keys[last]
+        key = look.tried[last]
         for row in look.passed_over(self._machine.now(), until=last):
             if self._fair and row.get(Attribute.TASK_KEY) != key:
                 continue
@@ -342,10 +347,10 @@ class Looks:
                 kind = "newer" if look.newest_first else "older"
                 raise Violation(f"was claimed, but {passed_over} is {kind}, and could", last)
 
-    def _assert_fair(self, look: Look, claimed: str, used: Mapping[str | None, float]) -> None:
+    def _assert_fair(self, look: Look, used: Mapping[str | None, float]) -> None:
         """The one task that was claimed goes before all others of the page, by the shares of their
         keys."""
-        key = self._believed_keys.get(claimed)
+        ((claimed, key),) = look.tried.items()
         for row in look.passed_over(self._machine.now()):
             first = clearly_first(used, row.get(Attribute.TASK_KEY), key)
             if first and self._could_start(row, look):
@@ -378,7 +383,8 @@ class Looks:
         if strand in self._old_strands:
             trying = self._of_earlier_runs
         elif self.last is not None and strand not in self._chosen:
-            self.last.tried.add(task_id)
+            self.last.tried[task_id] = self._believed_keys.get(task_id)
+            self._note_if_moved(self.last, task_id)
         self._chosen.add(strand)
         self._used.begins(claim, self._believed_keys.get(task_id), self._machine.monotonic())
         trying[claim] = Claim(
@@ -390,6 +396,16 @@ class Looks:
             sent=self._machine.monotonic(),
             shown_as=shown_as,
         )
+
+    def _note_if_moved(self, look: Look, task_id: str) -> None:
+        """What the run itself returned, perhaps as a put that was parked, it tries at the place
+        where it now waits, and not where a late index shows it."""
+        shown = {row[Attribute.TASK_ID]: row[Attribute.TASK_CREATED] for row in look.rows}
+        for item, _ in self._waiting():
+            if item[Attribute.TASK_ID] == task_id:
+                place = item[Attribute.TASK_CREATED]
+                if shown.get(task_id, place) != place:
+                    look.moved.add(task_id)
 
     def _believed_type(self, task_id: str) -> str:
         """The task's type as the worker was shown it, after which it names the attempt's strand. An
