@@ -1,11 +1,24 @@
 """The queue's table, as the functions reach it: they need the store alone, and not what producers
 and operators ask of a queue."""
 
+from typing import TYPE_CHECKING
+
 from lifoq.environment import Environment
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
 
+if TYPE_CHECKING:
+    from lifoq.tables.large import LargeValues
+
 
 def store_of(environment: Environment) -> Store:
     table = DynamoTable.connect(environment.table_name)
-    return Store(table, lifetimes=environment.lifetimes())
+    return Store(table, lifetimes=environment.lifetimes(), large=_large(environment.bucket))
+
+
+def _large(bucket: str | None) -> "LargeValues | None":
+    if bucket is None:
+        return None
+    from lifoq.tables.bucket import in_bucket  # noqa: PLC0415 - a cold start less to import
+
+    return in_bucket(bucket)

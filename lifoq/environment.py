@@ -27,6 +27,8 @@ class Variable(StrEnum):
     QUEUE = "LIFOQ_QUEUE"
     """The queue's name, for producers: ``Queue.connect()`` finds the rest by it."""
     TABLE = "LIFOQ_TABLE"
+    BUCKET = "LIFOQ_BUCKET"
+    """For large payloads; not set where they have to fit the item."""
     TASKS = "LIFOQ_TASKS"
     """The module of task code: importing it registers the task types."""
     PROCESS_TOPIC = "LIFOQ_PROCESS_TOPIC_ARN"
@@ -101,6 +103,11 @@ class Environment:
     @property
     def table_name(self) -> str:
         return self._text(Variable.TABLE)
+
+    @property
+    def bucket(self) -> str | None:
+        """For large payloads."""
+        return self.variables.get(Variable.BUCKET)
 
     @property
     def tasks(self) -> str:

@@ -10,7 +10,7 @@ from aws_cdk import aws_ssm as ssm
 
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
-from lifoq_cdk.state import QueueState
+from lifoq_cdk.state import DELETE_OBJECT, GET_OBJECT, PUT_OBJECT, QueueState
 
 TOLD: Final = "lifoq:queue"
 """Metadata of a function that has been told which queue it puts to."""
@@ -18,19 +18,25 @@ TOLD: Final = "lifoq:queue"
 
 @dataclass(frozen=True, kw_only=True)
 class Permission:
-    """Actions on the table, and on its indexes."""
+    """Actions on the table, on its indexes, and on objects of its bucket for what is large."""
 
     table: tuple[str, ...]
     indexes: tuple[str, ...] = ()
+    objects: tuple[str, ...] = (GET_OBJECT,)
 
 
 _LOOK: Final = ("dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:GetItem")
 
-PUT: Final = Permission(table=("dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"))
-REPLACE: Final = Permission(table=(*PUT.table, "dynamodb:UpdateItem"))
+PUT: Final = Permission(
+    table=("dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"),
+    objects=(GET_OBJECT, PUT_OBJECT),
+)
+REPLACE: Final = Permission(table=(*PUT.table, "dynamodb:UpdateItem"), objects=PUT.objects)
 READ: Final = Permission(table=_LOOK, indexes=("dynamodb:Query",))
 OPERATE: Final = Permission(
-    table=(*_LOOK, "dynamodb:DeleteItem", "dynamodb:UpdateItem"), indexes=("dynamodb:Query",)
+    table=(*_LOOK, "dynamodb:DeleteItem", "dynamodb:UpdateItem"),
+    indexes=("dynamodb:Query",),
+    objects=(GET_OBJECT, PUT_OBJECT, DELETE_OBJECT),
 )
 
 
@@ -55,11 +61,20 @@ class Access:
                 actions=["ssm:GetParameter"],
                 resource_arns=[self.parameter.parameter_arn],
             )
-            return grant.combine(reads)
+            return self._with_objects(grant.combine(reads), permission)
         # A principal of another account: the parameter cannot be shared with it, and the key lets
         # in the callers of its own account alone.
         if self.state.encryption_key:
             self.state.encryption_key.grant_encrypt_decrypt(self.grantee)
+        return grant
+
+    def _with_objects(self, grant: iam.Grant, permission: Permission) -> iam.Grant:
+        for actions, resources in self.state.on_objects(*permission.objects):
+            grant = grant.combine(
+                iam.Grant.add_to_principal(
+                    grantee=self.grantee, actions=actions, resource_arns=resources
+                )
+            )
         return grant
 
     def _grant(self, actions: tuple[str, ...], resources: list[str]) -> iam.Grant:

@@ -17,6 +17,7 @@ from lifoq.client import deployment
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.function import AsyncInvocation, QueueFunction
 from lifoq_cdk.queue import LifoQueue
+from lifoq_cdk.state import GET_OBJECT, PUT_OBJECT
 
 TIMEOUT: Final = cdk.Duration.seconds(29)
 """API Gateway waits for 30 s at the most
@@ -125,6 +126,7 @@ class QueueApi(Construct):
             state.table.table_arn,
         )
         function.allow(["dynamodb:Query"], *state.index_arns)
+        function.allow_objects(state, GET_OBJECT, PUT_OBJECT)
         return function
 
     def _add_routes(self) -> None:

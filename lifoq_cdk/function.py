@@ -12,11 +12,13 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.metrics import NAMESPACE, service
 from lifoq_cdk import asset, limits
 from lifoq_cdk.asset import Asset
 from lifoq_cdk.packaged import deployed
+from lifoq_cdk.state import QueueState
 from lifoq_cdk.task_code import Image
 
 
@@ -121,6 +123,14 @@ class QueueFunction(lambda_.Function):
         self.add_to_role_policy(
             iam.PolicyStatement(actions=list(actions), resources=list(resources))
         )
+
+    def allow_objects(self, state: QueueState, *actions: str) -> None:
+        """Where the queue has a bucket for what is large: tell the function which, and let it do
+        these to its objects."""
+        if state.large_bucket:
+            self.add_environment(Variable.BUCKET.value, state.large_bucket.bucket_name)
+        for allowed, resources in state.on_objects(*actions):
+            self.allow(allowed, *resources)
 
     def _put_aside(self, dead_letters: sqs.IQueue, asynchronous: AsyncInvocation) -> None:
         lambda_.CfnEventInvokeConfig(

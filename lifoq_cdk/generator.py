@@ -16,6 +16,7 @@ from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.function import AsyncInvocation, QueueFunction
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.schedule import Invocation
+from lifoq_cdk.state import PUT_OBJECT
 
 MINUTE: Final = cdk.Duration.minutes(1)
 SCHEDULED_TIME: Final = "<aws.scheduler.scheduled-time>"
@@ -107,6 +108,7 @@ class QueueGenerator(Construct):
         self.create_tasks.allow(
             ["dynamodb:BatchWriteItem", "dynamodb:PutItem"], state.table.table_arn
         )
+        self.create_tasks.allow_objects(state, PUT_OBJECT)
         self._watch()
         for task in recurring:
             self._recur(task)

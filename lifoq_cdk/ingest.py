@@ -23,6 +23,7 @@ from lifoq.ingest.mapping import IngestMapping
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.function import AsyncInvocation, QueueFunction
 from lifoq_cdk.queue import LifoQueue
+from lifoq_cdk.state import PUT_OBJECT
 
 TIMEOUT: Final = cdk.Duration.seconds(30)
 """No longer than the visibility timeout that SQS gives a queue by default: Lambda asks for that."""
@@ -103,6 +104,7 @@ class QueueIngest(Construct):
             architecture=queue.tasks.architecture,
         )
         function.allow(["dynamodb:PutItem"], table.table_arn)
+        function.allow_objects(queue.state, PUT_OBJECT)
         if mapping.may_replace:
             function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], table.table_arn)
         return function

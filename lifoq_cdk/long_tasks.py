@@ -21,6 +21,7 @@ from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.metrics import QueueMetrics
 from lifoq_cdk.processor import ACTIONS
 from lifoq_cdk.queue import LifoQueue
+from lifoq_cdk.state import GET_OBJECT, PUT_OBJECT
 from lifoq_cdk.task_code import RESERVED
 from lifoq_cdk.worker_scaling import scale
 from lifoq_cdk.workers import WorkerScaling
@@ -210,6 +211,7 @@ class LongTasks(Construct):
                 ["ecs:GetTaskProtection", "ecs:UpdateTaskProtection"],
                 [self.cluster.arn_for_tasks("*")],
             ),
+            *queue.state.on_objects(GET_OBJECT, PUT_OBJECT),
         ):
             self.task_role.add_to_principal_policy(
                 iam.PolicyStatement(actions=actions, resources=resources)

@@ -13,6 +13,7 @@ from lifoq.errors import InvalidInput
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk import limits
 from lifoq_cdk.function import AsyncInvocation, Surroundings
+from lifoq_cdk.state import GET_OBJECT, PUT_OBJECT
 from lifoq_cdk.task_function import TaskFunction, Work
 
 ACTIONS: Final = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
@@ -53,6 +54,7 @@ class Processor(TaskFunction):
             recursive_loop=lambda_.RecursiveLoop.ALLOW,
             **work.tasks.running(),
         )
+        self.allow_objects(work.state, GET_OBJECT, PUT_OBJECT)
         work.tasks.permit(self.execution_role)
 
 

@@ -5,6 +5,7 @@ a processor that leaves tasks behind publishes a kick to the trigger's topic (th
 Kicks carry no data, any of them may be lost, and the sweep replaces a lost one.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +92,7 @@ class LifoQueue(Construct):
         processor_concurrency: int = 1,
         sweep_interval: cdk.Duration | None = None,
         events: TaskEvents | None = None,
+        large_payloads: bool = False,
         stream: StreamReading | None = None,
         kicks: AsyncInvocation = KICKS,
         alarm_thresholds: AlarmThresholds | None = None,
@@ -108,6 +110,8 @@ class LifoQueue(Construct):
         by default where there are several: ``processor_concurrency``, ``types_elsewhere``, or
         ``LongTasks``.
         ``events``: who is told of each task's end; by default nobody.
+        ``large_payloads``: whether payloads, results and checkpoints that no item holds go to a
+        bucket.
         ``state``: table, bucket and alarm topic that lie in another stack; by default they are made
         here, with ``alarm_topic``, ``encryption_key`` and ``removal_policy`` (RETAIN).
 
@@ -152,10 +156,15 @@ class LifoQueue(Construct):
             "State",
             encryption_key=encryption_key,
             alarm_topic=alarm_topic,
+            large_payload_retention=(
+                retention_of_objects(self.lifetimes) if large_payloads else None
+            ),
             removal_policy=removal_policy or cdk.RemovalPolicy.RETAIN,
         )
+        _check_objects(self.state, self.lifetimes)
         if state:
             _refuse_beside_state(
+                large_payloads=large_payloads or None,
                 alarm_topic=alarm_topic,
                 encryption_key=encryption_key,
                 removal_policy=removal_policy,
@@ -420,6 +429,7 @@ class LifoQueue(Construct):
         return Connection(
             table=self.table.table_name,
             lifetimes=self.lifetimes,
+            bucket=self.state.large_bucket and self.state.large_bucket.bucket_name,
             topics={
                 "process": self.process_tasks_topic.topic_arn,
                 "trigger": self.trigger_topic.topic_arn,
@@ -538,6 +548,22 @@ def _check_timeouts(targets: Mapping[str, Target], worker: WorkerSettings) -> No
                 "attempt is given up: shorten it, or raise task_timeout"
             )
             raise InvalidInput(f"targets.{name}.timeout", target.timeout, problem)
+
+
+def retention_of_objects(lifetimes: Lifetimes) -> cdk.Duration:
+    """How long a bucket for large payloads has to keep them, in whole days."""
+    return cdk.Duration.days(math.ceil(lifetimes.of_objects / 86_400))
+
+
+def _check_objects(state: QueueState, lifetimes: Lifetimes) -> None:
+    kept, needed = state.large_payload_retention, retention_of_objects(lifetimes)
+    if kept is not None and kept.to_seconds() < needed.to_seconds():
+        raise InvalidInput(
+            "large_payload_retention",
+            kept.to_human_string(),
+            "is shorter than a task can live, which its payload must outlive: give the state at "
+            f"least {needed.to_human_string()}",
+        )
 
 
 def _seconds(duration: cdk.Duration | None, default: float) -> float:

@@ -17,6 +17,11 @@ EXPORTS_PREFIX: Final = "exports"
 """Where table exports lie in the export bucket."""
 REPORTS_PREFIX: Final = "reports"
 """Where the Spark job writes its results."""
+GET_OBJECT: Final = "s3:GetObject"
+PUT_OBJECT: Final = "s3:PutObject"
+DELETE_OBJECT: Final = "s3:DeleteObject"
+LIST_BUCKET: Final = "s3:ListBucket"
+"""Who may not list is told of an object that is gone that he may not read it."""
 POINT_IN_TIME_DAYS: Final = 35
 
 
@@ -36,6 +41,7 @@ class QueueState(Construct):
         alarm_topic: sns.ITopic | None = None,
         export_retention: cdk.Duration | None = None,
         report_retention: cdk.Duration | None = None,
+        large_payload_retention: cdk.Duration | None = None,
         deletion_protection: bool = False,
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
     ) -> None:
@@ -43,7 +49,9 @@ class QueueState(Construct):
 
         ``alarm_topic``: one that exists; none: a new one, for people to subscribe to.
         ``export_retention``, ``report_retention``: by default 35 and 400 days.
-        ``removal_policy``: what becomes of table and bucket when their stack is deleted.
+        ``large_payload_retention``: with it there is a bucket for payloads, results and checkpoints
+        that no item holds; how long they stay there, at least ``Lifetimes.of_objects``.
+        ``removal_policy``: what becomes of table and buckets when their stack is deleted.
         """
         super().__init__(scope, construct_id)
         self.encryption_key = encryption_key
@@ -55,6 +63,11 @@ class QueueState(Construct):
             exports=export_retention or cdk.Duration.days(35),
             reports=report_retention or cdk.Duration.days(400),
         )
+        self.large_payload_retention = large_payload_retention
+        self.large_bucket = large_payload_retention and self._bucket(
+            "LargePayloadBucket",
+            s3.LifecycleRule(id="forget-payloads", expiration=large_payload_retention),
+        )
         self.alarm_topic = alarm_topic or self._alarm_topic()
 
     @property
@@ -63,6 +76,15 @@ class QueueState(Construct):
             f"{self.table.table_arn}/index/{index}"
             for index in (schema.STATUS_CREATED_INDEX, schema.DUE_INDEX)
         ]
+
+    def on_objects(self, *actions: str) -> list[tuple[list[str], list[str]]]:
+        """Actions and resources of the statements that let somebody do ``actions`` to what lies in
+        the bucket for large payloads; none, where there is no such bucket."""
+        bucket = self.large_bucket
+        if bucket is None:
+            return []
+        looks = [([LIST_BUCKET], [bucket.bucket_arn])] if GET_OBJECT in actions else []
+        return [(list(actions), [bucket.arn_for_objects("*")]), *looks]
 
     def keep_exports(self) -> None:
         """Export to other stacks what they may import, whether one imports it yet or not.
@@ -78,6 +100,11 @@ class QueueState(Construct):
             self.export_bucket.bucket_arn,
             self.export_bucket.bucket_name,
             self.alarm_topic.topic_arn,
+            *(
+                (self.large_bucket.bucket_arn, self.large_bucket.bucket_name)
+                if self.large_bucket
+                else ()
+            ),
         ):
             stack.export_value(value)
 
@@ -113,10 +140,18 @@ class QueueState(Construct):
         return table
 
     def _export_bucket(self, *, exports: cdk.Duration, reports: cdk.Duration) -> s3.Bucket:
+        return self._bucket(
+            "ExportBucket",
+            # The prefixes end without a slash: Spark's markers lie beside the folders.
+            s3.LifecycleRule(id="forget-exports", prefix=EXPORTS_PREFIX, expiration=exports),
+            s3.LifecycleRule(id="forget-reports", prefix=REPORTS_PREFIX, expiration=reports),
+        )
+
+    def _bucket(self, construct_id: str, *rules: s3.LifecycleRule) -> s3.Bucket:
         key = self.encryption_key
         return s3.Bucket(
             self,
-            "ExportBucket",
+            construct_id,
             encryption=s3.BucketEncryption.KMS if key else s3.BucketEncryption.S3_MANAGED,
             encryption_key=key,
             bucket_key_enabled=True if key else None,
@@ -126,9 +161,7 @@ class QueueState(Construct):
             minimum_tls_version=1.2,
             removal_policy=self.removal_policy,
             lifecycle_rules=[
-                # The prefixes end without a slash: Spark's markers lie beside the folders.
-                s3.LifecycleRule(id="forget-exports", prefix=EXPORTS_PREFIX, expiration=exports),
-                s3.LifecycleRule(id="forget-reports", prefix=REPORTS_PREFIX, expiration=reports),
+                *rules,
                 s3.LifecycleRule(
                     id="drop-unfinished-uploads",
                     abort_incomplete_multipart_upload_after=cdk.Duration.days(1),

@@ -379,6 +379,7 @@ class StageConfig(Settings):
     producer_role_arns: list[RoleArn] = []
     ingest: Ingest | None = None
     events: TaskEvents | None = None
+    large_payloads: bool = False
     api: Api | None = None
     long_tasks: dict[ScheduleName, LongTasks] = {}
     analytics: Analytics | None = None

@@ -9,6 +9,7 @@ from constructs import Construct
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.function import QueueFunction
 from lifoq_cdk.long_tasks import LongTasks
+from lifoq_cdk.state import QueueState
 
 
 def acknowledge(construct: Construct, finding: str, reason: str) -> None:
@@ -61,6 +62,17 @@ def acknowledge_long_tasks(workers: LongTasks, secrets: Sequence[str]) -> None:
         acknowledge(workers, finding, reason)
     for name in secrets:
         _acknowledge_secret(workers, name)
+
+
+def acknowledge_objects(state: QueueState, who: Construct) -> None:
+    if state.large_bucket is None:
+        return
+    imported = import_of(cdk.Stack.of(state), state.large_bucket.bucket_arn)
+    acknowledge(
+        who,
+        f"IAM5[Resource::{imported}/*]",
+        "Objects of the one bucket for large payloads, whose names are drawn.",
+    )
 
 
 def import_of(owner: cdk.Stack, value: str) -> str:

@@ -37,6 +37,7 @@ from stacks.nag import (
     acknowledge,
     acknowledge_dead_letters,
     acknowledge_long_tasks,
+    acknowledge_objects,
     acknowledge_secret,
     acknowledge_tracing,
     import_of,
@@ -85,6 +86,7 @@ class QueueStack(cdk.Stack):
             self._long_tasks(name, settings)
         self._acknowledge(state)
         queue = self.queue
+        acknowledge_objects(queue.state, queue.processor.execution_role)
         cdk.CfnOutput(self, "TriggerTopicArn", value=queue.trigger_topic.topic_arn)
         cdk.CfnOutput(self, "ProcessTasksTopicArn", value=queue.process_tasks_topic.topic_arn)
         cdk.CfnOutput(self, "TriggerFunctionName", value=queue.trigger.function_name)
@@ -197,6 +199,7 @@ class QueueStack(cdk.Stack):
             mapping=IngestMapping(**settings.mapping.model_dump()),
         )
         acknowledge_tracing(ingest.ingest)
+        acknowledge_objects(self.queue.state, ingest.ingest.execution_role)
         for broker in brokers:
             acknowledge(
                 ingest.ingest.execution_role,
@@ -216,6 +219,7 @@ class QueueStack(cdk.Stack):
             burst=settings.burst,
         )
         acknowledge_tracing(api.function)
+        acknowledge_objects(self.queue.state, api.function.execution_role)
         cdk.CfnOutput(self, "ApiFunctionName", value=api.function.function_name)
         cdk.CfnOutput(self, "ApiUrl", value=api.url)
         return api
@@ -245,6 +249,7 @@ class QueueStack(cdk.Stack):
         for secret in tasks.secrets.values():
             secret.grant_read(workers.task_role)
         acknowledge_long_tasks(workers, list(names.values()))
+        acknowledge_objects(queue.state, workers)
 
     def _acknowledge(self, state: StateStack) -> None:
         queue = self.queue

@@ -6,6 +6,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from lifoq_cdk import QueueState
+from lifoq_cdk.queue import retention_of_objects
 from stacks.config import Analytics, StageConfig
 from stacks.nag import acknowledge
 
@@ -50,6 +51,9 @@ class StateStack(cdk.Stack):
             encryption_key=key,
             export_retention=cdk.Duration.days(analytics.export_retention_days),
             report_retention=cdk.Duration.days(analytics.report_retention_days),
+            large_payload_retention=(
+                retention_of_objects(stage.lifetimes) if stage.large_payloads else None
+            ),
             deletion_protection=stage.protected,
             removal_policy=removal_policy(stage),
         )
@@ -68,6 +72,13 @@ class StateStack(cdk.Stack):
             "Only table exports and reports lie here, written by roles of this deployment; an "
             "account that wants to know who read them has CloudTrail's data events.",
         )
+        if self.state.large_bucket:
+            acknowledge(
+                self.state.large_bucket,
+                "S1",
+                "Parts of tasks, which whoever may read the table may read; CloudTrail's data "
+                "events tell who did.",
+            )
 
 
 def removal_policy(stage: StageConfig) -> cdk.RemovalPolicy:

@@ -27,17 +27,22 @@ from lifoq.errors import (
     WaitTimeout,
 )
 from lifoq.items import traceparent
+from lifoq.items.packed import PARTS, Large
 from lifoq.items.task import NewTask, Task
 
 JSON: Final = "application/json"
 MARGIN: Final = 3.0
 """Seconds that a wait leaves for the answer."""
+ANSWER_BYTES: Final = 2 * 1024 * 1024
+"""Of a payload or a result: Lambda answers with 6 MB at the most, as JSON within JSON."""
 RETRY_AFTER: Final = "1"
 """Seconds; of an answer that DynamoDB did not confirm something."""
 
 logger = Logger()
 environment = Environment.of_this_process()
-queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
+queue = Queue.connect(
+    table=environment.table_name, lifetimes=environment.lifetimes(), bucket=environment.bucket
+)
 app = APIGatewayHttpResolver()
 
 
@@ -75,10 +80,10 @@ def get_task(task_id: str) -> Response[str]:
         left = app.lambda_context.get_remaining_time_in_millis() / 1000 - MARGIN
         with suppress(TaskCancelled, TaskFailed, TaskShed, WaitTimeout):
             queue.wait(task_id, timeout=max(0.0, min(wait, left)))
-    task = queue.get(task_id)
+    task = queue.look(task_id)
     if task is None:
         raise TaskNotFound(task_id)
-    return respond(HTTPStatus.OK, answers.whole(task, now=queue.store.now()))
+    return respond(HTTPStatus.OK, answers.whole(read(task), now=queue.store.now()))
 
 
 def list_tasks() -> Response[str]:
@@ -101,6 +106,13 @@ def redrive_task(task_id: str) -> Response[str]:
 
 def get_stats() -> Response[str]:
     return respond(HTTPStatus.OK, answers.stats(queue.stats()))
+
+
+def read(task: Task) -> Task:
+    """With what lies in the queue's bucket, as far as it fits the answer."""
+    parts = {name: getattr(task, name) for name in PARTS}
+    fit = [p for p, it in parts.items() if isinstance(it, Large) and it.size <= ANSWER_BYTES]
+    return queue.store.whole(task, *fit) if fit else task
 
 
 def is_same(new: NewTask, task: Task) -> bool:
@@ -129,7 +141,7 @@ def respond(status: int, body: Any, headers: Mapping[str, str] | None = None) ->
     return Response(
         status_code=status,
         content_type=JSON,
-        body=json.dumps(body, separators=(",", ":")),
+        body=json.dumps(body, separators=(",", ":"), ensure_ascii=False),
         headers=dict(headers or {}),
     )
 

@@ -21,7 +21,9 @@ function that ran out of time would tell nobody what it has done."""
 
 logger = Logger()
 environment = Environment.of_this_process()
-queue = Queue.connect(table=environment.table_name, lifetimes=environment.lifetimes())
+queue = Queue.connect(
+    table=environment.table_name, lifetimes=environment.lifetimes(), bucket=environment.bucket
+)
 mapping = IngestMapping.decode(environment.ingest_mapping)
 
 

@@ -12,6 +12,7 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
+from lifoq.items.packed import Large
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.tables.puts import PutOutcome
@@ -64,8 +65,15 @@ def summary(task: Task, *, now: int) -> dict[str, Any]:
 
 
 def whole(task: Task, *, now: int) -> dict[str, Any]:
-    found = {**summary(task, now=now), "payload": task.payload}
-    return {**found, "result": task.result} if task.status is Status.SUCCESS else found
+    found = {**summary(task, now=now), **_part("payload", task.payload)}
+    if task.status is Status.SUCCESS:
+        found |= _part("result", task.result)
+    return found
+
+
+def _part(name: str, value: Any) -> dict[str, Any]:
+    """What was not read from the queue's bucket is told by its size."""
+    return {name: None, f"{name}Bytes": value.size} if isinstance(value, Large) else {name: value}
 
 
 def listing(found: Listing, *, now: int) -> dict[str, Any]:

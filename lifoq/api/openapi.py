@@ -37,7 +37,8 @@ def name(bytes_: int, meaning: str) -> Schema:
 TERMS: Final[Mapping[str, Schema]] = {
     "type": name(MAX_TYPE_BYTES, f"Which task type runs it; at most {MAX_TYPE_BYTES} bytes"),
     "payload": {
-        "description": f"Any JSON value of at most {MAX_PAYLOAD_BYTES} bytes",
+        "description": f"Any JSON value of at most {MAX_PAYLOAD_BYTES} bytes; where the queue has "
+        "large_payloads, of as many as Lambda takes",
         "default": None,
     },
     "id": name(
@@ -132,12 +133,23 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
     "finishedAt": TIME,
     "error": _object({"type": TEXT, "message": TEXT}, ("type", "message")),
 }
+_PARTS: Final[Mapping[str, Schema]] = {
+    part: schema
+    for name in ("payload", "result")
+    for part, schema in (
+        (name, {}),
+        (
+            f"{name}Bytes",
+            {**COUNT, "description": f"Of a {name} that is too large for the answer: that is null"},
+        ),
+    )
+}
 _ALWAYS: Final = ("id", "type", "status", "attempts", "enqueuedAt", "deadline")
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
     "NewTask": _object(TERMS, ("type",)),
     "TaskSummary": _object(_SUMMARY, _ALWAYS),
-    "Task": _object({**_SUMMARY, "payload": {}, "result": {}}, (*_ALWAYS, "payload")),
+    "Task": _object({**_SUMMARY, **_PARTS}, (*_ALWAYS, "payload")),
     "Error": _object(
         {"error": _object({"type": TEXT, "message": TEXT, "field": TEXT}, ("type",))}, ("error",)
     ),

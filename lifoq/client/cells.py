@@ -113,6 +113,10 @@ class Cells(Producer):
         """As Queue.get."""
         return self.home(task_id).get(task_id)
 
+    def look(self, task_id: str) -> Task | None:
+        """As Queue.look."""
+        return self.home(task_id).look(task_id)
+
     def wait(self, task_id: str, *, timeout: Duration) -> Any:
         """As Queue.wait."""
         return self.home(task_id).wait(task_id, timeout=timeout)

@@ -72,6 +72,8 @@ class Connection:
     topics: Mapping[str, str] = field(default_factory=dict)
     """ARNs, by what they are for, such as ``process``."""
     shared_limits: SharedLimits | None = None
+    bucket: str | None = None
+    """For large payloads; None: they have to fit the item."""
 
     def encode(self) -> str:
         """JSON."""
@@ -87,6 +89,7 @@ class Connection:
             **({"shedAtDeadline": True} if self.lifetimes.shed_at_deadline else {}),
             **({"taskTokens": True} if self.lifetimes.task_tokens else {}),
             **({"sharedLimits": self.shared_limits.document()} if self.shared_limits else {}),
+            **({"bucket": self.bucket} if self.bucket else {}),
         }
         return json.dumps(document)
 
@@ -114,6 +117,7 @@ class Connection:
                 ),
                 topics={str(name): _text(arn) for name, arn in document["topics"].items()},
                 shared_limits=SharedLimits.read(document.get("sharedLimits")),
+                bucket=None if document.get("bucket") is None else _text(document["bucket"]),
             )
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise QueueMisconfigured(

@@ -67,12 +67,14 @@ class Queue(Producer):
         *,
         table: str | None = None,
         lifetimes: Lifetimes | None = None,
+        bucket: str | None = None,
         **client_arguments: Any,
     ) -> "Queue":
         """The queue of this name, by the settings that it wrote when it was deployed; without a
         name, the one that the environment variable LIFOQ_QUEUE names. By hand: ``table``, and
-        ``lifetimes``, which must be those the queue was deployed with. ``client_arguments``
-        (region_name, endpoint_url …) go to ``boto3.client``.
+        ``lifetimes``, which must be those the queue was deployed with, and ``bucket``, where it has
+        one for large payloads. ``client_arguments`` (region_name, endpoint_url …) go to
+        ``boto3.client``.
 
         Raises InvalidInput, QueueMisconfigured, StoreUnavailable.
         """
@@ -80,10 +82,12 @@ class Queue(Producer):
         if table is None:
             if lifetimes is not None:
                 raise InvalidInput("lifetimes", lifetimes, "come with the queue; leave them out")
+            if bucket is not None:
+                raise InvalidInput("bucket", bucket, "comes with the queue; leave it out")
             from lifoq.client import connection  # noqa: PLC0415 - not where a table is given
 
             settings = connection.read(_name(name), **client_arguments)
-            table, lifetimes = settings.table, settings.lifetimes
+            table, lifetimes, bucket = settings.table, settings.lifetimes, settings.bucket
             shared_limits = settings.shared_limits
             if settings.region is not None:
                 client_arguments = {"region_name": settings.region, **client_arguments}
@@ -94,15 +98,32 @@ class Queue(Producer):
         # boto3 takes long to import, and not every process that imports lifoq connects.
         from lifoq.tables.dynamo import DynamoTable  # noqa: PLC0415
 
-        store = Store(DynamoTable.connect(table, **client_arguments), lifetimes=lifetimes)
+        large = None
+        if bucket is not None:
+            from lifoq.tables.bucket import in_bucket  # noqa: PLC0415
+
+            large = in_bucket(bucket, **client_arguments)
+        found = DynamoTable.connect(table, **client_arguments)
+        store = Store(found, lifetimes=lifetimes, large=large)
         return cls(store, shared_limits=shared_limits)
 
     @classmethod
-    def in_memory(cls, *, lifetimes: Lifetimes | None = None, host: Host = SYSTEM) -> "Queue":
+    def in_memory(
+        cls,
+        *,
+        lifetimes: Lifetimes | None = None,
+        host: Host = SYSTEM,
+        large_payloads: bool = False,
+    ) -> "Queue":
         """A queue in this process's memory, for tests of task code."""
         from lifoq.tables.memory import MemoryTable  # noqa: PLC0415 - Lambda has no use for it
 
-        return cls(Store(MemoryTable(), lifetimes=lifetimes, host=host), host=host)
+        large = None
+        if large_payloads:
+            from lifoq.tables.large import LargeValues, MemoryBlobs  # noqa: PLC0415
+
+            large = LargeValues(MemoryBlobs(), host=host)
+        return cls(Store(MemoryTable(), lifetimes=lifetimes, host=host, large=large), host=host)
 
     def put_many(
         self, tasks: Iterable[NewTask], *, on_progress: Callable[[int], None] = lambda _: None
@@ -137,6 +158,12 @@ class Queue(Producer):
 
     def get(self, task_id: str) -> Task | None:
         """The task, by a strongly consistent read; None where there is none (any more)."""
+        task = self.look(task_id)
+        return None if task is None else self.store.whole(task)
+
+    def look(self, task_id: str) -> Task | None:
+        """The same, without reading from the queue's bucket: what lies there is ``Large``, as it is
+        with all calls beside ``get``, ``wait`` and ``put``."""
         return self.store.get(_id(task_id))
 
     def wait(self, task_id: str, *, timeout: Duration) -> Any:
@@ -150,12 +177,12 @@ class Queue(Producer):
         until = self._host.now() + microseconds(timeout)
         pause, seen = FIRST_POLL, False
         while True:
-            task = self.get(task_id)
+            task = self.look(task_id)
             if task is None:
                 raise TaskShed(task_id) if seen else TaskNotFound(task_id)
             seen = True
             if task.status is Status.SUCCESS:
-                return task.result
+                return self.store.whole(task, "result").result
             self._raise_if_ended(task)
             left = (until - self._host.now()) / 1e6
             if left <= 0:
@@ -271,7 +298,7 @@ class Queue(Producer):
         self.store.table.check()
 
     def _put(self, new: NewTask) -> Task:
-        return self.store.put(new)
+        return self.store.whole(self.store.put(new))
 
     def _raise_if_ended(self, task: Task) -> None:
         if task.status is Status.FAILURE:
@@ -296,7 +323,7 @@ class Queue(Producer):
 
     def _readable(self, task_id: str) -> Task | None:
         try:
-            return self.get(task_id)
+            return self.look(task_id)
         except DamagedTask:
             return None
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from lifoq.basics import jsontext
 from lifoq.errors import DamagedTask
 from lifoq.items.change import Item
+from lifoq.items.packed import Large
 from lifoq.items.schema import Attribute
 from lifoq.items.task import Task, TaskError
 
@@ -121,6 +122,8 @@ class End:
 
     def _bounded_result(self) -> dict[str, Any]:
         """A part of a JSON text is no JSON: what is cut has another name, and is text."""
+        if isinstance(self.result, Large):
+            return {"resultBytes": self.result.size}
         text = jsontext.encode(self.result, "result")
         if jsontext.size(text) <= MAX_RESULT_BYTES:
             return {"result": self.result}

@@ -12,6 +12,9 @@ if TYPE_CHECKING:  # settings are read by functions that have nothing to do with
     from lifoq.items.change import Value
     from lifoq.items.task import Task
 
+LARGE_DELAY: Final = 30 * 86_400.0
+"""Seconds by which a task can be delayed whose payload lies in the queue's bucket: objects are
+deleted by their age."""
 LONGEST_LEASE: Final = 86_400.0
 """Seconds. What is held for longer was not written by a worker."""
 
@@ -47,6 +50,12 @@ class Lifetimes:
     def sweep_sheds(self) -> bool:
         """Whether there can be tasks that the sweep has to shed."""
         return self.shed_at_deadline or self.task_tokens
+
+    @property
+    def of_objects(self) -> float:
+        """Seconds for which the bucket has to keep what a task names: until it is deleted itself,
+        or redriven, which lets them begin anew."""
+        return LARGE_DELAY + self.deadline + max(self.success_retention, self.failure_retention)
 
     def shed_at(self, expires_at: int, task_token: str | None) -> "dict[A, Value]":
         """The ``dueAt`` of a PENDING task, by which the sweep finds it at its deadline; nothing,

@@ -1,11 +1,14 @@
-"""JSON text as an item holds it: short text as it is, longer text compressed, as bytes.
+"""JSON text as an item holds it: short text as it is, longer text compressed, as bytes; and where a
+queue has a bucket, what is large as the name of an object there.
 
-Each write of an item costs its size, in steps of 1 KB. Which of the two it is its type tells, S or
-B, so that both can be read for ever.
+Each write of an item costs its size, in steps of 1 KB. Which of the three it is, its type tells, S,
+B or M, so that all can be read for ever.
 """
 
 import zlib
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 from lifoq.items.schema import MAX_ITEM_BYTES
 
@@ -13,6 +16,47 @@ SHORT: Final = 700
 """Bytes. With so much of a payload, an item still fits 1 KB."""
 LEVEL: Final = 6
 """zlib's own default: 4 KB of JSON take some 0.1 ms."""
+
+
+PARTS: Final = ("payload", "checkpoint", "result")
+"""Of a task: what may be large."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Large:
+    """JSON text that lies in an object of the queue's bucket."""
+
+    key: str
+    """Of the object."""
+    size: int
+    """In bytes."""
+    sha256: str
+    """Hexadecimal; size and this are of the text, the object's content."""
+
+    @classmethod
+    def of(cls, content: bytes, *, key: str) -> "Large":
+        from hashlib import sha256  # noqa: PLC0415 - few tasks are large
+
+        return cls(key=key, size=len(content), sha256=sha256(content).hexdigest())
+
+    @classmethod
+    def decode(cls, value: Mapping[str, Any]) -> "Large":
+        """ValueError where the map names no object."""
+        try:
+            found = cls(key=value["key"], size=value["size"], sha256=value["sha256"])
+        except KeyError as missing:
+            raise ValueError(f"it has no {missing}") from missing
+        if not (isinstance(found.key, str) and found.key and isinstance(found.size, int)):
+            raise ValueError(f"key {found.key!r}, size {found.size!r}")
+        return found
+
+    def encode(self) -> dict[str, Any]:
+        """As an item holds it."""
+        return asdict(self)
+
+    def is_of(self, content: bytes) -> bool:
+        """Whether this is what was written."""
+        return self == Large.of(content, key=self.key)
 
 
 def pack(text: str) -> str | bytes:

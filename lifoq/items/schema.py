@@ -135,6 +135,9 @@ RESERVED_BYTES: Final = 20 * 1024
 """Kept free beside the payload for the queue's own attributes, a bounded error, and a checkpoint
 of some 7 KB."""
 MAX_PAYLOAD_BYTES: Final = MAX_ITEM_BYTES - RESERVED_BYTES
+MAX_LARGE_BYTES: Final = 16 * 1024 * 1024
+"""Of what lies in the queue's bucket: read and parsed it takes ten times as much of a worker's
+memory."""
 MAX_ERROR_BYTES: Final = 8 * 1024
 """Of ``error``, so that an attempt can always say how it failed."""
 MAX_PAYLOAD_AND_CHECKPOINT_BYTES: Final = MAX_ITEM_BYTES - MAX_ERROR_BYTES - 5 * 1024

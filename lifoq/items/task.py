@@ -10,12 +10,14 @@ from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
 from lifoq.basics.numbers import LONGEST
 from lifoq.errors import DamagedTask, InvalidInput
-from lifoq.items.packed import unpack
+from lifoq.items.lifetimes import LARGE_DELAY
+from lifoq.items.packed import Large, unpack
 from lifoq.items.schema import (
     ATTRIBUTE_TYPES,
     IMPOSSIBLE,
     MAX_ERROR_BYTES,
     MAX_ID_BYTES,
+    MAX_LARGE_BYTES,
     MAX_PAYLOAD_BYTES,
     MAX_TASK_KEY_BYTES,
     MAX_TOKEN_BYTES,
@@ -92,9 +94,15 @@ class Accepted:
 
 
 def accept(
-    task: NewTask, *, now: int, longest_deadline: int, task_tokens: bool = False
+    task: NewTask,
+    *,
+    now: int,
+    longest_deadline: int,
+    task_tokens: bool = False,
+    large_payloads: bool = False,
 ) -> Accepted:
-    """Check a new task; InvalidInput names the field that is refused, the value and the remedy."""
+    """Check a new task; InvalidInput names the field that is refused, the value and the remedy.
+    ``large_payloads``: whether the queue has a bucket for what no item holds."""
     if not isinstance(task, NewTask):
         raise InvalidInput("task", task, "is no NewTask; give NewTask(task_type=…, payload=…)")
     task_id = task.task_id
@@ -108,13 +116,6 @@ def accept(
     if task.key is not None:
         check_name("key", task.key, MAX_TASK_KEY_BYTES)
     payload = jsontext.encode(task.payload, "payload")
-    if (bytes_ := jsontext.size(payload)) > MAX_PAYLOAD_BYTES:
-        raise InvalidInput(
-            "payload",
-            payload,
-            f"is {bytes_:,} bytes of JSON, the limit is {MAX_PAYLOAD_BYTES:,} "
-            "(DynamoDB's items end at 400 KB); put it in S3 and send its key",
-        )
     if task.task_token is not None:
         _check_token(task, answered=task_tokens)
     if task.traceparent is not None:
@@ -122,6 +123,8 @@ def accept(
 
         traceparent.check(task.traceparent)
     due_at = _due_at(task, now)
+    soon = due_at is None or due_at - now <= microseconds(LARGE_DELAY)
+    _check_size(payload, large_payloads=large_payloads, soon=soon)
     return Accepted(
         task_id=task_id,
         task_type=task.task_type,
@@ -133,6 +136,22 @@ def accept(
         traceparent=task.traceparent,
         replaces=task.if_exists == "replace",
     )
+
+
+def _check_size(payload: str, *, large_payloads: bool, soon: bool) -> None:
+    """``soon``: whether it enters the queue while the bucket would still hold it."""
+    size = jsontext.size(payload)
+    limit = MAX_LARGE_BYTES if large_payloads and soon else MAX_PAYLOAD_BYTES
+    if size <= limit:
+        return
+    why, remedy = "", "put it in S3 and send its key"
+    if not large_payloads:
+        why = " (DynamoDB's items end at 400 KB)"
+        remedy = f"deploy the queue with large_payloads and connect by its name, or {remedy}"
+    elif not soon:
+        why = f" where a task is delayed by more than {LARGE_DELAY / 86_400:g} days"
+    problem = f"is {size:,} bytes of JSON, the limit is {limit:,}{why}; {remedy}"
+    raise InvalidInput("payload", payload, problem)
 
 
 def _check_if_exists(task: NewTask) -> None:
@@ -283,6 +302,8 @@ class Task:
     status: Status
     task_type: str
     payload: Any
+    """Payload, checkpoint and result are ``Large`` where they lie in the queue's bucket, and were
+    not read from there."""
     attempts: int
     """Claims so far."""
     enqueued_at: int
@@ -316,7 +337,7 @@ class Task:
     cancel_asked: int | None = None
     """When somebody cancelled it while it was TAKEN."""
     payload_bytes: int = 0
-    """Of the payload's JSON."""
+    """Of the payload's JSON in the item: 0, where it lies in the queue's bucket."""
 
     @property
     def waiting(self) -> bool:
@@ -360,11 +381,11 @@ class Task:
             replaced=reader.optional_number(Attribute.REPLACED) or 0,
             parked=reader.parked(),
             cancel_asked=reader.optional_number(Attribute.CANCEL_ASKED),
-            payload_bytes=jsontext.size(payload),
+            payload_bytes=0 if isinstance(payload, Large) else jsontext.size(payload),
         )
 
 
-Present = TypeVar("Present", str, int)
+Present = TypeVar("Present")
 
 
 class _Reader:
@@ -403,20 +424,20 @@ class _Reader:
             raise self._damaged(f"{name} is {value}, which is no such number")
         return value
 
-    def packed(self, name: Attribute) -> str:
-        """Text that may be compressed."""
+    def packed(self, name: Attribute) -> str | Large:
+        """Text that may be compressed, or lie elsewhere."""
         return self._required(name, self._optional_packed(name))
 
     def optional_json(self, name: Attribute) -> Any:
         text = self._optional_packed(name)
         return None if text is None else self.decoded(name, text)
 
-    def _optional_packed(self, name: Attribute) -> str | None:
+    def _optional_packed(self, name: Attribute) -> str | Large | None:
         value = self._item.get(name)
-        if not isinstance(value, bytes):
+        if not isinstance(value, bytes | dict):
             return self.optional_text(name)
         try:
-            return unpack(value)
+            return unpack(value) if isinstance(value, bytes) else Large.decode(value)
         except ValueError as error:
             raise self._damaged(f"{name} cannot be unpacked ({error})") from error
 
@@ -464,7 +485,9 @@ class _Reader:
         except DamagedTask as damage:
             raise self._damaged(f"parked: {damage.reason}") from damage
 
-    def decoded(self, name: Attribute, text: str) -> Any:
+    def decoded(self, name: Attribute, text: str | Large) -> Any:
+        if isinstance(text, Large):
+            return text
         try:
             return jsontext.decode(text)
         except (ValueError, RecursionError) as error:

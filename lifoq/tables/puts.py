@@ -7,7 +7,9 @@ applied: the repeat recognises its own put.
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from lifoq.basics import jsontext
 from lifoq.basics.clock import TOLERANCE
 from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.errors import (
@@ -19,10 +21,14 @@ from lifoq.errors import (
 )
 from lifoq.items import transitions
 from lifoq.items.change import Change, ConditionFailed, Equals, Item, Put, StatusIs, UnfitAttribute
-from lifoq.items.lifetimes import Lifetimes
+from lifoq.items.lifetimes import LARGE_DELAY, Lifetimes
+from lifoq.items.packed import Large, unpack
 from lifoq.items.schema import Attribute
 from lifoq.items.task import Accepted, NewTask, Task, accept
 from lifoq.tables.table import MAX_BATCH, Table
+
+if TYPE_CHECKING:  # not where a queue has no bucket
+    from lifoq.tables.large import LargeValues
 
 log = logging.getLogger("lifoq.puts")
 
@@ -52,9 +58,16 @@ class Puts:
     """The base of the store: its table and its clock, and what producers do."""
 
     def __init__(
-        self, table: Table, *, lifetimes: Lifetimes | None = None, host: Host = SYSTEM
+        self,
+        table: Table,
+        *,
+        lifetimes: Lifetimes | None = None,
+        host: Host = SYSTEM,
+        large: "LargeValues | None" = None,
     ) -> None:
+        """``large``: where the queue has a bucket for what is large."""
         self.table = table
+        self.large = large
         self.lifetimes = lifetimes or Lifetimes()
         self._host = host
         self._has_heard = False
@@ -83,18 +96,22 @@ class Puts:
 
     def put_item(self, item: Item) -> tuple[Task, bool]:
         """Put the item of a new task, perhaps once more: the task, and whether it is new."""
-        return self._replace(item) if Attribute.PUT_AT in item else self._keep(item)
+        apart = self._with_large_apart(item)
+        put = self._replace if Attribute.PUT_AT in item else self._keep
+        task, created = put(apart)
+        return self._as_put(task, item), created
 
     def new_write(self, new: NewTask) -> Put | tuple[str, Change]:
         """What puts a task as things are, for a transaction of the caller's own: a put, or an id
         and a change. InvalidInput."""
         accepted = self._accept(new)
         if not accepted.replaces:
-            return Put(item=self.new_item(new), over=transitions.gone(self.now()))
+            item = self._with_large_apart(self.new_item(new))
+            return Put(item=item, over=transitions.gone(self.now()))
         from lifoq.items import replacing  # noqa: PLC0415 - a cold start less to import
 
         seen = self._seen(accepted)
-        item, now = self._item(self._accept(new)), self.now()
+        item, now = self._with_large_apart(self._item(self._accept(new))), self.now()
         write = None if seen is None else replacing.over(seen, item, now=now)
         # Over a put from a clock that is ahead, this is refused.
         write = write or replacing.first_try(item, now=now)
@@ -142,6 +159,7 @@ class Puts:
             now=self.now(),
             longest_deadline=microseconds(self.lifetimes.deadline),
             task_tokens=self.lifetimes.task_tokens,
+            large_payloads=self.large is not None,
         )
 
     def accept_nth(self, name: str, index: int, new: NewTask) -> Accepted:
@@ -159,6 +177,21 @@ class Puts:
             stamp=self._host.stamp(self.now()),
             lifetimes=self.lifetimes,
         )
+
+    def _with_large_apart(self, item: Item) -> Item:
+        """The same; its payload, where it is large, in the queue's bucket."""
+        soon = item.get(Attribute.DUE_AT, 0) <= self.now() + microseconds(LARGE_DELAY)
+        apart = self.large is not None and soon
+        return self.large.moved(item, Attribute.PAYLOAD) if self.large and apart else item
+
+    @staticmethod
+    def _as_put(task: Task, item: Item) -> Task:
+        """With the payload, where it was moved into the bucket, and is that of the new item."""
+        if not isinstance(task.payload, Large) or isinstance(item[Attribute.PAYLOAD], dict):
+            return task
+        text = unpack(item[Attribute.PAYLOAD])
+        mine = task.payload.is_of(text.encode())
+        return replace(task, payload=jsontext.decode(text)) if mine else task
 
     def _accept_all(self, tasks: Sequence[NewTask]) -> list[Accepted]:
         return [self.accept_nth("tasks", index, new) for index, new in enumerate(tasks)]
@@ -239,7 +272,7 @@ class Puts:
             return put
         same = Equals(Attribute.TASK_UPDATED, put.task_updated)
         try:
-            self.table.replace(item, when=(StatusIs(put.status), same))
+            self.table.replace(self._with_large_apart(item), when=(StatusIs(put.status), same))
         except ConditionFailed as refused:
             return put if refused.item is None else Task.from_item(refused.item)
         return Task.from_item(item)
@@ -280,22 +313,30 @@ class Puts:
         if step.idempotent:
             outcomes.update((index, self._put_safely(item)) for index, item in step.items)
             return
+        items: dict[int, Item] = {}
+        for index, item in step.items:
+            try:
+                items[index] = self._with_large_apart(item)
+            except StoreUnavailable as error:
+                outcomes[index] = PutOutcome(task=None, error=error)
         try:
-            left = self.table.put_batch([item for _, item in step.items])
+            left = self.table.put_batch(list(items.values())) if items else []
         except StoreUnavailable:
-            left = [item for _, item in step.items]
+            left = list(items.values())
         open_ids = {item[Attribute.TASK_ID] for item in left}
-        open_items = []
+        again = []
         for index, item in step.items:
             if item[Attribute.TASK_ID] in open_ids:
-                open_items.append((index, item))
-            else:
+                again.append((index, item))
+            elif index in items:
                 outcomes[index] = PutOutcome(task=Task.from_item(item), created=True)
-        for index, item in open_items:
-            outcomes[index] = self._put_again(item)
+        for index, item in again:
+            outcomes[index] = self._put_again(items[index], item)
 
-    def _put_again(self, item: Item) -> PutOutcome:
+    def _put_again(self, item: Item, whole: Item) -> PutOutcome:
         """Put an item of a batch. Its id is the queue's own, so whatever is stored under it by now,
-        and may have moved on since, was put by us."""
+        and may have moved on since, was put by us. ``whole``: with its payload."""
         outcome = self._put_safely(item)
-        return replace(outcome, created=outcome.task is not None)
+        if outcome.task is None:
+            return outcome
+        return PutOutcome(task=self._as_put(outcome.task, whole), created=True)

@@ -22,6 +22,7 @@ from lifoq.errors import (
     ItemTooLarge,
     LeaseLost,
     NotClaimed,
+    QueueMisconfigured,
     TaskNotFound,
     WrongStatus,
 )
@@ -38,6 +39,7 @@ from lifoq.items.change import (
     TransactionRefused,
     UnfitAttribute,
 )
+from lifoq.items.packed import PARTS, Large
 from lifoq.items.schema import (
     DUE_INDEX,
     MAX_PAYLOAD_AND_CHECKPOINT_BYTES,
@@ -140,6 +142,8 @@ class Store(Puts):
                 return task
             now = Task.from_item(refused.item)
             raise WrongStatus(task_id, now.status, "SUCCESS, FAILURE or CANCELLED") from refused
+        if self.large is not None:
+            self.large.forget(task)
         return task
 
     def run_now(self, task_id: str) -> Task:
@@ -161,6 +165,8 @@ class Store(Puts):
         task = self._existing(task_id)
         if task.status is not Status.FAILURE:
             raise WrongStatus(task_id, task.status, "FAILURE")
+        if self.large is not None:
+            self.large.renew(task)
         stamp = self._host.stamp(self.now())
         change = transitions.redrive(stamp=stamp, lifetimes=self.lifetimes)
         try:
@@ -240,8 +246,10 @@ class Store(Puts):
         """Keep ``value`` (JSON) for the next attempt, and extend. LeaseLost, InvalidInput;
         Cancelled, since there will be none."""
         text = jsontext.encode(value, "checkpoint")
+        change = transitions.checkpoint(task=task, now=self.now(), value=text)
+        change = self._apart(change, Attribute.CHECKPOINT)
         room = MAX_PAYLOAD_AND_CHECKPOINT_BYTES - task.payload_bytes
-        if room < jsontext.size(text):
+        if room < jsontext.size(text) and not isinstance(change.set[Attribute.CHECKPOINT], dict):
             raise InvalidInput(
                 "checkpoint",
                 text,
@@ -249,7 +257,6 @@ class Store(Puts):
                 f"{room:,}; put it in S3 and keep its key",
             )
         now = self.now()
-        change = transitions.checkpoint(task=task, now=now, value=text)
         if not self._applied(
             task.task_id, transitions.and_extend(change, now + microseconds(lease))
         ):
@@ -268,6 +275,9 @@ class Store(Puts):
             task=task, now=self.now(), result=result, lifetimes=self.lifetimes
         )
         items = self._follow_up_items(task, follow_ups)
+        if task.task_token is None:  # else who answers with the result has to find it in the item
+            change = self._apart(change, Attribute.RESULT)
+        items = [self._with_large_apart(item) for item in items]
         write = self.table.update
         if items:
             write = partial(self._write_with, items)
@@ -479,7 +489,28 @@ class Store(Puts):
         now = self.now()
         return self.table.count(self._alive(now, where=(_unexpired(now),)), cap=cap)
 
+    def whole(self, task: Task, *parts: str) -> Task:
+        """The same, with what lies in the queue's bucket; ``parts``: with so much of it, such as
+        ``result``, or with all. DamagedTask where an object is gone, or another than was written.
+        """
+        asked = [part for part in parts or PARTS if isinstance(getattr(task, part), Large)]
+        if not asked:
+            return task
+        if self.large is None:
+            raise QueueMisconfigured(
+                f"the {asked[0]} of task {task.task_id!r} lies in the queue's bucket, which this "
+                "client was not told: connect by the queue's name, or give bucket"
+            )
+        found = {p: self.large.value(task.task_id, p, getattr(task, p)) for p in asked}
+        return replace(task, **found)
+
     # Inside
+
+    def _apart(self, change: Change, name: Attribute) -> Change:
+        """The same; what it sets of this name, where it is large, in the queue's bucket."""
+        if self.large is None:
+            return change
+        return replace(change, set=self.large.moved(change.set, name))
 
     def _existing(self, task_id: str) -> Task:
         task = self.get(task_id)

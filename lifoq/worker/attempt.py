@@ -13,6 +13,7 @@ from lifoq.basics.host import MICROSECONDS, Host, Outbox, OutOfThreads, microsec
 from lifoq.errors import (
     Busy,
     Cancelled,
+    DamagedTask,
     ItemTooLarge,
     LeaseLost,
     NotClaimed,
@@ -335,13 +336,30 @@ class Attempts:
         self._mailbox.put(Started(attempt))
         refused = False
         try:
-            value = attempt.kind.handler(attempt.task.payload, attempt.context)
-            outcome = returned(value)
+            outcome = self._not_loaded(attempt)
+            if outcome is None:
+                value = attempt.kind.handler(attempt.task.payload, attempt.context)
+                outcome = returned(value)
         except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
             outcome, refused = self._after(error, attempt), isinstance(error, Busy)
         attempt.comes_back(self._limits, refused=refused)
         if attempt.begin_settling():
             self._settle(attempt, outcome)
+
+    def _not_loaded(self, attempt: Attempt) -> Outcome | None:
+        """Read what of the task lies in the queue's bucket. How the attempt ends, where it cannot
+        be had: uncounted, if it may be there the next time."""
+        try:
+            attempt.task = self._store.whole(attempt.task)
+        except DamagedTask as damage:
+            return GiveUp(error=TaskError.of(damage))
+        except (StoreUnavailable, QueueMisconfigured) as error:
+            log.warning("task %s cannot begin: %s", attempt.task.task_id, error)
+            backoff = attempt.kind.backoff or self._settings.backoff
+            delay = backoff.delay(1, retries=attempt.context.max_attempts, draw=self._draw)
+            return TryAgain(error=TaskError.of(error), delay=delay, counts=False)
+        attempt.context.last_checkpoint = attempt.task.checkpoint
+        return None
 
     def _after(self, error: BaseException, attempt: Attempt) -> Outcome:
         if attempt.context.cancelled:

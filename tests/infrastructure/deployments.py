@@ -117,6 +117,7 @@ EVERYTHING: dict[str, Any] = {
     "long_tasks": {"Encoders": {"types": ["video.encode"], "repository": "videos", "tag": "v1"}},
     "tracing": True,
     "events": {"step_functions": True},
+    "large_payloads": True,
     "targets": {
         "price.refresh": {
             "https": {

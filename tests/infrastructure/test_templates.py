@@ -152,9 +152,13 @@ VARIABLES = [
         "SweepFunction",
         COMMON | WORK | TASK_CODE | {Variable.PROCESS_TOPIC, Variable.LONG_TASKS},
     ),
-    ("queue", "ProcessTasksFunction", COMMON | WORK | TASK_CODE | {Variable.TRIGGER_TOPIC}),
+    (
+        "queue",
+        "ProcessTasksFunction",
+        COMMON | WORK | TASK_CODE | {Variable.TRIGGER_TOPIC, Variable.BUCKET},
+    ),
     ("queue", "TaskEventsFunction", ALL | TELLING),
-    ("generator", "CreateTasksFunction", COMMON),
+    ("generator", "CreateTasksFunction", COMMON | {Variable.BUCKET}),
 ]
 
 

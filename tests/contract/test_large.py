@@ -1,0 +1,273 @@
+"""Payloads, results and checkpoints in the queue's bucket: on each table, with moto's S3."""
+
+import uuid
+from typing import Any
+
+import boto3
+import pytest
+
+from lifoq import Done, NewTask, Processor, Queue, Registry, Status, WorkerSettings
+from lifoq.basics import jsontext
+from lifoq.errors import (
+    DamagedTask,
+    InvalidInput,
+    QueueMisconfigured,
+    Retry,
+    StoreUnavailable,
+    TaskFailed,
+)
+from lifoq.items.lifetimes import LARGE_DELAY, Lifetimes
+from lifoq.items.packed import Large
+from lifoq.items.schema import MAX_ITEM_BYTES, MAX_LARGE_BYTES
+from lifoq.items.task import TaskError
+from lifoq.tables.bucket import S3Blobs
+from lifoq.tables.large import INLINE, Blobs, LargeValues, MemoryBlobs
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
+from lifoq.testing.fixtures import noise
+from lifoq.testing.hosts import ManualHost
+from lifoq.worker.backoff import Backoff
+from tests import dynamodb_local
+
+LARGE = noise(3 * MAX_ITEM_BYTES)
+MEDIUM = noise(2 * INLINE)
+SMALL = noise(INLINE // 2)
+
+
+class Bucket:
+    """Counts what is asked of it, and can be out of order."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._there = blobs
+        self.calls: list[str] = []
+        self.error: Exception | None = None
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        self.calls.append(name)
+        if self.error is not None:
+            raise self.error
+        return getattr(self._there, name)(*arguments)
+
+    def put(self, key: str, content: bytes) -> None:
+        self._call("put", key, content)
+
+    def get(self, key: str) -> bytes | None:
+        return self._call("get", key)
+
+    def renew(self, key: str) -> bool:
+        return self._call("renew", key)
+
+    def delete(self, key: str) -> None:
+        self._call("delete", key)
+
+
+@pytest.fixture
+def blobs(table: Table, request: pytest.FixtureRequest) -> Blobs:
+    if isinstance(table, MemoryTable):
+        return MemoryBlobs()
+    name = f"large-{uuid.uuid4().hex}"
+    arguments: Any = {
+        "endpoint_url": request.getfixturevalue("moto_endpoint"),
+        **dynamodb_local.CREDENTIALS,
+        "region_name": "us-east-1",
+    }
+    boto3.client("s3", **arguments).create_bucket(Bucket=name)
+    return S3Blobs(name, **arguments)
+
+
+@pytest.fixture
+def bucket(blobs: Blobs) -> Bucket:
+    return Bucket(blobs)
+
+
+@pytest.fixture
+def queue(table: Table, bucket: Bucket, host: ManualHost) -> Queue:
+    return Queue(Store(table, host=host, large=LargeValues(bucket, host=host)), host=host)
+
+
+def test_what_no_item_holds_comes_to_the_handler_and_back(queue, host, table, bucket):
+    registry, seen = Registry(), []
+
+    @registry.task("echo")
+    def echo(payload, context):
+        seen.append(payload)
+        follow_up = NewTask(task_type="nobody's", payload=[payload], task_id="follow-up", delay=9)
+        return Done(result={"echo": payload}, follow_ups=[follow_up])
+
+    put = queue.put("echo", LARGE, task_id="t")
+    assert put.payload == LARGE
+    assert bucket.calls == ["put"]
+    assert isinstance(queue.look("t").payload, Large)
+    assert len(str(table.get("t")["payload"])) < 300
+    Processor(queue.store, registry, WorkerSettings(window=5)).run()
+
+    assert seen == [LARGE]
+    assert queue.wait("t", timeout=0) == {"echo": LARGE}
+    task = queue.get("t")
+    assert (task.payload, task.result) == (LARGE, {"echo": LARGE})
+    assert queue.get("follow-up").payload == [LARGE]
+
+
+def test_an_item_keeps_what_is_small_and_what_it_holds_is_not_read_from_the_bucket(queue, bucket):
+    queue.put("a", SMALL, task_id="small")
+    queue.put("a", "x" * 10 * INLINE, task_id="compressed")
+    assert queue.get("small").payload == SMALL
+    assert queue.get("compressed").payload == "x" * 10 * INLINE
+    assert bucket.calls == []
+    queue.put("a", MEDIUM, task_id="medium")
+    assert bucket.calls == ["put"]
+
+
+def test_an_item_of_before_the_bucket_is_read_and_one_in_it_says_what_a_client_lacks(
+    queue, table, host
+):
+    without = Queue(Store(table, host=host), host=host)
+    without.put("a", MEDIUM, task_id="inside")
+    assert queue.get("inside").payload == MEDIUM
+    queue.put("a", MEDIUM, task_id="outside")
+    with pytest.raises(QueueMisconfigured, match="connect by the queue's name, or give bucket"):
+        without.get("outside")
+    with pytest.raises(InvalidInput, match="deploy the queue with large_payloads"):
+        without.put("a", LARGE)
+
+
+def test_many_are_put_each_with_its_payload(queue, bucket):
+    tasks = [NewTask(task_type="a", payload=[n, MEDIUM]) for n in range(3)]
+    tasks.append(NewTask(task_type="a", payload=[3, MEDIUM], task_id="own"))
+    tasks.append(NewTask(task_type="a", payload="small"))
+    outcomes = queue.put_many(tasks)
+    assert [each.task.payload for each in outcomes] == [task.payload for task in tasks]
+    assert [queue.get(each.task.task_id).payload for each in outcomes] == [
+        task.payload for task in tasks
+    ]
+    assert bucket.calls.count("put") == 4
+
+
+def test_nothing_is_put_whose_payload_was_not_confirmed(queue, bucket, table):
+    bucket.error = StoreUnavailable("S3 is out")
+    with pytest.raises(StoreUnavailable):
+        queue.put("a", MEDIUM, task_id="t")
+    many = [NewTask(task_type="a", payload=it) for it in (MEDIUM, "small")]
+    lost, stored = queue.put_many(many)
+    assert isinstance(lost.error, StoreUnavailable)
+    assert stored.created
+    assert table.get("t") is None
+
+
+def test_a_put_again_keeps_the_first_payload_and_one_that_replaces_brings_its_own(queue, host):
+    queue.put("a", [1, MEDIUM], task_id="t")
+    again = queue.put("a", [2, MEDIUM], task_id="t")
+    assert again.payload == queue.get("t").payload == [1, MEDIUM]
+    host.advance(1)
+    queue.put("a", [3, MEDIUM], task_id="t", if_exists="replace")
+    assert queue.get("t").payload == [3, MEDIUM]
+    running = queue.store.claim("t", claim_id="c", lease=30)
+    host.advance(1)
+    queue.put("a", [4, MEDIUM], task_id="t", if_exists="replace")
+    assert queue.store.whole(running).payload == [3, MEDIUM]
+    queue.store.succeed(running, jsontext.encode(MEDIUM, "result"))
+    assert queue.get("t").payload == [4, MEDIUM]
+
+
+def test_a_checkpoint_beside_a_large_payload_is_handed_to_the_next_attempt(queue):
+    registry, seen = Registry(), []
+
+    @registry.task("steps")
+    def steps(payload, context):
+        seen.append(context.last_checkpoint)
+        if context.last_checkpoint is None:
+            context.checkpoint([payload, LARGE])
+            raise Retry(after=0)
+
+    queue.put("steps", LARGE, task_id="t")
+    Processor(queue.store, registry, WorkerSettings(window=5)).run()
+
+    assert seen == [None, [LARGE, LARGE]]
+    assert queue.look("t").status is Status.SUCCESS
+
+
+@pytest.mark.parametrize("gone", [True, False], ids=["gone", "another"])
+def test_an_object_that_is_gone_or_another_fails_its_task_and_says_so(queue, bucket, gone):
+    registry = Registry()
+    registry.task("a")(lambda payload, _: payload)
+    large = Large.decode(queue.store.table.get(queue.put("a", MEDIUM).task_id)["payload"])
+    bucket.delete(large.key)
+    if not gone:
+        bucket.put(large.key, b'"something else"')
+    queue.put("a", "fine", task_id="beside")
+
+    report = Processor(queue.store, registry, WorkerSettings(window=5)).run()
+
+    (failed,) = queue.peek(status=Status.FAILURE)
+    assert (failed.error.type, failed.attempts) == ("DamagedTask", 1)
+    told = "is not there" if gone else "is not what was written"
+    assert told in failed.error.message
+    assert (report.failed, report.succeeded) == (1, 1)
+    with pytest.raises(TaskFailed, match=told):
+        queue.wait(failed.task_id, timeout=0)
+
+
+def test_a_bucket_that_is_out_costs_a_task_time_and_no_attempt(queue, bucket):
+    registry = Registry()
+    registry.task("a", backoff=Backoff.fixed(0.3), max_attempts=1)(lambda payload, _: payload)
+    queue.put("a", MEDIUM, task_id="t")
+    bucket.error = StoreUnavailable("S3 is out")
+    processor = Processor(queue.store, registry, WorkerSettings(window=5))
+    processor.run(time_limit=70)
+
+    waiting = queue.look("t")
+    assert (waiting.status, waiting.attempts) == (Status.DELAYED, 0)
+    assert waiting.error.type == "StoreUnavailable"
+
+
+def test_a_redrive_lets_the_object_live_on_and_refuses_a_task_that_lost_it(queue, bucket):
+    queue.put("a", MEDIUM, task_id="t")
+    error = TaskError(type="ValueError", message="boom")
+    queue.store.fail(queue.store.claim("t", claim_id="c", lease=30), error)
+    assert queue.redrive("t").status is Status.PENDING
+    assert bucket.calls[-1] == "renew"
+    assert queue.get("t").payload == MEDIUM
+
+    queue.store.fail(queue.store.claim("t", claim_id="d", lease=30), error)
+    bucket.delete(queue.look("t").payload.key)
+    with pytest.raises(DamagedTask, match="not there any more"):
+        queue.redrive("t")
+    assert queue.look("t").status is Status.FAILURE
+
+
+def test_what_is_deleted_goes_with_its_objects_though_the_bucket_may_be_out(queue, bucket):
+    for task_id in ("t", "u"):
+        queue.put("a", MEDIUM, task_id=task_id)
+        claimed = queue.store.claim(task_id, claim_id=task_id, lease=30)
+        queue.store.succeed(claimed, jsontext.encode(MEDIUM, "result"))
+    task = queue.look("t")
+    queue.delete("t")
+    assert bucket.get(task.payload.key) is bucket.get(task.result.key) is None
+    bucket.error = StoreUnavailable("S3 is out")
+    queue.delete("u")
+    assert queue.look("u") is None
+
+
+def test_the_bucket_has_bounds_of_its_own(queue, host):
+    with pytest.raises(InvalidInput, match=f"the limit is {MAX_LARGE_BYTES:,}"):
+        queue.put("a", "x" * MAX_LARGE_BYTES)
+    with pytest.raises(InvalidInput, match="delayed by more than 30 days"):
+        queue.put("a", LARGE, delay=LARGE_DELAY + 1)
+    queue.put("a", MEDIUM, task_id="far", delay=LARGE_DELAY + 1)
+    assert not isinstance(queue.look("far").payload, Large)
+    with pytest.raises(InvalidInput, match=f"the limit is {MAX_LARGE_BYTES:,}"):
+        queue.store.succeed(claimed(queue, "t"), jsontext.encode("x" * MAX_LARGE_BYTES, "result"))
+
+
+def test_who_waits_with_a_token_finds_the_result_in_the_item(table, bucket, host):
+    lifetimes, large = Lifetimes(task_tokens=True), LargeValues(bucket, host=host)
+    queue = Queue(Store(table, lifetimes=lifetimes, host=host, large=large), host=host)
+    task = claimed(queue, "t", task_token="token")  # noqa: S106 - nobody's
+    queue.store.succeed(task, jsontext.encode(MEDIUM, "result"))
+    assert queue.look("t").result == MEDIUM
+
+
+def claimed(queue: Queue, task_id: str, **terms: Any):
+    queue.put("a", MEDIUM, task_id=task_id, **terms)
+    return queue.store.claim(task_id, claim_id="c", lease=30)
