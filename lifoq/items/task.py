@@ -385,7 +385,7 @@ class Task:
         )
 
 
-Present = TypeVar("Present")
+Present = TypeVar("Present", str, int)
 
 
 class _Reader:
@@ -426,7 +426,8 @@ class _Reader:
 
     def packed(self, name: Attribute) -> str | Large:
         """Text that may be compressed, or lie elsewhere."""
-        return self._required(name, self._optional_packed(name))
+        found = self._optional_packed(name)
+        return found if isinstance(found, Large) else self._required(name, found)
 
     def optional_json(self, name: Attribute) -> Any:
         text = self._optional_packed(name)
@@ -437,7 +438,9 @@ class _Reader:
         if not isinstance(value, bytes | dict):
             return self.optional_text(name)
         try:
-            return unpack(value) if isinstance(value, bytes) else Large.decode(value)
+            if isinstance(value, bytes):
+                return unpack(value)
+            return Large.decode(value)
         except ValueError as error:
             raise self._damaged(f"{name} cannot be unpacked ({error})") from error
 
