@@ -21,8 +21,8 @@ from lifoq.items.task import Task
 log = logging.getLogger("lifoq.large")
 
 INLINE: Final = 16 * 1024
-"""Bytes, compressed. What is larger goes into the bucket: an object costs as much as five write
-units, each KB of an item a unit at each of its writes. What is smaller is faster in the item."""
+"""Bytes, compressed. What is larger goes into the bucket: written and read once, an object costs as
+much as nine write units, a KB of an item three. What is smaller is faster in the item."""
 
 
 class Blobs(Protocol):
