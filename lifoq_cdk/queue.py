@@ -429,7 +429,7 @@ class LifoQueue(Construct):
         return Connection(
             table=self.table.table_name,
             lifetimes=self.lifetimes,
-            bucket=self.state.large_bucket and self.state.large_bucket.bucket_name,
+            bucket=self.state.large_bucket.bucket_name if self.state.large_bucket else None,
             topics={
                 "process": self.process_tasks_topic.topic_arn,
                 "trigger": self.trigger_topic.topic_arn,

@@ -64,9 +64,13 @@ class QueueState(Construct):
             reports=report_retention or cdk.Duration.days(400),
         )
         self.large_payload_retention = large_payload_retention
-        self.large_bucket = large_payload_retention and self._bucket(
-            "LargePayloadBucket",
-            s3.LifecycleRule(id="forget-payloads", expiration=large_payload_retention),
+        self.large_bucket = (
+            self._bucket(
+                "LargePayloadBucket",
+                s3.LifecycleRule(id="forget-payloads", expiration=large_payload_retention),
+            )
+            if large_payload_retention
+            else None
         )
         self.alarm_topic = alarm_topic or self._alarm_topic()
 

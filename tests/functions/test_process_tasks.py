@@ -44,7 +44,7 @@ def downstream():
 @pytest.fixture
 def asking(load, downstream):
     """The function, with a task type that asks the service and has no code."""
-    target = HttpsTarget(url=downstream.url, allowed_networks=("127.0.0.0/8",))
+    target = HttpsTarget(url=downstream.url, timeout=5, allowed_networks=("127.0.0.0/8",))
     settings = {"LIFOQ_TARGETS": encode({"device.check": target})}
     # What is to be tried again is over before the window is.
     yield load("process_tasks", LIFOQ_WINDOW_SECONDS="0.5", **settings)
