@@ -313,8 +313,8 @@ class Run:
         task_id = answer.row.task_id
         self._held.not_started(task_id)
         self._keys.turned_back(answer.row, now)
-        self._pace.more_may_have_come(now)  # since the look that found nothing else
-        self._pace.look_at_once(now)
+        self._pace.changed()  # it may have been claimed all the same, or handed back
+        self._pace.one_came_back(now)
         if isinstance(answer.error, KeyBusy):
             self._keys.refused(answer.row, now)
             self._lookout.came_back(answer.row, now)

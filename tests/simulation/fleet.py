@@ -280,7 +280,7 @@ class Fleet:
 
     def _check_times(self, worker: Worker, report: RunReport, took: float) -> None:
         """A run keeps its time, whatever becomes of its calls, and ends early only where the queue
-        is empty."""
+        is empty, and was watched for as long as it lingers: half of that since its last outcome."""
         settings = self.scenario.worker
         if took > settings.window + settings.task_timeout + settings.settle_time + GIVES_BACK:
             raise Violation(f"a run took {took:.1f} s")
@@ -290,8 +290,8 @@ class Fleet:
             raise Violation("a run ended before its window, and says that tasks remain")
         worker.looks.assert_empty()
         idle = (worker.machine.monotonic() - worker.looks.last_claim) / MICROSECONDS
-        if min(idle, took) < settings.linger:
-            raise Violation(f"a run believed the queue empty after {idle:.2f} s")
+        if took < settings.linger or idle < settings.linger / 2:
+            raise Violation(f"a run believed the queue empty after {idle:.2f} s of {took:.2f} s")
 
     def _check_remaining(self, report: RunReport, took: float) -> None:
         """A run that had too little time for what waits asks for another."""
