@@ -186,21 +186,27 @@ def trouble(
         time.sleep(0.1)
     workers.kill_one()
     workers.start()
-    for _ in range(STALLS):
+    stalls = lost = 0
+    # A stalled worker may hold no task just then.
+    while stalls < STALLS or (lost < STALLS and unfinished(sweeper.run())):
+        assert time.monotonic() < until, f"only {lost} leases were lost in {stalls} stalls"
         with workers.one_stalled():
-            sweep_until(time.monotonic() + LEASE + 0.5, sweeper)
+            lost += sweep_until(time.monotonic() + LEASE + 0.5, sweeper)
+        stalls += 1
     while unfinished(sweeper.run()):
         assert time.monotonic() < until, "not at rest"
         time.sleep(0.2)
 
 
-def sweep_until(moment: float, sweeper: Sweeper) -> None:
-    """Sweep again and again; the last sweep begins after that moment, however long one takes."""
-    began = 0.0
+def sweep_until(moment: float, sweeper: Sweeper) -> int:
+    """Sweep again and again; the last sweep begins after that moment, however long one takes. How
+    many leases had expired."""
+    began, lost = 0.0, 0
     while began < moment:
         began = time.monotonic()
-        sweeper.run()
+        lost += sweeper.run().leases_expired
         time.sleep(0.2)
+    return lost
 
 
 def unfinished(swept: SweepReport) -> int:
