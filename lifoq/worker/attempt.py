@@ -24,7 +24,16 @@ from lifoq.items.task import Task, TaskError
 from lifoq.tables.store import Candidate, Store
 from lifoq.worker.context import Context
 from lifoq.worker.limits import Limits
-from lifoq.worker.outcome import Cancel, GiveUp, Outcome, Succeed, TryAgain, raised, returned
+from lifoq.worker.outcome import (
+    Cancel,
+    GiveUp,
+    Outcome,
+    Succeed,
+    TryAgain,
+    later,
+    raised,
+    returned,
+)
 from lifoq.worker.registry import TaskType
 from lifoq.worker.settings import WorkerSettings
 
@@ -391,6 +400,7 @@ class Attempts:
         """Write the outcome, again and again until it is confirmed or the run must end."""
         task, pause = attempt.task, FIRST_PAUSE
         while True:
+            sent = self._host.monotonic()
             try:
                 row = outcome.write(self._store, task)
             except LeaseLost:
@@ -404,6 +414,8 @@ class Attempts:
                     return Settled(attempt=attempt, end=End.UNSETTLED, unexpected=told)
                 self._host.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
+                passed = (self._host.monotonic() - sent) / MICROSECONDS
+                outcome = later(outcome, passed, task=task, now=self._store.now())
             except Exception as error:
                 if isinstance(outcome, GiveUp | Cancel):
                     if isinstance(error, ItemTooLarge):

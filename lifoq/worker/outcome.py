@@ -13,6 +13,8 @@ from lifoq.items.task import NewTask, Task, TaskError
 from lifoq.tables.store import MAX_FOLLOW_UPS, Candidate, Store
 from lifoq.worker.backoff import Backoff
 
+SOON: Final = 0.001
+"""Seconds until a retry is due whose time has come while it could not be written."""
 TOO_LATE: Final = "not tried again, since its deadline would have passed by then: "
 
 
@@ -69,6 +71,17 @@ class Cancel:
 Outcome = Succeed | TryAgain | GiveUp | Cancel
 
 
+def later(outcome: Outcome, seconds: float, *, task: Task, now: int) -> Outcome:
+    """The same, to be written so many seconds later, at epoch microseconds ``now``: a retry stays
+    due when it was to be, unless its deadline has passed by now."""
+    if not isinstance(outcome, TryAgain) or outcome.delay == 0:
+        return outcome
+    left = max(SOON, outcome.delay - seconds)
+    if outcome.counts and now + microseconds(left) >= task.expires_at:
+        return _too_late(outcome.error)
+    return replace(outcome, delay=left)
+
+
 def returned(value: Any) -> Outcome:
     """The outcome of a handler that returned ``value``."""
     done = value if isinstance(value, Done) else Done(result=value)
@@ -112,8 +125,12 @@ def raised(
     delay = backoff.delay(task.attempts, retries=max_attempts - 1, draw=draw)
     delay = _wish(error, delay)
     if now + microseconds(delay) >= task.expires_at:
-        return GiveUp(error=replace(described, message=TOO_LATE + described.message))
+        return _too_late(described)
     return TryAgain(error=described, delay=delay)
+
+
+def _too_late(error: TaskError) -> GiveUp:
+    return GiveUp(error=replace(error, message=TOO_LATE + error.message))
 
 
 def _wish(error: BaseException, delay: float) -> float:

@@ -315,6 +315,8 @@ class Run:
         self._keys.turned_back(answer.row, now)
         self._pace.changed()  # it may have been claimed all the same, or handed back
         self._pace.one_came_back(now)
+        if isinstance(answer.error, KeyBusy | NotClaimed):
+            self._trouble.passes()  # an answer
         if isinstance(answer.error, KeyBusy):
             self._keys.refused(answer.row, now)
             self._lookout.came_back(answer.row, now)

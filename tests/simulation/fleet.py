@@ -288,7 +288,7 @@ class Fleet:
             return
         if report.remaining:
             raise Violation("a run ended before its window, and says that tasks remain")
-        worker.looks.assert_empty()
+        worker.looks.assert_empty(ago=GIVES_BACK if settings.shared_limits else 0.0)
         idle = (worker.machine.monotonic() - worker.looks.last_claim) / MICROSECONDS
         if took < settings.linger or idle < settings.linger / 2:
             raise Violation(f"a run believed the queue empty after {idle:.2f} s of {took:.2f} s")

@@ -592,10 +592,11 @@ class Looks:
                 kind = claim.task_type
                 raise Violation(f"two tasks of type {kind} began only {apart:.2f} s apart")
 
-    def assert_empty(self) -> None:
-        """The run believes the queue empty: then nothing waits within its sight."""
+    def assert_empty(self, *, ago: float) -> None:
+        """The run believed the queue empty, so many seconds ago at the most: then nothing waits
+        within its sight."""
         self._assert_order()
-        self._assert_finds_what_waits(SEEN_WITHIN)
+        self._assert_finds_what_waits(SEEN_WITHIN + ago)
 
 
 def assert_reach(

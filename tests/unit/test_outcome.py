@@ -8,7 +8,7 @@ from lifoq import Backoff, Busy, NewTask, Retry, Store
 from lifoq.basics.host import MICROSECONDS
 from lifoq.tables.memory import MemoryTable
 from lifoq.testing import ManualHost
-from lifoq.worker.outcome import GiveUp, TryAgain, raised
+from lifoq.worker.outcome import TOO_LATE, GiveUp, TryAgain, later, raised
 
 HOST = ManualHost()
 BACKOFF = Backoff(min_seconds=2, jitter=False)
@@ -60,3 +60,19 @@ def test_a_retry_at_the_very_deadline_comes_too_late():
     left = (task.expires_at - HOST.now()) / MICROSECONDS
     assert isinstance(raised(Retry(after=left), **terms(task)), GiveUp)
     assert isinstance(raised(Retry(after=left - 0.000001), **terms(task)), TryAgain)
+
+
+def test_a_retry_that_is_written_late_stays_due_when_it_was_to_be():
+    task = claimed(1)
+    retry = raised(Retry(after=8), **terms(task))
+
+    def after(seconds):
+        return later(retry, seconds, task=task, now=HOST.now())
+
+    assert after(3).delay == 5
+    assert 0 < after(20).delay < 0.01  # still outside of the line: its answer may have been lost
+    past = later(retry, 20, task=task, now=task.expires_at)
+    assert isinstance(past, GiveUp)
+    assert past.error.message.startswith(TOO_LATE)
+    busy = raised(Busy(), **terms(task))
+    assert isinstance(later(busy, 20, task=task, now=task.expires_at), TryAgain)
