@@ -27,12 +27,13 @@ from tests.races.worker import LEASE, SETTINGS
 
 ROOT = Path(__file__).parent.parent.parent
 WORKERS = 8
-TASKS = 2_000
 STALLS = 4
+BACKLOG = 200
 KEYS = 6
-KEYED_TASKS = 240
+KEYED_BACKLOG = 80
+"""Tasks; more than all workers do within a stall."""
 HOLDS = "claimId"
-PATIENCE = 250
+PATIENCE = 500
 """Seconds; far beyond what an idle machine needs."""
 
 
@@ -100,19 +101,14 @@ def workers(dynamodb_local_endpoint: str, table: DynamoTable, tmp_path: Path) ->
 def test_each_claim_has_one_holder_and_one_end_while_processes_race_stall_and_die(
     table: DynamoTable, workers: Workers, dynamodb_local_endpoint: str
 ):
-    queue = Queue(Store(table))
-    put = queue.put_many([NewTask(task_type="race") for _ in range(TASKS)])
-    for _ in range(WORKERS):
-        workers.start()
-
-    trouble(queue, workers)
+    put = trouble(Queue(Store(table)), workers, lambda _: NewTask(task_type="race"))
     assert workers.finish() == [0] * WORKERS
 
     history = streams.writes(dynamodb_local_endpoint, table.name)
     steps = audit(history)
-    assert steps[None, Status.PENDING] == TASKS == steps[Status.TAKEN, Status.SUCCESS]
+    assert steps[None, Status.PENDING] == len(put) == steps[Status.TAKEN, Status.SUCCESS]
     claims = {claim["taskId"]: claim for claim in ends(history)}
-    assert set(claims) == {outcome.task.task_id for outcome in put if outcome.task}
+    assert set(claims) == set(put)
     assert_as_told(list(claims.values()), workers.told("task"))
     assert lost_leases(history) > 0, "no lease expired: nothing was proved"
     fenced = sum(line["leases_lost"] for line in workers.told("leases_lost"))
@@ -123,19 +119,20 @@ def test_each_claim_has_one_holder_and_one_end_while_processes_race_stall_and_di
 def test_a_key_has_one_holder_at_a_time_while_processes_race_stall_and_die(
     table: DynamoTable, workers: Workers, dynamodb_local_endpoint: str
 ):
-    queue = Queue(Store(table))
-    put = [NewTask(task_type="one-per-key", key=f"k{n % KEYS}") for n in range(KEYED_TASKS)]
-    queue.put_many(put)
-    for _ in range(WORKERS):
-        workers.start()
-
-    trouble(queue, workers, begun="keyed", workers_needed=KEYS)
+    put = trouble(
+        Queue(Store(table)),
+        workers,
+        lambda n: NewTask(task_type="one-per-key", key=f"k{n % KEYS}"),
+        begun="keyed",
+        workers_needed=KEYS,
+        backlog=KEYED_BACKLOG,
+    )
     assert workers.finish() == [0] * WORKERS
 
     everything = streams.writes(dynamodb_local_endpoint, table.name)
     history = [write for write in everything if "taskStatus" in write.after]
     steps = audit(history)
-    assert steps[None, Status.PENDING] == KEYED_TASKS == steps[Status.TAKEN, Status.SUCCESS]
+    assert steps[None, Status.PENDING] == len(put) == steps[Status.TAKEN, Status.SUCCESS]
     assert lost_leases(history) > 0, "no lease expired: nothing was proved"
     assert_one_holder(history)
     assert_apart(ends(history))
@@ -176,11 +173,27 @@ def lost_leases(history: list[Write]) -> int:
 
 
 def trouble(
-    queue: Queue, workers: Workers, *, begun: str = "task", workers_needed: int = WORKERS
-) -> None:
-    """Kill one worker, stall others beyond their lease, and sweep, until all tasks are done."""
+    queue: Queue,
+    workers: Workers,
+    nth: Callable[[int], NewTask],
+    *,
+    begun: str = "task",
+    workers_needed: int = WORKERS,
+    backlog: int = BACKLOG,
+) -> list[str]:
+    """Kill one worker, stall others beyond their lease, and sweep. All the while there are tasks
+    for all workers, however fast the machine is; at the end all are done. The ids of the tasks."""
     sweeper = Sweeper(queue.store, Registry(), max_attempts=SETTINGS.max_attempts)
     until = time.monotonic() + PATIENCE
+    put: list[str] = []
+
+    def fill(waiting: int) -> None:
+        added = [nth(n) for n in range(len(put), len(put) + backlog - waiting)]
+        put.extend(outcome.task.task_id for outcome in queue.put_many(added) if outcome.task)
+
+    fill(0)
+    for _ in range(WORKERS):
+        workers.start()
     while len({line["worker"] for line in workers.told(begun)}) < workers_needed:
         assert time.monotonic() < until, "the workers do not work"
         time.sleep(0.1)
@@ -188,14 +201,16 @@ def trouble(
     workers.start()
     stalls = lost = 0
     # A stalled worker may hold no task just then.
-    while stalls < STALLS or (lost < STALLS and unfinished(sweeper.run())):
+    while stalls < STALLS or lost < STALLS:
         assert time.monotonic() < until, f"only {lost} leases were lost in {stalls} stalls"
+        fill(unfinished(sweeper.run()))
         with workers.one_stalled():
             lost += sweep_until(time.monotonic() + LEASE + 0.5, sweeper)
         stalls += 1
-    while unfinished(sweeper.run()):
-        assert time.monotonic() < until, "not at rest"
+    while left := unfinished(sweeper.run()):
+        assert time.monotonic() < until, f"not at rest: {left} of {len(put)} tasks are left"
         time.sleep(0.2)
+    return put
 
 
 def sweep_until(moment: float, sweeper: Sweeper) -> int:
