@@ -13,7 +13,7 @@ from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.tables.stats import QueueStats
 from lifoq.tables.table import Count
-from lifoq_cli import moments, options, statuses, tasks
+from lifoq_cli import lent, moments, options, statuses, tasks
 from lifoq_cli.session import Queues, Session, print_json
 
 STATUSES: Final = [status.value for status in LISTED]
@@ -34,10 +34,18 @@ def stats(session: Session) -> None:
     """Count tasks by status, and tell the ages of those that wait.
 
     A count ends at 10,000, and says so. What succeeded or was cancelled is in no index: the report
-    counts it.
+    counts it. Where limits hold over all workers together, it tells what is lent of each.
     """
-    found = session.queue.stats()
-    session.answer(stats_json(found), lambda console: console.print(stats_table(found)))
+    found, limits = session.queue.stats(), lent.find(session.queue)
+
+    def show(console: Console) -> None:
+        console.print(stats_table(found))
+        if limits:
+            console.print()
+            console.print(lent.table(limits, now=session.now))
+
+    shared = {"shared_limits": [lent.as_json(one) for one in limits]} if limits else {}
+    session.answer(stats_json(found) | shared, show)
 
 
 def stats_json(found: QueueStats) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The queue's metrics as Prometheus reads them; of the extra `prometheus`."""
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import click
@@ -9,6 +10,7 @@ from lifoq.errors import InvalidInput
 from lifoq.metrics import NAMESPACE, Metric
 from lifoq.tables.stats import QueueStats
 from lifoq.worker.settings import RunReport
+from lifoq_cli.lent import Lent
 
 try:
     from prometheus_client import (
@@ -29,6 +31,8 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600)
 """Seconds: a task starts at once, or waits until its deadline, an hour by default."""
 LABEL: Final = "queue"
+OF_LIMIT: Final = "task_type"
+"""Label of a shared limit; empty for the queue's own."""
 
 
 def name_of(metric: Metric) -> str:
@@ -79,11 +83,27 @@ class WorkerMetrics:
         return server.server_port
 
 
-def of_queue(stats: QueueStats, queue_name: str) -> bytes:
-    """What a queue looks like at the moment."""
+_LENT: Final[dict[str, tuple[str, Callable[[Lent], int]]]] = {
+    "slots_lent": ("Tasks at a time that workers hold of a shared limit", lambda one: one.slots),
+    "lanes_lent": ("Parts of a shared rate that workers hold", lambda one: one.lanes),
+    "workers": ("Workers that hold a part of a shared limit", lambda one: one.workers),
+    "silent_workers": (
+        "Those of them that have not renewed it in time",
+        lambda one: one.silent_workers,
+    ),
+}
+
+
+def of_queue(stats: QueueStats, lent: Sequence[Lent], queue_name: str) -> bytes:
+    """What a queue looks like at the moment. Equal limits of several cells are added up."""
     registry = CollectorRegistry()
     values = {metric: count.value for metric, count in stats.counts().items()}
     for metric, value in {**values, **stats.ages()}.items():
         gauge = Gauge(name_of(metric), metric.meaning, (LABEL,), registry=registry)
         gauge.labels(queue_name).set(value)
+    for name, (meaning, value_of) in _LENT.items() if lent else ():
+        full = f"{NAMESPACE}_shared_limit_{name}"
+        gauge = Gauge(full, meaning, (LABEL, OF_LIMIT), registry=registry)
+        for one in lent:
+            gauge.labels(queue_name, one.task_type or "").inc(value_of(one))
     return generate_latest(registry)

@@ -27,6 +27,7 @@ from lifoq.errors import (
 )
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
+from lifoq_cli import lent
 from lifoq_console import words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, preview
 from lifoq_console.chart import HEIGHT, WIDTH, charts
@@ -128,6 +129,8 @@ class Pages:
             verdict=verdict(stats, traffic, paused=paused),
             stats=stats,
             traffic=traffic,
+            lent=lent.find(self._queue),
+            now=SYSTEM.now(),
             problem=self._subject.problem,
             charts=[] if traffic is None or traffic.is_empty else charts(traffic),
             width=WIDTH,
@@ -173,7 +176,7 @@ class Pages:
     def metrics(self, _request: Request) -> Response:
         from lifoq_cli import prometheus  # noqa: PLC0415 - an extra of its own
 
-        text = prometheus.of_queue(self._queue.stats(), self._subject.name)
+        text = prometheus.of_queue(self._queue.stats(), lent.find(self._queue), self._subject.name)
         return Response(text, media_type=prometheus.CONTENT_TYPE)
 
     # Steering

@@ -20,6 +20,12 @@ from localcloud import LocalCloud
 from tests.infrastructure.deployments import synthesize
 
 STAGE = "demo"
+STAGE_SETTINGS = {
+    "deadline_seconds": 600,
+    "shared_limits": True,
+    "total_in_flight": 10,
+    "large_payloads": True,
+}
 SETTINGS = f"/lifoq/{STAGE}/queue"
 PARTS = f"/lifoq/{STAGE}/deployment"
 NOT_ON_THE_LOCAL_CLOUD = {"recursion"}
@@ -45,7 +51,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         LocalCloud(tmp_path_factory.mktemp("cloud")) as cloud,
         pytest.MonkeyPatch.context() as patch,
     ):
-        cloud.deploy(synthesize(STAGE, json.dumps({"deadline_seconds": 600})).assembly)
+        cloud.deploy(synthesize(STAGE, json.dumps(STAGE_SETTINGS)).assembly)
         for name, value in cloud.environment().items():
             patch.setenv(name, value)
         stage = Stage(cloud)
@@ -82,6 +88,16 @@ def test_a_queue_is_tried_and_left_as_it_was(
     assert ([one["step"] for one in seen], status) == (list(STEPS), 0)
     assert stage.client("dynamodb").scan(TableName=stage.settings.table)["Count"] == 0
     assert not Processing.connect(STAGE).is_paused
+
+
+def test_the_numbers_of_a_queue_tell_of_its_shared_limits(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["stats", "--queue", STAGE, "--json"]) == 0
+    (limit,) = json.loads(capsys.readouterr().out)["shared_limits"]
+    assert (limit["task_type"], limit["in_flight"], limit["slots"]) == (None, 10, 0)
+    assert main(["stats", "--queue", STAGE]) == 0
+    assert "all types" in capsys.readouterr().out
 
 
 def test_a_queue_whose_tasks_would_be_shed_is_not_tried(

@@ -18,7 +18,11 @@ from botocore.exceptions import NoCredentialsError
 from prometheus_client.parser import text_string_to_metric_families
 
 from lifoq import InvalidInput, Queue, Status, TaskError, WrongStatus
+from lifoq.basics.host import MICROSECONDS, SYSTEM
+from lifoq.client.connection import SharedLimits
+from lifoq.items.book import NONE, Amount, Turn, Whole
 from lifoq.metrics import Metric
+from lifoq.tables.books import Books
 from lifoq_console.app import Settings, application
 from lifoq_console.bulk import Action
 from lifoq_console.scraping import metrics_token
@@ -162,6 +166,29 @@ def test_without_cloudwatch_the_table_still_tells(queue: Queue, start):
     shown = start(queue, cloudwatch=Refusing()).page("/")
     assert "1 task waits" in shown
     assert "CloudWatch did not answer. Unable to locate credentials" in shown
+
+
+def test_shared_limits_are_shown_with_what_is_lent_of_them(queue: Queue, start):
+    token = "of-prometheus-here"  # noqa: S105
+    console = start(queue, metrics_token=token)
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert "Shared limits" not in console.page("/")
+    assert "lifoq_shared_limit" not in console.ask("/metrics", headers=bearer)[1]
+    queue.shared_limits = SharedLimits(total_in_flight=10)
+    wants = Amount(slots=4)
+    turn = Turn(
+        worker="w",
+        number=1,
+        keeps=NONE,
+        wants=wants,
+        returns=0,
+        lease=30 * MICROSECONDS,
+        renew=True,
+    )
+    Books(queue.store, host=SYSTEM).take("", Whole(in_flight=10), turn)
+    assert re.search(r"all types 4 of 10 – 1 worker in 4\d", console.page("/"))
+    samples = console.ask("/metrics", headers=bearer)[1].splitlines()
+    assert 'lifoq_shared_limit_slots_lent{queue="prod",task_type=""} 4.0' in samples
 
 
 def test_a_list_is_filtered_and_paged(queue: Queue, console: Console):

@@ -1,0 +1,156 @@
+"""What workers hold of the limits that all workers of a queue share (see ``lifoq.items.book``)."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from rich.table import Table
+
+from lifoq.basics.host import microseconds
+from lifoq.client.cells import Cells
+from lifoq.client.queue import Queue
+from lifoq.items.book import CLOCKS_APART, NONE, Book, Part, Whole, book_id
+from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.table import LARGEST_PAGE, Span
+from lifoq_cli import moments
+
+OWN: Final = ""
+"""The limit of the queue itself, over all task types (see ``book_id``)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lent:
+    """Of one limit."""
+
+    cell: str | None
+    """The table of its queue; None where there is one queue."""
+    task_type: str | None
+    """None: it is the queue's own, over all types."""
+    in_flight: int | None
+    """Tasks at a time; None: not limited. Of a task type it is in its code, and not known here."""
+    rate_limit: float | None
+    """Starts per second; as above."""
+    slots: int
+    """Tasks at a time that are lent out."""
+    lanes: int
+    """Equal parts of the rate that are lent out: a rate of five a second has five of them."""
+    is_short: bool
+    """Whether a worker asks for more than it has."""
+    workers: int
+    """That it is lent to."""
+    silent_workers: int
+    """Those that have not renewed their part in time: they are lost, or cannot reach the table."""
+    free_at: int | None
+    """Epoch microseconds when all of it can be had, unless it is renewed; None: it can now."""
+
+    @property
+    def title(self) -> str:
+        name = self.task_type or "all types"
+        return name if self.cell is None else f"{name}, {self.cell}"
+
+    @property
+    def at_a_time(self) -> str:
+        """``4``, ``4 of 10``."""
+        return _of(self.slots, self.in_flight)
+
+    @property
+    def of_rate(self) -> str:
+        """Its lanes, as above."""
+        whole = None if self.rate_limit is None else Whole(rate=self.rate_limit).amount.lanes
+        return _of(self.lanes, whole)
+
+    @property
+    def holders(self) -> str:
+        """``3``, ``3, 1 of them silent``."""
+        silent = f", {self.silent_workers} of them silent" if self.silent_workers else ""
+        return f"{self.workers}{silent}"
+
+
+def find(queue: Queue | Cells) -> list[Lent]:
+    """Each limit of a queue whose limits are shared; that of a task type where its tasks are at
+    work or wait. Of another queue nothing is read.
+
+    What it reads, once for each queue: two pages of the index, and the books in one batch. Raises
+    StoreUnavailable, and QueueMisconfigured, also where a book cannot be read.
+    """
+    if isinstance(queue, Cells):
+        return [one for name, cell in queue.queues.items() for one in _of_queue(cell, cell=name)]
+    return list(_of_queue(queue, cell=None))
+
+
+def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[Lent]:
+    shared, table = queue.shared_limits, queue.store.table
+    if shared is None:
+        return
+    wholes = {name: Whole() for name in sorted(_types_in_sight(queue))}
+    if shared.total_in_flight is not None or shared.rate_limit is not None:
+        wholes = {OWN: Whole(in_flight=shared.total_in_flight, rate=shared.rate_limit), **wholes}
+    items = {
+        item[Attribute.TASK_ID]: item for item in table.get_many([book_id(one) for one in wholes])
+    }
+    now = queue.store.now()
+    for limit, whole in wholes.items():
+        item = items.get(book_id(limit))
+        if item is not None or limit == OWN:
+            yield _lent(limit, whole, Book.of(item, whole), cell=cell, now=now)
+
+
+def _types_in_sight(queue: Queue) -> set[str]:
+    """Of the newest tasks that are at work or wait."""
+    found = set()
+    for status in (Status.TAKEN, Status.PENDING):
+        span = Span(index=STATUS_CREATED_INDEX, status=status)
+        page = queue.store.table.query(span, newest_first=True, limit=LARGEST_PAGE)
+        found |= {row.get(Attribute.TASK_TYPE) for row in page.rows}
+    return {name for name in found if isinstance(name, str) and name}
+
+
+def _lent(limit: str, whole: Whole, book: Book, *, cell: str | None, now: int) -> Lent:
+    parts = [part.left(now) for part in book.parts.values()]
+    held = [part for part in parts if part.has != NONE]
+    return Lent(
+        cell=cell,
+        task_type=limit or None,
+        in_flight=whole.in_flight,
+        rate_limit=whole.rate,
+        slots=sum(part.has.slots for part in held),
+        lanes=sum(part.has.lanes for part in held),
+        is_short=any(
+            has < wants
+            for part in parts
+            if part.until >= now
+            for has, wants in zip(part.has, part.wants, strict=True)
+        ),
+        workers=len(held),
+        silent_workers=sum(part.until < now for part in held),
+        free_at=max((_free_at(part) for part in held), default=None),
+    )
+
+
+def _free_at(part: Part) -> int:
+    """When others may have it, as ``Part.left`` has it."""
+    return part.until + microseconds(CLOCKS_APART) + (part.lease if part.has.slots else 0)
+
+
+def _of(part: int, whole: int | None) -> str:
+    if whole is None:
+        return str(part) if part else "–"
+    return f"{part} of {whole}"
+
+
+def as_json(lent: Lent) -> dict[str, Any]:
+    found = asdict(lent)
+    if lent.cell is None:
+        del found["cell"]
+    return {**found, "free_at": None if lent.free_at is None else moments.iso(lent.free_at)}
+
+
+def table(lent: list[Lent], *, now: int) -> Table:
+    found = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("SHARED LIMIT", "AT A TIME", "LANES", "WORKERS", "SHORT", "FREE, UNLESS RENEWED"):
+        found.add_column(title, no_wrap=True)
+    for one in lent:
+        free = "now" if one.free_at is None else moments.distance(one.free_at, now=now)
+        short = "yes" if one.is_short else "no"
+        found.add_row(one.title, one.at_a_time, one.of_rate, one.holders, short, free)
+    return found

@@ -1,0 +1,81 @@
+"""What an operator is told of the limits that all workers share: on every table."""
+
+from collections.abc import Callable
+
+import pytest
+
+from lifoq import Queue
+from lifoq.basics.host import microseconds
+from lifoq.client.cells import Cells
+from lifoq.client.connection import SharedLimits
+from lifoq.items.book import CLOCKS_APART, NONE, PART_LASTS, Amount, Turn, Whole
+from lifoq.tables.books import Books
+from lifoq.tables.store import Store
+from lifoq.testing.hosts import ManualHost
+from lifoq_cli import lent
+
+OWN = Whole(in_flight=10, rate=5.0)
+VIDEO = Whole(in_flight=3)
+LEASE = 30.0
+Take = Callable[[str, Whole, str, Amount], None]
+
+
+@pytest.fixture
+def queue(store: Store, host: ManualHost) -> Queue:
+    shared = SharedLimits(rate_limit=OWN.rate, total_in_flight=OWN.in_flight)
+    return Queue(store, host=host, shared_limits=shared)
+
+
+@pytest.fixture
+def take(queue: Queue, host: ManualHost) -> Take:
+    """A worker's turn at the book of a limit."""
+
+    def take(limit: str, whole: Whole, worker: str, wants: Amount) -> None:
+        turn = Turn(
+            worker=worker,
+            number=1,
+            keeps=NONE,
+            wants=wants,
+            returns=0,
+            lease=microseconds(LEASE),
+            renew=True,
+        )
+        assert Books(queue.store, host=host).take(limit, whole, turn) is not None
+
+    return take
+
+
+def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(
+    queue: Queue, host: ManualHost, take: Take
+):
+    (own,) = lent.find(queue)
+    assert (own.title, own.at_a_time, own.of_rate) == ("all types", "0 of 10", "0 of 5")
+    assert (own.workers, own.free_at, own.is_short) == (0, None, False)
+    queue.put("video", task_id="runs")
+    queue.store.claim("runs", claim_id="c", lease=30)
+    queue.put("mail")  # has no limit of its own
+    take("", OWN, "lost", Amount(4, 3))
+    take("video", VIDEO, "lost", Amount(3, 0))
+    lost_at = host.now()
+    host.advance(PART_LASTS + 1)
+    take("", OWN, "well", Amount(8, 1))
+    own, video = lent.find(queue)
+    assert (own.at_a_time, own.of_rate, own.holders) == (
+        "10 of 10",
+        "4 of 5",
+        "2, 1 of them silent",
+    )
+    assert own.is_short
+    assert (video.task_type, video.at_a_time, video.of_rate) == ("video", "3", "–")
+    assert (video.workers, video.silent_workers, video.is_short) == (1, 1, False)
+    assert video.free_at == lost_at + microseconds(PART_LASTS + CLOCKS_APART + LEASE)
+    host.time = video.free_at + 1
+    own, video = lent.find(queue)
+    assert (own.at_a_time, own.workers, video.at_a_time, video.free_at) == ("6 of 10", 1, "–", None)
+
+
+def test_where_limits_are_not_shared_nothing_is_read(store: Store, monkeypatch: pytest.MonkeyPatch):
+    queue = Queue(store)
+    for call in ("query", "get", "get_many"):
+        monkeypatch.delattr(type(store.table), call)
+    assert lent.find(queue) == lent.find(Cells([queue])) == []
