@@ -79,7 +79,8 @@ def _node() -> Node:
 def _installed(node: Node) -> Path:
     target = cache.folder() / f"aws-cdk-{VERSION}"
     if not (target / _SCRIPT).exists():
-        print(f"Installing the CDK CLI {VERSION} into {target} …", file=sys.stderr)  # noqa: T201 - a command's message
+        told = f"Installing the CDK CLI {VERSION} into {target}: once, for up to a minute …"
+        print(told, file=sys.stderr)  # noqa: T201 - a command's message
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             fresh = Path(scratch) / "fresh"

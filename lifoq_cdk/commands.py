@@ -17,7 +17,7 @@ def init(folder: Path) -> None:
     """
     for file in project.create(folder):
         click.echo(f"  {file.relative_to(folder.absolute())}")
-    click.echo(f"Made {folder}. Go on with README.md in it.")
+    click.echo(f"Made {folder}. Now: cd {folder} && lifoq dev (README.md there says what follows)")
 
 
 @click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})

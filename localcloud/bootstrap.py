@@ -14,7 +14,8 @@ import threading
 
 def end_with_parent() -> None:
     """Standard input is a pipe that the local cloud holds open; it ends when the cloud does."""
-    sys.stdin.buffer.read()
+    while os.read(sys.stdin.fileno(), 1024):  # no lock of Python's: it would be held at its exit
+        pass
     os.killpg(os.getpid(), signal.SIGKILL)
 
 

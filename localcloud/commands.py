@@ -25,6 +25,10 @@ ENVIRONMENT: Final = "environment"
 """A file in the cloud's directory: a shell that reads it works with this cloud."""
 DEV_TTL_DELAY: Final = 300.0
 """Seconds in which a task that was shed can still be looked at, and is in an export."""
+ABOUT_WAITING: Final = (
+    "When a queue is idle, a retry and a delayed task wait for the next sweep, up to a minute. "
+    "To start one now: lifoq run-now ID"
+)
 
 _FOLDER: Any = click.Path(file_okay=False, path_type=Path)
 _port = click.option("--port", default=DEFAULT_PORT, show_default=True, help="0 takes a free one.")
@@ -110,6 +114,7 @@ def dev_command(port: int, directory: Path, ttl_delay: float, *, until_stdin_clo
     def work(cloud: LocalCloud, ended: threading.Event) -> None:
         cloud.deploy_application(folder)
         click.echo(f"Deployed. In another terminal: . {directory / ENVIRONMENT}")
+        click.echo(ABOUT_WAITING)
         _follow(cloud, folder, ended)
         _show_consoles(cloud)
 
@@ -118,6 +123,7 @@ def dev_command(port: int, directory: Path, ttl_delay: float, *, until_stdin_clo
         directory=directory,
         ttl_delay_seconds=ttl_delay,
         until_stdin_closes=until_stdin_closes,
+        exports=False,
         then=work,
     )
 
@@ -129,9 +135,11 @@ def _run(
     until_stdin_closes: bool,
     ttl_delay_seconds: float,
     first_retry_seconds: float = FIRST_RETRY_SECONDS,
+    exports: bool = True,
     then: Callable[[LocalCloud, threading.Event], None] = lambda *_: None,
 ) -> None:
-    """``then`` is called once the cloud answers, with it and with what will tell its end."""
+    """``then`` is called once the cloud answers, with it and with what will tell its end.
+    ``exports``: whether what a shell needs is printed, too, or stands in the file alone."""
     try:
         listener = listen(port)
     except PortTakenError as error:
@@ -157,8 +165,9 @@ def _run(
 
     def started(endpoint: str) -> None:
         click.echo(f"Local cloud at {endpoint}, logs in {settings.directory / 'logs'}")
-        for line in _write_environment(endpoint, settings.directory):
-            click.echo(line)
+        lines = _write_environment(endpoint, settings.directory)
+        if exports:
+            click.echo("\n".join(lines))
         sys.stdout.flush()
         then(LocalCloud.at(endpoint, settings.directory), ended)
         sys.stdout.flush()

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 LOOK_SECONDS: Final = 0.3
-_PLATFORM: Final = re.compile(rb"(START|END|REPORT) RequestId|\S+ (START|END) ")
+_PLATFORM: Final = re.compile(
+    rb"(START|END|REPORT) RequestId|\S+ (START|END) |.*LAMBDA_WARNING: Unhandled exception"
+)
+"""What Lambda's runtime writes around an invocation. The error after its warning says more."""
 _ID: Final = re.compile(r"[0-9A-F]{8}-\w+$")
 _UNTOLD: Final = re.compile(
     r"level|message|timestamp|location|service|name|xray_.*|cold_start|function_.*"
@@ -51,7 +54,7 @@ def function_label(name: str) -> str:
 
 
 def _told(line: bytes) -> str | None:
-    if not line.strip() or _PLATFORM.search(line):
+    if not line.strip() or _PLATFORM.match(line):
         return None
     try:
         document: Any = json.loads(line)

@@ -104,10 +104,16 @@ class Reloader:
             yield from page["Functions"]
 
     def _update(self, package: str, functions: Iterable[Any]) -> None:
+        functions_api = self._cloud.client("lambda")
         for function in functions:
             architectures = function.get("Architectures") or ["x86_64"]
             architecture: Architecture = "arm64" if architectures == ["arm64"] else "x86_64"
             built = asset.build(self._folder / package, architecture=architecture)
-            self._cloud.client("lambda").update_function_code(
+            functions_api.update_function_code(
                 FunctionName=function["FunctionName"], ZipFile=built.path.read_bytes()
             )
+            if Variable.TASKS in function.get("Environment", {}).get("Variables", {}):
+                # Tasks may wait that the code before could not do: not for the sweep's minute.
+                functions_api.invoke(
+                    FunctionName=function["FunctionName"], InvocationType="Event", Payload=b"{}"
+                )

@@ -34,6 +34,7 @@ def test_only_what_is_new_is_told_and_only_whole_lines(logs: JoinedLogs, tmp_pat
         ({"level": "INFO", "message": "swept", "Sweeps": 1, "Kicks": 0}, ["INFO swept Sweeps=1"]),
         ({"_aws": {}, "TasksClaimed": [1]}, []),
         ("START RequestId: 1 Version: $LATEST", []),
+        ({"level": "WARNING", "message": "LAMBDA_WARNING: Unhandled exception. …"}, []),
         ("[1, 2]", ["[1, 2]"]),
         ("", []),
     ],
