@@ -10,6 +10,8 @@ _NOT_FOUND: Final = frozenset(
         *("NotFound", "NotFoundException", "ParameterNotFound", "ResourceNotFound"),
         *("ResourceNotFoundException", "TableNotFoundException"),
         *("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"),
+        *("NoSuchBucket", "NoSuchKey", "NoSuchLifecycleConfiguration"),
+        "NoSuchPublicAccessBlockConfiguration",
     }
 )
 """Codes by which services say that there is no such thing."""

@@ -12,7 +12,7 @@ from rich.text import Text
 from lifoq.client.account import Account
 from lifoq.errors import LifoqError
 from lifoq_cli import aws_words, statuses
-from lifoq_cli.doctor import access, loop, table, watched
+from lifoq_cli.doctor import access, bucket, loop, table, watched
 from lifoq_cli.doctor.finding import Check, Finding
 from lifoq_cli.doctor.patient import OutOfReach, Patient
 from lifoq_cli.session import Session
@@ -28,6 +28,7 @@ CHECKS: Final = (
     Check(subject="TTL", examine=table.time_to_live),
     Check(subject="backups", examine=table.backups),
     Check(subject="stream", examine=table.stream),
+    Check(subject="large payloads", examine=bucket.large_payloads),
     Check(subject="functions", examine=loop.functions),
     Check(subject="stream mapping", examine=loop.mapping),
     Check(subject="other mappings", examine=loop.other_mappings),

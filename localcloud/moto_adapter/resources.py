@@ -462,7 +462,18 @@ class DeployedTable(_Deployed, CloudFormationModel):
 
 
 class DeployedBucket(FakeBucket, CloudFormationModel):
-    """moto's bucket; a change of one whose name CloudFormation made up finds it."""
+    """moto's bucket, with its lifecycle and who is kept out; a change of one whose name
+    CloudFormation made up finds it."""
+
+    @classmethod
+    def create_from_cloudformation_json(
+        cls, resource_name: str, cloudformation_json: dict[str, Any], *place: Any, **more: Any
+    ) -> FakeBucket:
+        bucket = FakeBucket.create_from_cloudformation_json(
+            resource_name, cloudformation_json, *place, **more
+        )
+        _settle(bucket.name, cloudformation_json.get("Properties", {}))
+        return bucket
 
     @classmethod
     def update_from_cloudformation_json(
@@ -474,6 +485,7 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
         region_name: str,
     ) -> FakeBucket:
         named = {"BucketName": original_resource.name, **cloudformation_json["Properties"]}
+        _settle(original_resource.name, cloudformation_json["Properties"])
         return FakeBucket.update_from_cloudformation_json(
             original_resource,
             new_resource_name,
@@ -481,6 +493,30 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
             account_id,
             region_name,
         )
+
+
+def _settle(bucket: str, properties: Properties) -> None:
+    if rules := properties.get("LifecycleConfiguration", {}).get("Rules"):
+        client("s3").put_bucket_lifecycle_configuration(
+            Bucket=bucket, LifecycleConfiguration={"Rules": [_lifecycle(rule) for rule in rules]}
+        )
+    if closed := properties.get("PublicAccessBlockConfiguration"):
+        client("s3").put_public_access_block(Bucket=bucket, PublicAccessBlockConfiguration=closed)
+
+
+def _lifecycle(rule: Properties) -> dict[str, Any]:
+    """A rule as S3's API has it, as far as our buckets use it."""
+    found: dict[str, Any] = {
+        "ID": rule["Id"],
+        "Status": rule["Status"],
+        "Filter": {"Prefix": rule.get("Prefix", "")},
+    }
+    if days := rule.get("ExpirationInDays"):
+        found["Expiration"] = {"Days": int(days)}
+    if unfinished := rule.get("AbortIncompleteMultipartUpload"):
+        days = int(unfinished["DaysAfterInitiation"])
+        found["AbortIncompleteMultipartUpload"] = {"DaysAfterInitiation": days}
+    return found
 
 
 class DeployedTopic(Topic, CloudFormationModel):

@@ -282,6 +282,43 @@ def failed_task(stage: Stage) -> Iterator[None]:
     stage.client("dynamodb").delete_item(**table, Key={"taskId": item["taskId"]})
 
 
+@contextmanager
+def bucket_gone(stage: Stage) -> Iterator[None]:
+    stage.write(SETTINGS, replace(stage.settings, bucket="gone").encode())
+    yield
+    stage.write(SETTINGS, stage.settings.encode())
+
+
+@contextmanager
+def payloads_forgotten_at(stage: Stage, days: int, **rule: Any) -> Iterator[None]:
+    """With an object in the bucket, which is read as well."""
+    s3, bucket = stage.client("s3"), {"Bucket": stage.settings.bucket}
+    s3.put_object(**bucket, Key="k", Body=b"{}")
+    there = s3.get_bucket_lifecycle_configuration(**bucket)["Rules"]
+    other = {"ID": "r", "Status": "Enabled", "Expiration": {"Days": days}, **rule}
+    s3.put_bucket_lifecycle_configuration(**bucket, LifecycleConfiguration={"Rules": [other]})
+    yield
+    s3.put_bucket_lifecycle_configuration(**bucket, LifecycleConfiguration={"Rules": there})
+    s3.delete_object(**bucket, Key="k")
+
+
+def payloads_forgotten_too_soon(stage: Stage) -> Any:
+    return payloads_forgotten_at(stage, 3, Filter={"Prefix": ""})
+
+
+def payloads_never_forgotten(stage: Stage) -> Any:
+    return payloads_forgotten_at(stage, 400, Filter={"Prefix": "other/"})
+
+
+@contextmanager
+def bucket_open(stage: Stage) -> Iterator[None]:
+    s3, bucket = stage.client("s3"), {"Bucket": stage.settings.bucket}
+    there = s3.get_public_access_block(**bucket)["PublicAccessBlockConfiguration"]
+    s3.delete_public_access_block(**bucket)
+    yield
+    s3.put_public_access_block(**bucket, PublicAccessBlockConfiguration=there)
+
+
 BREAKAGES: dict[Callable[[Stage], Any], tuple[str, str, str]] = {
     no_settings: ("settings", "there is no SSM parameter", f"make deploy STAGE={STAGE}"),
     settings_of_a_table_that_is_gone: ("table", "There is no table gone", "restore"),
@@ -289,6 +326,13 @@ BREAKAGES: dict[Callable[[Stage], Any], tuple[str, str, str]] = {
     another_release: ("versions", "deployed by lifoq 9.1.0", "pip install 'lifoq==9.1.0'"),
     no_ttl: ("TTL", "TTL is off", "aws dynamodb update-time-to-live --table-name"),
     no_backups: ("backups", "recovery is off", "aws dynamodb update-continuous-backups"),
+    bucket_gone: ("large payloads", "There is no bucket gone", "make deploy"),
+    payloads_forgotten_too_soon: ("large payloads", "after 3 days", '"Days": 45}'),
+    payloads_never_forgotten: (
+        *("large payloads", "Nothing deletes"),
+        "aws s3api put-bucket-lifecycle-configuration --bucket",
+    ),
+    bucket_open: ("large payloads", "to the public", "aws s3api put-public-access-block"),
     mapping_disabled: ("stream mapping", "Disabled", "update-event-source-mapping --enabled"),
     paused: ("processors", "paused", f"lifoq resume --queue {STAGE}"),
     unlimited: ("processors", "any number of processors", f"lifoq resume --queue {STAGE}"),

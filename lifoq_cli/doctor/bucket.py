@@ -1,0 +1,116 @@
+"""Whether the bucket for large payloads is what the queue needs."""
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+from lifoq.client.account import NotThere
+from lifoq_cli.doctor.finding import Finding
+from lifoq_cli.doctor.patient import Patient
+
+DAY: Final = 86_400
+CLOSED: Final = (
+    *("BlockPublicAcls", "BlockPublicPolicy"),
+    *("IgnorePublicAcls", "RestrictPublicBuckets"),
+)
+
+
+def large_payloads(patient: Patient) -> Iterator[Finding]:
+    """Nothing is asked where the queue has no such bucket."""
+    bucket = patient.connection.bucket
+    if bucket is None:
+        return
+    try:
+        _read(patient, bucket)
+    except NotThere:
+        yield Finding(
+            wrong=f"There is no bucket {bucket}.",
+            meaning="Payloads that no item holds can neither be put nor read: their tasks fail.",
+            remedy=patient.deploy,
+        )
+        return
+    yield from _kept(patient, bucket)
+    yield from _closed(patient, bucket)
+
+
+def _read(patient: Patient, bucket: str) -> None:
+    """As clients do: NotAllowed says what this caller lacks, also of the key. NotThere."""
+    found = patient.account.call("s3", "list_objects_v2", Bucket=bucket, MaxKeys=1)
+    for one in found.get("Contents", []):
+        try:
+            answer = patient.account.call("s3", "get_object", Bucket=bucket, Key=one["Key"])
+        except NotThere:
+            continue  # it was deleted just now
+        answer["Body"].close()
+
+
+def _kept(patient: Patient, bucket: str) -> Iterator[Finding]:
+    """Objects are deleted by nothing else, so as not to be gone before their task is."""
+    needed = math.ceil(patient.connection.lifetimes.of_objects / DAY)
+    try:
+        answer = patient.account.call("s3", "get_bucket_lifecycle_configuration", Bucket=bucket)
+    except NotThere:
+        answer = {}
+    days = [days for rule in answer.get("Rules", []) if (days := _deletes_all_after(rule))]
+    if days and min(days) >= needed:
+        return
+    yield Finding(
+        wrong=f"The bucket {bucket} forgets its objects after {min(days)} days."
+        if days
+        else f"Nothing deletes old objects from the bucket {bucket}.",
+        meaning=f"A task can live for {needed} days, and be left without its payload."
+        if days
+        else "What was large stays for ever, when its task is long gone: the bucket grows.",
+        remedy=patient.aws(
+            "s3api",
+            "put-bucket-lifecycle-configuration",
+            bucket=bucket,
+            lifecycle_configuration=json.dumps(_rules(needed)),
+        ),
+    )
+
+
+def _deletes_all_after(rule: dict[str, Any]) -> int | None:
+    """Days; None where it deletes nothing, or some objects only."""
+    chosen = {"Prefix": rule.get("Prefix"), **rule.get("Filter", {})}
+    if rule["Status"] != "Enabled" or any(chosen.values()):
+        return None
+    days: int | None = rule.get("Expiration", {}).get("Days")
+    return days
+
+
+def _rules(days: int) -> dict[str, Any]:
+    """All that the bucket has: they are written together."""
+    same = {"Status": "Enabled", "Filter": {}}
+    unfinished = {"DaysAfterInitiation": 1}
+    return {
+        "Rules": [
+            {"ID": "forget-payloads", **same, "Expiration": {"Days": days}},
+            {
+                "ID": "drop-unfinished-uploads",
+                **same,
+                "AbortIncompleteMultipartUpload": unfinished,
+            },
+        ]
+    }
+
+
+def _closed(patient: Patient, bucket: str) -> Iterator[Finding]:
+    try:
+        answer = patient.account.call("s3", "get_public_access_block", Bucket=bucket)
+    except NotThere:
+        answer = {}
+    found = answer.get("PublicAccessBlockConfiguration", {})
+    if all(found.get(name) for name in CLOSED):
+        return
+    yield Finding(
+        wrong=f"The bucket {bucket} may be opened to the public.",
+        meaning="One wrong policy or ACL, and anybody reads what tasks are about.",
+        remedy=patient.aws(
+            "s3api",
+            "put-public-access-block",
+            bucket=bucket,
+            public_access_block_configuration=",".join(f"{name}=true" for name in CLOSED),
+        ),
+    )
