@@ -144,6 +144,25 @@ def test_who_leaves_late_does_not_free_what_another_has_by_then(store: Store, ke
     assert is_busy(keyed, put(store, "third"))
 
 
+def test_of_two_who_find_the_slot_of_a_claim_that_has_ended_one_has_it(
+    store: Store, keyed: KeyedClaims, monkeypatch: pytest.MonkeyPatch
+):
+    task, _ = claim(keyed, put(store, "t"))
+    store.succeed(task, "1")
+    faster, slower = put(store, "faster"), put(store, "slower")
+    look = store.table.get
+
+    def look_and_lose(item_id):
+        item = look(item_id)
+        if item_id == "t":
+            monkeypatch.undo()
+            claim(keyed, faster)
+        return item
+
+    monkeypatch.setattr(store.table, "get", look_and_lose)
+    assert is_busy(keyed, slower)
+
+
 def test_a_task_that_is_claimed_again_holds_its_key_again(store: Store, keyed: KeyedClaims):
     shown = put(store, "t")
     task, slot = claim(keyed, shown)

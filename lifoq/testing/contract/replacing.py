@@ -341,6 +341,54 @@ def test_an_older_put_that_arrives_late_replaces_nothing_newer(store: Store, hos
     assert found(store).replaced == 1
 
 
+def run_anew(store: Store, _host: ManualHost) -> None:
+    store.put(new("newer"))
+    store.succeed(store.get("t"), "1")
+    claim(store, "again")
+
+
+def ended_anew(store: Store, _host: ManualHost) -> None:
+    store.put(new("newer"))
+    store.succeed(claim(store, "again"), "2")
+
+
+def shed_anew(store: Store, host: ManualHost) -> None:
+    store.put(new("newer", deadline=5))
+    host.advance(6)
+
+
+@pytest.mark.parametrize(
+    ("seen", "meanwhile"),
+    [
+        (keep, lambda store, _: store.put(new("newer"))),
+        (lambda store: (keep(store), claim(store)), run_anew),
+        (lambda store: (keep(store), succeeded(store)), ended_anew),
+        (lambda store: keep(store, deadline=5), shed_anew),
+    ],
+    ids=["waits", "runs", "has ended", "was shed"],
+)
+def test_an_older_put_replaces_nothing_newer_that_came_since_it_saw_what_there_is(
+    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch, seen, meanwhile
+):
+    seen(store)
+    host.advance(20)
+    late = earlier(store, host, "late", 10)
+    write, there = store.table.update_and_get, []
+
+    def refused(task_id: str, change: Change) -> Item:
+        try:
+            return write(task_id, change)
+        except ConditionFailed:
+            monkeypatch.undo()
+            meanwhile(store, host)
+            there.append(found(store))
+            raise
+
+    monkeypatch.setattr(store.table, "update_and_get", refused)
+    assert store.put_item(late) == (*there, False)
+    assert [found(store)] == there
+
+
 def test_an_older_put_does_not_replace_a_newer_one_that_keeps(store: Store, host: ManualHost):
     host.advance(60)
     late = earlier(store, host, "late", 30)
