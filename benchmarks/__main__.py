@@ -45,7 +45,7 @@ def main(names: Sequence[str]) -> None:
         interruption.end_survivors()
         console.print("Interrupted; the page is as it was.", style="red")
         sys.exit(130)
-    page.write(BENCHMARKS)
+    page.write()
     console.print(f"docs/{page.PAGE} is written, after {_duration(time.monotonic() - began)}.")
     if failed:
         console.print(f"Failed: {', '.join(failed)}; their last results stay.", style="red")

@@ -1,5 +1,4 @@
-"""``python -m benchmarks.analytics``: the report beside DuckDB and beside Spark with an inferred
-schema, on the same files.
+"""``python -m benchmarks.analytics``: the report beside DuckDB, on the same files.
 
 Each runs in a process of its own; memory and processor time are those of the process with its
 children, sampled five times a second: the largest resident set, and all seconds used, which tell
@@ -22,11 +21,9 @@ import psutil
 from benchmarks.record import recording
 
 ROOT: Final = Path(__file__).parents[2]
-WAYS: Final = ("with_spark", "with_duckdb", "with_inference")
+WAYS: Final = ("with_spark", "with_duckdb")
 USUAL: Final = (2_000, 200_000, 2_000_000)
 """The first measures the start: processes, packages, and the first use of each piece of code."""
-ASIDE: Final = ("traffic",)
-"""What the report's run tells of itself, beside its answers."""
 START: Final = "start"
 """The step that is no processing."""
 
@@ -34,35 +31,28 @@ START: Final = "start"
 @click.command()
 @click.argument("sizes", nargs=-1, type=click.IntRange(min=1), metavar="[TASKS]...")
 @click.option("--variant", help="Keep the results apart, in results-VARIANT.json.")
-@click.option(
-    "--way",
-    "ways",
-    multiple=True,
-    type=click.Choice(WAYS),
-    default=WAYS,
-    help="Measure this way alone; may be given more than once.",
-)
-def main(sizes: Sequence[int], variant: str | None, ways: Sequence[str]) -> None:
+def main(sizes: Sequence[int], variant: str | None) -> None:
     """Measure with exports of TASKS... tasks each (2000, 200000 and 2000000, unless given)."""
     options = [*map(str, sizes), *(["--variant", variant] if variant else [])]
-    options += [f"--way {way}" for way in ways if tuple(ways) != WAYS]
     command = " ".join(["python -m benchmarks.analytics", *options])
     with recording("analytics", command, variant=variant) as found:
-        found.results = {"runs": [run for size in sizes or USUAL for run in compare(size, ways)]}
+        found.results = {"runs": [run for size in sizes or USUAL for run in compare(size)]}
 
 
-def compare(size: int, ways: Sequence[str]) -> list[dict[str, Any]]:
+def compare(size: int) -> list[dict[str, Any]]:
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         exports = Path(folder) / "exports"
         subprocess.run(_command("exports", size, exports), check=True, cwd=ROOT)
         stored = sum(file.stat().st_size for file in exports.rglob("*.json.gz"))
-        for way in ways:
+        for way in WAYS:
             load = round(os.getloadavg()[0], 2)
             measured = measure(way, exports, Path(folder) / way)
-            run = {"tasks": size, "stored_bytes": stored, "load_before": load, **measured}
-            click.echo(json.dumps(run))
-            runs.append(run)
+            runs.append({"tasks": size, "stored_bytes": stored, "load_before": load, **measured})
+            click.echo(json.dumps(runs[-1]))
+    report, duckdb = (run["answers"] for run in runs)
+    if report != duckdb:
+        raise SystemExit(f"of {size} tasks the report says {report}, and DuckDB {duckdb}")
     return runs
 
 
@@ -82,19 +72,15 @@ def measure(way: str, folder: Path, out: Path) -> dict[str, Any]:
         time.sleep(0.2)
     if process.returncode:
         raise SystemExit(f"{way} failed")
-    answers = json.loads(process.stdout.read() if process.stdout else "")
-    steps = answers.pop("steps")
-    aside = {key: answers.pop(key) for key in ASIDE if key in answers}
-    processing = sum(seconds for step, seconds in steps.items() if step != START)
+    told = json.loads(process.stdout.read() if process.stdout else "")
+    processing = sum(seconds for step, seconds in told["steps"].items() if step != START)
     return {
         "way": way,
         "processing_seconds": round(processing, 2),
         "wall_seconds": round(time.perf_counter() - begun, 2),
         "cpu_seconds": round(used, 2),
         "peak_mb": most // 1_000_000,
-        "steps": steps,
-        **aside,
-        "answers": answers,
+        **told,
     }
 
 

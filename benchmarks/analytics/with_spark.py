@@ -33,10 +33,12 @@ def main(folder: Path, out: Path) -> dict[str, object]:
             step: round(after - before, 2) for (step, before), (_, after) in pairwise(moments)
         },
         "traffic": {**_traffic(spark), "written_bytes": _size(out)},
-        "created": answers["tasks"]["created"],
-        "shed": answers["tasks"]["shed"],
-        "backlog": answers["backlog"]["max"],
-        "wait": [wait["p50"], wait["p95"], wait["p99"]],
+        "answers": {
+            "created": answers["tasks"]["created"],
+            "shed": answers["tasks"]["shed"],
+            "backlog": answers["backlog"]["max"],
+            "wait": [wait["p50"], wait["p95"], wait["p99"]],
+        },
     }
 
 

@@ -3,13 +3,12 @@
 import click
 
 from benchmarks.performance import page
-from benchmarks.performance.catalogue import BENCHMARKS
 
 
 @click.command()
 def main() -> None:
     """Write docs/performance.md and docs/charts from the results.json of every benchmark."""
-    page.write(BENCHMARKS)
+    page.write()
     click.echo(f"{page.DOCS / page.PAGE} is written.")
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import altair as alt
 import vl_convert
 
-from benchmarks.performance.section import Chart
+AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
 
 WIDTH: Final = 560
 HEIGHT: Final = 260
@@ -65,8 +65,9 @@ CONFIG: Final[dict[str, Any]] = {
 }
 
 
-def svg(chart: Chart) -> str:
-    specification = chart.chart.properties(description=chart.description).to_dict()
+def svg(chart: AnyChart, description: str) -> str:
+    """``description``: for who cannot see it."""
+    specification = chart.properties(description=description).to_dict()
     specification["config"] = CONFIG
     drawn: str = vl_convert.vegalite_to_svg(specification, vl_version=version())
     return drawn + "\n"

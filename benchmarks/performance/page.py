@@ -1,22 +1,58 @@
-"""Puts the page together: the template, the benchmarks' sections, their charts."""
+"""Puts the page together: a template for each benchmark, filled with what its last run found."""
 
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from analytics.passes import PARTITION_BYTES
 from benchmarks import record
+from benchmarks.performance import text as forms
+from benchmarks.performance.catalogue import BENCHMARKS, Benchmark
 from benchmarks.performance.charts import svg
-from benchmarks.performance.section import Benchmark, Chart, Findings, Table
-from benchmarks.performance.text import number, shown
+from benchmarks.performance.drawings import DRAWINGS, Results
 
 DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 PAGE: Final = "performance.md"
 CHARTS: Final = "charts"
+_HARDWARE: Final = frozenset({"cores", "memory_gib", "processor", "load_before"})
+
+
+def one(rows: Iterable[Mapping[str, Any]], **wanted: Any) -> Mapping[str, Any]:
+    """The one row with these values; ValueError where it is none, or several."""
+    (found,) = [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+    return found
+
+
+def _environment() -> Environment:
+    """Templates write numbers as ``forms.shown`` does, unless a filter says otherwise."""
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701  (Markdown, of our own results)
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=forms.shown,
+    )
+    for form in (forms.number, forms.percent, forms.points, forms.seconds, forms.span):
+        made.filters[form.__name__] = form
+    made.globals |= {
+        "one": one,
+        "PARTITION_BYTES": PARTITION_BYTES,
+        "log": math.log,
+        "policy": forms.policy,
+        "deadline": forms.deadline,
+        "kind": forms.kind,
+    }
+    return made
+
+
+ENVIRONMENT: Final = _environment()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,122 +73,99 @@ class Record:
             f"{date.fromisoformat(document['date']):%-d %B %Y}",
             f"commit {document['commit']}",
             f"{machine['cores']} cores of {machine['processor']}",
-            f"{number(machine['memory_gib'])} GiB",
+            f"{forms.number(machine['memory_gib'])} GiB",
             *versions,
-            f"load {shown(machine['load_before'])} before",
-            f"took {number(document['seconds'])} s",
+            f"load {forms.shown(machine['load_before'])} before",
+            f"took {forms.number(document['seconds'])} s",
         )
         return cls(file=file.name, command=document["command"], made=" · ".join(parts))
 
 
-_HARDWARE: Final = frozenset({"cores", "memory_gib", "processor", "load_before"})
-
-
 @dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What was aimed at, and what was measured."""
+
+    text: str
+    measured: Any
+    met: bool
+
+
+@dataclass(kw_only=True)
 class Section:
-    """A benchmark with what its last run found; ``findings`` is None where it has not been run."""
+    """What the page shows of a benchmark; its ``body`` is None where it has not been run."""
 
     benchmark: Benchmark
     records: Sequence[Record] = ()
-    findings: Findings | None = None
+    body: str | None = None
+    meaning: str | None = None
+    """A sentence for whoever has to decide, without the terms of the trade."""
+    goals: list[Goal] = field(default_factory=list)
+    charts: dict[str, str] = field(default_factory=dict)
+    """What each shows, for who cannot see it; by name."""
+    results: Results = field(default_factory=dict)
 
     @classmethod
     def of(cls, benchmark: Benchmark) -> "Section":
-        if not record.path(benchmark.name).exists():
-            return cls(benchmark=benchmark)
         variants = (None, benchmark.variant) if benchmark.variant else (None,)
         files = {variant: record.path(benchmark.name, variant) for variant in variants}
         documents = {
-            variant: record.read(benchmark.name, variant)
-            for variant, file in files.items()
-            if file.exists()
+            v: record.read(benchmark.name, v) for v, file in files.items() if file.exists()
         }
+        if None not in documents:
+            return cls(benchmark=benchmark)
         results = dict(documents[None]["results"])
         if benchmark.variant:
             results[benchmark.variant] = documents.get(benchmark.variant, {}).get("results")
-        return cls(
-            benchmark=benchmark,
-            records=[Record.of(files[v], document) for v, document in documents.items()],
-            findings=benchmark.findings(results),
+        records = [Record.of(files[v], document) for v, document in documents.items()]
+        section = cls(benchmark=benchmark, records=records, results=results)
+        section.fill(ENVIRONMENT.get_template(f"{benchmark.name}.md.j2"))
+        return section
+
+    def fill(self, template: Template) -> None:
+        """The template sets ``meaning``, and tells of goals and charts as it comes to them."""
+        module = template.make_module(
+            {"results": self.results, "goal": self._goal, "chart": self._chart}
         )
-
-    @property
-    def name(self) -> str:
-        return self.benchmark.name
-
-    @property
-    def title(self) -> str:
-        return self.benchmark.title
-
-    @property
-    def question(self) -> str:
-        return self.benchmark.question
-
-    @property
-    def command(self) -> str:
-        return f"python -m benchmarks {self.name}"
-
-    @property
-    def anchor(self) -> str:
-        """As GitHub makes it of the heading."""
-        return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
+        self.body, self.meaning = str(module), getattr(module, "meaning", None)
 
     @property
     def has_method(self) -> bool:
-        return (record.path(self.name).parent / "README.md").exists()
+        return (record.path(self.benchmark.name).parent / "README.md").exists()
 
-    @property
-    def blocks(self) -> list[str]:
-        return [_markdown(block) for block in self.findings.blocks] if self.findings else []
+    def drawn(self) -> dict[str, str]:
+        """The charts as SVG, by name."""
+        return {
+            name: svg(DRAWINGS[name](self.results), description)
+            for name, description in self.charts.items()
+        }
 
-    @property
-    def charts(self) -> list[Chart]:
-        blocks = self.findings.blocks if self.findings else ()
-        return [block for block in blocks if isinstance(block, Chart)]
+    def _goal(self, text: str, measured: Any, *, met: bool) -> str:
+        self.goals.append(Goal(text=text, measured=measured, met=met))
+        return f"- Goal: {text}. {'Met' if met else '**Not met**'}: {forms.shown(measured)}."
+
+    def _chart(self, name: str, title: str, description: str) -> str:
+        self.charts[name] = description
+        return f"**{title}**\n\n![{description}]({CHARTS}/{name}.svg)"
 
 
-def sections(benchmarks: Sequence[Benchmark]) -> list[Section]:
-    return [Section.of(benchmark) for benchmark in benchmarks]
-
-
-def text(shown_sections: Sequence[Section]) -> str:
+def text(sections: Sequence[Section]) -> str:
     """The page."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701  (Markdown, of our own results)
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    goals = [
-        (section, goal)
-        for section in shown_sections
-        if section.findings
-        for goal in section.findings.goals
-    ]
-    template = environment.get_template("page.md.j2")
-    page = template.render(sections=shown_sections, goals=goals)
+    page = ENVIRONMENT.get_template("page.md.j2").render(sections=sections)
     return re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n"
 
 
-def write(benchmarks: Sequence[Benchmark], docs: Path = DOCS) -> None:
+def write(docs: Path = DOCS) -> None:
     """Write the page and its charts; charts that it shows no more are deleted."""
-    made = sections(benchmarks)
-    charts = {f"{chart.name}.svg": svg(chart) for section in made for chart in section.charts}
+    sections = [Section.of(benchmark) for benchmark in BENCHMARKS]
     folder = docs / CHARTS
     folder.mkdir(parents=True, exist_ok=True)
-    for old in set(folder.glob("*.svg")) - {folder / name for name in charts}:
+    drawings = {
+        folder / f"{name}.svg": drawing
+        for section in sections
+        for name, drawing in section.drawn().items()
+    }
+    for old in set(folder.glob("*.svg")) - set(drawings):
         old.unlink()
-    for name, drawing in charts.items():
-        (folder / name).write_text(drawing)
-    (docs / PAGE).write_text(text(made))
-
-
-def _markdown(block: Table | Chart | str) -> str:
-    match block:
-        case Table():
-            return f"**{block.title}**\n\n{block.markdown()}"
-        case Chart():
-            return f"**{block.title}**\n\n![{block.description}]({CHARTS}/{block.name}.svg)"
-        case str():
-            return block
+    for file, drawing in drawings.items():
+        file.write_text(drawing)
+    (docs / PAGE).write_text(text(sections))

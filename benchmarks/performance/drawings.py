@@ -1,0 +1,276 @@
+"""The charts of the page, each by its name: a function of the results that it shows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import altair as alt
+
+from benchmarks.performance import charts
+from benchmarks.performance.charts import AnyChart
+from benchmarks.performance.text import POLICIES, deadline, kind, policy
+
+Results = Mapping[str, Any]
+"""``results`` of a ``results.json``."""
+
+WAYS: Final = {"with_spark": "the report", "with_duckdb": "DuckDB"}
+PAID_FOR: Final = {
+    "write units": "writes",
+    "read units": "reads",
+    "stream reads": "reads",
+    "storage": "storage",
+    "point-in-time recovery": "storage",
+    "function runs": "functions",
+    "function time": "functions",
+    "kicks": "kicks",
+    "SQS requests": "kicks",
+    "logs": "logs, traces",
+    "traces": "logs, traces",
+}
+"""What the bill's lines are summed up to."""
+
+
+def goodput_by_load(results: Results) -> AnyChart:
+    over_a_horizon = results["fifo_without_deadline_over_a_horizon"]
+    simulated = [
+        *results["goodput_by_load"],
+        *({**row, "policy": "fifo, no deadline", "theory": None} for row in over_a_horizon),
+    ]
+    rows = [
+        {**row, "goodput": row["goodput_share_of_capacity"], "policy": name}
+        for order, name in POLICIES.items()
+        for row in simulated
+        if row["policy"] == order
+    ]
+    lines = charts.lines(
+        rows,
+        x=charts.x("load", "load ρ", rows),
+        y=charts.share("goodput", "goodput, share of capacity"),
+        color=charts.color("policy", columns=3),
+    )
+    services = alt.Column("service:N", title=None, sort=["exponential", "constant"])
+    return lines.properties(width=270).facet(column=services)
+
+
+def goodput_adaptive(results: Results) -> AnyChart:
+    patience = results["setting"][0]["patience_services"]
+    rows = [
+        {
+            "load": row["load"],
+            "share": row[f"{key}_in_time_share_of_arrivals"],
+            "order": name,
+            "deadline": deadline(row, patience),
+        }
+        for key, name in (("lifo", "newest first"), ("fifo", "oldest first"), ("adaptive",) * 2)
+        for row in results["adaptive_by_load"]
+        if row["service"] == "constant"
+    ]
+    lines = charts.lines(
+        rows,
+        x=charts.x("load", "load ρ", rows),
+        y=charts.share("share", "in time, share of arrivals"),
+        color=charts.color("order"),
+    )
+    deadlines = alt.Column("deadline:N", title=None, sort=None)
+    return lines.properties(width=270).facet(column=deadlines)
+
+
+def goodput_storm(results: Results) -> AnyChart:
+    (setting,) = results["setting"]
+    burst = {
+        "from": setting["storm_burst_begins_services"],
+        "to": setting["storm_burst_ends_services"],
+    }
+    rows = [{**row, "policy": policy(row)} for row in results["storm_over_time"]]
+    band: alt.Chart = alt.Chart(charts.values([burst])).mark_rect(color=charts.INK, opacity=0.15)
+    lines: alt.Chart = alt.Chart(charts.values(rows)).mark_line()
+    both: AnyChart = alt.layer(
+        band.encode(x="from:Q", x2="to:Q"),
+        lines.encode(
+            x=alt.X("from_services:Q", title="time, mean service times", axis=alt.Axis(grid=False)),
+            y=charts.share("goodput_share_of_capacity", "goodput, share of capacity"),
+            color=charts.color("policy", columns=3),
+        ),
+    )
+    return both
+
+
+def freshness_waits(results: Results) -> AnyChart:
+    rows = [
+        {**row, "load": f"{row['in_flight']} × {row['service_ms']} ms"} for row in results["waits"]
+    ]
+    x = alt.X("load:N", title="tasks in flight × service", sort=None, axis=alt.Axis(labelAngle=0))
+    place: Any = {"x": x, "xOffset": alt.XOffset("way:N", sort=None)}
+    longest = alt.Y("max_ms:Q", title="milliseconds")
+    base: alt.Chart = alt.Chart(charts.values(rows))
+    layers: AnyChart = alt.layer(
+        base.mark_bar(opacity=0.45).encode(y=longest, color=charts.color("way"), **place),
+        base.mark_bar().encode(y="p50_ms:Q", color=charts.color("way"), **place),
+        base.mark_tick(color=charts.INK, thickness=2, size=60).encode(y="bound_ms:Q", **place),
+    )
+    return layers.properties(width=charts.WIDTH)
+
+
+def latency_warm(results: Results) -> AnyChart:
+    return _hops(results, "warm")
+
+
+def latency_cold(results: Results) -> AnyChart:
+    return _hops(results, "cold")
+
+
+def _hops(results: Results, state: str) -> AnyChart:
+    rows = [
+        {"state": state, "hop": row["hop"], "ms": max(0.0, row["p50_ms"])}
+        for row in results["hops"]
+        if row["processes"] == state
+    ]
+    return charts.bars(rows, bar="state", value="ms", part="hop", title="milliseconds")
+
+
+def processor_speed(results: Results) -> AnyChart:
+    return _beside(
+        results, "in_flight", ours="processor", bare="bare loop", title="tasks in flight"
+    )
+
+
+def processor_parts(results: Results) -> AnyChart:
+    rows = [{**row, "in_flight": f"{row['in_flight']} in flight"} for row in results["parts"]]
+    return charts.bars(rows, bar="in_flight", value="ms_per_task", part="part", title="ms per task")
+
+
+def producer_speed(results: Results) -> AnyChart:
+    return _beside(results, "call", ours="lifoq", bare="bare writes", title=None)
+
+
+def _beside(results: Results, group: str, *, ours: str, bare: str, title: str | None) -> AnyChart:
+    """Two contenders: medians as bars, each run as a dot; ``title``: of the groups' axis."""
+    medians = [
+        {group: row[group], "contender": contender, "rate": row[key]}
+        for contender, key in ((ours, "tasks_per_second"), (bare, "bare_tasks_per_second"))
+        for row in results["ratios"]
+    ]
+    place: Any = {
+        "x": alt.X(f"{group}:N", title=title, sort=None, axis=alt.Axis(labelAngle=0)),
+        "xOffset": alt.XOffset("contender:N", sort=[ours, bare]),
+    }
+    bars: alt.Chart = alt.Chart(charts.values(medians)).mark_bar()
+    dots: alt.Chart = alt.Chart(charts.values(results["runs"]))
+    rate = alt.Y("rate:Q", title="tasks per second")
+    both: AnyChart = alt.layer(
+        bars.encode(y=rate, color=charts.color("contender"), **place),
+        dots.mark_point(color=charts.INK, size=25).encode(y="tasks_per_second:Q", **place),
+    )
+    return both.properties(width=charts.WIDTH)
+
+
+def backlog_depth(results: Results) -> AnyChart:
+    deepest = results["deep"] or results
+    rows = [{**row, "kind": kind(row)} for row in deepest["depth"]]
+    return charts.lines(
+        rows,
+        x=charts.x("waiting", "tasks waiting", rows, log=True),
+        y=alt.Y("ratio:Q", title="times as long", scale=alt.Scale(zero=True)),
+        color=charts.color("kind"),
+    )
+
+
+def coldstart_parts(results: Results) -> AnyChart:
+    rows = [
+        {"function": row["function"], "part": part, "ms": row[key]}
+        for row in results["start"]
+        for part, key in (("boto3 and its clients", "boto3_ms"), ("own", "own_ms"))
+    ]
+    title = "milliseconds, median"
+    return charts.bars(rows, bar="function", value="ms", part="part", title=title)
+
+
+def cost_per_million(results: Results) -> AnyChart:
+    smallest = min(row["payload_bytes"] for row in results["table"])
+    sums: dict[tuple[str, str], float] = {}
+    for row in results["per_million"]:
+        if row["payload_bytes"] == smallest:
+            key = row["scenario"], PAID_FOR[row["what"]]
+            sums[key] = sums.get(key, 0.0) + row["usd"]
+    rows = [{"load": load, "for": group, "usd": usd} for (load, group), usd in sums.items()]
+    title = "dollars per million tasks"
+    return charts.bars(rows, bar="load", value="usd", part="for", title=title)
+
+
+def cost_by_size(results: Results) -> AnyChart:
+    run_with_every_size = ("one at a time", "backlog", "shed")
+    rows = [row for row in results["table"] if row["workload"] in run_with_every_size]
+    return charts.lines(
+        rows,
+        x=charts.x("payload_bytes", "payload, bytes", rows, log=True),
+        y=alt.Y("write_units_per_task:Q", title="write units per task"),
+        color=charts.color("workload"),
+    )
+
+
+def cells_inversions(results: Results) -> AnyChart:
+    return _by_cells(results, charts.share("inversions_share", "inversions, share of starts"))
+
+
+def cells_newer_by(results: Results) -> AnyChart:
+    return _by_cells(results, alt.Y("newer_by_p95_seconds:Q", title="newer by, p95, seconds"))
+
+
+def _by_cells(results: Results, y: alt.Y) -> AnyChart:
+    rows = [{**row, "cells": f"{row['cells']} cells"} for row in results["inversions_by_load"]]
+    x = charts.x("load", "load ρ: arrivals / capacity", rows)
+    return charts.lines(rows, x=x, y=y, color=charts.color("cells"))
+
+
+def cells_deadlines(results: Results) -> AnyChart:
+    shown = {"one_queue_served_share": "one queue as large", "served_share": "four cells"}
+    rows = [
+        {"deadline": row["deadline_seconds"], "served": row[key], "queues": name}
+        for row in results["served_by_deadline"]
+        if row["load"] == 0.95  # noqa: PLR2004 - just below capacity
+        for key, name in shown.items()
+    ]
+    return charts.lines(
+        rows,
+        x=charts.x("deadline", "deadline, seconds", rows, log=True),
+        y=charts.share("served", "served in time", scale=alt.Scale(zero=False)),
+        color=charts.color("queues"),
+    )
+
+
+def analytics_time(results: Results) -> AnyChart:
+    rows = [
+        {"tasks": run["tasks"], "seconds": run["processing_seconds"], "way": name}
+        for way, name in WAYS.items()
+        for run in (*results["runs"], *(results["large"] or {"runs": ()})["runs"])
+        if run["way"] == way
+    ]
+    seconds = alt.Y(
+        "seconds:Q",
+        title="seconds (logarithmic)",
+        scale=alt.Scale(type="log"),
+        axis=alt.Axis(format="~g"),
+    )
+    x = charts.x("tasks", "tasks", rows, log=True)
+    return charts.lines(rows, x=x, y=seconds, color=charts.color("way"))
+
+
+_ALL: Final[Sequence[Callable[[Results], AnyChart]]] = (
+    goodput_by_load,
+    goodput_adaptive,
+    goodput_storm,
+    freshness_waits,
+    latency_warm,
+    latency_cold,
+    processor_speed,
+    processor_parts,
+    producer_speed,
+    backlog_depth,
+    coldstart_parts,
+    cost_per_million,
+    cost_by_size,
+    cells_inversions,
+    cells_newer_by,
+    cells_deadlines,
+    analytics_time,
+)
+DRAWINGS: Final = {drawing.__name__.replace("_", "-"): drawing for drawing in _ALL}
