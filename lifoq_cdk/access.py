@@ -33,6 +33,12 @@ PUT: Final = Permission(
 )
 REPLACE: Final = Permission(table=(*PUT.table, "dynamodb:UpdateItem"), objects=PUT.objects)
 READ: Final = Permission(table=_LOOK, indexes=("dynamodb:Query",))
+WORK: Final = Permission(
+    table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
+    indexes=("dynamodb:Query",),
+    objects=(GET_OBJECT, PUT_OBJECT),
+)
+"""It puts follow-ups, and the slots of keys."""
 OPERATE: Final = Permission(
     table=(*_LOOK, "dynamodb:DeleteItem", "dynamodb:UpdateItem"),
     indexes=("dynamodb:Query",),

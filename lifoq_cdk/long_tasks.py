@@ -19,9 +19,7 @@ from lifoq.items.task import check_name
 from lifoq.metrics import Metric
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.metrics import QueueMetrics
-from lifoq_cdk.processor import ACTIONS
 from lifoq_cdk.queue import LifoQueue
-from lifoq_cdk.state import GET_OBJECT, PUT_OBJECT
 from lifoq_cdk.task_code import RESERVED
 from lifoq_cdk.worker_scaling import scale
 from lifoq_cdk.workers import WorkerScaling
@@ -202,20 +200,13 @@ class LongTasks(Construct):
         )
 
     def _permit(self) -> None:
-        queue = self._queue
-        for actions, resources in (
-            (["dynamodb:Query"], queue.state.index_arns),
-            (list(ACTIONS), [queue.table.table_arn]),
-            (["ssm:GetParameter"], [queue.parameter.parameter_arn]),
-            (
-                ["ecs:GetTaskProtection", "ecs:UpdateTaskProtection"],
-                [self.cluster.arn_for_tasks("*")],
-            ),
-            *queue.state.on_objects(GET_OBJECT, PUT_OBJECT),
-        ):
-            self.task_role.add_to_principal_policy(
-                iam.PolicyStatement(actions=actions, resources=resources)
+        self._queue.grant_work(self.task_role)
+        self.task_role.add_to_principal_policy(
+            iam.PolicyStatement(
+                actions=["ecs:GetTaskProtection", "ecs:UpdateTaskProtection"],
+                resources=[self.cluster.arn_for_tasks("*")],
             )
+        )
 
     def _watch(self, metrics: QueueMetrics) -> None:
         queue = self._queue

@@ -1,7 +1,5 @@
 """What works through the queue: it claims the newest tasks, and runs their code."""
 
-from typing import Final
-
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
@@ -12,12 +10,9 @@ from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk import limits
+from lifoq_cdk.access import WORK
 from lifoq_cdk.function import AsyncInvocation, Surroundings
-from lifoq_cdk.state import GET_OBJECT, PUT_OBJECT
 from lifoq_cdk.task_function import TaskFunction, Work
-
-ACTIONS: Final = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
-"""On the table, of whoever runs tasks."""
 
 
 class Processor(TaskFunction):
@@ -42,7 +37,7 @@ class Processor(TaskFunction):
             name="process_tasks",
             description="Claims the newest waiting tasks and runs them",
             work=work,
-            actions=ACTIONS,
+            actions=WORK.table,
             kicks=Variable.TRIGGER_TOPIC,
             topic=trigger_topic,
             timeout=_timeout(work.worker),
@@ -54,7 +49,7 @@ class Processor(TaskFunction):
             recursive_loop=lambda_.RecursiveLoop.ALLOW,
             **work.tasks.running(),
         )
-        self.allow_objects(work.state, GET_OBJECT, PUT_OBJECT)
+        self.allow_objects(work.state, *WORK.objects)
         work.tasks.permit(self.execution_role)
 
 

@@ -39,7 +39,7 @@ from lifoq.worker.backoff import Backoff
 from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.types import Types
 from lifoq_cdk import limits
-from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, Access
+from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, WORK, Access
 from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_events_alarm, add_queue_alarms
 from lifoq_cdk.dashboard import QueueDashboard
 from lifoq_cdk.dead_letters import DeadLetters
@@ -229,6 +229,11 @@ class LifoQueue(Construct):
     def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` look: at tasks, at the line, at the queue's numbers."""
         return self._access(grantee).give(READ)
+
+    def grant_work(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let ``grantee`` run tasks: for ``lifoq work`` on machines of your own. What the task code
+        needs beside is granted by itself."""
+        return self._access(grantee).give(WORK)
 
     def grant_operate(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` look, cancel, redrive, purge and delete."""

@@ -97,8 +97,8 @@ def _meaning(call: str, error: ClientError) -> LifoqError | None:
         return StoreUnavailable(f"{call}: {described}")
     if code in DENIED:
         return QueueMisconfigured(
-            f"{call}: this caller may not do it: let the queue's grant_put, grant_read or "
-            f"grant_operate allow it ({described})"
+            f"{call}: this caller may not do it: let the queue's grant_put, grant_read, "
+            f"grant_work or grant_operate allow it ({described})"
         )
     if code == "NoSuchBucket":
         return QueueMisconfigured(

@@ -169,6 +169,10 @@ Grant = Callable[[LifoQueue, iam.IGrantable], iam.Grant]
             },
         ),
         (
+            LifoQueue.grant_work,
+            {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"},
+        ),
+        (
             LifoQueue.grant_operate,
             {
                 "dynamodb:BatchGetItem",
