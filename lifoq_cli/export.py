@@ -25,13 +25,15 @@ class ExportFailed(LifoqError):
 
 
 @click.command()
-@options.duration("--last", "What changed in this time, 15m to 1d; by default the whole table.")
-@click.option("--wait", "waits", is_flag=True, help="End when the export is there.")
+@options.duration(
+    "--last", "Only what changed in this time, 15m to 1d; by default the whole table."
+)
+@click.option("--wait", "waits", is_flag=True, help="Wait until the export is complete.")
 @click.pass_obj
 def export(session: Session, *, last: float | None, waits: bool) -> None:
     """Export the table to its bucket, where `lifoq report` reads it.
 
-    DynamoDB takes some minutes, and no read units.
+    It takes DynamoDB some minutes, and none of the table's read units.
     """
     if last is not None and not SHORTEST <= last <= LONGEST:
         raise InvalidInput("--last", last, "must be 15m to 1d: DynamoDB exports no other window")

@@ -90,14 +90,16 @@ def get(session: Session, task_id: str) -> None:
     type=click.Choice(STATUSES, case_sensitive=False),
     default=Status.PENDING.value,
     show_default=True,
-    help="What has ended otherwise is in no index: get it by its id.",
+    help="What succeeded or was cancelled is in no list: get it by its id.",
 )
-@click.option("--type", "task_type", metavar="TYPE", help="Of this task type.")
-@click.option("--key", metavar="KEY", help="Of this key.")
-@click.option("--error", metavar="TYPE", help="Whose error has this type, such as TimeoutError.")
-@options.duration("--older-than", "Whose place in the queue is older.")
-@options.duration("--newer-than", "Whose place in the queue is newer.")
-@click.option("--limit", type=int, default=20, show_default=True, help="So many at the most.")
+@click.option("--type", "task_type", metavar="TYPE", help="Only tasks of this type.")
+@click.option("--key", metavar="KEY", help="Only tasks of this key.")
+@click.option(
+    "--error", metavar="TYPE", help="Only tasks whose error has this type, such as TimeoutError."
+)
+@options.duration("--older-than", "Only tasks whose place in the queue is older.")
+@options.duration("--newer-than", "Only tasks whose place in the queue is newer.")
+@click.option("--limit", type=int, default=20, show_default=True, help="At most so many tasks.")
 @click.pass_obj
 def list_(
     session: Session,
@@ -158,7 +160,7 @@ def search(queue: Queues, wanted: Wanted, *, limit: int) -> tuple[list[Task | Da
 
 @click.command()
 @click.argument("task_id", metavar="ID")
-@options.duration("--timeout", "How long at the most.", default="1m", show_default=True)
+@options.duration("--timeout", "How long to wait at the most.", default="1m", show_default=True)
 @click.pass_obj
 def wait(session: Session, task_id: str, timeout: float) -> None:
     """Wait until a task has ended, and print its result as JSON.

@@ -25,13 +25,13 @@ _EVERYWHERE: Final[tuple[dict[str, Any], ...]] = (
         "names": ["--queue", "-q"],
         "multiple": True,
         "metavar": "NAME",
-        "help": "The queue; once for each cell, where there are several.",
+        "help": "The queue's name; of a queue of several cells, once for each.",
     },
     {
         "names": ["--table"],
         "multiple": True,
         "metavar": "NAME",
-        "help": "Instead: the queue's DynamoDB table.",
+        "help": "Instead of --queue: the name of its DynamoDB table.",
     },
     {
         "names": ["--deadline-seconds"],
@@ -39,8 +39,17 @@ _EVERYWHERE: Final[tuple[dict[str, Any], ...]] = (
         "metavar": "SECONDS",
         "help": f"Beside --table: the queue's deadline_seconds ({Lifetimes().deadline:g}).",
     },
+    {
+        "names": ["--bucket"],
+        "metavar": "NAME",
+        "help": "Beside --table: the queue's bucket for large payloads, if it has one.",
+    },
     {"names": ["--region"], "metavar": "NAME", "help": "AWS region; boto3's own by default."},
-    {"names": ["--endpoint-url"], "metavar": "URL", "help": "Such as the local cloud's."},
+    {
+        "names": ["--endpoint-url"],
+        "metavar": "URL",
+        "help": "Where AWS is asked, such as the local cloud.",
+    },
     {"names": ["--json"], "is_flag": True, "help": "Answer as JSON, with times as ISO 8601."},
 )
 

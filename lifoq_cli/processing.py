@@ -9,9 +9,10 @@ from lifoq_cli.session import Session
 @click.command()
 @click.pass_obj
 def pause(session: Session) -> None:
-    """Let no processor start; tasks keep arriving, and shedding.
+    """Let no processor start; tasks keep arriving, and are shed at their deadline.
 
-    One that runs ends its window. A deployment by `make deploy` keeps the pause.
+    A processor that runs goes on to the end of its window. A deployment by `make deploy` keeps the
+    pause.
     """
     longest = {}
     for name in _names(session):

@@ -34,8 +34,8 @@ class BadLine(LifoqError):
 @click.command()
 @click.argument("task_type", metavar="[TYPE]", required=False)
 @click.argument("payload", metavar="[PAYLOAD]", required=False)
-@click.option("--id", "task_id", metavar="ID", help="An id of your own: to put twice is safe.")
-@click.option("--key", metavar="KEY", help="Whom or what it is for.")
+@click.option("--id", "task_id", metavar="ID", help="An id of your own: to put it again is safe.")
+@click.option("--key", metavar="KEY", help="Whom or what the task is for, such as a customer.")
 @click.option(
     "--if-exists",
     type=click.Choice(["keep", "replace"]),
@@ -43,9 +43,9 @@ class BadLine(LifoqError):
     show_default=True,
     help="Where the id is in use: keep that task, or let the newest win.",
 )
-@options.duration_or_moment("--deadline", "When it is shed, if nobody came to it.")
-@options.duration("--delay", "When it enters the queue: after so long.")
-@options.moment("--due-at", "When it enters the queue: at this ISO time.")
+@options.duration_or_moment("--deadline", "When the task is shed, if no worker has taken it.")
+@options.duration("--delay", "How long until the task enters the queue.")
+@options.moment("--due-at", "When the task enters the queue, as an ISO time.")
 @click.option("--lines", is_flag=True, help="Put the JSON lines of the standard input.")
 @click.pass_obj
 def put(

@@ -75,10 +75,16 @@ class Session:
     def queue(self) -> Queues:
         """The queue, or its cells as one. LifoqError."""
         names, tables = self.names, self.tables
-        deadline = self.given.get("deadline_seconds")
-        if deadline is not None and not tables:
+        deadline, bucket = self.given.get("deadline_seconds"), self.given.get("bucket")
+        for option, value in (("deadline-seconds", deadline), ("bucket", bucket)):
+            if value is not None and not tables:
+                own = option.partition("-")[0]
+                raise click.UsageError(
+                    f"--{option} goes with --table; a queue's name brings its own {own}"
+                )
+        if bucket is not None and len(names) + len(tables) > 1:
             raise click.UsageError(
-                "--deadline-seconds goes with --table; a queue's name brings its own deadline"
+                "--bucket is of one table; cells with buckets are named by --queue"
             )
         lifetimes = None if deadline is None else Lifetimes(deadline=deadline)
         if len(names) + len(tables) > 1:
@@ -86,7 +92,9 @@ class Session:
                 *names, tables=tables, lifetimes=lifetimes, **self.client_arguments
             )
         name, table = next(iter(names), None), next(iter(tables), None)
-        return Queue.connect(name, table=table, lifetimes=lifetimes, **self.client_arguments)
+        return Queue.connect(
+            name, table=table, lifetimes=lifetimes, bucket=bucket, **self.client_arguments
+        )
 
     @cached_property
     def table_names(self) -> str:

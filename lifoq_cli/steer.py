@@ -15,8 +15,8 @@ from lifoq_cli.session import Session
 def cancel(session: Session, task_id: str) -> None:
     """Withdraw a task. It stays readable for its retention.
 
-    One that is TAKEN is told to stop at its next heartbeat, which may take some seconds; it ends as
-    CANCELLED, or as SUCCESS where its work was done by then.
+    A task that is TAKEN is told to stop at its next heartbeat, which may take some seconds; it ends
+    as CANCELLED, or as SUCCESS where its work was done by then.
     """
     task = session.queue.cancel(task_id)
     session.answer(tasks.as_json(task), tasks.show(task, now=session.now))
@@ -29,8 +29,8 @@ def cancel(session: Session, task_id: str) -> None:
 def delete(session: Session, task_id: str) -> None:
     """Delete a task that has ended, before its retention is over.
 
-    Payload and result go with it. One that waits is to be cancelled first. Exports and backups keep
-    what they have.
+    Payload and result go with it. A task that waits must be cancelled first. Exports and backups
+    keep what they have.
     """
     queue = session.queue
     task = queue.get(task_id)
@@ -55,10 +55,12 @@ def run_now(session: Session, task_id: str) -> None:
 
 @click.command()
 @click.argument("task_id", metavar="[ID]", required=False)
-@click.option("--type", "task_type", metavar="TYPE", help="Of this task type.")
-@click.option("--error", metavar="TYPE", help="Whose error has this type, such as TimeoutError.")
-@click.option("--limit", type=int, metavar="N", help="So many at the most.")
-@click.option("--per-second", type=float, metavar="N", help="So many a second at the most.")
+@click.option("--type", "task_type", metavar="TYPE", help="Only tasks of this type.")
+@click.option(
+    "--error", metavar="TYPE", help="Only tasks whose error has this type, such as TimeoutError."
+)
+@click.option("--limit", type=int, metavar="N", help="At most so many tasks.")
+@click.option("--per-second", type=float, metavar="N", help="At most so many tasks a second.")
 @options.asks
 @click.pass_obj
 def redrive(

@@ -35,7 +35,9 @@ class Look:
 
 @click.command()
 @options.duration("--interval", "Between two looks.", default="2s", show_default=True)
-@click.option("--rows", type=click.IntRange(0, 50), default=5, show_default=True, help="Of a kind.")
+@click.option(
+    "--rows", type=click.IntRange(0, 50), default=5, show_default=True, help="Tasks of each kind."
+)
 @click.option("--times", type=click.IntRange(min=1), metavar="N", help="End after so many looks.")
 @click.pass_obj
 def watch(session: Session, *, interval: float, rows: int, times: int | None) -> None:

@@ -35,13 +35,19 @@ class NoTaskCode(LifoqError):
 @click.command()
 @click.option("--tasks", default="tasks", show_default=True, help="The module of task code.")
 @click.option(
-    "--type", "types", multiple=True, metavar="NAME", help="Only this task type; once for each."
+    "--type",
+    "types",
+    multiple=True,
+    metavar="NAME",
+    help="Only tasks of this type; once for each type.",
 )
 @click.option("--in-flight", type=int, help=f"Tasks at a time ({DEFAULTS.in_flight}).")
 @options.duration("--task-timeout", "The longest a task may take; by default its type's, or 60s.")
 @options.duration("--lease", "After so long, a lost worker's tasks run elsewhere (30s).")
-@click.option("--max-attempts", type=int, help=f"({DEFAULTS.max_attempts})")
-@click.option("--rate-limit", type=float, help="Starts a second, over all types.")
+@click.option(
+    "--max-attempts", type=int, help=f"Attempts until a task fails ({DEFAULTS.max_attempts})."
+)
+@click.option("--rate-limit", type=float, help="Tasks started per second, over all types.")
 @options.duration("--grace", "At SIGTERM, what runs may go on for so long.", default="30s")
 @click.option(
     "--health-file",

@@ -16,13 +16,15 @@ from lifoq_console.subject import Subject
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--port", default=8484, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--port", default=8484, show_default=True, help="Where it listens; 0 takes a free port."
+)
 @click.option(
     "--metrics-token-file",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Serve /metrics for Prometheus, which brings the token in this file; made if missing.",
 )
-@click.option("--write", is_flag=True, help="May cancel, redrive, pause and resume.")
+@click.option("--write", is_flag=True, help="Let it change: cancel, redrive, pause and resume.")
 @click.pass_obj
 def console(
     session: Session, name: str | None, port: int, *, metrics_token_file: Path | None, write: bool

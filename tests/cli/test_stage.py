@@ -2,9 +2,11 @@
 another, each found with the command that mends it."""
 
 import json
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from lifoq.client import deployment
 from lifoq.client.connection import Connection
 from lifoq.client.deployment import Deployment
 from lifoq.client.processing import Processing
+from lifoq.items.book import book_id
 from lifoq.items.transitions import Lifetimes
 from lifoq_cli.app import main
 from lifoq_cli.smoke import STEPS
@@ -86,7 +89,8 @@ def test_a_queue_is_tried_and_left_as_it_was(
     seen = json.loads(capsys.readouterr().out)
     assert [one for one in seen if not one["well"]] == []
     assert ([one["step"] for one in seen], status) == (list(STEPS), 0)
-    assert stage.client("dynamodb").scan(TableName=stage.settings.table)["Count"] == 0
+    left = stage.client("dynamodb").scan(TableName=stage.settings.table)["Items"]
+    assert {item["taskId"]["S"] for item in left} <= {book_id("")}
     assert not Processing.connect(STAGE).is_paused
 
 
@@ -98,6 +102,25 @@ def test_the_numbers_of_a_queue_tell_of_its_shared_limits(
     assert (limit["task_type"], limit["in_flight"], limit["slots"]) == (None, 10, 0)
     assert main(["stats", "--queue", STAGE]) == 0
     assert "all types" in capsys.readouterr().out
+
+
+def test_a_large_payload_is_put_and_read_by_table_and_bucket(
+    stage: Stage, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file, large = tmp_path / "large.json", secrets.token_hex(500_000)
+    file.write_text(json.dumps(large))
+    by_table = ["--table", stage.settings.table, "--json"]
+    put = ["put", "a", f"@{file}", "--id", "large", "--delay", "1h"]
+    assert main([*put, *by_table]) == 1
+    assert "deploy the queue with large_payloads" in capsys.readouterr().err
+    by_table += ["--bucket", str(stage.settings.bucket)]
+    assert main([*put, *by_table]) == 0
+    capsys.readouterr()
+    assert main(["get", "large", *by_table]) == 0
+    assert json.loads(capsys.readouterr().out)["payload"] == large
+    assert main(["cancel", "large", *by_table]) == 0
+    assert main(["delete", "large", "--yes", *by_table]) == 0
+    capsys.readouterr()
 
 
 def test_a_queue_whose_tasks_would_be_shed_is_not_tried(

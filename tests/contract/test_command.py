@@ -105,6 +105,14 @@ NOT_UNDERSTOOD = {
         ["--queue", "prod", "--deadline-seconds", "5", "stats"],
         "--deadline-seconds goes with --table",
     ),
+    "a bucket beside a name": (
+        ["--queue", "prod", "--bucket", "b", "stats"],
+        "--bucket goes with --table; a queue's name brings its own bucket",
+    ),
+    "one bucket for several tables": (
+        ["--table", "t", "--table", "u", "--bucket", "b", "stats"],
+        "--bucket is of one table",
+    ),
     "a duration without a unit that exists": (
         ["--table", "t", "list", "--older-than", "3 weeks"],
         "give one such as 30s, 5m, 2h or 1d",
