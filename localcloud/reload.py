@@ -59,7 +59,9 @@ class Reloader:
         """Bring what has changed to the functions. What is wrong with it is told, and the code that
         ran goes on running."""
         begun = time.monotonic()
-        names = sorted({path.relative_to(self._folder) for path in paths if path.exists()})
+        names = sorted({path.relative_to(self._folder) for path in paths if path.is_file()})
+        if not names:
+            return  # a folder was made, such as one for a report, or something was deleted
         told = ", ".join(map(str, names[:3])) + (" …" if names[3:] else "")
         try:
             self._check(self._folder / name for name in names)

@@ -144,6 +144,7 @@ def test_the_producer_was_told_which_queue_it_is_and_the_command_line_finds_it(
 def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(
     running: Newcomer,
 ) -> None:
+    (running.project / "report").mkdir()  # and what is written into it is no code
     tasks = running.project / "tasks" / "__init__.py"
     before = tasks.read_text()
 
@@ -158,6 +159,7 @@ def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(
     said = running.does("python send.py", '{"colour": "red", "width": 64}', cwd=running.project)
     assert json.loads(said)["size"] == [64, 32]
     assert running.log.read_text().count("Deployed.") == 1
+    assert " is deployed" not in running.log.read_text()
 
 
 def test_the_console_of_the_queue_is_served_and_the_functions_logs_are_told(
