@@ -495,22 +495,35 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
         )
 
 
+_OF_A_RULE: Final = frozenset(
+    {"AbortIncompleteMultipartUpload", "ExpirationInDays", "Id", "Prefix", "Status"}
+)
+"""What our buckets use; a rule that says more is passed over, as moto does with all."""
+
+
 def _settle(bucket: str, properties: Properties) -> None:
-    if rules := properties.get("LifecycleConfiguration", {}).get("Rules"):
+    rules = properties.get("LifecycleConfiguration", {}).get("Rules", [])
+    if known := [_lifecycle(rule) for rule in rules if rule.keys() <= _OF_A_RULE]:
         client("s3").put_bucket_lifecycle_configuration(
-            Bucket=bucket, LifecycleConfiguration={"Rules": [_lifecycle(rule) for rule in rules]}
+            Bucket=bucket, LifecycleConfiguration={"Rules": known}
         )
     if closed := properties.get("PublicAccessBlockConfiguration"):
-        client("s3").put_public_access_block(Bucket=bucket, PublicAccessBlockConfiguration=closed)
+        client("s3").put_public_access_block(
+            Bucket=bucket,
+            PublicAccessBlockConfiguration={
+                name: str(value).lower() == "true" for name, value in closed.items()
+            },
+        )
 
 
 def _lifecycle(rule: Properties) -> dict[str, Any]:
-    """A rule as S3's API has it, as far as our buckets use it."""
+    """A rule as S3's API has it."""
     found: dict[str, Any] = {
-        "ID": rule["Id"],
         "Status": rule["Status"],
         "Filter": {"Prefix": rule.get("Prefix", "")},
     }
+    if "Id" in rule:
+        found["ID"] = rule["Id"]
     if days := rule.get("ExpirationInDays"):
         found["Expiration"] = {"Days": int(days)}
     if unfinished := rule.get("AbortIncompleteMultipartUpload"):

@@ -234,3 +234,32 @@ def test_parameters_are_written_changed_and_forgotten(
     stacks.api.delete_stack(StackName=name)
     with pytest.raises(ClientError, match="ParameterNotFound"):
         value()
+
+
+def test_a_bucket_has_its_lifecycle_and_is_closed(
+    stacks: Stacks, deployed: Deployed, name: str
+) -> None:
+    s3 = deployed.client("s3")
+
+    def template(days: int) -> str:
+        forget = {"Status": "Enabled", "ExpirationInDays": days}
+        archived = {"Key": "kind", "Value": "archive"}
+        bucket = of_type(
+            "AWS::S3::Bucket",
+            LifecycleConfiguration={"Rules": [forget, {**forget, "TagFilters": [archived]}]},
+            PublicAccessBlockConfiguration={"BlockPublicAcls": True},
+        )
+        return json.dumps({"Resources": {"Bucket": bucket}})
+
+    def bucket() -> str:
+        (found,) = stacks.api.describe_stack_resources(StackName=name)["StackResources"]
+        return str(found["PhysicalResourceId"])
+
+    stacks.change(name, template(7))
+    made = bucket()
+    stacks.change(name, template(9), kind="UPDATE")
+    assert bucket() == made
+    (rule,) = s3.get_bucket_lifecycle_configuration(Bucket=made)["Rules"]
+    assert rule["Expiration"] == {"Days": 9}
+    closed = s3.get_public_access_block(Bucket=made)["PublicAccessBlockConfiguration"]
+    assert closed["BlockPublicAcls"]
