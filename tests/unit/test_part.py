@@ -1,33 +1,139 @@
 """A worker's part of a limit that holds over all workers, on a clock that the test moves."""
 
+from itertools import takewhile
+
 import pytest
 
 from lifoq.items.book import PART_LASTS
+from lifoq.items.change import Change
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.limits import Limits
-from lifoq.worker.part import Parts
+from lifoq.worker.part import PATIENCE, TURN_EVERY, Parts
 from lifoq.worker.registry import TaskType
 
+LEASE = 30.0
 
-def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it() -> None:
-    host = ManualHost()
-    parts = Parts(Store(MemoryTable(), host=host), lease=30, host=host)
-    kind = TaskType(name="a", handler=lambda _payload, _context: None, in_flight=2)
-    limits = Limits([kind], in_flight=10, rate_limit=None, host=host, parts=parts)
-    assert not limits.enter("a")
+
+@pytest.fixture
+def host() -> ManualHost:
+    return ManualHost()
+
+
+@pytest.fixture
+def store(host: ManualHost) -> Store:
+    return Store(MemoryTable(), host=host)
+
+
+def worker(
+    store: Store,
+    host: ManualHost,
+    *,
+    in_flight: int | None = None,
+    rate: float | None = None,
+    total: int | None = None,
+) -> Limits:
+    """The limits of one of the workers that share a limit on tasks of type a, or on all."""
+    parts = Parts(store, lease=LEASE, host=host)
+    kind = TaskType(
+        name="a", handler=lambda _payload, _context: None, in_flight=in_flight, rate_limit=rate
+    )
+    return Limits(
+        [kind], in_flight=10, rate_limit=None, host=host, total_in_flight=total, parts=parts
+    )
+
+
+def take_turns(limits: Limits, host: ManualHost) -> None:
+    """A task waits, and the turn is taken that is due."""
     limits.wait("a")
     for turn in limits.turns(host.monotonic()):
-        assert limits.turned(turn())
+        limits.turned(turn())
+
+
+def starts(limits: Limits) -> int:
+    """As many as may."""
+    return len(list(takewhile(bool, (limits.enter("a") for _ in range(100)))))
+
+
+@pytest.mark.parametrize("limit", [{"in_flight": 2}, {"total": 2}], ids=["a type's", "the total"])
+def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it(
+    store: Store, host: ManualHost, limit: dict[str, int]
+) -> None:
+    limits = worker(store, host, in_flight=limit.get("in_flight"), total=limit.get("total"))
+    assert not limits.enter("a")
+    take_turns(limits, host)
     assert limits.enter("a")
     host.advance(PART_LASTS - 1)
     assert limits.usable("a")
-    assert limits.lease("a", 30) == 30
+    assert limits.lease("a", LEASE) == LEASE
     host.advance(1)
     assert not limits.usable("a")
     assert not limits.enter("a")
     host.advance(20)
-    assert limits.lease("a", 30) == pytest.approx(10)
+    assert limits.lease("a", LEASE) == pytest.approx(10)
     host.advance(20)
-    assert limits.lease("a", 30) == 0
+    assert limits.lease("a", LEASE) == 0
+
+
+def test_a_part_lasts_from_when_it_was_asked_for_however_late_the_answer(
+    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits, update = worker(store, host, in_flight=2), store.table.update
+
+    def slow(task_id: str, change: Change) -> None:
+        update(task_id, change)
+        host.advance(2)
+
+    monkeypatch.setattr(store.table, "update", slow)
+    take_turns(limits, host)
+    assert limits.usable("a")
+    host.advance(PART_LASTS - 2)
+    assert not limits.usable("a")
+
+
+def test_who_has_more_slots_than_is_fair_gives_back_none_that_is_in_use(
+    store: Store, host: ManualHost
+) -> None:
+    first, second = (worker(store, host, in_flight=4) for _ in range(2))
+    take_turns(first, host)
+    assert all(first.enter("a") for _ in range(3))
+    for _ in range(4):
+        take_turns(second, host)
+        take_turns(first, host)
+        host.advance(TURN_EVERY)
+    assert (starts(first), starts(second)) == (0, 1)
+
+
+def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_its_way(
+    store: Store, host: ManualHost
+) -> None:
+    first, second = (worker(store, host, rate=4) for _ in range(2))
+    for _ in range(2):  # at the second turn the first worker hears what is fair
+        take_turns(first, host)
+        take_turns(second, host)
+        assert starts(first) > 0
+        host.advance(TURN_EVERY)
+    assert first.enter("a")  # one token is left
+    first.wait("a")
+    (turn,) = first.turns(host.monotonic())
+    turn()
+    take_turns(second, host)
+    assert starts(second) == 0
+    host.advance(1)
+    assert (starts(first), starts(second)) == (2, 2)
+
+
+def test_an_answer_that_a_later_turn_has_overtaken_is_not_used(
+    store: Store, host: ManualHost
+) -> None:
+    first, second = (worker(store, host, in_flight=4) for _ in range(2))
+    first.wait("a")
+    (turn,) = first.turns(host.monotonic())
+    answer = turn()
+    take_turns(second, host)
+    host.advance(PATIENCE)
+    take_turns(first, host)
+    first.turned(answer)
+    take_turns(second, host)
+    assert (starts(first), starts(second)) == (2, 2)

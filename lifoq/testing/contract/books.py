@@ -94,6 +94,22 @@ def test_lanes_that_nobody_has_fill_up(books: Books, host: ManualHost):
     assert take(books, "w2", ALL).tokens == 2
 
 
+def test_a_token_that_one_took_no_other_takes(books: Books, host: ManualHost):
+    take(books, "w1", ALL)
+    take(books, "w1", NONE, keeps=NONE)  # all tokens are used
+    host.advance(0.5)
+    one_lane = Amount(0, 1)
+    assert [take(books, w, one_lane).tokens for w in ("w1", "w2")] == [pytest.approx(1), 0]
+
+
+def test_clocks_that_differ_make_no_tokens(books: Books, store: Store, host: ManualHost):
+    behind = ManualHost(host.now() - microseconds(3))
+    take(books, "w1", ALL)
+    take(books, "w1", NONE, keeps=NONE)  # all tokens are used
+    take(Books(Store(store.table, host=behind), host=behind), "w2", Amount(1, 0))
+    assert take(books, "w3", ALL).tokens == 0
+
+
 def test_who_has_more_than_an_even_part_is_told_what_is_fair(books: Books):
     assert take(books, "w1", ALL).fair == ALL
     take(books, "w2", Amount(1, 1))
@@ -118,9 +134,9 @@ def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_
 def test_who_comes_back_after_its_part_ran_out_has_what_is_left(books: Books, host: ManualHost):
     take(books, "lost", ALL)
     host.advance(PART_LASTS + CLOCKS_APART + LEASE + 1)
-    assert take(books, "w", Amount(3, 2)).has == Amount(3, 2)
+    assert take(books, "w", Amount(3, 1)).has == Amount(3, 1)
     back = take(books, "lost", ALL, returns=2)
-    assert (back.has, back.kept_lanes, back.tokens) == (Amount(1, 0), 0, 0)
+    assert (back.has, back.kept_lanes, back.tokens) == (Amount(1, 1), 0, 0)
     take(books, "w", NONE, keeps=NONE)
     assert take(books, "lost", ALL).tokens == 0  # what it returned late was made up for
 
