@@ -6,6 +6,7 @@ this machine, and from their registries where a cache has them not yet: the firs
 
 import json
 import re
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -177,3 +178,24 @@ def test_a_change_is_deployed_by_the_cdk_cli_that_lifoq_brings(running: Newcomer
 
     said = running.does("python send.py", '{"colour": "blue", "width": 64}', cwd=running.project)
     assert json.loads(said)["size"] == [64, 64]
+
+
+def test_the_task_type_of_the_readme_gives_the_result_that_it_shows(running: Newcomer) -> None:
+    readme = (ROOT / "README.md").read_text()
+    files = re.findall(r'```\w+ title="(.+?)"\n(.*?)```', readme, re.DOTALL)
+    put, wait = re.findall(r"^    lifoq ((?:put|wait) .+)$", readme, re.MULTILINE)
+
+    for title, text in reversed(files):  # requirements last: what was told for them is for all
+        (running.project / title).write_text(text)
+    with registries():
+        running.is_told("tasks/requirements.txt is live")
+
+    def lifoq(line: str) -> str:
+        return run(
+            *(running.folder / ".venv" / "bin" / "lifoq", *shlex.split(line, comments=True)),
+            cwd=running.project,
+            env=running.environment | running.in_the_local_cloud,
+        )
+
+    lifoq(put)
+    assert lifoq(wait).strip() == wait.partition("# ")[2]
