@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from lifoq.basics.host import microseconds
 from lifoq.errors import ItemTooLarge, StoreUnavailable
+from lifoq.items import slots
 from lifoq.items.book import book_id
 from lifoq.items.change import (
     Alternatives,
@@ -34,6 +35,8 @@ from tests.virtual.scheduler import Crashed, Scheduler
 
 Answer = TypeVar("Answer")
 
+LATE: Final = (0.1, 2.0)
+"""Seconds for which a write is on its way that others come before."""
 REPLICAS: Final = 2
 """Copies of the indexes, each behind by its own lag; which one answers, chance decides."""
 
@@ -84,6 +87,8 @@ class Database:
         self.faults: Faults = scenario.faults
         self.lease = scenario.worker.lease
         self.draw = draw
+        self.overtaking = random.Random(f"overtaking {scenario.seed}")
+        """For what not every seed needs, so that the others stay as they are."""
         self.out = False
         """During an outage every call is refused."""
         self.on_write: Callable[[Write], None] = lambda _: None
@@ -240,7 +245,7 @@ class Connection:
             changes = [(before, item)] if again else _begun_anew([before], [item])
             self._record(clock, self._database.next_call(), changes)
 
-        self._call("put", str(item[Attribute.TASK_ID]), apply)
+        self._call("put", str(item[Attribute.TASK_ID]), apply, follows=bool(over))
 
     def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
         raise Violation("was replaced, though the clock is right", str(item[Attribute.TASK_ID]))
@@ -274,7 +279,9 @@ class Connection:
         if self._looks is not None and not task_id.startswith(SLOT_PREFIX):
             return self._update_watched(task_id, change, apply, self._looks)
         try:
-            return self._call("update", task_id, apply, lambda: self._blame_parts(task_id))
+            follows = task_id.startswith(SLOT_PREFIX) or self._machine.role is Role.CLIENT
+            blame = partial(self._blame_parts, task_id)
+            return self._call("update", task_id, apply, blame, follows=follows)
         finally:
             if self._looks is not None and self._machine.alive:
                 self._looks.left()
@@ -297,6 +304,8 @@ class Connection:
             looks.lost_update(change)
             raise
         looks.after_update(task_id, change)
+        if claim not in self._database.history.claims:  # but brings in what is due
+            looks.shows(after)
         return after
 
     def update_and_put(
@@ -328,7 +337,8 @@ class Connection:
             self._machine.claim_faults.add(claim_of(change))
 
         if once and self._looks is not None:
-            send = partial(self._call, "claim with a slot", task_id, apply, blame)
+            follows = over != slots.FREE
+            send = partial(self._call, "claim with a slot", task_id, apply, blame, follows=follows)
             self._claim_watched(task_id, change, send, self._looks)
             return
         try:
@@ -402,8 +412,14 @@ class Connection:
         machine = self._machine
         for before, after in changes:
             if is_slot(before or after or {}):
+                self._check_slot(before or {})
                 continue
             self._database.record(machine.name, machine.role, clock, call, before, after)
+
+    def _check_slot(self, slot: Item) -> None:
+        if slots.HELD_BY in slot:
+            task = self._database.table.get(str(slot[slots.HELD_BY]))
+            self._database.keys.check_slot(slot, task)
 
     def _call(
         self,
@@ -411,9 +427,12 @@ class Connection:
         task_id: str,
         apply: Callable[[int], Answer],
         blame: Callable[[], None] = lambda: None,
+        *,
+        follows: bool = False,
     ) -> Answer:
         """Send the call (others go on meanwhile), apply it at one moment, and bring the answer
-        back (others go on again); or let it go wrong on the way. ``blame`` is told then."""
+        back (others go on again); or let it go wrong on the way. ``blame`` is told then.
+        ``follows``: whether it was decided on by what was read before."""
         database, machine = self._database, self._machine
         draw, faults = database.draw, database.faults
         clock = machine.now()
@@ -422,6 +441,10 @@ class Connection:
             machine.faults += 1
             blame()
 
+        if follows and database.overtaking.random() < faults.late:
+            goes_wrong()
+            database.trace.add(f"{what} is late", task_id)
+            machine.sleep(database.overtaking.uniform(*LATE))
         self._travel(what, task_id, goes_wrong)
         if draw.random() < faults.crash:
             self._crash(f"crashes before {what}", task_id)

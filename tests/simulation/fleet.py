@@ -1,7 +1,8 @@
 """What Lambda and SNS do: kicks that arrive late or never, processors at a fixed concurrency, and
-the sweep's schedule."""
+the sweep's schedule. Beside them, processors that serve until they are stopped."""
 
 import math
+import random
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +12,9 @@ from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.errors import ProcessUnusable, StoreUnavailable
 from lifoq.items.schema import Attribute, Status
 from lifoq.tables.store import Store
-from lifoq.worker.processor import Processor
+from lifoq.worker.attempt import HANDED_BACK
+from lifoq.worker.processor import UNAVAILABLE_PAUSE, Processor
+from lifoq.worker.run import FOREVER, REMAINING_PATIENCE, Run
 from lifoq.worker.settings import RunReport
 from lifoq.worker.sweep import Sweeper
 from tests.simulation.database import Connection, Database
@@ -38,6 +41,12 @@ GIVES_BACK: Final = 2.1
 """Seconds for which the end of a run waits for answers."""
 MARGIN: Final = 10.0
 """Seconds between the end of a run and the function's timeout."""
+SERVES: Final = (2.0, 40.0)
+"""Seconds until a long worker is told to stop."""
+GRACES: Final = (0.0, 2.0, 8.0)
+"""Seconds for which what runs may go on then."""
+
+HANDS_BACK: Final = "a worker that was stopped has handed back what was left"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +62,8 @@ class Fleet:
     def __init__(self, scenario: Scenario, database: Database, code: TaskCode) -> None:
         self.scenario = scenario
         self.running: list[Worker] = []
+        self.serving: list[Worker] = []
+        """Those that are there until they are stopped."""
         self.last_run = 0
         """When the last run ended; microseconds of the true clock."""
         self.sweep_every = scenario.sweep_every
@@ -64,6 +75,7 @@ class Fleet:
         self._unsettled: Counter[str] = Counter()
         """Tasks that the runs of each machine left unsettled."""
         self._made = 0
+        self._is_calm = False
         self._cloud = Machine("cloud", Role.TTL, self._scheduler)
         self._kicks = Mailbox(self._cloud)
         self._records = Mailbox(self._cloud)
@@ -71,9 +83,13 @@ class Fleet:
         self._cloud.spawn(self._trigger, "trigger")
         self._cloud.spawn(self._hand_over, "kicks")
         self._cloud.spawn(self._sweep_forever, "schedule")
+        for number in range(scenario.long_workers):
+            draw = random.Random(f"long worker {number} {scenario.seed}")
+            self._cloud.spawn(partial(self._keep_serving, draw), "service")
 
     def calm(self) -> None:
         """From now on as deployed, but for kicks that may stay lost."""
+        self._is_calm = True
         self.sweep_every = SWEEP_EVERY
         self.only_the_sweep_kicks = self.scenario.only_the_sweep_kicks
 
@@ -120,7 +136,7 @@ class Fleet:
         self.running.append(worker)
         worker.machine.spawn(lambda: self._run(worker), "run")
 
-    def _new_worker(self) -> Worker:
+    def _new_worker(self, *, serves: bool = False) -> Worker:
         self._made += 1
         draw = self._database.draw
         skew = draw.uniform(-1, 1) * self.scenario.worker_skew
@@ -131,8 +147,8 @@ class Fleet:
             free_types=free(self.scenario),
             unregistered=UNREGISTERED,
             in_flight=self.scenario.worker.in_flight,
-            window=self.scenario.worker.window,
-            lasts=self.scenario.run_lasts,
+            window=FOREVER if serves else self.scenario.worker.window,
+            lasts=FOREVER if serves else self.scenario.run_lasts,
             paced=self.scenario.worker.rate_limit is not None,
             rates={} if self.scenario.worker.shared_limits else {"slow-start": RATES["slow-start"]},
             rooms=rooms,
@@ -308,6 +324,65 @@ class Fleet:
             if claimable and settled and not report.needs_another_run:
                 raise Violation("waits, but the run that ended asks for no other", task_id)
 
+    # Processors that serve until they are stopped
+
+    def _keep_serving(self, draw: random.Random) -> None:
+        """One of them at a time; where it is stopped or lost, another follows, until the calm."""
+        while not self._is_calm:
+            worker = self._new_worker(serves=True)
+            machine = worker.machine
+            self.serving.append(worker)
+            machine.spawn(partial(self._serve, worker), "serve")
+            until = self._scheduler.time + microseconds(draw.uniform(*SERVES))
+            while machine.alive and not self._is_calm and self._scheduler.time < until:
+                self._cloud.sleep(1)
+            if machine.alive:
+                machine.spawn(partial(self._stop, worker, draw.choice(GRACES)), "SIGTERM")
+            while machine.alive:
+                self._cloud.sleep(1)
+            self.serving.remove(worker)
+
+    def _serve(self, worker: Worker) -> None:
+        machine, processor, told = worker.machine, worker.processor, RunReport()
+        run = processor._run
+
+        def begins(**terms: Any) -> Run:
+            worker.looks.begin()
+            return run(**terms)
+
+        processor._run = begins  # type: ignore[method-assign]
+        try:
+            processor.serve(on_progress=told.add)
+        except ProcessUnusable as error:
+            self._database.trace.add(f"{machine.name} is replaced: {error}")
+        writes = [w for w in self._database.history.writes if w.machine == machine.name]
+        self._check_counts(told, writes)
+        self._assert_left_nothing(machine)
+        if any(map(_hands_back, writes)):
+            self._database.trace.add(HANDS_BACK)
+        machine.crash()
+
+    def _stop(self, worker: Worker, grace: float) -> None:
+        machine, pauses = worker.machine, worker.machine.pauses
+        self._database.trace.add(f"{machine.name} is stopped, with {grace:g} s of grace")
+        worker.looks.stops()
+        worker.processor.stop(grace=grace)
+        ends = REMAINING_PATIENCE + GIVES_BACK + UNAVAILABLE_PAUSE
+        machine.sleep(grace + self.scenario.worker.settle_time + ends)
+        if machine.pauses == pauses:  # this strand would be gone with it
+            raise Violation(f"{machine.name} goes on, though it was stopped")
+
+    def _assert_left_nothing(self, machine: Machine) -> None:
+        """Who was stopped has settled, or handed back, all but what had trouble."""
+        for item in self._database.tasks():
+            claim = self._database.history.claims.get(str(item.get(Attribute.CLAIM_ID)))
+            taken = item[Attribute.TASK_STATUS] == Status.TAKEN
+            if not taken or claim is None or claim.machine != machine.name:
+                continue
+            trouble = item[Attribute.CLAIM_ID] in machine.claim_faults or machine.outages
+            if not (trouble or machine.pauses):
+                raise Violation(f"is left TAKEN by {machine.name}, which is gone", claim.task_id)
+
     # The sweep function
 
     def _sweep_forever(self) -> None:
@@ -376,3 +451,10 @@ class Fleet:
             waited = history.of_task[task_id][-1].time + lag < began
             if told and waited and item[Attribute.EXPIRES_AT] + lag < began:
                 raise Violation("is past its deadline, and a sweep left it", task_id)
+
+
+def _hands_back(write: Write) -> bool:
+    """What a worker left that was stopped; its attempt does not count (see ``rules``)."""
+    error = str((write.after or {}).get(Attribute.ERROR))
+    left = write.was is Status.TAKEN and write.becomes is Status.PENDING
+    return left and HANDED_BACK in error and "was stopped" in error

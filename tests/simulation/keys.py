@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
+from lifoq.items import slots
 from lifoq.items.change import Item
 from lifoq.items.schema import SLOT_PREFIX, Attribute, Status
 from tests.simulation.history import Violation, Write, status_of
@@ -54,6 +55,14 @@ class KeyRule:
         if task_id not in taken and len(taken) == most - 1:
             self._tell(FULL)
         taken.add(task_id)
+
+    @staticmethod
+    def check_slot(slot: Item, task: Item | None) -> None:
+        """Violation, where a slot is lost whose claim stands, on the ``task`` that it names."""
+        claim = slot.get(Attribute.CLAIM_ID)
+        if claim is not None and slots.holds(str(claim), task):
+            rule = f"is TAKEN, and lost its slot {slot[Attribute.TASK_ID]}"
+            raise Violation(rule, str(slot[slots.HELD_BY]))
 
     def busy_until(self, keyed: Keyed) -> int:
         """The last moment up to now at which one of its tasks was TAKEN."""

@@ -207,6 +207,10 @@ class Looks:
         self._machine.runs += 1
         self._looked_at = self._began = self._machine.monotonic()
 
+    def stops(self) -> None:
+        """It claims no more."""
+        self._window = self._machine.monotonic() - self._began
+
     # Looks
 
     def sends(self, span: Span, start: Cursor | None) -> None:
@@ -227,9 +231,8 @@ class Looks:
         if not _looks_for_tasks(span):
             return
         for row in page.rows:
-            task_id, lost = str(row[Attribute.TASK_ID]), row.get(Attribute.LEASES_LOST, 0) > 0
-            self._shown_as[task_id] = self._shown_as.get(task_id, frozenset()) | {lost}
-            self._believed_keys[task_id] = row.get(Attribute.TASK_KEY)
+            self.shows(row)
+            self._believed_keys[str(row[Attribute.TASK_ID])] = row.get(Attribute.TASK_KEY)
         if start is not None:
             return
         if sent < max(self._latest_sent, self._began):  # a later look was answered before
@@ -250,6 +253,11 @@ class Looks:
             used=self._used.now(now) if self._fair and self._used.nothing_open else None,
             held={*self._held, *just_refused, *(c.task_id for c in self._trying.values())},
         )
+
+    def shows(self, row: Item) -> None:
+        """A page shows it, or the write that promoted it."""
+        task_id, lost = str(row[Attribute.TASK_ID]), row.get(Attribute.LEASES_LOST, 0) > 0
+        self._shown_as[task_id] = self._shown_as.get(task_id, frozenset()) | {lost}
 
     def assert_watchful(self, until: int | None = None) -> None:
         """Up to this moment, no slot was free for long without a look."""

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from typing import Final
 
 from tests.simulation import cancelling, replacing
+from tests.simulation.fleet import HANDS_BACK
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEY_FINDINGS
 from tests.simulation.order import TURNS
@@ -16,7 +17,9 @@ from tests.simulation.rooms import FINDINGS
 from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
-FOUND: Final = FINDINGS | KEY_FINDINGS | replacing.FINDINGS | cancelling.FINDINGS | TOGETHER
+FOUND: Final = (
+    FINDINGS | KEY_FINDINGS | replacing.FINDINGS | cancelling.FINDINGS | TOGETHER | {HANDS_BACK}
+)
 NOTABLE: Final = TURNS | FOUND
 """What must occur, beside the transitions, for the rules to have been put to the test."""
 

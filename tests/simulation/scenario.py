@@ -20,6 +20,9 @@ class Faults:
     """Of a call: the caller's machine is gone right before or right after it."""
     stall: float
     """Of a call: it takes longer than a lease."""
+    late: float
+    """Of a write that follows from what was read before: it is on its way for so long that others
+    come before it."""
     sweep_slowness: float
     """How much longer the sweep's calls take than others', so that much happens between them."""
     unprocessed: float
@@ -42,6 +45,7 @@ CALM = Faults(
     lost_answer=0,
     crash=0,
     stall=0,
+    late=0,
     sweep_slowness=1,
     unprocessed=0,
     lost_kick=0,
@@ -64,6 +68,8 @@ class Scenario:
     """Tasks that pass before a worker tries one more at a time."""
     processors: int
     """How many may run at a time. The queue is deployed with one, but must bear more."""
+    long_workers: int
+    """Beside them: processors that serve until they are stopped, as `lifoq work` does."""
     client_skews: tuple[float, ...]
     """Of each client machine, in seconds."""
     worker_skew: float
@@ -126,6 +132,7 @@ class Scenario:
             downstream=draw.choice((None, None, None, 1, 3)),
             probe_after=draw.choice((2, 5, 100)),
             processors=max(draw.choice((1, 1, 2)), together.choice((2, 3)) if shared else 1),
+            long_workers=random.Random(f"long work {seed}").choice((0, 0, 0, 1, 2)),
             client_skews=tuple(draw.choice((0.0, 0.4, 20.0, -20.0)) for _ in range(clients)),
             worker_skew=draw.choice((0.0, 0.05, 1.0)),
             operations=draw.randint(10, 60),
@@ -135,17 +142,18 @@ class Scenario:
             ttl_every=draw.choice((5.0, 40.0)),
             ttl_late=draw.choice((0.0, 30.0, 1_000.0)),
             only_the_sweep_kicks=draw.random() < 0.5,
-            faults=_faults(draw),
+            faults=_faults(draw, late=random.Random(f"late {seed}").choice((0, 0.1, 0.4))),
         )
 
 
-def _faults(draw: random.Random) -> Faults:
+def _faults(draw: random.Random, *, late: float) -> Faults:
     """Each kind is absent from some seeds, so that others are seen undisturbed."""
     return Faults(
         refused=draw.choice((0, 0.02, 0.1)),
         lost_answer=draw.choice((0, 0.02, 0.1)),
         crash=draw.choice((0, 0.001, 0.01)),
         stall=draw.choice((0, 0.002, 0.02)),
+        late=late,
         sweep_slowness=draw.choice((1, 40)),
         unprocessed=draw.choice((0, 0.2)),
         lost_kick=draw.choice((0, 0.3, 0.9)),

@@ -102,7 +102,8 @@ class Together:
     def free_since(self, task_type: str) -> float:
         """The last moment at which no task of this type could start anywhere; infinite where that
         cannot be told."""
-        if EVERYTHING in {**self._caps, **self._rates}:
+        limited = self._caps.keys() | self._rates.keys()
+        if EVERYTHING in limited or task_type not in limited:
             return math.inf
         since = self._settled
         if task_type in self._caps:

@@ -132,8 +132,9 @@ class World:
         worker = self.scenario.worker
         while self.database.faults.pause:
             self._nature.sleep(self.draw.expovariate(1 / self.scenario.faults.pause))
-            if self.fleet.running:
-                machine = self.draw.choice(self.fleet.running).machine
+            workers = [*self.fleet.running, *self.fleet.serving]
+            if workers:
+                machine = self.draw.choice(workers).machine
                 self.trace.add(f"{machine.name} stands still")
                 machine.faults += 1
                 machine.suspend()
@@ -162,7 +163,7 @@ class World:
 
     def _at_rest(self) -> bool:
         """Nothing is in flight, and nothing waits but what its deadline has overtaken."""
-        return not self.fleet.running and not any(
+        return not (self.fleet.running or self.fleet.serving) and not any(
             item[Attribute.TASK_STATUS] == Status.TAKEN or self._waits(item)
             for item in self.database.tasks()
         )
