@@ -45,6 +45,8 @@ SERVES: Final = (2.0, 40.0)
 """Seconds until a long worker is told to stop."""
 GRACES: Final = (0.0, 2.0, 8.0)
 """Seconds for which what runs may go on then."""
+AT_ONCE: Final = 1.0
+"""Seconds in which it hands back what is left."""
 
 HANDS_BACK: Final = "a worker that was stopped has handed back what was left"
 
@@ -367,9 +369,12 @@ class Fleet:
         self._database.trace.add(f"{machine.name} is stopped, with {grace:g} s of grace")
         worker.looks.stops()
         worker.processor.stop(grace=grace)
+        machine.sleep(grace + AT_ONCE)  # this strand is gone with the machine
+        if not machine.faults:
+            raise Violation(f"{machine.name} goes on after its grace, and no call went wrong")
         ends = REMAINING_PATIENCE + GIVES_BACK + UNAVAILABLE_PAUSE
         machine.sleep(grace + self.scenario.worker.settle_time + ends)
-        if machine.pauses == pauses:  # this strand would be gone with it
+        if machine.pauses == pauses:
             raise Violation(f"{machine.name} goes on, though it was stopped")
 
     def _assert_left_nothing(self, machine: Machine) -> None:
