@@ -32,7 +32,7 @@ def main(folder: Path, out: Path) -> dict[str, object]:
         "steps": {
             step: round(after - before, 2) for (step, before), (_, after) in pairwise(moments)
         },
-        "traffic": {**_traffic(spark), "written_bytes": _size(out)},
+        "traffic": {"shuffled_bytes": _shuffled(spark), "written_bytes": _size(out)},
         "answers": {
             "created": answers["tasks"]["created"],
             "shed": answers["tasks"]["shed"],
@@ -46,17 +46,14 @@ def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*.parquet") if file.is_file())
 
 
-def _traffic(spark: SparkContext) -> dict[str, int]:
+def _shuffled(spark: SparkContext) -> int:
     """Bytes over all stages of the run, as Spark counts them."""
     context: Any = spark
     no_quantiles = context._gateway.new_array(context._jvm.double, 0)  # noqa: SLF001 - no public way
     store = context._jsc.sc().statusStore()  # noqa: SLF001
     stages = store.stageList(None, False, False, no_quantiles, None)  # noqa: FBT003 - Java's
     all_stages = [stages.apply(number) for number in range(stages.size())]
-    return {
-        "shuffled_bytes": sum(stage.shuffleWriteBytes() for stage in all_stages),
-        "spilled_bytes": sum(stage.diskBytesSpilled() for stage in all_stages),
-    }
+    return sum(int(stage.shuffleWriteBytes()) for stage in all_stages)
 
 
 if __name__ == "__main__":

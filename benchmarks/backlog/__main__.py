@@ -95,7 +95,6 @@ def summary(costs: Sequence[Cost]) -> dict[str, Any]:
         "claim_p99_ms": spread([cost.claim_ms for cost in costs])[1],
         "read_units": median(cost.read_units for cost in costs),
         "write_units": median(cost.write_units for cost in costs),
-        "looks": len(costs),
     }
 
 
@@ -105,8 +104,8 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
 
 
 def with_ratios(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each median as a multiple of that at the shallowest queue, in the same phase of the run."""
-    return [row | ratios(row, base(row, rows)) for row in rows]
+    """Both medians together, as a multiple of the shallowest queue's in the same phase."""
+    return [row | {"ratio": round(total(row) / total(base(row, rows)), 2)} for row in rows]
 
 
 def base(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -114,13 +113,8 @@ def base(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return min(alike, key=lambda each: int(each["waiting"]))
 
 
-def ratios(row: dict[str, Any], to: dict[str, Any]) -> dict[str, Any]:
-    total = (row["look_ms"] + row["claim_ms"]) / (to["look_ms"] + to["claim_ms"])
-    return {
-        "look_ratio": round(row["look_ms"] / to["look_ms"], 2),
-        "claim_ratio": round(row["claim_ms"] / to["claim_ms"], 2),
-        "ratio": round(total, 2),
-    }
+def total(row: dict[str, Any]) -> float:
+    return float(row["look_ms"] + row["claim_ms"])
 
 
 def short_lived(endpoint: str, queue: Backlog) -> dict[str, Any]:

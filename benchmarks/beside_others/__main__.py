@@ -1,6 +1,5 @@
 """``python -m benchmarks.beside_others``: see README.md."""
 
-import os
 import shutil
 import socket
 import subprocess
@@ -74,7 +73,6 @@ def main(seconds: float, rate: float, deadline: float, only: str | None) -> None
                     "patience_seconds": PATIENCE,
                     "slots": SLOTS,
                     "service_seconds": SERVICE,
-                    "load_average": round(os.getloadavg()[0], 2),
                 }
             ],
             "contenders": rows,

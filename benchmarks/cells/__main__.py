@@ -44,8 +44,6 @@ def main(tasks: int, repeats: int, processes: int) -> None:
             ],
             "headroom": ceiling.HEADROOM,
             "simulated": {
-                "tasks": tasks,
-                "seeds": list(seeds),
                 "service_seconds": order.SERVICE,
                 "deadline_seconds": order.DEADLINE,
                 "outage_seconds": outages.OUTAGE.ends - outages.OUTAGE.begins,
@@ -60,7 +58,6 @@ def main(tasks: int, repeats: int, processes: int) -> None:
                 for setting in with_queue.SETTINGS
             ],
             "outages": outages.outages(seeds=seeds),
-            "month_of_nothing_usd": lingering.month_of_nothing(),
             "costs_by_cells": lingering.costs(),
         }
 

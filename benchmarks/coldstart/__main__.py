@@ -83,8 +83,6 @@ def row(
         "with_bytecode_ms": typical(one["wall_ms"] for one in quick),
         "modules": plain[0]["modules"],
         "asset_source_kb": round(plain[0]["asset_source_bytes"] / 1000),
-        "resident_mb": memory.megabytes(round(median(one["resident_bytes"] for one in plain))),
-        "starts": len(plain),
     }
 
 

@@ -49,9 +49,6 @@ def main(sizes: str) -> None:
                 memory_megabytes=memory["processor"], service_seconds=loads.SERVICE_SECONDS
             ),
             "alternative_month_of_nothing_usd": alternatives.idle_month(),
-            "memory_megabytes": memory,
-            "prices": list(bill.PRICES),
-            "price_terms": bill.TERMS,
         }
 
 

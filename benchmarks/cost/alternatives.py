@@ -8,8 +8,6 @@ from benchmarks.cost.transitions import Row
 BATCH: Final = 10
 """Messages that one SQS request carries
 (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-batch-api-actions.html)."""
-CHUNK: Final = 64 * 1024
-"""Bytes for which SQS bills a request."""
 IDLE_POLLS_PER_MINUTE: Final = 15
 """Of Lambda on an empty queue: five long polls of 20 s side by side
 (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html)."""
@@ -50,5 +48,4 @@ def _row(who: str, load: str, quantities: dict[str, float]) -> Row:
         "who": who,
         "load": load,
         "usd_per_million": sum(line["usd"] for line in bill.lines(quantities)),
-        "computed": True,
     }

@@ -9,7 +9,6 @@ from benchmarks.cost.transitions import Row
 
 _DATA: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("prices.json").read_text())
 PRICES: Final[tuple[Row, ...]] = tuple(_DATA["prices"])
-TERMS: Final[str] = f"{_DATA['region']}. {_DATA['terms']}"
 _BY_NAME: Final = {price["name"]: price for price in PRICES}
 
 MILLION: Final = 1_000_000

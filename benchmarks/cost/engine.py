@@ -71,26 +71,15 @@ class Engine:
         on_shed = outcome.shed * put_units(bench)
         return {
             "workload": plan.workload.__name__.replace("_", " "),
-            "meaning": (plan.workload.__doc__ or "").replace("\n    ", " "),
             "payload_bytes": size,
             "tasks": tasks,
-            "succeeded": outcome.succeeded,
-            "failed": outcome.failed,
-            "shed": outcome.shed,
             "retries_per_task": outcome.retried / tasks,
             "write_units_per_task": sums.documented_write_units / tasks,
             "write_units_per_success": (sums.documented_write_units - on_shed) / outcome.succeeded
             if outcome.succeeded
             else None,
             "read_units_per_task": sums.documented_read_units / tasks,
-            "read_units_per_task_as_dynamodb_local_reports": sums.read_units / tasks,
             "queries_per_task": sums.requests.get("Query", 0) / tasks,
-            "gets_per_task": sums.requests.get("GetItem", 0) / tasks,
-            "updates_per_task": sums.requests.get("UpdateItem", 0) / tasks,
-            "put_requests_per_task": (
-                sums.requests.get("PutItem", 0) + sums.requests.get("BatchWriteItem", 0)
-            )
-            / tasks,
             "refused_writes_per_task": sums.refused / tasks,
             "stored_bytes_per_task": stored_bytes / tasks,
         }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.cost import bill
-from benchmarks.cost.cloud import STAGE, Deployment, Traffic, deploy
+from benchmarks.cost.cloud import Deployment, Traffic, deploy
 from benchmarks.cost.transitions import Row
 from demo import downstream
 from localcloud import LocalCloud
@@ -88,24 +88,14 @@ def _row(queue: Deployment, load: str, tasks: int, traffic: Traffic) -> Row:
     publishes = traffic.count("sns:Publish")
     return {
         "load": load,
-        "stage": STAGE,
         "tasks": tasks,
-        "seconds": traffic.seconds,
         "trigger_runs": trigger,
         "processor_runs": processor,
         "invocations_per_task": (trigger + processor) / tasks,
-        "trigger_seconds_per_run": _mean(traffic.durations["trigger"]),
-        "processor_seconds_per_run": _mean(traffic.durations["processor"]),
         "gigabyte_seconds_per_task": traffic.gigabyte_seconds(queue.memory) / tasks,
         "kicks_per_task": publishes / tasks,
         "spare_kicks_per_task": traffic.spare_kicks / tasks,
-        "queries_per_task": traffic.count("dynamodb:Query") / tasks,
-        "updates_per_task": traffic.count("dynamodb:UpdateItem") / tasks,
         "log_bytes_per_task": sum(traffic.log_bytes.values()) / tasks,
         "stream_reads_per_task_computed": bill.stream_reads(traffic.seconds) / tasks,
         "traces_per_task_computed": bill.traces(trigger * queue.traced, traffic.seconds) / tasks,
     }
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -214,6 +214,5 @@ def rows(store: Store, meter: Meter, sizes: tuple[int, ...]) -> Iterator[Row]:
                 "way": transition.way,
                 "payload_bytes": size,
                 "write_units": sums.documented_write_units / transition.tasks,
-                "read_units": sums.documented_read_units / transition.tasks,
                 "write_units_as_dynamodb_local_reports": sums.write_units / transition.tasks,
             }

@@ -51,8 +51,6 @@ class Outcome:
     """What became of a load's tasks."""
 
     put: int = 0
-    runs: int = 0
-    claims: int = 0
     succeeded: int = 0
     failed: int = 0
     retried: int = 0
@@ -94,8 +92,6 @@ class Bench:
         """Run the processor as often as it takes."""
         while self.left():
             report = processor.run()
-            outcome.runs += 1
-            outcome.claims += report.claimed
             outcome.succeeded += report.succeeded
             outcome.failed += report.failed
             outcome.retried += report.retried

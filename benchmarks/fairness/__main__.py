@@ -5,8 +5,7 @@ from typing import Final
 
 import click
 
-from benchmarks.fairness import flood
-from benchmarks.fairness.flood import Flood
+from benchmarks.fairness.flood import PATIENCE, Flood
 from benchmarks.record import recording
 
 SHALLOW: Final = 60.0
@@ -32,16 +31,7 @@ def main(processes: int) -> None:
     ):
         found.results = {
             "setting": [
-                {
-                    "slots": flood.SLOTS,
-                    "service_seconds": flood.SERVICE,
-                    "flood_per_second": flood.FLOOD,
-                    "quiet_keys": flood.QUIET_KEYS,
-                    "quiet_per_second": flood.QUIET,
-                    "lasts_seconds": flood.LASTS,
-                    "patience_seconds": flood.PATIENCE,
-                    "goal_in_time_share": GOAL,
-                }
+                {"patience_seconds": PATIENCE, "goal_in_time_share": GOAL},
             ],
             "floods": list(pool.map(Flood.row, FLOODS)),
         }

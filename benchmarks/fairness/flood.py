@@ -110,11 +110,9 @@ class _Simulation:
         return {
             "fair_share": self._flood.fair,
             "adaptive_threshold_seconds": self._flood.adaptive_threshold,
-            "deadline_seconds": self._flood.deadline,
             "most_waiting": self._most,
             "quiet_in_time_share": sum(wait <= PATIENCE for wait in waits) / put,
             "quiet_wait_p95_seconds": quantiles(waits, n=20)[-1],
-            "quiet_never_started_share": 1 - len(waits) / put,
             "flood_started_per_second": len(self._table.waits["flood"]) / LASTS,
             "slots_busy_share": started * SERVICE / (SLOTS * (LASTS + PATIENCE)),
             "queries_per_task": self._table.queries / started,

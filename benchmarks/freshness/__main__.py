@@ -4,7 +4,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import mean, median, quantiles
+from statistics import median, quantiles
 from typing import Any, Final
 
 import click
@@ -67,10 +67,7 @@ def waits(way: str, load: Load, trial: Trial) -> dict[str, Any]:
         "max_ms": millis(max(trial.waits)),
         "bound_ms": millis(bound),
         "within_bound": sum(wait <= bound for wait in trial.waits),
-        "older_started_before_mean": round(mean(trial.started_before), 2),
-        "older_started_before_max": max(trial.started_before),
         "new_tasks": len(trial.waits),
-        "not_started": trial.not_started,
         "backlog_at_first": load.backlog,
     }
 

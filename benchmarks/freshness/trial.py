@@ -61,7 +61,6 @@ class Trial:
         self._queue = Queue(self._store)
         self._put: dict[int, float] = {}
         self._started: dict[int, float] = {}
-        self._others: list[float] = []
         settings = WorkerSettings(window=load.seconds, in_flight=load.in_flight, task_timeout=10)
         self._worker = make_worker(self._store, self._registry(), settings)
         self._queue.put_many([NewTask(task_type="old")] * load.backlog)
@@ -78,19 +77,6 @@ class Trial:
         return [self._started[n] - put for n, put in self._put.items() if n in self._started]
 
     @property
-    def started_before(self) -> list[int]:
-        """How many older tasks started while each new one waited."""
-        return [
-            sum(put < other < self._started[n] for other in self._others)
-            for n, put in self._put.items()
-            if n in self._started
-        ]
-
-    @property
-    def not_started(self) -> int:
-        return len(self._put.keys() - self._started.keys())
-
-    @property
     def calls(self) -> dict[str, list[float]]:
         return dict(self._store.seconds)
 
@@ -99,7 +85,6 @@ class Trial:
 
         @registry.task("old")
         def serve(_payload: Any, _context: Context) -> None:
-            self._others.append(time.perf_counter())
             time.sleep(self._load.service)
 
         @registry.task("new")

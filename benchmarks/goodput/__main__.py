@@ -7,14 +7,11 @@ from typing import Any, Final
 import click
 
 from benchmarks.goodput import experiments, storm
-from benchmarks.goodput.policies import ALMOST, PATIENCE
-from benchmarks.goodput.steady import STRETCHES, Outcome, Setting, simulate
+from benchmarks.goodput.policies import PATIENCE
+from benchmarks.goodput.steady import Outcome, Setting, simulate
 from benchmarks.goodput.storm import Storms
-from benchmarks.goodput.system import UNIT, WINDOW
 from benchmarks.goodput.transient import Horizon
 from benchmarks.record import recording
-from lifoq.basics.host import MICROSECONDS
-from lifoq.worker.order import BACK_AT
 
 PARTS: Final[dict[str, Callable[[float], list[Setting]]]] = {
     "by_load": experiments.by_load,
@@ -45,10 +42,10 @@ def main(scale: float, horizons: int, storms: int, processes: int) -> None:
         over_horizons = list(pool.map(Horizon.row, experiments.horizons(horizons)))
         over_time = list(pool.map(Storms.rows, experiments.storms(storms)))
         found.results = {
-            "setting": [_setting(scale)],
+            "setting": [_setting()],
             "goodput_by_load": experiments.by_load_rows(outcomes["by_load"]),
             "fifo_without_deadline_over_a_horizon": over_horizons,
-            "near_saturation_by_patience": experiments.Reference().rows(),
+            "near_saturation_by_patience": experiments.near_saturation_rows(),
             "adaptive_by_load": [
                 *experiments.choice_rows(outcomes["by_load"], experiments.KNOWN),
                 *experiments.choice_rows(outcomes["unknown_patience"], experiments.UNKNOWN),
@@ -76,16 +73,9 @@ def _simulate(pool: ProcessPoolExecutor, scale: float) -> dict[str, list[Outcome
     return outcomes
 
 
-def _setting(scale: float) -> dict[str, Any]:
+def _setting() -> dict[str, Any]:
     return {
         "patience_services": PATIENCE,
-        "service_seconds": UNIT / MICROSECONDS,
-        "window_services": WINDOW,
-        "adaptive_threshold_share_of_patience": ALMOST,
-        "adaptive_back_at_share_of_threshold": BACK_AT,
-        "long_deadline_services": experiments.LONG * PATIENCE,
-        "stretches": STRETCHES,
-        "scale": scale,
         "storm_calm_load": storm.CALM,
         "storm_burst_load": storm.BURST,
         "storm_burst_begins_services": storm.BEFORE,

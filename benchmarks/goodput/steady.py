@@ -45,7 +45,6 @@ class Stretch:
     offered_work: float = 0.0
     starts: int = 0
     started_work: float = 0.0
-    in_time: int = 0
     in_time_work: float = 0.0
     waits: list[float] = field(default_factory=list)
     """Of starts in time."""
@@ -69,11 +68,6 @@ class Outcome:
         """This goodput less another under the same load."""
         pairs = zip(self.goodputs, other.goodputs, strict=True)
         return self._estimate([ours - theirs for ours, theirs in pairs])
-
-    @property
-    def in_time_share(self) -> float:
-        """Of the arrivals."""
-        return self._sum(lambda s: s.in_time) / self._sum(lambda s: s.arrivals)
 
     @property
     def shed_share(self) -> float:
@@ -117,7 +111,6 @@ def simulate(setting: Setting) -> Outcome:
         stretch.starts += 1
         stretch.started_work += start.service
         if start.wait <= setting.patience:
-            stretch.in_time += 1
             stretch.in_time_work += start.service
             stretch.waits.append(start.wait)
 

@@ -1,8 +1,6 @@
 """``python -m benchmarks.latency``"""
 
-import random
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median, quantiles
@@ -10,7 +8,7 @@ from typing import Any
 
 import click
 
-from benchmarks.latency.journey import HOPS, Journey, travel, wait_for_start
+from benchmarks.latency.journey import HOPS, Journey, travel
 from benchmarks.latency.stage import Stage, deployed
 from benchmarks.record import recording
 
@@ -18,9 +16,8 @@ from benchmarks.record import recording
 @click.command()
 @click.option("--warm", default=22, show_default=True, help="Tasks to processes that run already.")
 @click.option("--cold", default=4, show_default=True, help="Tasks to processes that have to start.")
-@click.option("--looking", default=20, show_default=True, help="Tasks to a processor that looks.")
-def main(warm: int, cold: int, looking: int) -> None:
-    """Put tasks, one at a time, to an idle queue on the local cloud. About a minute and a half."""
+def main(warm: int, cold: int) -> None:
+    """Put tasks, one at a time, to an idle queue on the local cloud. About a minute."""
     with (
         recording("latency", "python -m benchmarks.latency") as found,
         tempfile.TemporaryDirectory() as folder,
@@ -32,10 +29,7 @@ def main(warm: int, cold: int, looking: int) -> None:
         }
         found.results = {
             "hops": [row for kind, all_ in journeys.items() for row in hops(kind, all_)],
-            "totals": [
-                *(total(kind, all_) for kind, all_ in journeys.items()),
-                {"processes": "looking", **summary(while_it_looks(stage, looking))},
-            ],
+            "totals": [total(kind, all_) for kind, all_ in journeys.items()],
         }
 
 
@@ -46,19 +40,6 @@ def journey(stage: Stage, *, cold: bool) -> Journey:
             stage.end_processes()
         if (found := travel(stage)) is not None:
             return found
-
-
-def while_it_looks(stage: Stage, count: int) -> list[float]:
-    """Milliseconds to the start of tasks that come before the processor believes the queue empty.
-
-    The last to be measured: the kicks that find the processor busy come back for a while.
-    """
-    draw = random.Random(count)
-    waits = [wait_for_start(stage)]  # the first wakes it
-    while len(waits) <= count:
-        time.sleep(draw.uniform(0.1, 0.8))
-        waits.append(wait_for_start(stage))
-    return waits[1:]
 
 
 def hops(kind: str, journeys: Sequence[Journey]) -> list[dict[str, Any]]:
@@ -77,7 +58,6 @@ def summary(millis: Sequence[float]) -> dict[str, Any]:
     return {
         "p50_ms": round(median(millis), 1),
         "p99_ms": round(quantiles(millis, n=100, method="inclusive")[98], 1),
-        "max_ms": round(max(millis), 1),
         "tasks": len(millis),
     }
 

@@ -60,13 +60,6 @@ def travel(stage: Stage) -> Journey | None:
     return Journey(moments)
 
 
-def wait_for_start(stage: Stage) -> float:
-    """Put one task, to whatever the processor is doing: milliseconds until its handler starts."""
-    put = _now()
-    task = stage.queue.put("latency.new")
-    return (int(stage.queue.wait(task.task_id, timeout=TIMEOUT)) - put) / 1000
-
-
 def _first(calls: Iterable[dict[str, Any]], caller: str, action: str, resource: str = "") -> int:
     return min(
         int(call["at"])

@@ -48,7 +48,6 @@ def heartbeats(late: float) -> Row:
         world.host.sleep(SWEEP_EVERY)
     return {
         "answered_after_seconds": late,
-        "tasks": settings.in_flight,
         "leases_run_out": len(ran_out),
         "run_twice": sum(begun.count(task_id) > 1 for task_id in set(begun)),
         "seconds_until_all_are_done": round(world.seconds, 1),

@@ -53,7 +53,6 @@ def order(limit: str, waiting: int) -> Row:
         "newer_median": median(table.places),
         "newer_max": max(table.places),
         "rows_per_start": round(table.rows_read / len(table.places), 1),
-        "looks_per_start": round(table.looks / len(table.places), 2),
     }
 
 

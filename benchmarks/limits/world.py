@@ -26,7 +26,6 @@ class Table(MemoryTable):
         """Seconds until a write is answered."""
         self.places: list[int] = []
         """For each claim, how many newer tasks waited."""
-        self.looks = 0
         self.rows_read = 0
 
     def update_and_get(self, task_id: str, change: Change) -> Item:
@@ -41,7 +40,6 @@ class Table(MemoryTable):
     ) -> Page:
         page = super().query(span, newest_first=newest_first, limit=limit, start=start)
         if (span.index, span.status) == (STATUS_CREATED_INDEX, Status.PENDING):
-            self.looks += 1
             self.rows_read += len(page.rows)
         self._host.sleep(CALL)
         return page

@@ -1,5 +1,4 @@
-"""Where the contenders run: a queue on DynamoDB Local, a client with the product's settings, and
-the processor time that either side takes."""
+"""Where the contenders run: a queue on DynamoDB Local, and a client with the product's settings."""
 
 import time
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import boto3
-import psutil
 
 from lifoq import NewTask, Queue
 from lifoq.tables.dynamo import ONCE, PATIENT, DynamoTable
@@ -23,22 +21,20 @@ NAME: Final = "benchmark"
 
 @dataclass(kw_only=True)
 class Spent:
-    """What a block took: time, and processor time of this process and of the database."""
+    """What a block took: time, and processor time of this process."""
 
     seconds: float = 0.0
     client_cpu: float = 0.0
-    database_cpu: float = 0.0
 
     def per_task(self, tasks: int) -> dict[str, float]:
         return {
             "tasks_per_second": round(tasks / self.seconds, 1),
             "client_cpu_ms_per_task": round(self.client_cpu / tasks * 1_000, 2),
-            "database_cpu_ms_per_task": round(self.database_cpu / tasks * 1_000, 2),
         }
 
 
 class Ground:
-    def __init__(self, endpoint: str, database: psutil.Process) -> None:
+    def __init__(self, endpoint: str) -> None:
         def client(config: Any) -> Any:
             return boto3.client(
                 "dynamodb", endpoint_url=endpoint, config=config, **dynamodb_local.CREDENTIALS
@@ -50,7 +46,6 @@ class Ground:
         create_table(self.client, NAME)
         self.table = DynamoTable(name=NAME, client=self.client, once=self.once)
         self.queue = Queue(Store(self.table))
-        self._database = database
 
     def fill(self, number: int) -> list[str]:
         """Put tasks with a small payload; their ids, the newest first."""
@@ -61,32 +56,20 @@ class Ground:
     def spending(self) -> Iterator[Spent]:
         """Fills what it yields when the block is over."""
         spent = Spent()
-        database, own, clock = self._database_cpu(), time.process_time(), time.perf_counter()
+        own, clock = time.process_time(), time.perf_counter()
         yield spent
         spent.seconds = time.perf_counter() - clock
         spent.client_cpu = time.process_time() - own
-        spent.database_cpu = self._database_cpu() - database
-
-    def _database_cpu(self) -> float:
-        times = self._database.cpu_times()
-        return float(times.user + times.system)
 
 
 @contextmanager
 def ground() -> Iterator[Ground]:
     """A queue without tasks."""
-    others = _javas()
     with (
         TemporaryDirectory(prefix="lifoq-") as folder,
         dynamodb_local.running(Path(folder) / "dynamodb.log") as endpoint,
     ):
-        (database,) = _javas() - others
-        yield Ground(endpoint, database)
-
-
-def _javas() -> set[psutil.Process]:
-    """That this process has started, and that still run."""
-    return {child for child in psutil.Process().children() if child.name() == "java"}
+        yield Ground(endpoint)
 
 
 def new_tasks(number: int) -> list[NewTask]:
