@@ -36,7 +36,8 @@ SETTINGS = WorkerSettings(
 TOGETHER = 3
 TOGETHER_RATE = 20.0
 """Tasks at a time, and starts per second, of one type over all workers."""
-KEYED_SECONDS = 0.1
+TOGETHER_SECONDS = 0.1
+KEYED_SECONDS = 0.4
 TASK_SECONDS = 0.2
 """Long enough that slots are mostly busy, and not every worker asks for every task."""
 
@@ -71,7 +72,7 @@ def main(endpoint: str, table_name: str, folder: Path) -> None:
         def together(_payload: Any, context: Context) -> None:
             attempt = {"of": context.task_id, "attempt": context.attempt}
             write(**attempt, begun=time.monotonic_ns())
-            time.sleep(KEYED_SECONDS)
+            time.sleep(TOGETHER_SECONDS)
             write(**attempt, ended=time.monotonic_ns())
 
         table = DynamoTable.connect(table_name, endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
