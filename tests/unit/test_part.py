@@ -44,11 +44,10 @@ def worker(
     )
 
 
-def take_turns(limits: Limits, host: ManualHost) -> None:
-    """A task waits, and the turn is taken that is due."""
+def take_turns(limits: Limits, host: ManualHost) -> list[bool]:
+    """A task waits, and the turn is taken that is due; whether more may start since."""
     limits.wait("a")
-    for turn in limits.turns(host.monotonic()):
-        limits.turned(turn())
+    return [limits.turned(turn()) for turn in limits.turns(host.monotonic())]
 
 
 def starts(limits: Limits) -> int:
@@ -62,7 +61,7 @@ def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it(
 ) -> None:
     limits = worker(store, host, in_flight=limit.get("in_flight"), total=limit.get("total"))
     assert not limits.enter("a")
-    take_turns(limits, host)
+    assert take_turns(limits, host) == [True]
     assert limits.enter("a")
     host.advance(PART_LASTS - 1)
     assert limits.usable("a")
