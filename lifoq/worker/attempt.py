@@ -161,6 +161,8 @@ class Settled:
     attempt: Attempt
     end: End
     row: Candidate | None = None
+    delay: float = 0.0
+    """Seconds until its next attempt is due, where it waits for one."""
     unexpected: Exception | None = None
 
 
@@ -426,7 +428,8 @@ class Attempts:
                 log.exception("the outcome of task %s cannot be kept", task.task_id)
                 outcome = GiveUp(error=TaskError.of(error))
             else:
-                return Settled(attempt=attempt, end=_ENDS[type(outcome)], row=row)
+                delay = outcome.delay if isinstance(outcome, TryAgain) else 0.0
+                return Settled(attempt=attempt, end=_ENDS[type(outcome)], row=row, delay=delay)
 
     def _renew(self, attempt: Attempt) -> None:
         if attempt.context.lease_lost:

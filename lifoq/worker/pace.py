@@ -19,6 +19,9 @@ PROMOTE_EVERY: Final = 1.0
 """Seconds between two looks at the due tasks."""
 PROMOTE_PATIENCE: Final = 5.0
 """Seconds after which due tasks are looked for again, though the last time was not answered."""
+RETRY_LINGER: Final = 5.0
+"""Seconds for which a run that has nothing else to do waits for a retry of its own: the first retry
+of the default backoff is due in 3 at most. For a later one the sweep starts another run."""
 LOOK_PATIENCE: Final = 1.0
 """Seconds after which a look that was not answered keeps no other waiting."""
 
@@ -158,13 +161,25 @@ class Promotions:
     """When due tasks are brought in: once a second, after the last time is over; or once that has
     taken unusually long. All times are monotonic microseconds."""
 
-    def __init__(self, *, now: int) -> None:
+    def __init__(self, *, now: int, until: int) -> None:
+        """``until``: beyond that the run waits for no retry."""
         self.due_at = now
+        self._until = until
         self._since: int | None = None
+        self._retry_at = now
+        """When the last of the run's own retries that it waits for is due."""
+        self.awaited_until = now
+        """When the run has waited long enough for them."""
 
     @property
     def under_way(self) -> bool:
         return self._since is not None
+
+    def delays(self, due_at: int, *, now: int) -> None:
+        """The run has put off a task of its own until ``due_at``."""
+        if due_at <= min(now + microseconds(RETRY_LINGER), self._until):
+            self._retry_at = max(self._retry_at, due_at)
+            self.awaited_until = self._retry_at + 2 * microseconds(PROMOTE_EVERY)
 
     def sends(self, now: int) -> None:
         """Due tasks are looked for."""
@@ -174,4 +189,6 @@ class Promotions:
         """All that were due have been brought in, or could not be."""
         if self._since is not None:
             self.due_at = max(now, self._since + microseconds(PROMOTE_EVERY))
+            if self._since >= self._retry_at:
+                self.awaited_until = now
         self._since = None

@@ -161,7 +161,7 @@ class Run:
             first_page=max(settings.page, settings.in_flight),
             now=now,
         )
-        self._promotions = Promotions(now=now)
+        self._promotions = Promotions(now=now, until=self._claim_until if linger else now)
         self._trouble = Trouble()
         self._tally = Tally(on_progress, now, keeps_times=not until_stopped)
         self._out_of_threads = False
@@ -193,7 +193,15 @@ class Run:
     def _over(self, now: int) -> bool:
         if now >= self._ends_at:
             return True
-        return self._held.nothing and (not self._claiming(now) or self._pace.believed_empty(now))
+        return now >= self._done_at or (self._held.nothing and not self._claiming(now))
+
+    @property
+    def _done_at(self) -> float:
+        """When there is nothing more to do, unless something comes first."""
+        believed_at = self._pace.believed_at
+        if believed_at is None or not self._held.nothing:
+            return math.inf
+        return max(believed_at, self._promotions.awaited_until)
 
     def _claiming(self, now: int) -> bool:
         return (
@@ -211,7 +219,7 @@ class Run:
         """Seconds until something is to be done, unless a message comes first."""
         if self._over(now):
             return 0.0
-        moments = [self._tend_at, self._tally.tell_at, self._limits.turn_at]
+        moments: list[float] = [self._tend_at, self._tally.tell_at, self._limits.turn_at]
         if self._hand_back_at is not None:
             moments.append(self._hand_back_at)
         if self._claiming(now):
@@ -220,8 +228,7 @@ class Run:
             if wait < math.inf:
                 soonest = min(self._look_at(), self._promotions.due_at)
                 moments.append(max(soonest, now + microseconds(wait)))
-            if self._held.nothing and self._pace.believed_at is not None:
-                moments.append(self._pace.believed_at)
+            moments.append(self._done_at)
         return max(0.0, (min(moments) - now) / MICROSECONDS)
 
     def _do_what_is_due(self, now: int) -> None:
@@ -351,6 +358,8 @@ class Run:
         self._key_may_be_free(settled, now)
         if settled.row is not None:
             self._lookout.came_back(settled.row, now)
+        if settled.delay > 0:
+            self._promotions.delays(now + microseconds(settled.delay), now=now)
 
     def _key_may_be_free(self, settled: Settled, now: int) -> None:
         task = settled.attempt.task

@@ -41,7 +41,8 @@ class WorkerSettings:
     A type that nobody knows still goes to FAILURE."""
     linger: float = 0.2
     """How long an empty queue is watched before it is believed: indexes are eventually consistent.
-    They lag by milliseconds as a rule; what comes up later, its own kick or the sweep finds."""
+    They lag by milliseconds as a rule; what comes up later, its own kick or the sweep finds. It is
+    watched for longer while a retry of the run's own is due within five seconds; with 0, never."""
     settle_time: float = 5.0
     """Kept at the end of a run, after the last timeout, for writing outcomes."""
 

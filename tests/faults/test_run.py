@@ -371,6 +371,46 @@ def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(seed: int):
     world.scheduler.close()
 
 
+@pytest.mark.parametrize(
+    ("after", "settings", "attempts", "longest"),
+    [
+        (4.0, {}, 2, 5.5),
+        (6.0, {}, 1, 0.5),  # the sweep's matter
+        (4.0, {"window": 3.5}, 1, 0.5),
+        (4.0, {"linger": 0}, 1, 0.5),
+    ],
+)
+def test_a_run_with_nothing_else_to_do_waits_for_its_own_retry_where_that_is_due_soon(
+    world: World, after: float, settings: dict[str, float], attempts: int, longest: float
+):
+    @world.registry.task("a", backoff=Backoff.fixed(after))
+    def fails_once(_payload: Any, context: Context) -> None:
+        if context.attempt == 1:
+            raise ConnectionError
+
+    task_id = world.put("a")
+    report = world.processor(**settings).run()
+    task = world.queue.get(task_id)
+    assert task is not None
+    assert (task.attempts, report.retried, report.succeeded) == (attempts, 1, attempts - 1)
+    assert world.seconds <= longest
+
+
+def test_a_run_waits_no_longer_for_its_own_retry_once_somebody_else_has_taken_it(world: World):
+    @world.registry.task("a", backoff=Backoff.fixed(2))
+    def fails(_payload: Any, _context: Context) -> None:
+        raise ConnectionError
+
+    def cancels() -> None:
+        world.sleep(1)
+        world.queue.cancel(task_id)
+
+    task_id = world.put("a")
+    world.new_machine().spawn(cancels, "cancels")
+    assert world.processor().run().claimed == 1
+    assert world.seconds <= 3.5
+
+
 # Processes
 
 

@@ -278,7 +278,7 @@ def test_a_due_retry_comes_back_within_the_run_and_fails_after_its_last_attempt(
         raise ValueError("never")
 
     task_id = bench.put()
-    bench.run(linger=3)
+    bench.run()
     assert attempts == [(1, 3), (2, 3), (3, 3)]
     assert bench.queue.get(task_id).status is Status.FAILURE
 
