@@ -26,8 +26,8 @@ ENVIRONMENT: Final = "environment"
 DEV_TTL_DELAY: Final = 300.0
 """Seconds in which a task that was shed can still be looked at, and is in an export."""
 ABOUT_WAITING: Final = (
-    "When a queue is idle, a delayed task waits for the next sweep, up to a minute; so does a retry "
-    "that is due in more than 5 seconds. To start one now: lifoq run-now ID"
+    "When a queue is idle, a delayed task waits for the next sweep, up to a minute, and so does a "
+    "retry that is due in more than 5 seconds. To start one now: lifoq run-now ID"
 )
 
 _FOLDER: Any = click.Path(file_okay=False, path_type=Path)
