@@ -1,6 +1,7 @@
 """``python -m tests.cli.page`` writes the second half of docs/command-line.md, from the command's
 own help."""
 
+import re
 from pathlib import Path
 
 import click
@@ -11,22 +12,31 @@ PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 MARK = "## Commands\n"
 """Before it the page is written by hand."""
 WIDTH = 100
+OF_EVERY_COMMAND = re.compile(
+    rf"\n\n  {re.escape(app.EVERYWHERE)}|\n  -h, --help +Show this message and exit\.$",
+    re.MULTILINE,
+)
+"""The page says it once."""
 
 
 def written() -> str:
     root = click.Context(app.root, info_name=app.PROGRAM, **app.root.context_settings)
-    parts = [PAGE.read_text(encoding="utf-8").partition(MARK)[0], MARK, _help(root)]
+    parts = [PAGE.read_text(encoding="utf-8").partition(MARK)[0], MARK, _block(_help(root))]
     for name in app.root.list_commands(root):
         command = app.root.get_command(root, name)
         assert command is not None
         context = click.Context(command, info_name=name, parent=root, max_content_width=WIDTH)
-        parts += [f"\n### lifoq {name}\n", _help(context)]
+        text = OF_EVERY_COMMAND.sub("", _help(context)).removesuffix("\n\nOptions:")
+        parts += [f"\n### lifoq {name}\n", _block(text)]
     return "".join(parts)
 
 
 def _help(context: click.Context) -> str:
     context.terminal_width = WIDTH
-    text = click.unstyle(context.command.get_help(context))
+    return click.unstyle(context.command.get_help(context)).rstrip()
+
+
+def _block(text: str) -> str:
     return "\n```\n" + "\n".join(line.rstrip() for line in text.splitlines()) + "\n```\n"
 
 
