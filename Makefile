@@ -31,7 +31,7 @@ STAGE_NAMED = test -n "$(STAGE)" || { echo "STAGE=… is needed: a stage of cdk.
 PORT ?= 4577
 OUT ?= out/report
 DIST ?= dist
-BUCKET ?= 60
+WIDTH ?= 60
 SEEDS ?= 1000
 SEED ?=
 NAMES ?=
@@ -93,9 +93,9 @@ local: setup ## Start the local cloud and keep it running (PORT=4577)
 	@exec python -m localcloud serve --port $(PORT) --directory out/local
 
 .PHONY: report
-report: setup ## Report on exports (EXPORTS=folder, OUT=out/report, BUCKET=60 seconds)
+report: setup ## Report on exports (EXPORTS=folder, OUT=out/report, WIDTH=60 seconds)
 	@test -n "$(EXPORTS)" || { echo "EXPORTS=… is needed: a folder with exports, such as out/demo/exports" >&2; exit 2; }
-	@exec python -m analytics.report "$(EXPORTS)" --out "$(OUT)" --bucket $(BUCKET)
+	@exec python -m analytics.report "$(EXPORTS)" --out "$(OUT)" --width $(WIDTH)
 
 .PHONY: bench
 bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; NAMES=… for some)

@@ -164,7 +164,7 @@ class Analysis:
         if span.number > MOST_BUCKETS:
             least = (as_of - span.start) // MICROS // MOST_BUCKETS + 1
             raise OptionError(
-                "--bucket",
+                "--width",
                 self._request.bucket_seconds,
                 f"that makes {span.number:,} buckets, more than {MOST_BUCKETS:,}; "
                 f"use at least {least} seconds.",

@@ -38,7 +38,7 @@ class _Moment(click.ParamType[int]):
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--out", required=True, metavar="DIR", help="Folder or s3:// URL for the report.")
 @click.option(
-    "--bucket",
+    "--width",
     type=click.IntRange(min=1),
     default=60,
     show_default=True,
@@ -88,7 +88,7 @@ def report(
     *,
     paths: tuple[str, ...],
     out: str,
-    bucket: int,
+    width: int,
     as_of: int | None,
     state: str | None,
     slots: int | None,
@@ -107,7 +107,7 @@ def report(
         request = analysis.Request(
             paths=[_located(path) for path in paths],
             out=_writable("--out", _located(out)),
-            bucket_seconds=bucket,
+            bucket_seconds=width,
             as_of=as_of,
             state=None if state is None else _writable("--state", _located(state)),
             slots=slots,

@@ -81,7 +81,7 @@ class Demo:
             run(
                 [
                     *(sys.executable, "-m", "analytics.report", str(OUT / "exports")),
-                    *("--out", str(OUT), "--bucket", str(REPORT_BUCKET_SECONDS)),
+                    *("--out", str(OUT), "--width", str(REPORT_BUCKET_SECONDS)),
                     *("--about", self._about()),
                 ],
                 log=OUT / "logs" / "report.log",

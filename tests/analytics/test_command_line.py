@@ -15,8 +15,8 @@ def _run(*arguments: object) -> Result:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--bucket", "0"], "0 is not in the range x>=1"),
-        (["--bucket", "soon"], "'soon' is not a valid integer"),
+        (["--width", "0"], "0 is not in the range x>=1"),
+        (["--width", "soon"], "'soon' is not a valid integer"),
         (["--as-of", "noon"], "'noon' is not an ISO time such as 2026-11-20T09:30:00Z"),
         (["--format", "xml"], "'xml' is not one of 'text', 'json'"),
         (["--slots", "0"], "0 is not in the range x>=1"),
