@@ -75,13 +75,14 @@ def stats_table(found: QueueStats) -> Table:
 
 @click.command()
 @click.argument("task_id", metavar="ID")
+@click.option("--traceback", is_flag=True, help="Show where in its code the task failed, too.")
 @click.pass_obj
-def get(session: Session, task_id: str) -> None:
-    """Show one task, whole."""
+def get(session: Session, task_id: str, *, traceback: bool) -> None:
+    """Show one task."""
     task = session.queue.get(task_id)
     if task is None:
         raise TaskNotFound(task_id)
-    session.answer(tasks.as_json(task), tasks.show(task, now=session.now))
+    session.answer(tasks.as_json(task), tasks.show(task, now=session.now, traceback=traceback))
 
 
 @click.command("list")

@@ -48,21 +48,24 @@ def as_json(task: Task) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in (None, ())}
 
 
-def show(task: Task, *, now: int) -> Callable[[Console], None]:
-    """One task, whole."""
+def show(task: Task, *, now: int, traceback: bool = False) -> Callable[[Console], None]:
+    """One task; ``traceback``: with its error's, below, where it keeps its lines."""
 
     def printed(console: Console) -> None:
         table = Table(box=None, show_header=False, pad_edge=False)
         table.add_column(style="bold", no_wrap=True)
         table.add_column(overflow="fold")
-        for name, value in _lines(task, now):
+        for name, value in _lines(task, now, "below" if traceback else "--traceback shows it"):
             table.add_row(name, value)
         console.print(table)
+        if traceback and task.error and task.error.traceback:
+            console.print()
+            console.print(Text(task.error.traceback), soft_wrap=True)
 
     return printed
 
 
-def _lines(task: Task, now: int) -> list[tuple[str, Text | str]]:
+def _lines(task: Task, now: int, of_traceback: str) -> list[tuple[str, Text | str]]:
     def at(moment: int | None) -> str | None:
         return None if moment is None else moments.local(moment, now=now)
 
@@ -89,7 +92,7 @@ def _lines(task: Task, now: int) -> list[tuple[str, Text | str]]:
     ]
     if task.error is not None:
         lines.append(("error", Text(f"{task.error.type}: {task.error.message}", style="red")))
-        lines.append(("traceback", Text(task.error.traceback or "", style="dim") or None))
+        lines.append(("traceback", of_traceback if task.error.traceback else None))
     lines += [(f"attempt {past.attempt}", _past(past, now)) for past in reversed(task.history)]
     return [(name, value) for name, value in lines if value is not None]
 

@@ -58,6 +58,23 @@ def test_get_and_cancel_take_an_id(queue, lifoq):
     )
 
 
+def test_get_tells_where_a_task_failed_to_who_asks_for_it(
+    queue, lifoq, capsys, dynamodb_local_endpoint
+):
+    queue.put("a", task_id="t")
+    task = queue.store.claim("t", claim_id="c", lease=30)
+    queue.store.fail(task, TaskError(type="ValueError", message="boom", traceback="line 7"))
+    named = ("--table", queue.store.table.name, "--endpoint-url", dynamodb_local_endpoint)
+    main([*named, "get", "t"])
+    brief = capsys.readouterr().out
+    main([*named, "get", "t", "--traceback"])
+    assert "ValueError: boom" in brief
+    assert "--traceback shows it" in brief
+    assert "line 7" not in brief
+    assert "line 7" in capsys.readouterr().out
+    assert lifoq("get", "t")[1]["error"]["traceback"] == "line 7"
+
+
 def test_redrive_takes_one_or_those_that_match(queue, lifoq):
     for task_id in ("one", "two", "three"):
         queue.put("a", task_id=task_id)
