@@ -50,7 +50,7 @@ class Runtime:
         self._queue_pollers: dict[str, QueuePoller] = {}
         self._clients = clients
         self._faults = Faults()
-        self._inventory = Inventory()
+        self._inventory = Inventory(directory / "not-imitated.txt")
         self._timer = Timer()
         self._sandboxes = Sandboxes(
             directory=directory,
