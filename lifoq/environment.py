@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, TypeVar
@@ -51,6 +52,8 @@ class Variable(StrEnum):
     FAILURE_RETENTION = "LIFOQ_RETENTION_FAILURE_SECONDS"
     SHED_AT_DEADLINE = "LIFOQ_SHED_AT_DEADLINE"
     TASK_TOKENS = "LIFOQ_TASK_TOKENS"
+    DEPLOYED = "LIFOQ_DEPLOYED"
+    """When the functions were created, in ISO 8601; no update of them moves it."""
 
     WINDOW = "LIFOQ_WINDOW_SECONDS"
     TASK_TIMEOUT = "LIFOQ_TASK_TIMEOUT_SECONDS"
@@ -152,6 +155,15 @@ class Environment:
     def task_tokens(self) -> bool:
         """Whether Step Functions are answered."""
         return bool(self._decoded({"on": (Variable.TASK_TOKENS, _OPTION)}).get("on"))
+
+    @property
+    def deployed(self) -> datetime:
+        """When the functions were created."""
+        text = self._text(Variable.DEPLOYED)
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            raise BadEnvironment(Variable.DEPLOYED, text, "must be a time in ISO 8601") from None
 
     @property
     def queue_name(self) -> str:

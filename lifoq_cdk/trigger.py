@@ -4,6 +4,7 @@ from typing import Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -53,6 +54,10 @@ class Trigger(QueueFunction):
             # The tail call is a loop on purpose; Lambda would cut it after about 16 rounds.
             recursive_loop=lambda_.RecursiveLoop.ALLOW,
         )
+        # A group without schedules: CloudFormation tells its date, which no update moves, and of
+        # nothing else that a queue has.
+        birth = scheduler.CfnScheduleGroup(self, "Birth")
+        self.add_environment(Variable.DEPLOYED.value, birth.attr_creation_date)
         self.allow(["sns:Publish"], process_topic.topic_arn)
         mapping = follow(
             self,

@@ -15,7 +15,8 @@ from ..kick import Kicker
 from ..measure import emit, metrics
 
 logger = Logger()
-processor = Kicker(Environment.of_this_process().process_topic_arn)
+environment = Environment.of_this_process()
+processor = Kicker(environment.process_topic_arn)
 
 
 @logger.inject_lambda_context
@@ -30,9 +31,16 @@ def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     wakes = any(is_tail_call(record) or makes_claimable(record) for record in records)
     if wakes:
         processor.kick("there are tasks to claim")
-    shed = sum(was_shed(record) for record in records)
+    shed = sum(was_shed(record) and came_since_deployment(record) for record in records)
     emit({Metric.KICKS: int(wakes), Metric.TASKS_SHED: shed})
     return {"batchItemFailures": []}
+
+
+def came_since_deployment(record: Mapping[str, Any]) -> bool:
+    """A trigger that is deployed anew reads the table's stream from its beginning. What came before
+    it, the one that was there then has counted."""
+    second = record["dynamodb"]["ApproximateCreationDateTime"]
+    return bool(second >= int(environment.deployed.timestamp()))
 
 
 def is_tail_call(record: Mapping[str, Any]) -> bool:

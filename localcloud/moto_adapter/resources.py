@@ -8,6 +8,7 @@ sees it afterwards, and changes it in the same way.
 import json
 import logging
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, ClassVar, Final, Self
 
 from moto.awslambda.models import EventSourceMapping, LambdaFunction
@@ -264,7 +265,8 @@ class ScheduleGroup(_Deployed, CloudFormationModel):
         client("scheduler").delete_schedule_group(Name=self.name)
 
     def get_cfn_attribute(self, attribute: str) -> str:
-        return str(client("scheduler").get_schedule_group(Name=self.name)[attribute])
+        value = client("scheduler").get_schedule_group(Name=self.name)[attribute]
+        return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 class Alarm(_Deployed, CloudFormationModel):

@@ -72,6 +72,7 @@ def load(
         **environment.of_queue(table.name, Lifetimes()),
         **environment.of_worker(WORKER),
         Variable.TASKS: "functions.tasks",
+        Variable.DEPLOYED: "1970-01-01T00:03:00.500Z",
         Variable.PROCESS_TOPIC: processor_topic.arn,
         Variable.TRIGGER_TOPIC: trigger_topic.arn,
         "POWERTOOLS_SERVICE_NAME": service("test"),

@@ -74,6 +74,7 @@ def test_what_waited_until_ttl_or_the_sweep_or_another_put_counts_as_shed_alone(
         put_anew(old="DELAYED", new="PENDING"),
         put_anew(old="PENDING", new="DELAYED"),
         record("REMOVE", old="PENDING", now=9),  # by the sweep, at its deadline
+        record("REMOVE", old="PENDING", who=TTL, now=2),  # before the trigger was deployed
         put_anew(old="SUCCESS", new="PENDING"),
         record("MODIFY", old="DELAYED", new="PENDING", now=10),  # promoted past its deadline
         record("MODIFY", old="PENDING", new="PENDING", enqueued=2),  # a producer's clock was off

@@ -1,15 +1,19 @@
 """The life of a deployment, by the real CDK CLI: deploy, no difference, neighbour, update, end."""
 
 import json
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
 from localcloud import LocalCloud
 from localcloud.cloud import DeploymentError
 from stacks.operate import DeployedStage
 from tests.infrastructure.deployments import Deployment, synthesize
+from tests.localcloud.harness import eventually
 
 ANALYTICS = {"analytics": {"window_minutes": 60}}
 
@@ -67,6 +71,44 @@ def test_an_update_in_place_keeps_the_table_and_its_tasks(side_by_side: LocalClo
     function = side_by_side.outputs("lifoq-dev-queue")["TriggerFunctionName"]
     configuration = side_by_side.client("lambda").get_function_configuration(FunctionName=function)
     assert configuration["Environment"]["Variables"]["LIFOQ_DEADLINE_SECONDS"] == "7200"
+
+
+def test_functions_that_are_deployed_anew_do_not_count_again_what_was_shed(
+    side_by_side: LocalCloud,
+) -> None:
+    """The new trigger reads the stream of the table, which stayed, from its beginning."""
+    table = side_by_side.outputs("lifoq-dev-state")["TableName"]
+
+    def shed(*task_ids: str, counted: int) -> None:
+        ttl = {"N": str(round(time.time()) - 60)}
+        for task_id in task_ids:
+            item = {"taskId": {"S": task_id}, "taskStatus": {"S": "DELAYED"}, "ttl": ttl}
+            side_by_side.client("dynamodb").put_item(TableName=table, Item=item)
+        eventually(lambda: sheds(side_by_side) >= counted, within_seconds=60)
+
+    shed("one", "two", "three", counted=3)
+    side_by_side.cdk(dev().assembly, "destroy", "lifoq-dev-queue", "--force")
+    assert "lifoq-dev-queue" not in stacks(side_by_side)
+    side_by_side.deploy(dev().assembly)
+    side_by_side.deploy(dev(deadline_seconds=7200).assembly)  # an update counts on
+    shed("four", counted=4)
+
+    assert sheds(side_by_side) == 4
+
+
+def sheds(cloud: LocalCloud) -> int:
+    """What all triggers of the stage have counted."""
+    now = datetime.now(UTC)
+    points = cloud.client("cloudwatch").get_metric_statistics(
+        Namespace=NAMESPACE,
+        MetricName=Metric.TASKS_SHED,
+        Dimensions=[{"Name": DIMENSION, "Value": service("dev")}],
+        StartTime=now - timedelta(hours=1),
+        EndTime=now + timedelta(minutes=1),
+        Period=60,
+        Statistics=["Sum"],
+    )["Datapoints"]
+    return round(sum(point["Sum"] for point in points))
 
 
 def test_destroying_a_stage_leaves_nothing_of_it_and_all_of_its_neighbour(

@@ -146,7 +146,7 @@ WORK = set(
 TASK_CODE = {Variable.TASKS, Variable.TARGETS, "DOWNSTREAM_URL", "DOWNSTREAM_KEY"}
 TELLING = {Variable.QUEUE, Variable.EVENTS_TOPIC, Variable.TASK_TOKENS}
 VARIABLES = [
-    ("queue", "TriggerFunction", COMMON | {Variable.PROCESS_TOPIC}),
+    ("queue", "TriggerFunction", COMMON | {Variable.PROCESS_TOPIC, Variable.DEPLOYED}),
     (
         "queue",
         "SweepFunction",
