@@ -52,9 +52,15 @@ def _kept(patient: Patient, bucket: str) -> Iterator[Finding]:
         answer = patient.account.call("s3", "get_bucket_lifecycle_configuration", Bucket=bucket)
     except NotThere:
         answer = {}
-    days = [days for rule in answer.get("Rules", []) if (days := _deletes_all_after(rule))]
+    rules = answer.get("Rules", [])
+    days = [days for rule in rules if (days := _deletes_all_after(rule))]
     if days and min(days) >= needed:
         return
+    # All rules of a bucket are written together: those that do something else are kept.
+    mended = [
+        *(_with_filter(rule) for rule in rules if not _deletes_all_after(rule)),
+        {"Status": "Enabled", "Filter": {}, "Expiration": {"Days": needed}},
+    ]
     yield Finding(
         wrong=f"The bucket {bucket} forgets its objects after {min(days)} days."
         if days
@@ -66,7 +72,7 @@ def _kept(patient: Patient, bucket: str) -> Iterator[Finding]:
             "s3api",
             "put-bucket-lifecycle-configuration",
             bucket=bucket,
-            lifecycle_configuration=json.dumps(_rules(needed)),
+            lifecycle_configuration=json.dumps({"Rules": mended}, default=str),
         ),
     )
 
@@ -80,20 +86,10 @@ def _deletes_all_after(rule: dict[str, Any]) -> int | None:
     return days
 
 
-def _rules(days: int) -> dict[str, Any]:
-    """All that the bucket has: they are written together."""
-    same = {"Status": "Enabled", "Filter": {}}
-    unfinished = {"DaysAfterInitiation": 1}
-    return {
-        "Rules": [
-            {"ID": "forget-payloads", **same, "Expiration": {"Days": days}},
-            {
-                "ID": "drop-unfinished-uploads",
-                **same,
-                "AbortIncompleteMultipartUpload": unfinished,
-            },
-        ]
-    }
+def _with_filter(rule: dict[str, Any]) -> dict[str, Any]:
+    """S3 takes no rule with a prefix of its own beside one with a filter."""
+    rest = {name: value for name, value in rule.items() if name != "Prefix"}
+    return {"Filter": {"Prefix": rule.get("Prefix", "")}, **rest}
 
 
 def _closed(patient: Patient, bucket: str) -> Iterator[Finding]:

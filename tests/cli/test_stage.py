@@ -351,11 +351,12 @@ BREAKAGES: dict[Callable[[Stage], Any], tuple[str, str, str]] = {
     no_ttl: ("TTL", "TTL is off", "aws dynamodb update-time-to-live --table-name"),
     no_backups: ("backups", "recovery is off", "aws dynamodb update-continuous-backups"),
     bucket_gone: ("large payloads", "There is no bucket gone", "make deploy"),
-    payloads_forgotten_too_soon: ("large payloads", "after 3 days", '"Days": 45}'),
-    payloads_never_forgotten: (
-        *("large payloads", "Nothing deletes"),
-        "aws s3api put-bucket-lifecycle-configuration --bucket",
+    payloads_forgotten_too_soon: (
+        "large payloads",
+        "after 3 days",
+        '\'{"Rules": [{"Status": "Enabled", "Filter": {}, "Expiration": {"Days": 45}}]}\'',
     ),
+    payloads_never_forgotten: ("large payloads", "Nothing deletes", '"Prefix": "other/"'),
     bucket_open: ("large payloads", "to the public", "aws s3api put-public-access-block"),
     mapping_disabled: ("stream mapping", "Disabled", "update-event-source-mapping --enabled"),
     paused: ("processors", "paused", f"lifoq resume --queue {STAGE}"),
