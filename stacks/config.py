@@ -119,12 +119,6 @@ class AsyncInvocation(Settings):
     max_event_age_seconds: Annotated[int, Field(ge=60, le=21_600)] = 60
     retry_attempts: Annotated[int, Field(ge=0, le=2)] = 0
 
-    def age_needed_seconds(self, timeout_seconds: int) -> int:
-        """For all retries of a function that fails at its timeout each time."""
-        return limits.event_age_needed_seconds(
-            retry_attempts=self.retry_attempts, timeout_seconds=timeout_seconds
-        )
-
 
 class ScheduleInvocation(AsyncInvocation):
     """The same for the generator: nothing makes up for a recurring task that is not put."""
@@ -509,7 +503,9 @@ class StageConfig(Settings):
             ("schedule_invocation", self.generator_timeout_seconds),
         ):
             invocation: AsyncInvocation = getattr(self, key)
-            needed = invocation.age_needed_seconds(timeout)
+            needed = limits.event_age_needed_seconds(
+                retry_attempts=invocation.retry_attempts, timeout_seconds=timeout
+            )
             if invocation.max_event_age_seconds < needed:
                 problems.append(
                     f"{key}.max_event_age_seconds ({invocation.max_event_age_seconds}) is too "
