@@ -1,5 +1,6 @@
 """Tables to test against: in memory, on moto, on DynamoDB Local."""
 
+import functools
 import os
 import uuid
 from collections.abc import Callable, Iterator
@@ -7,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import botocore.session
 import pytest
 from moto.server import ThreadedMotoServer
 
 from lifoq.items.change import Item
+from lifoq.items.schema import table_definition
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.dynamo_values import typed
 from lifoq.tables.memory import MemoryTable
@@ -57,6 +60,15 @@ def _environment() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _descriptions_of_aws_are_read_once() -> Iterator[None]:
+    """Each session of boto3 would parse them anew, for a tenth of a second; most tests make one."""
+    with pytest.MonkeyPatch.context() as patch:
+        once = functools.cache(botocore.session.create_loader)
+        patch.setattr(botocore.session, "create_loader", once)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _nothing_of_another_test(_environment: None) -> Iterator[None]:
     """boto3 keeps the credentials that it found first. And a test that changes the environment
@@ -69,7 +81,8 @@ def _nothing_of_another_test(_environment: None) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def dynamodb_local_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with dynamodb_local.running(tmp_path_factory.mktemp("dynamodb-local") / "log") as endpoint:
+    log = tmp_path_factory.mktemp("dynamodb-local") / "log"
+    with dynamodb_local.running(log, java_options=dynamodb_local.BRIEF) as endpoint:
         yield endpoint
 
 
@@ -96,15 +109,28 @@ def endpoint_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
 
 @pytest.fixture
 def new_dynamo_table() -> Callable[[str], DynamoTable]:
-    """Creates a queue's table on an endpoint, under a name of its own."""
+    """Creates a queue's table on an endpoint, under a name of its own. It has no stream: with each
+    stream that was ever made in it, DynamoDB Local writes more slowly."""
+    return functools.partial(_new_table, create=_create_without_stream)
 
-    def create(endpoint: str) -> DynamoTable:
-        name = f"queue-{uuid.uuid4().hex[:12]}"
-        arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
-        create_table(boto3.client("dynamodb", **arguments), name)
-        return DynamoTable.connect(name, **arguments)
 
-    return create
+@pytest.fixture
+def new_streamed_table() -> Callable[[str], DynamoTable]:
+    """The same, for a test that reads the table's stream."""
+    return functools.partial(_new_table, create=create_table)
+
+
+def _new_table(endpoint: str, *, create: Callable[[Any, str], None]) -> DynamoTable:
+    name = f"queue-{uuid.uuid4().hex[:12]}"
+    arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
+    create(boto3.client("dynamodb", **arguments), name)
+    return DynamoTable.connect(name, **arguments)
+
+
+def _create_without_stream(client: Any, name: str) -> None:
+    definition = table_definition(name)
+    del definition["StreamSpecification"]
+    client.create_table(**definition)
 
 
 @pytest.fixture(params=BACKENDS)

@@ -62,10 +62,10 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
     path: Path,
     record_property: Record,
     dynamodb_local_endpoint: str,
-    new_dynamo_table: Callable[[str], DynamoTable],
+    new_streamed_table: Callable[[str], DynamoTable],
     boto_sleeps_in_virtual_time: Callable[[Scheduler], None],
 ):
-    truth = DynamoTruth(new_dynamo_table(dynamodb_local_endpoint))
+    truth = DynamoTruth(new_streamed_table(dynamodb_local_endpoint))
     arguments: Any = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
     wire = Wire(DynamoTable.connect(truth.table.name, **arguments))
     damaged: set[str] = set()

@@ -85,9 +85,9 @@ class Workers:
 
 @pytest.fixture
 def table(
-    dynamodb_local_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]
+    dynamodb_local_endpoint: str, new_streamed_table: Callable[[str], DynamoTable]
 ) -> DynamoTable:
-    return new_dynamo_table(dynamodb_local_endpoint)
+    return new_streamed_table(dynamodb_local_endpoint)
 
 
 @pytest.fixture
