@@ -109,8 +109,8 @@ def endpoint_of(request: pytest.FixtureRequest) -> Callable[[str], str]:
 
 @pytest.fixture
 def new_dynamo_table() -> Callable[[str], DynamoTable]:
-    """Creates a queue's table on an endpoint, under a name of its own. It has no stream: with each
-    stream that was ever made in it, DynamoDB Local writes more slowly."""
+    """Creates a queue's table on an endpoint, under a name of its own. It has no stream: the
+    more streams DynamoDB Local has had, the more slowly it writes to a table with a new one."""
     return functools.partial(_new_table, create=_create_without_stream)
 
 
