@@ -136,11 +136,6 @@ def _label(reached: int) -> str:
     return f"< {_duration(AGES[reached])}"
 
 
-def age_labels() -> Sequence[str]:
-    """All labels of the age distribution, youngest first."""
-    return [_label(reached) for reached in range(len(AGES) + 1)]
-
-
 def _duration(seconds: float) -> str:
     for unit, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s")):
         if seconds >= unit:

@@ -152,12 +152,6 @@ class Gateway:
         return _respond(start_response, 200, answer)
 
 
-def _function_name(identifier: str) -> str:
-    """A function is named by name or ARN, either with a qualifier or without."""
-    parts = identifier.split(":")
-    return parts[6] if parts[0] == "arn" else parts[0]
-
-
 def _configures(call: ApiCall, environ: Environ) -> bool:
     """Whether the call can have changed what the runtime runs."""
     if call.service == "cloudformation":

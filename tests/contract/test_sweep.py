@@ -51,13 +51,6 @@ def test_the_attempts_are_those_of_the_task_type(store: Store, sweeper: Sweeper,
     assert store.get("t").status is Status.FAILURE
 
 
-def test_a_healthy_claim_is_left_alone(store: Store, sweeper: Sweeper, host: ManualHost):
-    strand(store, "t")
-    host.advance(29)
-    report = sweeper.run()
-    assert (report.leases_expired, store.get("t").status) == (0, Status.TAKEN)
-
-
 def test_whoever_waits_calls_for_a_processor(store: Store, sweeper: Sweeper, host: ManualHost):
     assert not sweeper.run().needs_processor
     store.put(NewTask(task_type="a", delay=60))
@@ -141,14 +134,6 @@ def test_a_lease_further_ahead_than_any_workers_is_damage(
     task = store.get("t")
     assert task.status is status
     assert task.error is None or "further than any worker's lease" in task.error.message
-
-
-def test_measures_come_with_the_sweep(store: Store, sweeper: Sweeper, host: ManualHost):
-    store.put(NewTask(task_type="a"))
-    host.advance(5)
-    strand(store, "t")
-    stats = sweeper.run().stats
-    assert (stats.live.value, stats.taken.value, stats.oldest_waiting_seconds) == (1, 1, 5)
 
 
 @pytest.mark.parametrize(

@@ -92,14 +92,6 @@ def test_a_target_is_as_the_library_knows_it() -> None:
     assert targets["b"].as_library() == LambdaTarget(function_arn=arn, max_attempts=2)
 
 
-def test_prod_is_protected_and_makes_no_load() -> None:
-    prod = load_stage("prod", CONTEXT["stages"])
-
-    assert prod.protected
-    assert prod.load is None
-    assert prod.schedules == []
-
-
 def test_no_stage_makes_load_by_itself() -> None:
     for name, settings in CONTEXT["stages"].items():
         assert not settings.get("load", {}).get("enabled", False), name

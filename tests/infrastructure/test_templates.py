@@ -21,23 +21,6 @@ from stacks import application
 from tests.ends import WAYS, Way
 from tests.infrastructure.deployments import Deployment, new_app, packages, synthesize
 
-STATEFUL = {
-    "state": {
-        "QueueTable4C3A1E0F": "AWS::DynamoDB::Table",
-        "ExportBucket4E99310E": "AWS::S3::Bucket",
-        "AlarmTopicD01E77F9": "AWS::SNS::Topic",
-    },
-    "key": {"Key961B73FD": "AWS::KMS::Key"},
-}
-
-
-def test_resources_with_state_keep_their_logical_ids(everything: Deployment) -> None:
-    """Another id would be another table."""
-    for stack, resources in STATEFUL.items():
-        template = everything.templates[stack]["Resources"]
-        found = {logical_id: template.get(logical_id, {}).get("Type") for logical_id in resources}
-        assert found == resources
-
 
 def test_nothing_with_state_is_in_the_stacks_that_change_often(everything: Deployment) -> None:
     stateful = {"AWS::DynamoDB::Table", "AWS::KMS::Key", "AWS::S3::Bucket"}
@@ -90,15 +73,6 @@ def test_no_resource_has_a_physical_name_so_that_stages_live_side_by_side(
             found = [str(properties[name]) for name in PHYSICAL_NAMES & set(properties)]
             # Some log groups get their names from the service that writes to them.
             assert not [name for name in found if "/lifoq/prod/" not in name], logical_id
-
-
-def test_stacks_of_two_stages_share_no_name(prod: Deployment, demo: Deployment) -> None:
-    def names(deployment: Deployment) -> set[str]:
-        manifest = json.loads((deployment.assembly / "manifest.json").read_text())
-        return {name for name in manifest["artifacts"] if name.startswith("lifoq-")}
-
-    assert names(prod)
-    assert not names(prod) & names(demo)
 
 
 def test_templates_name_no_account_and_no_region(everything: Deployment) -> None:

@@ -56,6 +56,12 @@ def test_a_duration_that_is_none_is_refused(value: Any):
         refused(registered, "timeout", value)
 
 
+def test_a_duration_of_nothing_is_refused_where_something_is_to_happen_in_it():
+    for field in ("window", "task_timeout", "lease", "heartbeat", "adaptive_threshold"):
+        refused(WorkerSettings, field, 0)
+    refused(registered, "timeout", 0)
+
+
 @pytest.mark.parametrize("value", NO_COUNT, ids=str_of)
 def test_a_count_that_is_none_is_refused(value: Any):
     for field in ("in_flight", "page", "max_attempts"):

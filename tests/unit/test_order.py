@@ -6,13 +6,9 @@ import random
 import pytest
 
 from lifoq import (
-    Backoff,
-    Fail,
-    InvalidInput,
     NewTask,
     Processor,
     Registry,
-    Retry,
     Status,
     WorkerSettings,
 )
@@ -191,17 +187,6 @@ def test_expired_tasks_at_the_old_end_do_not_make_each_look_go_through_them():
     assert bench.table.oldest <= 8
 
 
-@pytest.mark.parametrize("threshold", [None, THRESHOLD])
-def test_expired_tasks_are_never_claimed(threshold):
-    bench = Bench(threshold=threshold)
-    for n in range(3):
-        bench.put(("expired", n), deadline=5)
-    bench.put("alive")
-    bench.wait(10)
-    bench.run()
-    assert bench.order == ["alive"]
-
-
 @pytest.mark.parametrize("threshold", [None, 0.5, THRESHOLD])
 def test_a_mountain_of_tasks_that_must_not_start_is_no_barrier_in_any_order(threshold):
     bench = Bench(threshold=threshold, in_flight=5, service=0.1, window=20)
@@ -216,36 +201,9 @@ def test_a_mountain_of_tasks_that_must_not_start_is_no_barrier_in_any_order(thre
     assert sorted(bench.order) == list(range(60))
 
 
-@pytest.mark.parametrize("threshold", [None, 0.5, THRESHOLD])
-def test_retries_and_failures_are_settled_in_any_order(threshold):
-    bench = Bench(threshold=threshold, linger=5)
-
-    @bench.registry.task("troubled", max_attempts=3, backoff=Backoff.fixed(0.2))
-    def troubled(payload, context):
-        if payload == "never":
-            raise Fail(payload)
-        if context.attempt < 3:
-            raise Retry(payload)
-
-    bench = _with_registry(bench)
-    late, never = bench.put("late", "troubled"), bench.put("never", "troubled")
-    for n in range(10):
-        bench.put(n)
-    bench.run()
-    assert (bench.store.get(late).status, bench.store.get(late).attempts) == (Status.SUCCESS, 3)
-    assert bench.store.get(never).status is Status.FAILURE
-    assert sorted(bench.order) == list(range(10))
-
-
 def _with_registry(bench):
     """A processor that knows the types which were registered since."""
     bench.processor = Processor(
         bench.store, bench.registry, bench.processor._settings, host=bench.host
     )
     return bench
-
-
-@pytest.mark.parametrize("threshold", [0, -1, float("nan")])
-def test_a_threshold_that_says_nothing_is_refused(threshold):
-    with pytest.raises(InvalidInput, match="adaptive_threshold"):
-        WorkerSettings(adaptive_threshold=threshold)

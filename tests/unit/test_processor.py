@@ -12,7 +12,6 @@ from lifoq import (
     Cancelled,
     Done,
     Fail,
-    InvalidInput,
     LeaseLost,
     NewTask,
     Processor,
@@ -95,13 +94,6 @@ def test_a_task_that_comes_in_overtakes_all_that_wait(bench):
     assert order == [2, "new", 1, 0]
 
 
-def test_results_are_kept(bench):
-    bench.handle()(lambda payload, _: {"double": payload * 2})
-    task_id = bench.put(21)
-    bench.run()
-    assert bench.queue.wait(task_id, timeout=1) == {"double": 42}
-
-
 def test_no_more_run_at_a_time_than_allowed(bench):
     running, most = Counter(), Counter()
     lock = threading.Lock()
@@ -128,25 +120,6 @@ def test_no_more_run_at_a_time_than_allowed(bench):
     assert most["a"] <= 2
     assert most["all"] <= 5
     assert most["all"] > 2
-
-
-def test_a_mountain_of_tasks_that_must_not_start_is_no_barrier(bench):
-    release = threading.Event()
-    done = []
-    bench.handle("capped", in_flight=1)(lambda _, __: release.wait(5))
-
-    @bench.handle("free")
-    def free(payload, _):
-        done.append(payload)
-        if len(done) == 3:
-            release.set()
-
-    for n in range(3):
-        bench.put(n, "free")
-    for n in range(300):  # newer than the free ones, over many pages
-        bench.put(n, "capped")
-    bench.run(in_flight=5, window=2)
-    assert sorted(done) == [0, 1, 2]  # they begin together
 
 
 def test_a_mountain_of_tasks_that_expired_early_is_gone_through_in_few_pages():
@@ -392,19 +365,6 @@ def test_a_busy_type_does_not_keep_the_others_waiting(bench):
     assert sorted(done) == list(range(30))
 
 
-def test_an_immediate_retry_needs_no_promotion(bench):
-    attempts = []
-
-    @bench.handle(max_attempts=3, backoff=Backoff(immediate=2))
-    def fails(_payload, context):
-        attempts.append(context.attempt)
-        raise ValueError("never")
-
-    bench.put()
-    bench.run()
-    assert attempts == [1, 2, 3]
-
-
 def test_the_task_chooses_when_to_come_back_or_to_give_up(bench):
     @bench.handle("later")
     def later(_payload, _context):
@@ -421,12 +381,6 @@ def test_the_task_chooses_when_to_come_back_or_to_give_up(bench):
     failed = bench.queue.get(two)
     assert (failed.status, failed.attempts) == (Status.FAILURE, 1)
     assert (failed.error.type, failed.error.message) == ("Fail", "bad address")
-
-
-@pytest.mark.parametrize("after", [-1, float("nan"), float("inf"), 10**10])
-def test_an_impossible_wish_to_come_back_is_refused(after):
-    with pytest.raises(InvalidInput, match="after"):
-        Retry("x", after=after)
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), GeneratorExit()])
@@ -799,36 +753,6 @@ def test_an_index_that_does_not_answer_is_not_taken_for_an_empty_queue(error):
     bench = Bench(Broken(error))
     with pytest.raises(type(error), match=str(error)):
         bench.run(window=0.3)
-
-
-def test_an_index_that_answers_again_is_used_again():
-    table = Broken(StoreUnavailable("down"))
-    bench = Bench(table)
-    bench.handle()(lambda _, __: None)
-    bench.put()
-    threading.Timer(0.3, lambda: setattr(table, "query", super(Broken, table).query)).start()
-    assert bench.run().succeeded == 1
-
-
-class LosesTheFirstAnswer(MemoryTable):
-    """Applies the first update, and does not say so."""
-
-    lost = False
-
-    def update_and_get(self, *args):
-        answer = super().update_and_get(*args)
-        if not self.lost:
-            self.lost = True
-            raise StoreUnavailable("the answer was lost")
-        return answer
-
-
-def test_a_claim_whose_answer_was_lost_is_this_runs_own():
-    bench = Bench(LosesTheFirstAnswer())
-    bench.handle()(lambda _, __: None)
-    task_id = bench.put()
-    assert bench.run().succeeded == 1
-    assert bench.queue.get(task_id).attempts == 1
 
 
 def test_an_error_that_nobody_understands_ends_the_run_after_its_tasks_are_settled():

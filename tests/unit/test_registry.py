@@ -26,36 +26,11 @@ def test_a_name_has_one_handler():
         registry.task("a")(lambda payload, context: None)
 
 
-@pytest.mark.parametrize(
-    "terms", [{"max_attempts": 0}, {"in_flight": 0}, {"timeout": 0}, {"rate_limit": -1}]
-)
-def test_impossible_terms_are_refused(terms):
-    (field,) = terms
-    with pytest.raises(InvalidInput, match=rf"a\.{field}"):
-        Registry().task("a", **terms)(lambda payload, context: None)
-
-
 def test_a_task_that_no_run_has_time_for_is_refused():
     registry = Registry()
     registry.task("slow", timeout=60)(lambda payload, context: None)
     with pytest.raises(InvalidInput, match="raise task_timeout_seconds of the stage"):
         Processor(Queue.in_memory().store, registry, WorkerSettings(task_timeout=25))
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"heartbeat": 30, "lease": 30},
-        {"in_flight": 0},
-        {"page": 0},
-        {"window": 0},
-        {"rate_limit": 0},
-        {"max_attempts": 0},
-    ],
-)
-def test_impossible_settings_are_refused(settings):
-    with pytest.raises(InvalidInput, match=next(iter(settings))):
-        WorkerSettings(**settings)
 
 
 async def awaited_step_by_step(payload, context):
