@@ -88,7 +88,8 @@ class Pace:
 
     def found_nothing(self, now: int, *, seen_at: int) -> None:
         """The queue held nothing that waited, as it was when the look was sent."""
-        self._next, self._poll = now + microseconds(self._empty_poll), SHORTEST_POLL
+        late = max(now, self._sent_at + microseconds(IDLE_POLL))  # where the look took long
+        self._next, self._poll = min(now + microseconds(self._empty_poll), late), SHORTEST_POLL
         self._found_nothing = True
         if self._sent_at < self._changed_at:
             self._next = now

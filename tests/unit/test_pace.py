@@ -49,6 +49,16 @@ def test_after_a_claim_that_was_not_confirmed_the_next_look_waits():
     assert run.look_at == microseconds(SHORTEST_POLL)
 
 
+def test_an_idle_worker_looks_every_second_however_long_a_look_takes():
+    run, now = pace(linger=None), 0
+    for _ in range(30):
+        run.shows(run.sends(now))
+        sent, now = now, now + microseconds(0.9)
+        run.found_nothing(now, seen_at=sent)
+        now = run.look_at
+    assert now - sent == S
+
+
 def test_a_look_comes_in_time_for_the_first_that_may_start():
     run = pace()
     run.found_blocked(0, wait=0.02)
