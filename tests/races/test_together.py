@@ -21,7 +21,7 @@ WORKERS = 4
 TASKS = 500
 NS = 1_000_000_000
 COMES_BACK = PART_LASTS + LEASE + CLOCKS_APART
-"""Seconds after which the slots of a lost worker are another's."""
+"""Seconds, from when a lost worker last wrote its part, until its slots are another's."""
 HELD_UP = 2 * SETTINGS.in_flight
 """Starts that a worker had decided on when it was stalled."""
 
@@ -79,8 +79,9 @@ def test_no_more_run_than_may_and_what_a_lost_worker_had_is_used_again(
 
 
 def end_of(line: dict[str, Any], ended: int | None, killed: dict[int, int]) -> int:
-    """A process that stands still beyond its lease has lost its slot."""
-    lost = line["begun"] + int(COMES_BACK * NS)
+    """A process that stands still has lost its slot, at the earliest, COMES_BACK after it wrote its
+    part; that may have been PART_LASTS before this task began."""
+    lost = line["begun"] + int((COMES_BACK - PART_LASTS) * NS)
     return min(lost, ended or killed.get(line["worker"], lost))
 
 
