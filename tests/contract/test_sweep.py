@@ -51,6 +51,13 @@ def test_the_attempts_are_those_of_the_task_type(store: Store, sweeper: Sweeper,
     assert store.get("t").status is Status.FAILURE
 
 
+def test_a_healthy_claim_is_left_alone(store: Store, sweeper: Sweeper, host: ManualHost):
+    strand(store, "t")
+    host.advance(29)
+    report = sweeper.run()
+    assert (report.leases_expired, store.get("t").status) == (0, Status.TAKEN)
+
+
 def test_whoever_waits_calls_for_a_processor(store: Store, sweeper: Sweeper, host: ManualHost):
     assert not sweeper.run().needs_processor
     store.put(NewTask(task_type="a", delay=60))
