@@ -92,6 +92,12 @@ def test_what_waited_until_ttl_or_the_sweep_or_another_put_counts_as_shed_alone(
     assert metrics() == {"TasksShed": [1 + 2 + 4 + 8 + 16 + 32], "Kicks": [1]}
 
 
+def test_without_a_date_of_the_deployment_all_that_was_shed_counts(load, context, metrics):
+    trigger = load("trigger", LIFOQ_DEPLOYED="Sunday")
+    trigger.handle({"Records": [record("REMOVE", old="PENDING", who=TTL, now=2)]}, context)
+    assert metrics()["TasksShed"] == [1]
+
+
 def test_a_kick_that_fails_fails_the_batch_before_anything_is_counted(load, context, metrics):
     trigger = load("trigger", LIFOQ_PROCESS_TOPIC_ARN="arn:aws:sns:us-east-1:123456789012:gone")
     batch = [record("INSERT", new="PENDING"), record("REMOVE", old="PENDING", who=TTL)]
