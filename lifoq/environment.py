@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lifoq.errors import BadEnvironment, InvalidInput
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.worker.backoff import Backoff
-from lifoq.worker.settings import WorkerSettings
+
+if TYPE_CHECKING:
+    from lifoq.worker.settings import WorkerSettings  # not where no task is run
 
 T = TypeVar("T")
 
@@ -85,7 +86,7 @@ def of_queue(table_name: str, lifetimes: Lifetimes) -> dict[str, str]:
     return {Variable.TABLE.value: table_name, **_encoded(lifetimes, _LIFETIMES)}
 
 
-def of_worker(settings: WorkerSettings) -> dict[str, str]:
+def of_worker(settings: "WorkerSettings") -> dict[str, str]:
     """For those that end attempts, or judge how fast they should begin: processor and sweep."""
     return {**_encoded(settings, _WORKER), **_encoded(settings.backoff, _BACKOFF)}
 
@@ -172,7 +173,10 @@ class Environment:
     def lifetimes(self) -> Lifetimes:
         return Lifetimes(**self._decoded(_LIFETIMES))
 
-    def worker(self) -> WorkerSettings:
+    def worker(self) -> "WorkerSettings":
+        from lifoq.worker.backoff import Backoff  # noqa: PLC0415 - a cold start less to import
+        from lifoq.worker.settings import WorkerSettings  # noqa: PLC0415
+
         backoff = self._built(Backoff, _BACKOFF)
         return self._built(WorkerSettings, _WORKER, backoff=backoff)
 

@@ -11,13 +11,13 @@ import pytest
 from benchmarks.coldstart.sandbox import SERVICES, Sandbox, lay_out
 
 CEILINGS = {
-    "trigger": (507_500, 70),
-    "create_tasks": (641_000, 85),
+    "trigger": (499_000, 67),
+    "create_tasks": (631_000, 82),
     "sweep": (676_500, 94),
-    "ingest": (682_000, 93),
-    "api": (1_202_000, 164),
-    "process_tasks": (773_000, 106),
-    "task_events": (566_000, 81),
+    "ingest": (672_000, 90),
+    "api": (1_192_000, 161),
+    "process_tasks": (775_500, 106),
+    "task_events": (552_000, 77),
 }
 """Bytes of source and files. Lambda's asset folder is read-only: Python compiles what it imports
 from there at every start."""
