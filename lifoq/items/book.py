@@ -8,7 +8,8 @@ what it has read, so the parts never add up to more than the limit.
 A part is taken for some seconds. **No lease of a task reaches beyond the part that it runs on**
 (see ``worker.part``), so whoever finds a part run out may take its slots: the leases of its tasks
 are over as well. Tokens are handed on, never made: what the bucket of a lane holds goes back with
-it, and a lane of a lost worker comes back empty.
+it, and a lane of a lost worker comes back empty. What a lane gains while nobody has it is reckoned
+by the book's own time (see ``Book.time``).
 """
 
 import json
@@ -124,7 +125,7 @@ class Book:
     tokens: float
     """In the lanes that nobody has, when it was last counted."""
     counted: int = 0
-    """Epoch microseconds; it never goes back, so that clocks that differ make no tokens."""
+    """By the book's own time, in microseconds: see ``time``."""
     parts: Mapping[str, Part] = field(default_factory=dict)
     """By worker."""
 
@@ -173,9 +174,20 @@ class Book:
             },
         )
 
-    def after(self, turn: Turn, whole: Whole, *, now: int) -> "tuple[Book, Grant] | None":
+    def time(self, *, now: int, own: int) -> int:
+        """The book's time, in which lanes that nobody has gain tokens. It goes on as fast as each
+        worker's own clock does: ``own`` is what that makes it now, 0 for who has not been here
+        before. Epoch clocks (``now``) differ, and must make no tokens each time that a lane goes
+        from one behind to one ahead: what they say counts only where it is longer ago than they
+        may be apart."""
+        return max(self.counted, own, now - microseconds(CLOCKS_APART))
+
+    def after(
+        self, turn: Turn, whole: Whole, *, now: int, time: int
+    ) -> "tuple[Book, Grant] | None":
         """The book after a turn; None where a later one of the same worker has been before it. The
-        same book, where there is nothing to write."""
+        same book, where there is nothing to write. ``now``: epoch microseconds; ``time``: the
+        book's."""
         mine = self.parts.get(turn.worker)
         if mine is not None and mine.turn >= turn.number:
             return None
@@ -194,7 +206,7 @@ class Book:
             )
         )
         returned = min(turn.returns, whole.burst(had.lanes - kept.lanes))
-        tokens = min(self._tokens(whole, now=now) + returned, whole.burst(free.lanes))
+        tokens = min(self._tokens(whole, time) + returned, whole.burst(free.lanes))
         took = min(tokens, whole.burst(has.lanes - kept.lanes))
         grant = Grant(has=has, kept_lanes=kept.lanes, tokens=took, fair=fair)
         if mine is None and has == turn.wants == NONE:
@@ -210,12 +222,12 @@ class Book:
                 lease=turn.lease,
                 turn=turn.number,
             )
-        return Book(tokens=tokens - took, counted=max(now, self.counted), parts=others), grant
+        return Book(tokens=tokens - took, counted=time, parts=others), grant
 
-    def _tokens(self, whole: Whole, *, now: int) -> float:
+    def _tokens(self, whole: Whole, time: int) -> float:
         """Of the lanes that nobody had since it was counted."""
         free = _less(whole.amount, *(part.has for part in self.parts.values())).lanes
-        passed = max(0, now - self.counted) / MICROSECONDS
+        passed = (time - self.counted) / MICROSECONDS
         return min(whole.burst(free), self.tokens + passed * whole.gain(free))
 
     def _fair(

@@ -19,6 +19,8 @@ class Books:
         self._store = store
         self._table = store.table
         self._host = host
+        self._ahead: dict[str, int] = {}
+        """By limit: of the worker's monotonic clock, the time of the book, in microseconds."""
 
     def take(self, limit: str, whole: Whole, turn: Turn) -> Grant | None:
         """One read, and a write where something changes. None where a later turn of this worker has
@@ -31,7 +33,10 @@ class Books:
         for _ in range(TRIES):
             sent, now = self._host.monotonic(), self._store.now()
             book = Book.of(item, whole)
-            result = book.after(turn, whole, now=now)
+            own = sent + self._ahead[limit] if limit in self._ahead else 0
+            time = book.time(now=now, own=own)
+            self._ahead[limit] = time - sent
+            result = book.after(turn, whole, now=now, time=time)
             if result is None:
                 return None
             after, grant = result

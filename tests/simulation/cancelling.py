@@ -33,13 +33,18 @@ def asks(write: Write) -> bool:
         return False
     withdraws = A.PARKED_AT in before and A.PARKED_AT not in after
     new = A.CANCEL_ASKED not in before
-    return write.was is write.becomes is Status.TAKEN and (new or withdraws)
+    again = write.role is Role.CLIENT and _changed(before, after) <= {A.TASK_UPDATED}  # came late
+    return write.was is write.becomes is Status.TAKEN and (new or withdraws or again)
+
+
+def _changed(before: Item, after: Item) -> set[str]:
+    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
 def check_asking(write: Write, before: Item, after: Item) -> Cancelling:
     """Violation, where it touches the run."""
     _require(write, write.role is Role.CLIENT, f"was cancelled by a {write.role}")
-    names = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    names = _changed(before, after)
     _require(write, names <= OF_ASKING, f"was cancelled, which changed {names - OF_ASKING}")
     _require(write, A.PARKED_AT not in after, "was cancelled, and a put of it is still parked")
     first = before.get(A.CANCEL_ASKED, after[A.CANCEL_ASKED])

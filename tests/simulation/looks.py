@@ -27,9 +27,10 @@ from tests.simulation.shares import Used, clearly_first
 from tests.simulation.together import Together
 from tests.virtual.scheduler import Strand
 
-LONGEST_GAP: Final = 1.5
+LONGEST_GAP: Final = 1.6
 """Seconds between two looks of a worker that has a free slot, whatever becomes of its calls: a look
-that is not answered within a second keeps no other waiting."""
+that is not answered within a second keeps no other waiting, and one that fails just before that
+half a second more; and it takes a moment to wake."""
 FOUND_WITHIN: Final = 4.0
 """Seconds in which a task that can start, and that every index shows, is tried by a worker that has
 a slot for it, wherever in the queue it stands: what is behind the first page is read again every
@@ -161,6 +162,8 @@ class Looks:
         self._trying: dict[str, Claim] = {}
         """Claims whose answer is not there yet."""
         self._of_earlier_runs: dict[str, Claim] = {}
+        self._never_begun: set[str] = set()
+        """Claims that were handed back, as far as the worker could."""
         """Of these no run knows any more; they start nothing."""
         self._granted_at: dict[str, int] = {}
         """Claims under which task code should begin at once, and when they were granted."""
@@ -382,7 +385,11 @@ class Looks:
         self._free_since()  # notes a crowd before it changes
         task_type = self._believed_type(task_id)
         shown_as = self._shown_as.get(task_id, frozenset({False}))
-        others = [claim.task_id for claim in self._at_work() if claim.shown_as == {True}]
+        others = [
+            claim.task_id
+            for claim in self._at_work()
+            if claim.shown_as == {True} and claim.claim_id not in self._never_begun
+        ]
         if shown_as == {True} and others:
             raise Violation(f"a suspect was claimed beside {others}", task_id)
         self._rooms.enter(claim, task_type)
@@ -468,6 +475,7 @@ class Looks:
 
     def _handed_back(self, claim: str) -> None:
         """The worker could not begin with it."""
+        self._never_begun.add(claim)
         self.recognisable.pop(claim, None)
         if self._granted_at.pop(claim, None) is not None:
             self._rooms.end(claim, started=False)

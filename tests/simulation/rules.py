@@ -281,7 +281,7 @@ class Rules:
             final = error["type"] in FINAL_ERRORS
             _require(write, not final, "is tried again, though no retry can help")
         if write.becomes is D:
-            _require(write, after[A.DUE_AT] > write.clock, "delayed until now")
+            _require(write, after[A.DUE_AT] > after[A.TASK_UPDATED], "delayed until now")
             in_time = busy or after[A.DUE_AT] < before[A.EXPIRES_AT] + LATEST
             _require(write, in_time, "is to be tried again after its deadline")
 
