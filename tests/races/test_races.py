@@ -49,13 +49,22 @@ class Workers:
         self._processes.append(subprocess.Popen(self._command, cwd=ROOT))
 
     @contextmanager
-    def one_stalled(self) -> Iterator[None]:
-        """One stands still, with all its threads, and then goes on as if nothing had happened."""
-        stalled = self._processes.pop(0)
-        self._processes.append(stalled)
+    def one_stalled(self, begun: str) -> Iterator[None]:
+        """One that has just begun a task stands still, with all its threads, and then goes on as if
+        nothing had happened. With several to choose from, the one not stalled for longest."""
+        before = self._has_begun(begun)
+        while not (now := self._has_begun(begun) - before):
+            time.sleep(0.01)
+        stalled = next(process for process in self._processes if process.pid in now)
         stalled.send_signal(signal.SIGSTOP)
+        self._processes.remove(stalled)
+        self._processes.append(stalled)
         yield
         stalled.send_signal(signal.SIGCONT)
+
+    def _has_begun(self, begun: str) -> Counter[int]:
+        """Tasks by the process that began them."""
+        return Counter(line["worker"] for line in self.told(begun))
 
     def kill_one(self) -> int:
         killed = self._processes.pop(0)
@@ -200,11 +209,11 @@ def trouble(
     workers.kill_one()
     workers.start()
     stalls = lost = 0
-    # A stalled worker may hold no task just then.
+    # What a worker holds may have ended just before it was stalled.
     while stalls < STALLS or lost < STALLS:
         assert time.monotonic() < until, f"only {lost} leases were lost in {stalls} stalls"
         fill(unfinished(sweeper.run()))
-        with workers.one_stalled():
+        with workers.one_stalled(begun):
             lost += sweep_until(time.monotonic() + LEASE + 0.5, sweeper)
         stalls += 1
     while left := unfinished(sweeper.run()):
