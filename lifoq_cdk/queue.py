@@ -150,6 +150,7 @@ class LifoQueue(Construct):
         self.tasks = tasks if isinstance(tasks, TaskCode) else TaskCode(tasks)
         if targets:
             self.tasks = replace(self.tasks, targets={**self.tasks.targets, **targets})
+        _check_times(self.worker, self.lifetimes)
         _check_timeouts(self.tasks.targets, self.worker)
         self.state = state or QueueState(
             self,
@@ -543,6 +544,31 @@ def _unique_name(scope: Construct) -> str:
     return cdk.Names.unique_resource_name(
         scope, max_length=LONGEST_NAME, separator="-", allowed_special_characters="-"
     )
+
+
+def _check_times(worker: WorkerSettings, lifetimes: Lifetimes) -> None:
+    deadline, threshold = lifetimes.deadline, worker.adaptive_threshold
+    if 2 * worker.heartbeat > worker.lease:
+        problem = (
+            f"is more than half the lease of {worker.lease:g} s, which would run out when one "
+            "heartbeat is lost: shorten it, or lengthen the lease"
+        )
+        raise InvalidInput("heartbeat", worker.heartbeat, problem)
+    for name in ("success_retention", "failure_retention"):
+        if worker.lease > getattr(lifetimes, name):
+            problem = f"is shorter than the lease of {worker.lease:g} s: lengthen it"
+            raise InvalidInput(name, getattr(lifetimes, name), problem)
+    if threshold is not None and threshold >= deadline:
+        problem = (
+            f"reaches the deadline of {deadline:g} s, so that the newest tasks would never come "
+            "first: lower it, or leave it out for newest first always"
+        )
+        raise InvalidInput("adaptive_threshold", threshold, problem)
+    if worker.backoff.min_seconds >= deadline:
+        problem = (
+            f"reaches the deadline of {deadline:g} s, so that no retry would come in time: lower it"
+        )
+        raise InvalidInput("backoff.min_seconds", worker.backoff.min_seconds, problem)
 
 
 def _check_timeouts(targets: Mapping[str, Target], worker: WorkerSettings) -> None:

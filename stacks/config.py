@@ -492,7 +492,7 @@ class StageConfig(Settings):
         if self.backoff.min_seconds >= self.deadline_seconds:
             problems.append(
                 f"backoff.min_seconds ({self.backoff.min_seconds:g}) reaches deadline_seconds "
-                f"({self.deadline_seconds:g}), so that every retry would be shed: lower it"
+                f"({self.deadline_seconds:g}), so that no retry would come in time: lower it"
             )
         return problems
 

@@ -17,7 +17,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
 
 import lifoq_cdk
-from lifoq import Lifetimes, WorkerSettings
+from lifoq import Backoff, Lifetimes, WorkerSettings
 from lifoq.client.connection import Connection
 from lifoq.client.deployment import Deployment
 from lifoq.environment import Environment
@@ -460,6 +460,19 @@ def test_a_folder_whose_import_would_register_nothing_is_refused(
         ({"window": cdk.Duration.minutes(15)}, ["window", "885"]),
         ({"sweep_interval": cdk.Duration.seconds(90)}, ["sweep_interval", "whole minutes"]),
         ({"heartbeat": cdk.Duration.minutes(1)}, ["heartbeat"]),
+        ({"heartbeat": cdk.Duration.seconds(16)}, ["heartbeat=16", "half the lease of 30 s"]),
+        (
+            {"success_retention": cdk.Duration.seconds(29)},
+            ["success_retention=29", "lease of 30 s"],
+        ),
+        (
+            {"adaptive_threshold": cdk.Duration.minutes(5), "deadline": cdk.Duration.minutes(5)},
+            ["adaptive_threshold=300", "deadline of 300 s", "lower it"],
+        ),
+        (
+            {"backoff": Backoff(min_seconds=60), "deadline": cdk.Duration.minutes(1)},
+            ["backoff.min_seconds=60", "deadline of 60 s", "lower it"],
+        ),
         ({"queue_name": "a/b"}, ["queue name", "letters"]),
         (
             {"kicks": AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=1)},
