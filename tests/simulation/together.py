@@ -99,6 +99,10 @@ class Together:
         """From now on nothing goes wrong."""
         self._settled = self._now() + microseconds(GONE_AFTER)
 
+    def pauses(self) -> None:
+        """A machine stands still; the last time may be in the calm, since it was drawn before."""
+        self._settled = max(self._settled, self._now() + microseconds(GONE_AFTER))
+
     def free_since(self, task_type: str) -> float:
         """The last moment at which no task of this type could start anywhere; infinite where that
         cannot be told."""

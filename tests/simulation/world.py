@@ -138,6 +138,7 @@ class World:
                 self.trace.add(f"{machine.name} stands still")
                 machine.faults += 1
                 machine.suspend()
+                self.database.together.pauses()
                 longer = PARTS_LOST * self.draw.random() if worker.shared_limits else 0.0
                 self._nature.sleep(self.draw.uniform(0.3, 3) * worker.lease + longer)
                 machine.resume()
