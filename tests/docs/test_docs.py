@@ -39,6 +39,11 @@ def test_every_make_target_that_is_named_exists(document: Path) -> None:
     assert named <= targets
 
 
+def test_the_readme_has_the_commands_that_a_newcomer_and_ci_begin_with() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert {"demo", "test", "help"} <= set(re.findall(r"\bmake ([a-z-]+)", readme))
+
+
 def test_what_keeps_a_promise_is_where_the_page_of_promises_says() -> None:
     rows = [line.split("|") for line in INVARIANTS.read_text().splitlines() if "`: `" in line]
     assert rows
