@@ -162,9 +162,9 @@ class Looks:
         self._trying: dict[str, Claim] = {}
         """Claims whose answer is not there yet."""
         self._of_earlier_runs: dict[str, Claim] = {}
+        """Of these no run knows any more; they start nothing."""
         self._never_begun: set[str] = set()
         """Claims that were handed back, as far as the worker could."""
-        """Of these no run knows any more; they start nothing."""
         self._granted_at: dict[str, int] = {}
         """Claims under which task code should begin at once, and when they were granted."""
         self._held: dict[str, Claim] = {}
