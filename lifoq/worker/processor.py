@@ -96,8 +96,8 @@ class Processor:
         told; it should be quick. The report that ``run`` returns is the sum, and alone says whether
         tasks remain.
 
-        Raises StoreUnavailable or QueueMisconfigured where that kept it from claiming anything, and
-        ProcessUnusable, once whatever was in flight is settled.
+        Raises StoreUnavailable where that kept it from claiming anything, and QueueMisconfigured
+        and ProcessUnusable, once whatever was in flight is settled.
         """
         return self._run(
             time_limit=time_limit, woken_at=woken_at, on_progress=on_progress

@@ -468,8 +468,8 @@ class Run:
         report = self._tally.conclude(now)
         reason = self._unusable()
         self._give_back(now)
-        if self._trouble.unexpected is not None:
-            raise self._trouble.unexpected
+        if self._trouble.fatal is not None:
+            raise self._trouble.fatal
         if self._trouble.error is not None and report.claimed == 0:
             raise self._trouble.error
         if not (self._claiming(now) and self._pace.believed_empty(now)):  # it looked until now

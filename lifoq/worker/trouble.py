@@ -4,7 +4,7 @@ import logging
 from typing import Final
 
 from lifoq.basics.host import microseconds
-from lifoq.errors import LifoqError, QueueMisconfigured, StoreUnavailable
+from lifoq.errors import QueueMisconfigured, StoreUnavailable
 
 log = logging.getLogger("lifoq.trouble")
 
@@ -17,16 +17,16 @@ class Trouble:
 
     def __init__(self) -> None:
         self._since: int | None = None
-        self.error: LifoqError | None = None
+        self.error: StoreUnavailable | None = None
         """The latest that has not passed."""
-        self.unexpected: Exception | None = None
+        self.fatal: Exception | None = None
         """The first that ends the run, once its tasks are settled; then it is raised."""
         self.hopeless = False
         """Whether to claim no more."""
 
     def met(self, error: Exception, now: int) -> None:
         """A call failed."""
-        if not isinstance(error, StoreUnavailable | QueueMisconfigured):
+        if not isinstance(error, StoreUnavailable):
             self.ends_the_run(error)
             return
         log.warning("%s", error)
@@ -34,12 +34,16 @@ class Trouble:
         self._since = now if self._since is None else self._since
         # Decided at a failure: a call that took long, and then was answered, is none.
         lasts = now - self._since >= microseconds(TROUBLE_LIMIT)
-        self.hopeless = self.hopeless or lasts or isinstance(error, QueueMisconfigured)
+        self.hopeless = self.hopeless or lasts
 
     def ends_the_run(self, error: Exception) -> None:
-        """Nobody understands it, or it kept an outcome from being written until the end."""
-        log.error("the run ends early", exc_info=error)
-        self.unexpected = self.unexpected or error
+        """It does not pass by waiting: the queue is misconfigured, or nobody understands it. What
+        other calls are answered meanwhile changes nothing."""
+        if isinstance(error, QueueMisconfigured):
+            log.error("the run ends early: %s", error)
+        else:
+            log.error("the run ends early", exc_info=error)
+        self.fatal = self.fatal or error
         self.hopeless = True
 
     def passes(self) -> None:

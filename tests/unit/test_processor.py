@@ -755,7 +755,8 @@ def test_an_index_that_does_not_answer_is_not_taken_for_an_empty_queue(error):
         bench.run(window=0.3)
 
 
-def test_an_error_that_nobody_understands_ends_the_run_after_its_tasks_are_settled():
+@pytest.mark.parametrize("error", [LookupError("what is this"), QueueMisconfigured("not granted")])
+def test_an_error_that_does_not_pass_is_raised_after_the_tasks_in_flight_are_settled(error):
     table = MemoryTable()
     bench = Bench(table)
 
@@ -765,10 +766,10 @@ def test_an_error_that_nobody_understands_ends_the_run_after_its_tasks_are_settl
         time.sleep(0.2)
 
     def strange(*_args, **_kwargs):
-        raise LookupError("what is this")
+        raise error
 
     task_id = bench.put()
-    with pytest.raises(LookupError):
+    with pytest.raises(type(error)):
         bench.run(in_flight=2)
     assert bench.queue.get(task_id).status is Status.SUCCESS
 

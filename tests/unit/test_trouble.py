@@ -1,5 +1,7 @@
 """Whether a run can go on."""
 
+import pytest
+
 from lifoq import QueueMisconfigured, StoreUnavailable
 from lifoq.basics.host import microseconds
 from lifoq.worker.trouble import TROUBLE_LIMIT, Trouble
@@ -26,16 +28,13 @@ def test_whatever_answers_in_between_is_a_new_beginning():
     assert not trouble.hopeless
 
 
-def test_what_is_misconfigured_does_not_pass_by_waiting():
+@pytest.mark.parametrize("error", [QueueMisconfigured("no index"), LookupError("what is this")])
+def test_what_does_not_pass_by_waiting_ends_the_run_whatever_answers_later(error: Exception):
+    """A run whose index is missing ended as if all were well, where another call was answered just
+    after."""
     trouble = Trouble()
-    trouble.met(QueueMisconfigured("no index"), 0)
-    assert trouble.hopeless
-    assert trouble.unexpected is None
-
-
-def test_the_first_error_that_nobody_understands_is_kept():
-    trouble, first = Trouble(), LookupError("what is this")
-    trouble.met(first, 0)
+    trouble.met(error, 0)
     trouble.met(ValueError("and this"), 0)
+    trouble.passes()
     assert trouble.hopeless
-    assert trouble.unexpected is first
+    assert trouble.fatal is error
