@@ -22,6 +22,7 @@ from lifoq import (
     RunReport,
     Status,
     Store,
+    StoreUnavailable,
     Sweeper,
     WorkerSettings,
 )
@@ -199,6 +200,20 @@ def test_a_look_that_is_answered_late_keeps_what_waits_waiting_for_a_second(worl
     world.processor().run()
     (began, _), *_ = world.begun
     assert began < 1.5
+
+
+def test_a_look_that_fails_is_repeated_at_once(world: World):
+    def throttled(what: str, _task_id: str, _change: Change | None) -> bool:
+        if what == "look" and world.seconds < CALL:
+            raise StoreUnavailable("throttled")
+        return False
+
+    world.table.slow = throttled
+    world.handle("a")
+    world.put("a")
+    world.processor().run()
+    (began, _), *_ = world.begun
+    assert began < 0.3
 
 
 def test_a_claim_that_is_answered_late_keeps_the_other_slots_at_work(world: World):
