@@ -281,6 +281,29 @@ def test_a_task_that_may_start_is_found_behind_any_number_that_must_not(world: W
     assert next(at for at, payload in world.begun if payload == "found") < 1
 
 
+@pytest.mark.parametrize("threshold", [None, 1_000])
+def test_with_fair_shares_a_flood_delays_itself_alone(world: World, threshold: float | None):
+    order: list[tuple[str | None, int]] = []
+
+    @world.registry.task("a")
+    def work(payload: int, context: Context) -> None:
+        order.append((context.key, payload))
+        world.sleep(0.01)
+
+    for n in range(5):
+        world.put("a", n, key="quiet")
+        world.put("a", n)  # of no key
+    for n in range(150):
+        world.put("a", n, key="flood")
+    report = world.processor(in_flight=1, fair_share=True, adaptive_threshold=threshold).run()
+    assert report.succeeded == 160
+    served = [key for key, _ in order[:30]]
+    assert served.count("quiet") == served.count(None) == 5
+    for key in ("quiet", "flood", None):
+        numbers = [payload for of, payload in order if of == key]
+        assert numbers == sorted(numbers, reverse=threshold is None)
+
+
 # Task code
 
 

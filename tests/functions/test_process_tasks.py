@@ -47,7 +47,7 @@ def asking(load, downstream):
     target = HttpsTarget(url=downstream.url, timeout=5, allowed_networks=("127.0.0.0/8",))
     settings = {"LIFOQ_TARGETS": encode({"device.check": target})}
     # What is to be tried again is over before the window is.
-    yield load("process_tasks", LIFOQ_WINDOW_SECONDS="0.5", **settings)
+    yield load("process_tasks", LIFOQ_WINDOW_SECONDS="1.2", **settings)
     del REGISTRY._types["device.check"]
 
 
@@ -90,7 +90,7 @@ def test_tasks_that_remain_at_the_end_of_the_window_get_a_tail_call(
 ):
     for n in range(20):
         queue.put(slow_type, n)
-    function = load("process_tasks", LIFOQ_WINDOW_SECONDS="0.2")
+    function = load("process_tasks", LIFOQ_WINDOW_SECONDS="1.5")
     summary = function.handle({}, context)
     assert summary["remaining"]
     assert len(trigger_topic.messages()) == 1
@@ -203,7 +203,7 @@ def order_type():
 def test_a_run_without_progress_makes_no_tail_call(load, context, queue, trigger_topic):
     queue.put("greet")
     context.get_remaining_time_in_millis = lambda: 3_000  # no task could finish in this
-    summary = load("process_tasks", LIFOQ_WINDOW_SECONDS="0.2").handle({}, context)
+    summary = load("process_tasks", LIFOQ_WINDOW_SECONDS="1.5").handle({}, context)
     assert (summary["TasksClaimed"], summary["remaining"]) == (0, True)
     assert trigger_topic.messages() == []
 

@@ -1,7 +1,5 @@
 """Fair shares: whose turn it is among keys."""
 
-import time
-
 import pytest
 
 from lifoq import InvalidInput, WorkerSettings
@@ -9,7 +7,6 @@ from lifoq.basics.host import MICROSECONDS
 from lifoq.tables.store import Candidate, Candidates
 from lifoq.worker.shares import MEMORY, Shares
 from lifoq.worker.sight import Sight
-from tests.unit.test_keys import Counts
 from tests.unit.test_processor import Bench
 
 
@@ -112,29 +109,6 @@ def test_before_one_with_too_much_is_taken_the_queue_is_read_on():
     behind = page(row(7, "flood"), row(6, "quiet"), row(5, "quiet"), more=True)
     seen.behind(seen.cursor, behind, behind.rows)
     assert seen.next(lambda _: True, excess=excess, settle=True).created == 6  # newest of its key
-
-
-@pytest.mark.parametrize("threshold", [None, 1_000])
-def test_a_flood_delays_itself_alone(threshold):
-    bench, order = Bench(Counts()), []
-
-    @bench.handle()
-    def work(payload, context):
-        order.append((context.key, payload))
-        time.sleep(0.003)
-
-    for n in range(5):
-        bench.put(n, key="quiet")
-        bench.put(n)  # of no key
-    for n in range(150):
-        bench.put(n, key="flood")
-    report = bench.run(in_flight=1, fair_share=True, adaptive_threshold=threshold)
-    assert report.succeeded == 160
-    served = [key for key, _ in order[:30]]
-    assert served.count("quiet") == served.count(None) == 5
-    for key in ("quiet", "flood", None):
-        numbers = [payload for of, payload in order if of == key]
-        assert numbers == sorted(numbers, reverse=threshold is None)
 
 
 def test_without_fair_share_a_flood_comes_first():
