@@ -31,9 +31,11 @@ def test_an_interrupted_step_ends_with_everything_that_it_started(tmp_path):
     child = "import time; print('child', flush=True); time.sleep(60)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     code = f"""
+import signal
 import sys
 from pathlib import Path
 from demo.steps import run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a test in the background ignores
 run([sys.executable, "-c", {parent!r}], log=Path({str(log)!r}))
 """
     step = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)

@@ -48,19 +48,24 @@ class Workers:
     def start(self) -> None:
         self._processes.append(subprocess.Popen(self._command, cwd=ROOT))
 
-    @contextmanager
-    def one_stalled(self, begun: str) -> Iterator[None]:
-        """One that has just begun a task stands still, with all its threads, and then goes on as if
-        nothing had happened. With several to choose from, the one not stalled for longest."""
-        before = self._has_begun(begun)
+    def next_to_begin(self, begun: str, *, within: float) -> subprocess.Popen[bytes] | None:
+        """The first that begins a task from now on, and of several the one not stalled for longest.
+        None: nobody has, for so many seconds."""
+        before, until = self._has_begun(begun), time.monotonic() + within
         while not (now := self._has_begun(begun) - before):
-            time.sleep(0.01)
-        stalled = next(process for process in self._processes if process.pid in now)
-        stalled.send_signal(signal.SIGSTOP)
-        self._processes.remove(stalled)
-        self._processes.append(stalled)
+            if time.monotonic() > until:
+                return None
+            time.sleep(0.02)
+        return next((process for process in self._processes if process.pid in now), None)
+
+    @contextmanager
+    def stalled(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        """It stands still, with all its threads, and then goes on as if nothing had happened."""
+        process.send_signal(signal.SIGSTOP)
+        self._processes.remove(process)
+        self._processes.append(process)
         yield
-        stalled.send_signal(signal.SIGCONT)
+        process.send_signal(signal.SIGCONT)
 
     def _has_begun(self, begun: str) -> Counter[int]:
         """Tasks by the process that began them."""
@@ -213,7 +218,10 @@ def trouble(
     while stalls < STALLS or lost < STALLS:
         assert time.monotonic() < until, f"only {lost} leases were lost in {stalls} stalls"
         fill(unfinished(sweeper.run()))
-        with workers.one_stalled(begun):
+        worker = workers.next_to_begin(begun, within=LEASE)
+        if worker is None:  # on a machine that is slow enough they have done all before one looked
+            continue
+        with workers.stalled(worker):
             lost += sweep_until(time.monotonic() + LEASE + 0.5, sweeper)
         stalls += 1
     while left := unfinished(sweeper.run()):

@@ -57,7 +57,9 @@ def test_no_more_run_than_may_and_what_a_lost_worker_had_is_used_again(
     killed_at, killed = time.monotonic_ns(), workers.kill_one()
     workers.start()
     for stall in (LEASE + 0.5, COMES_BACK + 1):
-        with workers.one_stalled("begun"):
+        worker = workers.next_to_begin("begun", within=PATIENCE)
+        assert worker is not None, "all were done before one could be stalled"
+        with workers.stalled(worker):
             sweep_until(time.monotonic() + stall, sweeper)
     while unfinished(sweeper.run()):
         assert time.monotonic() < until, "not at rest"
