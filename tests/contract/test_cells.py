@@ -82,7 +82,8 @@ def fail(queue: Queue, task_id: str) -> None:
 
 # Where an id lives
 
-names = st.lists(st.text(min_size=1, max_size=20), min_size=2, max_size=8, unique=True)
+a_name = st.from_regex(r"[A-Za-z0-9_.-]{3,20}", fullmatch=True)  # what DynamoDB allows
+names = st.lists(a_name, min_size=2, max_size=8, unique=True)
 ids = st.lists(st.text(max_size=30), max_size=50)
 
 
