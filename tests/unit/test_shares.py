@@ -103,6 +103,7 @@ def test_before_one_with_too_much_is_taken_the_queue_is_read_on():
     seen = Sight(newest_first=True, now=0, key_of=lambda row: row.key)
     front = page(row(9, "flood"), row(8, "flood"), more=True)
     seen.front(front, front.rows)
+    assert seen.next(lambda _: True, excess={"flood": 0.0}, settle=False).created == 9
     excess = {"flood": 1.0, "quiet": 0.0}
     assert seen.next(lambda _: True, excess=excess, settle=False) is None
     assert seen.next(lambda _: True, excess=excess, settle=True).created == 9
