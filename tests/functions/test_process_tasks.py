@@ -46,7 +46,7 @@ def asking(load, downstream):
     """The function, with a task type that asks the service and has no code."""
     target = HttpsTarget(url=downstream.url, timeout=5, allowed_networks=("127.0.0.0/8",))
     settings = {"LIFOQ_TARGETS": encode({"device.check": target})}
-    # What is to be tried again is over before the window is.
+    # The window is over before the first retry is due: no run waits for one.
     yield load("process_tasks", LIFOQ_WINDOW_SECONDS="1.2", **settings)
     del REGISTRY._types["device.check"]
 

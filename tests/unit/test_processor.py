@@ -591,7 +591,7 @@ def test_a_background_heartbeat_hears_that_the_task_is_cancelled_and_keeps_its_l
             time.sleep(0.01)
         with pytest.raises(Cancelled):
             context.checkpoint("half")
-        with pytest.raises(Cancelled):  # also the task that has not looked before
+        with pytest.raises(Cancelled):  # though it is no news any more
             context.heartbeat()
         time.sleep(0.5)  # to clean up takes longer than its lease
         leases.append(bench.queue.get(context.task_id).lease_expires / 1e6 - time.time())
