@@ -12,6 +12,7 @@ import botocore.session
 import pytest
 from moto.server import ThreadedMotoServer
 
+from lab import dynamodb_local
 from lifoq.items.change import Item
 from lifoq.items.schema import table_definition
 from lifoq.tables.dynamo import DynamoTable
@@ -20,7 +21,6 @@ from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Table
 from lifoq.testing import create_table
 from lifoq.testing.fixtures import PastTheLibrary, host, store
-from tests import dynamodb_local
 
 __all__ = ["host", "store"]
 """Fixtures of the contract, for all tests."""

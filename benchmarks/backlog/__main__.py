@@ -11,8 +11,8 @@ import click
 from benchmarks.backlog.fill import Layer, fill
 from benchmarks.backlog.looks import Backlog, Cost
 from benchmarks.record import recording
+from lab.dynamodb_local import running
 from lifoq.items.lifetimes import Lifetimes
-from tests.dynamodb_local import running
 
 DEADLINE: Final = Lifetimes().deadline
 SPARE: Final = 1_800.0

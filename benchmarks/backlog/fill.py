@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import boto3
 
+from lab.dynamodb_local import CREDENTIALS
 from lifoq.basics.host import microseconds
 from lifoq.items.lifetimes import seconds_up
 from lifoq.items.schema import Attribute as A
 from lifoq.items.schema import Status
 from lifoq.tables.dynamo import DynamoTable
-from tests.dynamodb_local import CREDENTIALS
 
 BATCH: Final = 25
 SHARE: Final = 5_000

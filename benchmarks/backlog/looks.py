@@ -8,12 +8,12 @@ from typing import Any, Final
 import boto3
 
 from benchmarks.backlog.units import Units
+from lab.dynamodb_local import CREDENTIALS
 from lifoq.items.schema import table_definition
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Candidate, Store
 from lifoq.worker.lookout import larger_page
 from lifoq.worker.settings import WorkerSettings
-from tests.dynamodb_local import CREDENTIALS
 
 PAGE: Final = WorkerSettings().page
 

@@ -19,8 +19,8 @@ from benchmarks.beside_others.measure import PATIENCE, SERVICE, SLOTS, Load, row
 from benchmarks.beside_others.packages import installed
 from benchmarks.record import recording
 from demo.downstream import running
+from lab import dynamodb_local
 from lifoq.testing import create_table
-from tests import dynamodb_local
 
 TABLE: Final = "beside-others"
 

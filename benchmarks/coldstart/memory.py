@@ -11,6 +11,7 @@ from moto.server import ThreadedMotoServer
 
 from benchmarks.coldstart.sandbox import ENVIRONMENT, Sandbox
 from demo import downstream
+from lab.dynamodb_local import CREDENTIALS, running
 from lifoq import NewTask, Queue
 from lifoq.environment import Variable
 from lifoq.tables.dynamo import DynamoTable
@@ -18,7 +19,6 @@ from lifoq.tables.store import Store
 from lifoq.targets.configured import encode
 from lifoq.targets.https import HttpsTarget
 from lifoq.testing import create_table
-from tests.dynamodb_local import CREDENTIALS, running
 
 PAYLOAD: Final = {"text": "x" * 100_000}
 TASKS: Final = 250

@@ -12,11 +12,11 @@ from benchmarks.cost import transitions, workloads
 from benchmarks.cost.meter import Meter
 from benchmarks.cost.transitions import Row
 from benchmarks.cost.workloads import Bench, Workload
+from lab import dynamodb_local
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
 from lifoq.testing import create_table
-from tests import dynamodb_local
 
 DEADLINE: Final = 3600.0
 

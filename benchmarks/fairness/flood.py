@@ -8,7 +8,7 @@ from statistics import quantiles
 from typing import Any, Final
 
 from benchmarks.cost.rules import EMPTY_QUERY_UNITS
-from benchmarks.virtual import START, Over, VirtualHost
+from lab.virtual import START, Over, VirtualHost
 from lifoq import NewTask, Processor, Registry, Status, WorkerSettings
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items import size

@@ -12,8 +12,8 @@ import click
 from benchmarks.freshness.barrier import PageBarrier
 from benchmarks.freshness.trial import Load, MakeWorker, Trial
 from benchmarks.record import recording
+from lab.dynamodb_local import running
 from lifoq import Processor
-from tests.dynamodb_local import running
 
 LOADS: Final = ((1, 0.1), (4, 0.2), (10, 0.5))
 """Tasks in flight, seconds of service."""

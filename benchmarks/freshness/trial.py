@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import boto3
 
 from benchmarks.freshness.timed import TimedStore
+from lab.dynamodb_local import CREDENTIALS
 from lifoq import Context, NewTask, Queue, Registry, WorkerSettings
 from lifoq.items.schema import table_definition
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
-from tests.dynamodb_local import CREDENTIALS
 
 SPACING = 0.06
 """Seconds, beyond a task's service, between two new tasks: the one before has started by then, so

@@ -8,7 +8,7 @@ from typing import Final
 
 from benchmarks.goodput.load import Arrival
 from benchmarks.goodput.policies import Policy
-from benchmarks.virtual import START, Over, VirtualHost
+from lab.virtual import START, Over, VirtualHost
 from lifoq import NewTask, Processor, Registry, Status, WorkerSettings
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.change import Change, Item

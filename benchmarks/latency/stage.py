@@ -9,12 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+import aws_cdk as cdk
+
 from lifoq import Queue, Store
 from lifoq.tables.dynamo import DynamoTable
 from lifoq_cdk import asset
 from localcloud import LocalCloud
-from tests.infrastructure.deployments import ROOT, assemble
+from stacks import application
 
+ROOT: Final = Path(__file__).resolve().parents[2]
 STAGE: Final = "prod"
 STACKS: Final = (f"lifoq-{STAGE}-state", f"lifoq-{STAGE}-queue")
 START_MARK: Final = " START RequestId"
@@ -81,8 +84,11 @@ def assembly(code: Path) -> Path:
     for package in ("lifoq", "functions"):
         shutil.copytree(ROOT / package, code / package)
     shutil.copy(Path(__file__).with_name("tasks.py"), code / "functions" / "tasks.py")
+    context = json.loads((ROOT / "cdk.json").read_text())["context"]
+    app = cdk.App(context={**context, "stage": STAGE}, outdir=str(code / "cdk.out"))
     functions, report = asset.build(root=code), asset.build_report()
-    return assemble(STAGE, None, functions=functions, report=report).assembly
+    application.build(app, stage=application.stage_of(app), asset=functions, report=report)
+    return Path(app.synth().directory)
 
 
 def _microseconds(moment: str) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks.virtual import START, VirtualHost
+from lab.virtual import START, VirtualHost
 from lifoq import NewTask, Queue, Status, Store
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.change import Change, Item

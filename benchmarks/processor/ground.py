@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import boto3
 
+from lab import dynamodb_local
 from lifoq import NewTask, Queue
 from lifoq.tables.dynamo import ONCE, PATIENT, DynamoTable
 from lifoq.tables.store import Store
 from lifoq.testing import create_table
-from tests import dynamodb_local
 
 NAME: Final = "benchmark"
 

@@ -10,9 +10,9 @@ import click
 from benchmarks.cost.meter import Meter
 from benchmarks.record import recording
 from benchmarks.reports import large, storm
+from lab import dynamodb_local
 from lifoq.tables.store import Store
 from lifoq.testing import create_table
-from tests import dynamodb_local
 
 MAX_UNITS: Final = 10.0
 """Of a task with 4 KB of JSON."""

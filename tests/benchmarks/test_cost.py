@@ -10,13 +10,13 @@ from benchmarks.cost import alternatives, bill, rules
 from benchmarks.cost.cloud import Traffic
 from benchmarks.cost.meter import Meter
 from benchmarks.cost.workloads import Downstream
+from lab import dynamodb_local
 from lifoq import Cancelled, Retry
 from lifoq.items.task import NewTask, TaskError
 from lifoq.tables.dynamo_values import typed
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.testing.fixtures import noise
-from tests import dynamodb_local
 
 ERROR = TaskError(type="ValueError", message="no")
 

@@ -8,7 +8,7 @@ from benchmarks.processor.contenders import bare_loop, captured, nothing, settin
 from benchmarks.processor.ground import ground
 from benchmarks.processor.split import call_costs, time_split
 from benchmarks.ratios import ratio
-from benchmarks.virtual import START, VirtualHost
+from lab.virtual import START, VirtualHost
 from lifoq import NewTask, Processor, Queue, Registry, Status
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.tables.memory import MemoryTable

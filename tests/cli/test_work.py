@@ -18,13 +18,13 @@ import boto3
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from lab.dynamodb_local import CREDENTIALS
 from lifoq import Lifetimes, Queue, Status, Store, Sweeper, WorkerSettings, environment
 from lifoq.client.connection import Connection, SharedLimits, parameter_name
 from lifoq.items.book import book_id
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.worker.registry import Registry
 from lifoq_cli.protection import Protection
-from tests.dynamodb_local import CREDENTIALS
 
 TASKS = """
 import asyncio

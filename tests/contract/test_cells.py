@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lab import dynamodb_local
 from lifoq import (
     Cells,
     Count,
@@ -26,7 +27,6 @@ from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq_cli.app import main
-from tests import dynamodb_local
 
 NAMES = ("north", "south", "west")
 SHARED_CALLS = (

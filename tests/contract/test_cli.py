@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lab import dynamodb_local
 from lifoq import NewTask, Queue, Status, TaskError
 from lifoq_cli.app import main
-from tests import dynamodb_local
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lab import dynamodb_local
 from lifoq import NewTask, Registry, Status, Sweeper
 from lifoq.basics.clock import TOLERANCE, ServerClock
 from lifoq.basics.host import MICROSECONDS, Stamps, SystemHost, microseconds
@@ -18,7 +19,6 @@ from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.hosts import START
-from tests import dynamodb_local
 
 SECOND = MICROSECONDS
 BACKENDS = ("memory", "moto", "dynamodb-local")

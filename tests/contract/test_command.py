@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from lab import dynamodb_local
 from lifoq import NewTask, Queue
 from lifoq_cli import app
-from tests import dynamodb_local
 
 COMMANDS = tuple(app.root.commands)
 OPTIONS = {

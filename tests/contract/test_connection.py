@@ -7,10 +7,10 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from lab import dynamodb_local
 from lifoq import InvalidInput, Lifetimes, Queue, QueueMisconfigured, StoreUnavailable
 from lifoq.client import connection as connections
 from lifoq.client.connection import VERSION, Connection, SharedLimits, parameter_name
-from tests import dynamodb_local
 from tests.faults.faults import answer
 
 LIFETIMES = Lifetimes(deadline=120, success_retention=60, failure_retention=90.5)

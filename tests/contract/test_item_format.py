@@ -9,6 +9,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from lab import dynamodb_local
 from lifoq import NewTask, Processor, Queue, Registry, Status, WorkerSettings
 from lifoq.basics.host import SYSTEM
 from lifoq.client.connection import VERSION, Connection
@@ -23,7 +24,6 @@ from lifoq.tables.dynamo_expressions import put_request
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import START, ManualHost
-from tests import dynamodb_local
 
 PAGE = (Path(__file__).parents[2] / "docs" / "item-format.md").read_text()
 SETTINGS, PUT, DELAYED_PUT = (

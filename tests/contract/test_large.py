@@ -6,6 +6,7 @@ from typing import Any
 import boto3
 import pytest
 
+from lab import dynamodb_local
 from lifoq import Done, NewTask, Processor, Queue, Registry, Status, WorkerSettings
 from lifoq.basics import jsontext
 from lifoq.errors import (
@@ -28,7 +29,6 @@ from lifoq.tables.table import Table
 from lifoq.testing.fixtures import noise
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.backoff import Backoff
-from tests import dynamodb_local
 
 LARGE = noise(3 * MAX_ITEM_BYTES)
 MEDIUM = noise(2 * INLINE)

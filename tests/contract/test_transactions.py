@@ -9,9 +9,9 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from lab import dynamodb_local
 from lifoq import Cells, InvalidInput, NewTask, Queue, Status
 from lifoq.tables.dynamo import DynamoTable
-from tests import dynamodb_local
 
 ORDER = {"orderId": {"S": "o-1"}, "state": {"S": "paid"}}
 TASK = NewTask(task_type="order.ship", payload={"order": "o-1"}, task_id="ship-o-1")

@@ -17,11 +17,11 @@ import boto3
 import pytest
 import yaml
 
+from lab import dynamodb_local
 from lifoq import Queue, Status
 from lifoq.client.connection import Connection
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.testing import create_table
-from tests import dynamodb_local
 from tests.docs.test_docs import ROOT
 
 PAGES = {page.stem: page.read_text() for page in sorted((ROOT / "docs" / "how-to").glob("*.md"))}

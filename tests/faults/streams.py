@@ -4,8 +4,8 @@ from typing import Any
 
 import boto3
 
+from lab import dynamodb_local
 from lifoq.tables.dynamo_values import plain
-from tests import dynamodb_local
 from tests.faults.history import Write
 
 

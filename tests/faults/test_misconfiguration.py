@@ -7,6 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
+from lab import dynamodb_local
 from lifoq.client.queue import Queue
 from lifoq.errors import QueueMisconfigured
 from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, table_definition
@@ -17,7 +18,6 @@ from lifoq.worker.processor import Processor
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.sweep import Sweeper
-from tests import dynamodb_local
 from tests.faults.faults import answer
 
 SETTINGS = WorkerSettings(window=20, task_timeout=1)

@@ -20,10 +20,10 @@ from botocore.exceptions import (
     UnauthorizedSSOTokenError,
 )
 
+from lab import dynamodb_local
 from lifoq import Processor, Queue, QueueMisconfigured, Registry, StoreUnavailable, WorkerSettings
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
-from tests import dynamodb_local
 from tests.faults.faults import answer
 
 HASTY = Config(

@@ -10,11 +10,11 @@ from typing import Any
 import boto3
 import pytest
 
+from lab import dynamodb_local
 from lifoq import Backoff, Lifetimes, Queue, WorkerSettings, environment
 from lifoq.environment import Variable
 from lifoq.metrics import NAMESPACE, Metric, service
 from lifoq.tables.dynamo import DynamoTable
-from tests import dynamodb_local
 
 WORKER = WorkerSettings(window=10, task_timeout=5, in_flight=4, backoff=Backoff(min_seconds=60))
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lab import dynamodb_local
 from lifoq import InvalidInput, Status, StoreUnavailable
 from lifoq.environment import Variable
 from lifoq.ingest.mapping import IngestMapping
 from lifoq.ingest.message import deliveries
-from tests import dynamodb_local
 from tests.faults.faults import answer
 from tests.functions import envelopes
 

@@ -6,7 +6,7 @@ from types import ModuleType
 import boto3
 import pytest
 
-from tests import dynamodb_local
+from lab import dynamodb_local
 from tests.ends import (
     TOKEN,
     WAYS,

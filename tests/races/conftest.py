@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import dynamodb_local
+from lab import dynamodb_local
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from lab import dynamodb_local
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
 from lifoq.worker.backoff import Backoff
@@ -18,7 +19,6 @@ from lifoq.worker.context import Context
 from lifoq.worker.processor import Processor
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
-from tests import dynamodb_local
 
 LEASE = 1.5
 SETTINGS = WorkerSettings(

@@ -1,5 +1,5 @@
-"""DynamoDB Local, AWS's own engine, as a process of the test run: its conditional writes are
-atomic, which moto's are not."""
+"""DynamoDB Local, AWS's own engine, as a process of its own: its conditional writes are atomic,
+which moto's are not."""
 
 import contextlib
 import os

@@ -2,7 +2,7 @@
 
 What the library runs beside itself is a greenlet: it goes on until it sleeps, and then the next one
 in time does. Nothing else happens in between, and no thread of the operating system is needed, as
-these benchmarks start millions of attempts.
+benchmarks start millions of attempts.
 """
 
 import heapq

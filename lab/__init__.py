@@ -1,0 +1,1 @@
+"""What tests and benchmarks both stand on. Nothing of it is shipped."""
