@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from .calls import ApiCall, CallLog
 from .exports import ExportRefusedError
 from .function import Outcome, ThrottledError
-from .http_api import HttpAnswer, Route, event, find
+from .http_api import HttpAnswer, Route, ask
 from .moto_adapter import tables
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
@@ -125,21 +125,20 @@ class Gateway:
     def _http_api(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         sent = str(environ.get("RAW_URI") or environ["PATH_INFO"]).partition("?")[0]
         api_id, slash, rest = sent.removeprefix(HTTP_APIS).partition("/")
-        path = slash + rest
-        found = find(self._runtime.http_routes(api_id) or [], environ["REQUEST_METHOD"], path)
-        answer = HttpAnswer.of_gateway(404)
-        if found:
-            route, parameters = found
-            asked = event(environ, api_id=api_id, path=path, route=route, parameters=parameters)
-            try:
-                name = route.function_arn.split(":")[6]
-                answer = HttpAnswer.of_function(
-                    self._runtime.invoke(name, json.dumps(asked).encode())
-                )
-            except ThrottledError:
-                answer = HttpAnswer.of_gateway(503)
-        start_response(f"{answer.status} {HTTPStatus(answer.status).phrase}", answer.headers)
-        return [answer.body]
+        try:
+            given = ask(
+                environ,
+                api_id=api_id,
+                sent=slash + rest,
+                routes=self._runtime.http_routes(api_id) or [],
+                run=lambda arn, asked: self._runtime.invoke(
+                    arn.split(":")[6], json.dumps(asked).encode()
+                ),
+            )
+        except ThrottledError:
+            given = HttpAnswer.of_gateway(503)
+        start_response(f"{given.status} {HTTPStatus(given.status).phrase}", given.headers)
+        return [given.body]
 
     def _control(
         self, action: str, environ: Environ, start_response: StartResponse

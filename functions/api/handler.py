@@ -5,11 +5,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
-from urllib.parse import quote
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lifoq.api import answers, requests
@@ -49,7 +47,9 @@ app = APIGatewayHttpResolver()
 @logger.inject_lambda_context
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """``event``: of an HTTP API, payload format 2.0."""
-    return app.resolve(event, context)
+    # By the route that API Gateway chose: in the path it has decoded whatever the client encoded.
+    path = event["routeKey"].partition(" ")[2]
+    return app.resolve({**event, "rawPath": path}, context)
 
 
 def put_task() -> Response[str]:
@@ -62,7 +62,7 @@ def put_task() -> Response[str]:
     if key is not None and not put.created and not is_same(new, put.task):
         raise answers.KeyReused(key)
     status = HTTPStatus.CREATED if put.created else HTTPStatus.OK
-    place = {"Location": f"/tasks/{quote(put.task.task_id, safe='')}"}
+    place = {"Location": requests.address(put.task.task_id)}
     return respond(status, answers.whole(put.task, now=queue.store.now()), place)
 
 
@@ -158,22 +158,15 @@ def refuse(error: LifoqError) -> Response[str]:
     return respond(status, answers.error(error), headers)
 
 
-@app.not_found
-def nothing_there(_error: NotFoundError) -> Response[str]:
-    text = "there is no such operation; the OpenAPI document has those there are"
-    return respond(HTTPStatus.NOT_FOUND, {"error": {"type": "NotFound", "message": text}})
-
-
 def route(operation: str, function: Callable[..., Response[str]]) -> None:
     asked = next(one for one in OPERATIONS if one.name == operation)
 
-    def run(**path: str) -> Response[str]:
-        # API Gateway has taken the id out of the path, and decoded it.
-        given = app.current_event.path_parameters or {}
+    def run() -> Response[str]:
+        path = app.current_event.path_parameters
         with requests.by_our_names(one=operation != "putTasks"):
-            return function(*(given.get(name, value) for name, value in path.items()))
+            return function(requests.task_id(path, parameters())) if path else function()
 
-    app.route(asked.path.replace("{id}", "<id>"), method=asked.method)(run)
+    app.route(asked.path, method=asked.method)(run)
 
 
 ANSWERED_BY: Final[Mapping[str, Callable[..., Response[str]]]] = {

@@ -188,11 +188,18 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
 }
 
-_ID: Final[Schema] = {
+_PATH_ID: Final[Schema] = {
     "name": "id",
     "in": "path",
     "required": True,
-    "schema": name(MAX_ID_BYTES, "The task's id"),
+    "schema": {
+        **name(
+            MAX_ID_BYTES,
+            f"The task's id; {requests.IN_THE_QUERY} for one of other characters, which stands in "
+            "the query",
+        ),
+        "pattern": f"^{requests.IN_A_PATH}$",
+    },
 }
 _IDEMPOTENCY_KEY: Final[Schema] = {
     "name": "Idempotency-Key",
@@ -212,11 +219,12 @@ def _query(name_: str, schema: Schema, *, required: bool = False) -> Schema:
     return {"name": name_, "in": "query", "required": required, "schema": schema}
 
 
+_ID: Final = (_PATH_ID, _query("id", name(MAX_ID_BYTES, "The task's id, of any characters")))
 _PARAMETERS: Final[Mapping[str, Sequence[Schema]]] = {
     "putTask": (_IDEMPOTENCY_KEY, _TRACEPARENT),
     "putTasks": (_TRACEPARENT,),
     "getTask": (
-        _ID,
+        *_ID,
         _query("wait", {"type": "integer", "minimum": 0, "maximum": requests.LONGEST_WAIT}),
     ),
     "listTasks": (
@@ -229,8 +237,8 @@ _PARAMETERS: Final[Mapping[str, Sequence[Schema]]] = {
         _query("limit", {"type": "integer", "minimum": 1, "maximum": requests.MOST_LISTED}),
         _query("start", {**TEXT, "description": "The next of the page before"}),
     ),
-    "cancelTask": (_ID,),
-    "redriveTask": (_ID,),
+    "cancelTask": _ID,
+    "redriveTask": _ID,
 }
 _BODIES: Final[Mapping[str, Schema]] = {
     "putTask": _ref("NewTask"),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
+from urllib.parse import quote
 
 from lifoq.client.listing import LISTED, Wanted
 from lifoq.errors import InvalidInput
@@ -30,9 +31,23 @@ MOST_LISTED: Final = 100
 LISTED_BY_DEFAULT: Final = 20
 LONGEST_WAIT: Final = 20
 """Seconds. API Gateway ends an HTTP API's request after 30."""
+IN_THE_QUERY: Final = "-"
+"""Stands in a path for an id that no path can have: API Gateway decodes paths twice."""
+IN_A_PATH: Final = r"[A-Za-z0-9._~-]+"
 FILTERS: Final = {"type": "task_type", "key": "key", "errorType": "error_type"}
 SENT: Final = {ours: name for name, ours in {**TERMS, **FILTERS}.items()}
 """What HTTP clients call it."""
+
+
+def task_id(path: Mapping[str, str], query: Mapping[str, str]) -> str:
+    return query.get("id", path["id"])
+
+
+def address(task_id: str) -> str:
+    """Where a task is found."""
+    if re.fullmatch(IN_A_PATH, task_id) and task_id not in (".", ".."):
+        return f"/tasks/{task_id}"
+    return f"/tasks/{IN_THE_QUERY}?id={quote(task_id, safe='')}"
 
 
 def new_task(document: Any, *, idempotency_key: str | None = None, place: str = "") -> NewTask:
@@ -71,7 +86,7 @@ def idempotency_key(header: str | None) -> str | None:
 
 
 def wait_seconds(parameters: Mapping[str, str]) -> int:
-    _only(parameters, "wait")
+    _only(parameters, "wait", "id")
     return _whole("wait", parameters.get("wait", "0"), least=0, most=LONGEST_WAIT)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from localcloud.function import Outcome
-from localcloud.http_api import HttpAnswer, Route, event, find
+from localcloud.http_api import HttpAnswer, Route, ask, event, find
 
 ROUTES = [
     Route(key=key, function_arn=f"arn:aws:lambda:us-east-1:123456789012:function:{name}")
@@ -18,12 +18,13 @@ ROUTES = [
         ("POST /tasks", "put"),
     )
 ]
+API: dict[str, Any] = {"api_id": "a1", "routes": ROUTES}
 
 
 @pytest.mark.parametrize(
     ("method", "path", "name", "parameters"),
     [
-        ("GET", "/tasks/a%2Fb%20c", "one", {"id": "a/b c"}),
+        ("GET", "/tasks/a%2Fb c", "one", {"id": "a/b c"}),
         ("GET", "/tasks/batch", "fixed", {}),
         ("POST", "/tasks", "put", {}),
     ],
@@ -44,6 +45,37 @@ def test_the_most_specific_route_answers(
 )
 def test_what_no_route_names_is_not_found(method: str, path: str) -> None:
     assert find(ROUTES, method, path) is None
+
+
+def answered_to(sent: str) -> tuple[int, Any]:
+    def run(_arn: str, event: dict[str, Any]) -> Outcome:
+        return Outcome(payload=json.dumps([event["rawPath"], event["pathParameters"]]).encode())
+
+    given = ask({"REQUEST_METHOD": "GET", "wsgi.input": io.BytesIO()}, sent=sent, run=run, **API)
+    return given.status, json.loads(given.body)
+
+
+@pytest.mark.parametrize(
+    ("sent", "raw"),
+    [
+        ("space%20value", "space value"),
+        ("question%3Fvalue", "question"),
+        ("hash%23value", "hash#value"),
+        ("unicode-%CE%BB", "unicode-λ"),
+        ("literal%252Fvalue", "literal/value"),
+        ("literal%253Fvalue", "literal?value"),
+        ("literal%2525value", "literal%value"),
+    ],
+)
+def test_a_path_is_decoded_as_live_apis_do(sent: str, raw: str) -> None:
+    assert answered_to(f"/tasks/{sent}") == (200, [f"/tasks/{raw}", {"id": raw}])
+
+
+@pytest.mark.parametrize(("sent", "status"), [("percent%25done", 400), ("slash%2Fvalue", 404)])
+def test_a_path_that_api_gateway_makes_nothing_of_reaches_no_function(
+    sent: str, status: int
+) -> None:
+    assert answered_to(f"/tasks/{sent}")[0] == status
 
 
 def asked(body: bytes, **environ: str) -> dict[str, Any]:
