@@ -4,7 +4,8 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
-from http.client import HTTPConnection
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPResponse
 from typing import Final
 
 from lifoq.errors import Fail, InvalidInput
@@ -14,10 +15,18 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 """Behind it lie all IPv4 addresses, private ones, too (RFC 6052)."""
+UNICAST: Final = ipaddress.IPv6Network("2000::/3")
+"""All of IPv6's internet lies in it (https://www.iana.org/assignments/ipv6-address-space)."""
+SPECIAL: Final = tuple(
+    ipaddress.ip_network(text)
+    for text in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16", "3fff::/20")
+)
+"""Beside those that every Python knows: protocols' own, documentation, and tunnels, which hide
+IPv4 addresses (https://www.iana.org/assignments/iana-ipv6-special-registry)."""
 
 
 class AddressRefused(Fail):
-    """The host's addresses are private, or otherwise not of the internet; no retry can help."""
+    """The host has no address that a request may go to; no retry can help."""
 
 
 def network(text: str) -> Network:
@@ -29,27 +38,46 @@ def network(text: str) -> Network:
         raise InvalidInput("allowed_networks", text, problem) from error
 
 
-def permitted(address: Address, allowed: Sequence[Network]) -> bool:
-    """Whether it is of the internet, or of a network that is allowed."""
+def permitted(address: Address, allowed: Sequence[Network], *, internet: bool = True) -> bool:
+    """Whether it is of a network that is allowed, or of the internet, where that is."""
     meant = _meant(address)
-    if any(meant in one for one in allowed if one.version == meant.version):
-        return True
-    return meant.is_global and not meant.is_multicast
+    return _is_in(meant, allowed) or (internet and _is_of_internet(meant))
 
 
 def _meant(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address stands for, where it does."""
+    """The IPv4 address that a connection to an IPv6 address leads to, where it does."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address in NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
-    teredo = address.teredo[1] if address.teredo else None
-    return address.ipv4_mapped or address.sixtofour or teredo or address
+    return address.ipv4_mapped or address
+
+
+def _is_of_internet(address: Address) -> bool:
+    if isinstance(address, ipaddress.IPv6Address) and address not in UNICAST:
+        return False
+    return address.is_global and not address.is_multicast and not _is_in(address, SPECIAL)
+
+
+def _is_in(address: Address, networks: Sequence[Network]) -> bool:
+    return any(address in one for one in networks)
+
+
+class FinalResponse(HTTPResponse):
+    """Passes over what is said before the answer, such as 103 Early Hints."""
+
+    def begin(self) -> None:
+        super().begin()
+        while HTTPStatus.SWITCHING_PROTOCOLS < self.status < HTTPStatus.OK:
+            self.headers = None  # type: ignore[assignment]  # so that it begins again
+            super().begin()
 
 
 class CheckedConnection(HTTPConnection):
     """Looks the name up once, and connects to the very address that was checked: a name that leads
     elsewhere the next time leads nowhere."""
+
+    response_class = FinalResponse
 
     def __init__(
         self,
@@ -106,15 +134,22 @@ class CheckedConnection(HTTPConnection):
 
     def _places(self) -> Iterator[tuple[int, tuple[str, int]]]:
         found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        secure = self._tls is not None
         refused = []
         for family, _, _, _, place in found:
             address = str(place[0])
-            if permitted(ipaddress.ip_address(address.partition("%")[0]), self._allowed):
+            plain = ipaddress.ip_address(address.partition("%")[0])
+            if permitted(plain, self._allowed, internet=secure):
                 yield family, (address, self.port)
             else:
                 refused.append(address)
         if len(refused) == len(found):
+            why = (
+                "is no address of the internet"
+                if secure
+                else "is in none of allowed_networks, and would be sent to in the clear: use https"
+            )
             raise AddressRefused(
-                f"{self.host} leads to {', '.join(refused)}, which is no address of the internet: "
-                "allow its network in allowed_networks of the target, if it is meant"
+                f"{self.host} leads to {', '.join(refused)}, which {why}; allow its network in "
+                "allowed_networks of the target, if it is meant"
             )

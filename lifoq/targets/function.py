@@ -12,7 +12,7 @@ from lifoq.basics import jsontext
 from lifoq.basics.numbers import check_count, check_seconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
 from lifoq.tables.aws_errors import code_of
-from lifoq.targets.https import LARGEST_ANSWER
+from lifoq.targets.https import LARGEST_ANSWER, result_of_json
 from lifoq.worker.context import Context
 from lifoq.worker.registry import Terms
 
@@ -86,14 +86,14 @@ class LambdaHandler:
                 f"the function's answer has more than {self._target.answer_bytes:,} bytes: raise "
                 "answer_bytes of the target, or answer less"
             )
-        return jsontext.decode(content.decode()) if content else None
+        return result_of_json(content) if content else None
 
 
 def _error(content: bytes) -> str:
     """Of a function that raised; of one that was killed, Lambda tells no type."""
     try:
         told = jsontext.decode(content.decode())
-    except ValueError:
+    except (ValueError, RecursionError):
         return "the function failed, and told more than can be kept"
     if not isinstance(told, dict):
         return "the function failed"

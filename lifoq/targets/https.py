@@ -251,15 +251,19 @@ def _result(answer: Answer) -> Any:
         return None
     kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json" or kind.endswith("+json"):
-        try:
-            return jsontext.decode(answer.content.decode())
-        except (ValueError, RecursionError):
-            return _text(answer)  # the work is done, whatever it says of itself
-    return _text(answer)
-
-
-def _text(answer: Answer) -> str:
+        return result_of_json(answer.content)
     return answer.content.decode(errors="replace")
+
+
+def result_of_json(content: bytes) -> Any:
+    """The value; text where it is not JSON, or JSON that cannot be stored as it is: the work is
+    done, whatever it says of itself."""
+    try:
+        value = jsontext.decode(content.decode())
+        jsontext.encode(value, "answer")
+    except (ValueError, RecursionError):
+        return content.decode(errors="replace")
+    return value
 
 
 def _shown(answer: Answer) -> str:

@@ -153,6 +153,9 @@ def test_a_method_without_a_body_sends_none(downstream, method):
         ("application/problem+json", b"[1]", [1]),
         ("application/json", b"no JSON", "no JSON"),
         ("application/json", b"NaN", "NaN"),
+        ("application/json", b'{"n":1e999}', '{"n":1e999}'),
+        ("application/json", rb'["\ud800"]', r'["\ud800"]'),
+        ("application/json", b"[" * 300 + b"]" * 300, "[" * 300 + "]" * 300),
         ("text/plain", b'{"n":1}', '{"n":1}'),
         ("text/plain", b"", None),
     ],
@@ -160,6 +163,27 @@ def test_a_method_without_a_body_sends_none(downstream, method):
 def test_an_answer_is_the_result(downstream, kind, body, result):
     downstream.headers, downstream.body = {"Content-Type": kind}, body
     assert run(to(downstream)) == result
+
+
+def test_what_is_said_before_the_answer_is_not_the_answer():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        said = (
+            b"HTTP/1.1 102 Processing\r\n\r\n"
+            b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+        )
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(said)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        assert run(HttpsTarget(url=url, method="GET", allowed_networks=LOOPBACK)) == {}
+        thread.join()
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -270,6 +294,8 @@ def test_who_never_answers_is_given_up():
         "0.0.0.0",  # noqa: S104
         "224.0.0.1",
         "255.255.255.255",
+        "192.0.0.192",
+        "192.88.99.1",
         "::1",
         "::",
         "fe80::1",
@@ -277,8 +303,26 @@ def test_who_never_answers_is_given_up():
         "ff02::1",
         "::ffff:127.0.0.1",
         "::ffff:169.254.169.254",
+        "::ffff:0:7f00:1",
+        "::127.0.0.1",
+        "::8.8.8.8",
         "64:ff9b::a00:1",
+        "64:ff9b::7f00:1",
+        "64:ff9b:1::1",
+        "64:ff9b:1:7f00::",
+        "100::1",
+        "100:0:0:1::1",
+        "2001:0:4136:e378:8000:63bf:80ff:fffe",  # Teredo, of 127.0.0.1
+        "2001:1::1",
+        "2001:2::1",
+        "2001:10::1",
+        "2001:db8::1",
         "2002:7f00:1::",
+        "2002:808:808::",
+        "3fff::1",
+        "4000::1",
+        "5f00::1",
+        "fec0::1",
     ],
 )
 def test_what_is_not_of_the_internet_is_refused_unless_its_network_is_allowed(address):
@@ -295,7 +339,9 @@ def test_an_allowed_network_is_open_however_it_is_written():
     allowed = (network("10.1.0.0/16"),)
     assert permitted(ip_address("10.1.2.3"), allowed)
     assert permitted(ip_address("::ffff:10.1.2.3"), allowed)
+    assert permitted(ip_address("64:ff9b::a01:203"), allowed)
     assert not permitted(ip_address("10.2.2.3"), allowed)
+    assert permitted(ip_address("fec0::1"), (network("fec0::/10"),))
 
 
 @pytest.mark.parametrize(
@@ -322,6 +368,13 @@ def test_a_name_that_leads_to_a_private_address_is_refused(monkeypatch):
     resolving(monkeypatch, "10.0.0.7", "127.0.0.1")
     with pytest.raises(AddressRefused, match=r"shop.example leads to 10.0.0.7, 127.0.0.1"):
         run(HttpsTarget(url="https://shop.example/"))
+
+
+def test_only_an_allowed_network_is_sent_to_in_the_clear(monkeypatch):
+    resolving(monkeypatch, "8.8.8.8")
+    target = HttpsTarget(url="http://shop.example/", allowed_networks=LOOPBACK)
+    with pytest.raises(AddressRefused, match=r"leads to 8.8.8.8, .* in the clear: use https"):
+        run(target)
 
 
 def test_of_several_addresses_only_those_that_are_permitted_are_tried(downstream, monkeypatch):
@@ -409,6 +462,11 @@ def test_a_function_gets_the_payload_and_its_answer_is_the_result():
     assert (call["FunctionName"], json.loads(call["Payload"])) == (ARN, {"n": 1})
     about = json.loads(base64.b64decode(call["ClientContext"]))
     assert about == {"custom": {"taskId": "d-17", "attempt": 1, "traceparent": TRACE}}
+
+
+@pytest.mark.parametrize("answer", [b"NaN", b"[1e999]", rb'"\ud800"', b"\xff"])
+def test_what_a_function_answers_that_is_no_json_is_kept_as_text(answer):
+    assert invoke(Lambda(answer)) == answer.decode(errors="replace")
 
 
 def test_a_function_that_raises_is_tried_again_with_what_it_said():
