@@ -12,9 +12,12 @@ import click
 from tests.mutants import by_hand as rules
 from tests.mutants import operators
 from tests.mutants.operators import Mutant
-from tests.mutants.trial import Verdict, copy_of, judge
+from tests.mutants.trial import Map, Verdict, copy_of, judge
 
 ROOT = Path(__file__).parents[2]
+
+
+TESTS = ("tests/unit", "tests/contract", "tests/functions", "tests/faults", "tests/analytics")
 
 
 @click.command()
@@ -24,7 +27,8 @@ ROOT = Path(__file__).parents[2]
 @click.option("--only", default="", help="Those whose path holds this.")
 @click.option("--to-the-end", is_flag=True, help="Name every test that catches one (slow).")
 @click.option("--processes", default=2, show_default=True, help="To run side by side.")
-@click.option("--out", type=click.Path(path_type=Path), default=ROOT / "out" / "mutants.json")
+@click.option("--out", type=click.Path(path_type=Path), default=ROOT / "out" / "mutants")
+@click.argument("tests", nargs=-1)
 def main(
     *,
     number: int,
@@ -34,47 +38,51 @@ def main(
     to_the_end: bool,
     processes: int,
     out: Path,
+    tests: tuple[str, ...],
 ) -> None:
-    """Change the code a little, run the tests, and tell which change none of them noticed. Each
-    mutant takes a run of the tests that look at its folder, until the first fails."""
-    mutants = [m for m in _chosen(number, seed, by_hand=by_hand) if only in m.path]
-    verdicts = []
-    for verdict in _judged(mutants, processes=processes, to_the_end=to_the_end):
-        verdicts.append(verdict)
-        caught = verdict.caught_by[0] if verdict.caught_by else "SLIPPED THROUGH"
-        click.echo(f"{len(verdicts):>4}  {verdict.mutant}  {caught}")
-        _write(out, verdicts)
-    caught = sum(bool(verdict.caught_by) for verdict in verdicts)
-    click.echo(f"{caught} of {len(verdicts)} caught; {out} names the tests")
-
-
-def _chosen(number: int, seed: int, *, by_hand: bool) -> list[Mutant]:
+    """Change the code a little, run the tests that run the changed line, and tell which change none
+    of them noticed. The tests run once before, to learn which line each of them runs. TESTS: the
+    folders, files or options for pytest to draw them from."""
     made = rules.made(ROOT) if by_hand else []
-    return made + operators.draw(ROOT, number=number, seed=seed)
-
-
-def _judged(mutants: list[Mutant], *, processes: int, to_the_end: bool) -> Iterator[Verdict]:
+    drawn = operators.draw(ROOT, number=number, seed=seed)
+    mutants = [mutant for mutant in made + drawn if only in mutant.path]
+    verdicts = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copies: SimpleQueue[Path] = SimpleQueue()
-        for number in range(processes):
-            copy_of(ROOT, Path(folder, str(number)))
-            copies.put(Path(folder, str(number)))
+        copies = [Path(folder, str(number)) for number in range(processes)]
+        for copy in copies:
+            copy_of(ROOT, copy)
+        Map.draw(copies[0], out.resolve(), tests or TESTS)
+        for verdict in _judged(mutants, copies, Map(out), to_the_end=to_the_end):
+            verdicts.append(verdict)
+            caught = verdict.caught_by[0] if verdict.caught_by else "SLIPPED THROUGH"
+            click.echo(f"{len(verdicts):>4}  {verdict.mutant}  {caught}")
+            _write(out / "verdicts.json", verdicts)
+    caught = sum(bool(verdict.caught_by) for verdict in verdicts)
+    click.echo(f"{caught} of {len(verdicts)} caught; {out}/verdicts.json names the tests")
 
-        def judged(mutant: Mutant) -> Verdict:
-            copy = copies.get()
-            try:
-                return judge(mutant, copy, to_the_end=to_the_end)
-            finally:
-                copies.put(copy)
 
-        with ThreadPoolExecutor(processes) as pool:
-            yield from pool.map(judged, mutants)
+def _judged(
+    mutants: list[Mutant], copies: list[Path], tests: Map, *, to_the_end: bool
+) -> Iterator[Verdict]:
+    free: SimpleQueue[Path] = SimpleQueue()
+    for copy in copies:
+        free.put(copy)
+
+    def judged(mutant: Mutant) -> Verdict:
+        copy = free.get()
+        try:
+            return judge(mutant, copy, tests.tests_of(copies[0], mutant), to_the_end=to_the_end)
+        finally:
+            free.put(copy)
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        yield from pool.map(judged, mutants)
 
 
 def _write(out: Path, verdicts: list[Verdict]) -> None:
-    out.parent.mkdir(parents=True, exist_ok=True)
     rows = [
-        {"mutant": str(v.mutant), "rule": v.mutant.rule, "caught_by": v.caught_by} for v in verdicts
+        {"mutant": str(v.mutant), "rule": v.mutant.rule, "asked": v.asked, "by": v.caught_by}
+        for v in verdicts
     ]
     out.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
 
