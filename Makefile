@@ -33,6 +33,7 @@ OUT ?= out/report
 DIST ?= dist
 WIDTH ?= 60
 SEEDS ?= 1000
+NUMBER ?= 60
 SEED ?=
 NAMES ?=
 
@@ -104,8 +105,16 @@ bench: setup ## Run the benchmarks, write docs/performance.md (fifteen minutes; 
 # ── Check ─────────────────────────────────────────────────────────────────────────────────────────
 
 .PHONY: test
-test: setup ## Run the tests (about fifteen minutes on two cores)
+test: setup ## Run the tests (some six minutes on two cores)
 	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile
+
+.PHONY: prove
+prove: chaos lower-bound ## What takes longer than make test (needs the network once)
+	@exec python -m pytest -n auto --maxprocesses=2 --dist loadfile -m prove
+
+.PHONY: mutants
+mutants: setup ## What no test would notice, were the code changed (NUMBER=60, SEED=0; hours for many)
+	@exec python -m tests.mutants --number $(NUMBER) --seed $(or $(SEED),0)
 
 .PHONY: chaos
 chaos: setup ## The queue under simulated faults, a schedule for each seed (SEEDS=1000, or SEED=n)

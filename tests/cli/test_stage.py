@@ -82,7 +82,6 @@ def test_a_queue_as_it_was_deployed_is_well(examined: Callable[[], dict[str, Any
     assert set(answer["not_checked"]) <= NOT_ON_THE_LOCAL_CLOUD
 
 
-@pytest.mark.timeout(600)  # it waits for leases to expire, and for sweeps
 def test_a_queue_is_tried_and_left_as_it_was(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,7 +18,7 @@ EXAMPLES = sorted(app.parent for app in (ROOT / "examples").glob("*/app.py"))
 DEPLOYED_ELSEWHERE = {"order-fulfilment"}
 """By test_told.py."""
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.prove
 
 
 def python(folder: Path, *arguments: str, **environment: str) -> str:

@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from localcloud import LocalCloud
 from tests.infrastructure.deployments import synthesize
 
@@ -36,7 +34,6 @@ CHANGES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.timeout(900)
 def test_every_change_can_be_deployed_over_what_was_before(tmp_path: Path) -> None:
     with LocalCloud(tmp_path) as cloud:
         outputs = []

@@ -22,7 +22,7 @@ PAGE = (ROOT / "docs" / "own-project.md").read_text()
 START_SECONDS = 240.0
 TOLD_SECONDS = 60.0
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.prove
 
 
 def code(title: str) -> str:

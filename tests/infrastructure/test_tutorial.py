@@ -22,7 +22,7 @@ PAGE = (ROOT / "docs" / "tutorial.md").read_text()
 BLOCKS = re.findall(r'^```(\w+)(?: title="(.+?)")?\n(.*?)^```$', PAGE, re.DOTALL | re.MULTILINE)
 PATIENCE_SECONDS = 240.0
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.prove
 
 
 def until(found: Callable[[], bool], otherwise: Callable[[], object]) -> None:

@@ -23,6 +23,8 @@ from lifoq_cdk import asset
 from localcloud import LocalCloud
 from tests.infrastructure.deployments import ROOT, assemble, packages
 
+pytestmark = pytest.mark.prove
+
 STAGE = "demo"
 SERVICE_SECONDS = 0.4
 ROUNDS = 8

@@ -25,6 +25,8 @@ from tests.faults import streams
 from tests.faults.history import Write, audit
 from tests.races.worker import LEASE, SETTINGS
 
+pytestmark = pytest.mark.prove
+
 ROOT = Path(__file__).parent.parent.parent
 WORKERS = 8
 STALLS = 4
@@ -111,7 +113,6 @@ def workers(dynamodb_local_endpoint: str, table: DynamoTable, tmp_path: Path) ->
     workers.end()
 
 
-@pytest.mark.timeout(PATIENCE + 100)
 def test_each_claim_has_one_holder_and_one_end_while_processes_race_stall_and_die(
     table: DynamoTable, workers: Workers, dynamodb_local_endpoint: str
 ):
@@ -129,7 +130,6 @@ def test_each_claim_has_one_holder_and_one_end_while_processes_race_stall_and_di
     assert fenced > 0, "no stale holder came back: nothing was proved"
 
 
-@pytest.mark.timeout(PATIENCE + 100)
 def test_a_key_has_one_holder_at_a_time_while_processes_race_stall_and_die(
     table: DynamoTable, workers: Workers, dynamodb_local_endpoint: str
 ):

@@ -7,12 +7,16 @@ from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from lifoq.errors import LeaseLost, NotClaimed
 from lifoq.items.replacing import made_at
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, TaskError
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
+
+pytestmark = pytest.mark.prove
 
 IDS = ("d-0", "d-1", "d-2")
 PRODUCERS = 3

@@ -17,6 +17,8 @@ from lifoq.worker.sweep import Sweeper
 from tests.races.test_races import PATIENCE, Workers, sweep_until, unfinished
 from tests.races.worker import LEASE, SETTINGS, TOGETHER, TOGETHER_RATE
 
+pytestmark = pytest.mark.prove
+
 WORKERS = 4
 TASKS = 500
 NS = 1_000_000_000
@@ -40,7 +42,6 @@ def workers(dynamodb_local_endpoint: str, table: DynamoTable, tmp_path: Path) ->
     workers.end()
 
 
-@pytest.mark.timeout(PATIENCE + 100)
 def test_no_more_run_than_may_and_what_a_lost_worker_had_is_used_again(
     table: DynamoTable, workers: Workers
 ) -> None:
