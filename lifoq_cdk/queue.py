@@ -5,7 +5,6 @@ a processor that leaves tasks behind publishes a kick to the trigger's topic (th
 Kicks carry no data, any of them may be lost, and the sweep replaces a lost one.
 """
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +46,7 @@ from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
 from lifoq_cdk.metrics import QueueMetrics
 from lifoq_cdk.processor import Processor
 from lifoq_cdk.queries import SavedQueries
-from lifoq_cdk.state import QueueState
+from lifoq_cdk.state import QueueState, retention_of_objects
 from lifoq_cdk.stream import StreamReading
 from lifoq_cdk.sweep import Sweep, whole_minutes
 from lifoq_cdk.task_code import TaskCode
@@ -579,11 +578,6 @@ def _check_timeouts(targets: Mapping[str, Target], worker: WorkerSettings) -> No
                 "attempt is given up: shorten it, or raise task_timeout"
             )
             raise InvalidInput(f"targets.{name}.timeout", target.timeout, problem)
-
-
-def retention_of_objects(lifetimes: Lifetimes) -> cdk.Duration:
-    """How long a bucket for large payloads has to keep them, in whole days."""
-    return cdk.Duration.days(math.ceil(lifetimes.of_objects / 86_400))
 
 
 def _check_objects(state: QueueState, lifetimes: Lifetimes) -> None:

@@ -1,5 +1,6 @@
 """What must survive a queue's functions: its table, its exports, and where its alarms are told."""
 
+import math
 from typing import Any, Final
 
 import aws_cdk as cdk
@@ -11,6 +12,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from lifoq.items import schema
+from lifoq.items.lifetimes import Lifetimes
 from lifoq_cdk.key import open_to_services
 
 EXPORTS_PREFIX: Final = "exports"
@@ -49,8 +51,8 @@ class QueueState(Construct):
 
         ``alarm_topic``: one that exists; none: a new one, for people to subscribe to.
         ``export_retention``, ``report_retention``: by default 35 and 400 days.
-        ``large_payload_retention``: with it there is a bucket for payloads, results and checkpoints
-        that no item holds; how long they stay there, at least ``Lifetimes.of_objects``.
+        ``large_payload_retention``: with it, payloads, results and checkpoints that no item holds
+        go to a bucket; how long they stay there, at least ``Lifetimes.of_objects``.
         ``removal_policy``: what becomes of table and buckets when their stack is deleted.
         """
         super().__init__(scope, construct_id)
@@ -64,14 +66,17 @@ class QueueState(Construct):
             reports=report_retention or cdk.Duration.days(400),
         )
         self.large_payload_retention = large_payload_retention
-        self.large_bucket = (
-            self._bucket(
-                "LargePayloadBucket",
-                s3.LifecycleRule(id="forget-payloads", expiration=large_payload_retention),
-            )
-            if large_payload_retention
-            else None
+        # It is there in any case: what is switched off for a while must be found again, and another
+        # stack may still import it.
+        self.objects = self._bucket(
+            "LargePayloadBucket",
+            s3.LifecycleRule(
+                id="forget-payloads",
+                expiration=large_payload_retention or retention_of_objects(Lifetimes()),
+            ),
         )
+        self.large_bucket = self.objects if large_payload_retention else None
+        """For what is large, where the queue has any."""
         self.alarm_topic = alarm_topic or self._alarm_topic()
 
     @property
@@ -104,11 +109,8 @@ class QueueState(Construct):
             self.export_bucket.bucket_arn,
             self.export_bucket.bucket_name,
             self.alarm_topic.topic_arn,
-            *(
-                (self.large_bucket.bucket_arn, self.large_bucket.bucket_name)
-                if self.large_bucket
-                else ()
-            ),
+            self.objects.bucket_arn,
+            self.objects.bucket_name,
         ):
             stack.export_value(value)
 
@@ -187,6 +189,11 @@ class QueueState(Construct):
             )
         )
         return topic
+
+
+def retention_of_objects(lifetimes: Lifetimes) -> cdk.Duration:
+    """How long a bucket for large payloads has to keep them, in whole days."""
+    return cdk.Duration.days(math.ceil(lifetimes.of_objects / 86_400))
 
 
 def _attribute(name: schema.Attribute) -> dynamodb.Attribute:

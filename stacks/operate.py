@@ -29,8 +29,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 CDK: Final = ROOT / "node_modules" / ".bin" / "cdk"
 ASSEMBLIES: Final = ROOT / ".build" / "assemblies"
 """What ``deploy`` synthesized last, a folder for each stage."""
-STATE: Final = "state"
-HOLD_DATA: Final = ("key", STATE)
+HOLD_DATA: Final = ("key", "state")
 """Stacks that ``destroy`` alone deletes, and last: old data needs the key, even if new does not."""
 
 
@@ -105,16 +104,20 @@ class DeployedStage:
         reasons = (event.get("ResourceStatusReason") for event in events)
         return next((reason for reason in reasons if reason), "CloudFormation gives no reason")
 
-    def empty_export_bucket(self) -> None:
-        """Delete exports and reports; CloudFormation deletes only an empty bucket."""
-        bucket = self._outputs_of(STATE).get("ExportBucketName")
-        if bucket is None:
-            return
+    def empty_buckets(self, stack: Any) -> None:
+        """Delete what lies in a stack's buckets; CloudFormation deletes only an empty one."""
         s3 = self._client("s3")
-        for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
-            objects = [{"Key": found["Key"]} for found in page.get("Contents", [])]
-            if objects:
-                s3.delete_objects(Bucket=bucket, Delete={"Objects": objects, "Quiet": True})
+        pages = self._cloudformation.get_paginator("list_stack_resources").paginate(
+            StackName=stack["StackName"]
+        )
+        for resource in (one for page in pages for one in page["StackResourceSummaries"]):
+            if resource["ResourceType"] != "AWS::S3::Bucket":
+                continue
+            bucket = resource["PhysicalResourceId"]
+            for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+                objects = [{"Key": found["Key"]} for found in page.get("Contents", [])]
+                if objects:
+                    s3.delete_objects(Bucket=bucket, Delete={"Objects": objects, "Quiet": True})
 
     # Processing
 
@@ -124,15 +127,6 @@ class DeployedStage:
         if not any(stack["StackName"] == self._stack("queue") for stack in self.stacks):
             return None
         return Processing.connect(self._name, region_name=self._session.region_name)
-
-    def _outputs_of(self, stack: str) -> dict[str, str]:
-        """Empty where the stack is not there."""
-        return {
-            one["OutputKey"]: one["OutputValue"]
-            for found in self.stacks
-            if found["StackName"] == self._stack(stack)
-            for one in found.get("Outputs", [])
-        }
 
     def _stack(self, name: str) -> str:
         return f"lifoq-{self._name}-{name}"
@@ -223,8 +217,7 @@ def destroy(stage: str, *, yes: bool) -> None:
             raise _protected(stage)
         for stack in stacks:
             click.echo(f"Deleting {stack['StackName']} …")
-            if stack["StackName"].endswith(f"-{STATE}"):
-                deployed.empty_export_bucket()
+            deployed.empty_buckets(stack)
             deployed.delete(stack)
 
 

@@ -6,7 +6,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from lifoq_cdk import QueueState
-from lifoq_cdk.queue import retention_of_objects
+from lifoq_cdk.state import retention_of_objects
 from stacks.config import Analytics, StageConfig
 from stacks.nag import acknowledge
 
@@ -72,13 +72,12 @@ class StateStack(cdk.Stack):
             "Only table exports and reports lie here, written by roles of this deployment; an "
             "account that wants to know who read them has CloudTrail's data events.",
         )
-        if self.state.large_bucket:
-            acknowledge(
-                self.state.large_bucket,
-                "S1",
-                "Parts of tasks, which whoever may read the table may read; CloudTrail's data "
-                "events tell who did.",
-            )
+        acknowledge(
+            self.state.objects,
+            "S1",
+            "Parts of tasks, which whoever may read the table may read; CloudTrail's data events "
+            "tell who did.",
+        )
 
 
 def removal_policy(stage: StageConfig) -> cdk.RemovalPolicy:

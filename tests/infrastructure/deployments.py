@@ -78,6 +78,10 @@ def assemble(
 ) -> Deployment:
     app = new_app(stage_name, overrides)
     application.build(app, stage=application.stage_of(app), asset=functions, report=report)
+    return deployment_of(app, stage_name)
+
+
+def deployment_of(app: cdk.App, stage_name: str) -> Deployment:
     assembly = app.synth()
     return Deployment(
         assembly=Path(assembly.directory),

@@ -14,6 +14,7 @@ LASTING: dict[str, Any] = {"deadline_seconds": 3600}
 ON: dict[str, Any] = {
     "analytics": {"window_minutes": 60},
     "customer_managed_key": True,
+    "large_payloads": True,
     "api": {},
     "ingest": {"events": [{"source": ["com.example.shop"]}]},
     "long_tasks": {"Encoders": {"types": ["video.encode"], "repository": "videos", "tag": "v1"}},
@@ -21,6 +22,7 @@ ON: dict[str, Any] = {
 OFF: dict[str, Any] = {
     "analytics": None,
     "customer_managed_key": False,
+    "large_payloads": False,
     "api": None,
     "ingest": None,
     "long_tasks": {},

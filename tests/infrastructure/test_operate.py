@@ -66,17 +66,19 @@ def run(*words: str, answer: str | None = None) -> tuple[int, str]:
     return finished.exit_code, finished.output
 
 
-def stack(name: str, *, protected: bool = False, **outputs: str) -> None:
-    """A stack."""
-    template = {
-        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-        "Outputs": {key: {"Value": value} for key, value in outputs.items()},
-    }
+def stack(name: str, *buckets: str, protected: bool = False) -> None:
+    """A stack with a topic and these buckets, with an object in each."""
+    resources: dict[str, Any] = {"Topic": {"Type": "AWS::SNS::Topic"}}
+    for number, bucket in enumerate(buckets):
+        properties = {"BucketName": bucket}
+        resources[f"Bucket{number}"] = {"Type": "AWS::S3::Bucket", "Properties": properties}
     boto3.client("cloudformation").create_stack(
         StackName=name,
-        TemplateBody=json.dumps(template),
+        TemplateBody=json.dumps({"Resources": resources}),
         EnableTerminationProtection=protected,
     )
+    for bucket in buckets:
+        boto3.client("s3").put_object(Bucket=bucket, Key="exports/a", Body=b"")
 
 
 def stacks() -> set[str]:
@@ -97,10 +99,7 @@ def processor() -> Any:
         Timeout=77,
     )
     topic = boto3.client("sns").create_topic(Name="kicks")["TopicArn"]
-    bucket = "exports-of-dev"
-    boto3.client("s3").create_bucket(Bucket=bucket)
-    boto3.client("s3").put_object(Bucket=bucket, Key="exports/a", Body=b"")
-    stack("lifoq-dev-state", ExportBucketName=bucket)
+    stack("lifoq-dev-state", "exports-of-dev", "payloads-of-dev")
     stack("lifoq-dev-queue")
     settings = Connection(table="t", lifetimes=Lifetimes(), topics={"process": topic})
     for name, value in (("queue", settings), ("deployment", DEPLOYED)):
@@ -235,7 +234,7 @@ def test_destroying_leaves_nothing_of_the_stage_and_all_of_the_others() -> None:
 
     assert status == 0
     assert stacks() == {"lifoq-dev-2-state"}
-    assert boto3.client("s3").list_objects_v2(Bucket="exports-of-dev")["KeyCount"] == 0
+    assert boto3.client("s3").list_buckets()["Buckets"] == []
     order = [line.split()[1] for line in output.splitlines() if line.startswith("Deleting")]
     assert order == [f"lifoq-dev-{one}" for one in ("analytics", "queue", "state", "key")]
 
@@ -286,7 +285,9 @@ def test_what_is_missing_is_one_sentence(
 
 
 def test_a_refusal_of_aws_is_one_sentence() -> None:
-    stack("lifoq-dev-state", ExportBucketName="gone")
+    stack("lifoq-dev-state", "gone")
+    boto3.client("s3").delete_object(Bucket="gone", Key="exports/a")
+    boto3.client("s3").delete_bucket(Bucket="gone")
     status, output = run("destroy", "dev", "--yes")
 
     assert status == 1

@@ -1,0 +1,192 @@
+"""Each setting of a stage can be switched on, off and on again, one deployed over the other.
+
+What CloudFormation would refuse is looked for in the templates, since it takes minutes to be tried.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
+
+from stacks import application
+from stacks.config import StageConfig
+from tests.infrastructure.deployments import (
+    EVERYTHING,
+    Deployment,
+    deployment_of,
+    new_app,
+    packages,
+)
+from tests.infrastructure.test_template_settings import WAYS_IN
+
+Settings = Mapping[str, Any]
+Template = Mapping[str, Any]
+
+ON: dict[str, Any] = {
+    **EVERYTHING,
+    **WAYS_IN,
+    "events": {"topic": True, "step_functions": True, "shed_at_deadline": True},
+    "long_tasks": {
+        "Encoders": {"types": ["encode"], "repository": "videos", "tag": "v1", "spot": True}
+    },
+    "deadline_seconds": 7200,
+    "window_seconds": 50,
+    "task_timeout_seconds": 50,
+    "lease_seconds": 60,
+    "heartbeat_seconds": 20,
+    "in_flight": 9,
+    "page": 20,
+    "max_attempts": 3,
+    "backoff": {"growth": "linear", "min_seconds": 2},
+    "shared_limits": True,
+    "retention_success_days": 1,
+    "retention_failure_days": 30,
+    "processor_concurrency": 2,
+    "processor_memory_mb": 1024,
+    "sweep_minutes": 2,
+    "stream": {"batch_size": 10},
+    "async_invocation": {"max_event_age_seconds": 120},
+    "schedule_invocation": {"max_event_age_seconds": 7200},
+    "producer_role_arns": ["arn:aws:iam::210987654321:role/producer"],
+    "analytics": {"window_minutes": 30},
+    "log_retention_days": 7,
+    "protected": True,
+    "tags": {"team": "pictures"},
+}
+"""Every setting, and none at its default."""
+NUMBERS = {name for name, value in ON.items() if type(value) in {int, float}}
+HOLDING_DATA = {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::KMS::Key"}
+
+
+def flipped(settings: Settings) -> Iterator[dict[str, Any]]:
+    """The same, with one switch of a group the other way."""
+    for name, value in settings.items():
+        if isinstance(value, bool):
+            yield {**settings, name: not value}
+        if isinstance(value, Mapping):
+            yield from ({**settings, name: group} for group in flipped(value))
+
+
+def switched_off() -> Iterator[dict[str, Any]]:
+    """All; then so that each is off while any other one is on. The numbers, which decide about no
+    resource, count as one."""
+    yield {}
+    switches = [NUMBERS, *({name} for name in sorted(ON.keys() - NUMBERS))]
+    for bit in range(len(switches).bit_length()):
+        for side in (0, 1):
+            off = [each for place, each in enumerate(switches) if place >> bit & 1 == side]
+            yield {name: value for name, value in ON.items() if name not in set().union(*off)}
+    groups = {name: value for name, value in ON.items() if isinstance(value, Mapping)}
+    yield from ({**ON, **each} for each in flipped(groups))
+
+
+def synthesized(settings: Settings) -> Deployment:
+    app = new_app("all")
+    functions, report = packages()
+    stage = StageConfig.model_validate({"name": "all", **settings})
+    application.build(app, stage=stage, asset=functions, report=report)
+    return deployment_of(app, "all")
+
+
+def test_each_setting_can_be_switched_on_off_and_on_again() -> None:
+    assert set(ON) == set(StageConfig.model_fields) - {"name"}, "add a setting that is new"
+    on = synthesized(ON)
+    problems = []
+    for settings in switched_off():
+        off = synthesized(settings)
+        problems += [*refused(on, off), *refused(off, on)]
+    assert not problems
+
+
+def refused(before: Deployment, after: Deployment) -> Iterator[str]:
+    """Why ``after`` cannot be deployed over ``before``."""
+    imported = {name for template in before.templates.values() for name in imports(template)}
+    for stack in before.templates.keys() & after.templates.keys():
+        old, new = before.templates[stack], after.templates[stack]
+        kept = exports(new)
+        for name, value in exports(old).items():
+            if name in imported and kept.get(name) != value:
+                yield f"{stack}: the export {name} is in use"
+        for logical_id, resource in old["Resources"].items():
+            yield from (
+                f"{stack}: {logical_id} {why}"
+                for why in lost(resource, new["Resources"].get(logical_id))
+            )
+    owners = [names(deployment) for deployment in (before, after)]
+    for name in owners[0].keys() & owners[1].keys():
+        if owners[0][name] != owners[1][name]:
+            yield f"{name} is made anew while it is still there"
+
+
+def lost(old: Template, new: Template | None) -> Iterator[str]:
+    if new is None:
+        if old["Type"] in HOLDING_DATA:
+            yield "holds data, and goes"
+        if name_of(old) and old.get("DeletionPolicy") == "Retain":
+            yield "stays behind, so that it cannot be made again"
+    elif new["Type"] != old["Type"]:
+        yield "becomes something else"
+    elif name_of(old) or old["Type"] in HOLDING_DATA:
+        for each in lasting(old["Type"]):
+            if property_of(old, each) != property_of(new, each):
+                yield f"is replaced, since {each} is another"
+
+
+def exports(template: Template) -> dict[str, str]:
+    return {
+        output["Export"]["Name"]: json.dumps(output["Value"])
+        for output in template.get("Outputs", {}).values()
+        if "Export" in output
+    }
+
+
+def imports(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if "Fn::ImportValue" in value:
+            yield value["Fn::ImportValue"]
+        for each in value.values():
+            yield from imports(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from imports(each)
+
+
+def schema(type_name: str) -> dict[str, Any]:
+    found: dict[str, Any] = PROVIDER_SCHEMA_MANAGER.get_resource_schema(
+        "us-east-1", type_name
+    ).schema
+    return found
+
+
+def lasting(type_name: str) -> list[str]:
+    """Properties that only a new resource can have another value of."""
+    return (
+        []
+        if type_name.startswith("Custom::")
+        else schema(type_name).get("createOnlyProperties", [])
+    )
+
+
+def property_of(resource: Template, pointer: str) -> Any:
+    found: Any = resource.get("Properties", {})
+    for key in pointer.split("/")[2:]:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def name_of(resource: Template) -> str | None:
+    """By what it is known, if its template says so: no two of its type can be so named."""
+    if resource["Type"].startswith("Custom::"):
+        return None
+    parts = [property_of(resource, each) for each in schema(resource["Type"])["primaryIdentifier"]]
+    return json.dumps([resource["Type"], *parts]) if all(parts) else None
+
+
+def names(deployment: Deployment) -> dict[str, str]:
+    return {
+        name: f"{stack}.{logical_id}"
+        for stack, template in deployment.templates.items()
+        for logical_id, resource in template["Resources"].items()
+        if (name := name_of(resource))
+    }
