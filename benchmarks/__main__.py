@@ -12,8 +12,8 @@ from typing import Final
 import click
 from rich.console import Console
 
+from benchmarks import NAMES, WHEN_NAMED
 from benchmarks.performance import page
-from benchmarks.performance.catalogue import BENCHMARKS
 from demo.interruption import Interruption
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -23,8 +23,6 @@ LAST_LINES: Final = 15
 END_SECONDS: Final = 10.0
 """For an interrupted benchmark to stop what it has started."""
 MINUTE: Final = 60
-NAMES: Final = tuple(benchmark.name for benchmark in BENCHMARKS)
-EVERY_TIME: Final = tuple(benchmark.name for benchmark in BENCHMARKS if benchmark.every_time)
 
 Run = Callable[[str, Path], int]
 """Runs the named benchmark, its output into the file; returns its exit status."""
@@ -40,7 +38,7 @@ def main(names: Sequence[str]) -> None:
     interruption = Interruption()
     began = time.monotonic()
     try:
-        failed = run_all(names or EVERY_TIME, console)
+        failed = run_all(names or [name for name in NAMES if name not in WHEN_NAMED], console)
     except KeyboardInterrupt:
         interruption.end_survivors()
         console.print("Interrupted; the page is as it was.", style="red")

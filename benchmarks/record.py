@@ -7,13 +7,15 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
+from pydantic import BaseModel, ConfigDict
+from pydantic_core import to_jsonable_python
 
 HERE: Final = Path(__file__).parent
 PACKAGES: Final = ("boto3", "moto", "pyspark")
@@ -24,11 +26,16 @@ WRITTEN: Final = (
 )
 
 
-@dataclass(kw_only=True)
-class Recording:
-    """What a benchmark finds; ``results`` is its own, JSON throughout."""
+class Row(BaseModel):
+    """What a benchmark finds: ``Results`` of its ``results.py``, and the rows in them. A field that
+    a table shows is ``Annotated`` with its heading, and where it needs one with its form."""
 
-    results: dict[str, Any] = field(default_factory=dict)
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass
+class Recording:
+    results: Any = None
 
 
 @contextmanager
@@ -56,21 +63,17 @@ def recording(name: str, command: str, *, variant: str | None = None) -> Iterato
             **{package: version(package) for package in PACKAGES},
         },
         "seconds": round(time.perf_counter() - clock, 1),
-        "results": found.results,
+        "results": to_jsonable_python(found.results),
     }
-    file = path(name, variant)
+    file = HERE / name / (f"results-{variant}.json" if variant else "results.json")
     file.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     print(f"{file} is written; `python -m benchmarks.performance` shows it.")
 
 
-def read(name: str, variant: str | None = None) -> dict[str, Any]:
-    """The last recorded results of a benchmark, with everything beside them."""
-    document: dict[str, Any] = json.loads(path(name, variant).read_text())
+def load(file: Path) -> dict[str, Any]:
+    """The results of a run, with everything beside them."""
+    document: dict[str, Any] = json.loads(file.read_text())
     return document
-
-
-def path(name: str, variant: str | None = None) -> Path:
-    return HERE / name / ("results.json" if variant is None else f"results-{variant}.json")
 
 
 def _commit() -> str:

@@ -1,87 +1,135 @@
 """``python -m benchmarks.goodput``: which order serves most tasks in time, beside theory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any, Final
+from dataclasses import replace
+from functools import partial
+from statistics import fmean, stdev
+from typing import Final
 
 import click
 
-from benchmarks.goodput import experiments, storm
-from benchmarks.goodput.policies import PATIENCE
-from benchmarks.goodput.steady import Outcome, Setting, simulate
-from benchmarks.goodput.storm import Storms
-from benchmarks.goodput.transient import Horizon
+from benchmarks.goodput import storm, theory
+from benchmarks.goodput.queue import (
+    ADAPTIVE,
+    NEWEST,
+    OLDEST,
+    OLDEST_FOR_EVER,
+    PATIENCE,
+    Policy,
+)
+from benchmarks.goodput.results import Choice, Outcome, Results
+from benchmarks.goodput.steady import Steady, lost, simulate
 from benchmarks.record import recording
 
-PARTS: Final[dict[str, Callable[[float], list[Setting]]]] = {
-    "by_load": experiments.by_load,
-    "unknown_patience": experiments.of_unknown_patience,
-    "thresholds": experiments.of_thresholds,
-    "bursts": experiments.of_bursts,
-    "slots": experiments.of_slots,
+LENGTHS: Final[Mapping[float, float]] = {
+    0.5: 8_000,
+    0.8: 15_000,
+    0.95: 30_000,
+    1.1: 20_000,
+    1.5: 10_000,
+    2.0: 8_000,
+    3.0: 7_000,
+}
+"""How long each load is simulated: near saturation, what happens depends on what happened long
+before, and a mean takes long to settle."""
+HORIZON: Final = 1_000.0
+"""Over which a queue is looked at that never comes to a steady state."""
+KNOWN: Final = (NEWEST, OLDEST, ADAPTIVE)
+"""The queue's deadline is the patience of its clients."""
+UNKNOWN: Final = tuple(replace(policy, deadline=3 * PATIENCE) for policy in KNOWN)
+"""It is longer, as the queue does not know them."""
+THEORY: Final[Mapping[Policy, Callable[[float, float], float]]] = {
+    NEWEST: theory.newest_first,
+    OLDEST: theory.oldest_first_with_deadline,
+    OLDEST_FOR_EVER: theory.oldest_first,
 }
 
 
 @click.command()
-@click.option(
-    "--scale", default=1.0, show_default=True, help="How much longer to simulate each setting."
-)
-@click.option(
-    "--horizons", default=12, show_default=True, help="Queues without a deadline, by seed."
-)
-@click.option("--storms", default=8, show_default=True, help="Retry storms, by seed.")
+@click.option("--scale", default=1.0, show_default=True, help="How much longer to simulate.")
+@click.option("--seeds", default=12, show_default=True, help="Of each storm, and lost queue.")
 @click.option("--processes", default=2, show_default=True, help="Simulations side by side.")
-def main(scale: float, horizons: int, storms: int, processes: int) -> None:
+def main(scale: float, seeds: int, processes: int) -> None:
     """Simulate queues under load with the real processor and store in virtual time, and compare
     how much of their capacity goes into tasks that start in time."""
+    steady = [(policy, load) for load in LENGTHS for policy in (*KNOWN, *UNKNOWN)]
+    steady += [(OLDEST_FOR_EVER, load) for load in LENGTHS if load < 1]
     with (
         recording("goodput", "python -m benchmarks.goodput") as found,
         ProcessPoolExecutor(processes) as pool,
     ):
-        outcomes = _simulate(pool, scale)
-        over_horizons = list(pool.map(Horizon.row, experiments.horizons(horizons)))
-        over_time = list(pool.map(Storms.rows, experiments.storms(storms)))
-        found.results = {
-            "setting": [_setting()],
-            "goodput_by_load": experiments.by_load_rows(outcomes["by_load"]),
-            "fifo_without_deadline_over_a_horizon": over_horizons,
-            "near_saturation_by_patience": experiments.near_saturation_rows(),
-            "adaptive_by_load": [
-                *experiments.choice_rows(outcomes["by_load"], experiments.KNOWN),
-                *experiments.choice_rows(outcomes["unknown_patience"], experiments.UNKNOWN),
-            ],
-            "adaptive_by_threshold": experiments.threshold_rows(outcomes["thresholds"]),
-            "bursts": experiments.burst_rows(outcomes["bursts"]),
-            "several_slots": experiments.slots_rows(outcomes["slots"]),
-            "storm_summary": [storm.summary(rows) for rows in over_time],
-            "storm_over_time": [row for rows in over_time for row in rows],
+        simulated = {
+            setting: pool.submit(simulate, *setting, LENGTHS[setting[1]] * scale)
+            for setting in steady
         }
+        storms = pool.map(partial(storm.storm, seeds=seeds), (*UNKNOWN, OLDEST_FOR_EVER, OLDEST))
+        outcomes = {setting: future.result() for setting, future in simulated.items()}
+        found.results = Results(
+            patience=PATIENCE,
+            bucket=storm.BUCKET,
+            burst_begins=storm.BEGINS,
+            burst_ends=storm.ENDS,
+            by_load=[
+                *(
+                    _outcome(policy, outcome)
+                    for (policy, _), outcome in outcomes.items()
+                    if policy not in UNKNOWN
+                ),
+                *(_lost(load, seeds) for load in LENGTHS if load > 1),
+            ],
+            adaptive=[
+                _choice(three[0].deadline, *(outcomes[policy, load] for policy in three))
+                for three in (KNOWN, UNKNOWN)
+                for load in LENGTHS
+            ],
+            storms=list(storms),
+        )
 
 
-def _simulate(pool: ProcessPoolExecutor, scale: float) -> dict[str, list[Outcome]]:
-    """Every part's settings, simulated side by side, the longest first."""
-    named = [(name, chosen) for name, part in PARTS.items() for chosen in part(scale)]
-    named.sort(key=lambda pair: -pair[1].length * pair[1].load * pair[1].slots)
-    outcomes: dict[str, list[Outcome]] = {name: [] for name in PARTS}
-    simulated = pool.map(simulate, [chosen for _, chosen in named])
-    with click.progressbar(simulated, length=len(named), label="Simulating") as progress:
-        for (name, _), outcome in zip(named, progress, strict=True):
-            outcomes[name].append(outcome)
-    for name, part in PARTS.items():
-        place = {chosen: n for n, chosen in enumerate(part(scale))}
-        outcomes[name].sort(key=lambda outcome: place[outcome.setting])
-    return outcomes
+def _outcome(policy: Policy, outcome: Steady) -> Outcome:
+    goodput, ci95 = outcome.mean(outcome.goodputs)
+    expected = THEORY.get(policy)
+    return Outcome(
+        policy=policy.name,
+        load=outcome.load,
+        goodput=goodput,
+        ci95=ci95,
+        theory=expected and expected(outcome.load, PATIENCE),
+        shed=outcome.shed,
+        wait_p50=outcome.wait(0.5),
+        wait_p95=outcome.wait(0.95),
+    )
 
 
-def _setting() -> dict[str, Any]:
-    return {
-        "patience_services": PATIENCE,
-        "storm_calm_load": storm.CALM,
-        "storm_burst_load": storm.BURST,
-        "storm_burst_begins_services": storm.BEFORE,
-        "storm_burst_ends_services": storm.BEFORE + storm.DURING,
-        "storm_repeats": storm.REPEATS,
-    }
+def _lost(load: float, seeds: int) -> Outcome:
+    """A queue that falls behind for ever."""
+    runs = [lost(load, HORIZON, seed, OLDEST_FOR_EVER) for seed in range(seeds)]
+    return Outcome(
+        policy=OLDEST_FOR_EVER.name,
+        load=load,
+        goodput=fmean(runs),
+        ci95=2.2 * stdev(runs) / seeds**0.5,
+        theory=theory.oldest_first_at_first(load, PATIENCE, HORIZON),
+        shed=None,
+        wait_p50=None,
+        wait_p95=None,
+    )
+
+
+def _choice(deadline: float, newest: Steady, oldest: Steady, adaptive: Steady) -> Choice:
+    shares = [one.mean(one.goodputs)[0] / one.load for one in (newest, oldest, adaptive)]
+    better = newest if shares[0] > shares[1] else oldest
+    gain, ci95 = adaptive.mean(adaptive.goodputs - better.goodputs)
+    return Choice(
+        deadline=deadline,
+        load=adaptive.load,
+        newest=shares[0],
+        oldest=shares[1],
+        adaptive=shares[2],
+        better_by_points=100 * gain / adaptive.load,
+        ci95_points=100 * ci95 / adaptive.load,
+    )
 
 
 if __name__ == "__main__":

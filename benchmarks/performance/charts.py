@@ -6,6 +6,8 @@ from typing import Any, Final
 import altair as alt
 import vl_convert
 
+from benchmarks.record import Row
+
 AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
 
 WIDTH: Final = 560
@@ -81,6 +83,11 @@ def version() -> str:
 
 def values(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
     return alt.InlineData(values=[dict(row) for row in rows])
+
+
+def plain(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """As a chart reads them."""
+    return [row.model_dump() for row in rows]
 
 
 def color(field: str, *, columns: int | None = None) -> alt.Color:

@@ -5,9 +5,11 @@ from typing import Any, Final
 
 import altair as alt
 
+from benchmarks.goodput.results import Choice, Outcome
+from benchmarks.goodput.results import Results as Goodput
 from benchmarks.performance import charts
 from benchmarks.performance.charts import AnyChart
-from benchmarks.performance.text import POLICIES, deadline, kind, policy
+from benchmarks.performance.text import kind
 
 Results = Mapping[str, Any]
 """``results`` of a ``results.json``."""
@@ -29,40 +31,26 @@ PAID_FOR: Final = {
 """What the bill's lines are summed up to."""
 
 
-def goodput_by_load(results: Results) -> AnyChart:
-    over_a_horizon = results["fifo_without_deadline_over_a_horizon"]
-    simulated = [
-        *results["goodput_by_load"],
-        *({**row, "policy": "fifo, no deadline", "theory": None} for row in over_a_horizon),
-    ]
-    rows = [
-        {**row, "goodput": row["goodput_share_of_capacity"], "policy": name}
-        for order, name in POLICIES.items()
-        for row in simulated
-        if row["policy"] == order
-    ]
-    lines = charts.lines(
+def goodput_by_load(outcomes: Sequence[Outcome]) -> AnyChart:
+    rows = charts.plain(outcomes)
+    return charts.lines(
         rows,
         x=charts.x("load", "load ρ", rows),
         y=charts.share("goodput", "goodput, share of capacity"),
-        color=charts.color("policy", columns=3),
+        color=charts.color("policy", columns=2),
     )
-    services = alt.Column("service:N", title=None, sort=["exponential", "constant"])
-    return lines.properties(width=270).facet(column=services)
 
 
-def goodput_adaptive(results: Results) -> AnyChart:
-    patience = results["setting"][0]["patience_services"]
+def goodput_adaptive(choices: Sequence[Choice]) -> AnyChart:
     rows = [
         {
-            "load": row["load"],
-            "share": row[f"{key}_in_time_share_of_arrivals"],
-            "order": name,
-            "deadline": deadline(row, patience),
+            "load": choice.load,
+            "share": getattr(choice, order.split()[0]),
+            "order": order,
+            "deadline": f"deadline: {choice.deadline:g} services, patience: 10",
         }
-        for key, name in (("lifo", "newest first"), ("fifo", "oldest first"), ("adaptive",) * 2)
-        for row in results["adaptive_by_load"]
-        if row["service"] == "constant"
+        for order in ("newest first", "oldest first", "adaptive")
+        for choice in choices
     ]
     lines = charts.lines(
         rows,
@@ -70,24 +58,23 @@ def goodput_adaptive(results: Results) -> AnyChart:
         y=charts.share("share", "in time, share of arrivals"),
         color=charts.color("order"),
     )
-    deadlines = alt.Column("deadline:N", title=None, sort=None)
-    return lines.properties(width=270).facet(column=deadlines)
+    return lines.properties(width=270).facet(column=alt.Column("deadline:N", title=None, sort=None))
 
 
-def goodput_storm(results: Results) -> AnyChart:
-    (setting,) = results["setting"]
-    burst = {
-        "from": setting["storm_burst_begins_services"],
-        "to": setting["storm_burst_ends_services"],
-    }
-    rows = [{**row, "policy": policy(row)} for row in results["storm_over_time"]]
-    band: alt.Chart = alt.Chart(charts.values([burst])).mark_rect(color=charts.INK, opacity=0.15)
+def goodput_storm(results: Goodput) -> AnyChart:
+    rows = [
+        {"from": place * results.bucket, "goodput": goodput, "policy": storm.policy}
+        for storm in results.storms
+        for place, goodput in enumerate(storm.goodput)
+    ]
+    burst = [{"from": results.burst_begins, "to": results.burst_ends}]
+    band: alt.Chart = alt.Chart(charts.values(burst)).mark_rect(color=charts.INK, opacity=0.15)
     lines: alt.Chart = alt.Chart(charts.values(rows)).mark_line()
     both: AnyChart = alt.layer(
         band.encode(x="from:Q", x2="to:Q"),
         lines.encode(
-            x=alt.X("from_services:Q", title="time, mean service times", axis=alt.Axis(grid=False)),
-            y=charts.share("goodput_share_of_capacity", "goodput, share of capacity"),
+            x=alt.X("from:Q", title="time, mean service times", axis=alt.Axis(grid=False)),
+            y=charts.share("goodput", "goodput, share of capacity"),
             color=charts.color("policy", columns=3),
         ),
     )
@@ -207,36 +194,6 @@ def cost_by_size(results: Results) -> AnyChart:
     )
 
 
-def cells_inversions(results: Results) -> AnyChart:
-    return _by_cells(results, charts.share("inversions_share", "inversions, share of starts"))
-
-
-def cells_newer_by(results: Results) -> AnyChart:
-    return _by_cells(results, alt.Y("newer_by_p95_seconds:Q", title="newer by, p95, seconds"))
-
-
-def _by_cells(results: Results, y: alt.Y) -> AnyChart:
-    rows = [{**row, "cells": f"{row['cells']} cells"} for row in results["inversions_by_load"]]
-    x = charts.x("load", "load ρ: arrivals / capacity", rows)
-    return charts.lines(rows, x=x, y=y, color=charts.color("cells"))
-
-
-def cells_deadlines(results: Results) -> AnyChart:
-    shown = {"one_queue_served_share": "one queue as large", "served_share": "four cells"}
-    rows = [
-        {"deadline": row["deadline_seconds"], "served": row[key], "queues": name}
-        for row in results["served_by_deadline"]
-        if row["load"] == 0.95  # noqa: PLR2004 - just below capacity
-        for key, name in shown.items()
-    ]
-    return charts.lines(
-        rows,
-        x=charts.x("deadline", "deadline, seconds", rows, log=True),
-        y=charts.share("served", "served in time", scale=alt.Scale(zero=False)),
-        color=charts.color("queues"),
-    )
-
-
 def analytics_time(results: Results) -> AnyChart:
     rows = [
         {"tasks": run["tasks"], "seconds": run["processing_seconds"], "way": name}
@@ -254,7 +211,7 @@ def analytics_time(results: Results) -> AnyChart:
     return charts.lines(rows, x=x, y=seconds, color=charts.color("way"))
 
 
-_ALL: Final[Sequence[Callable[[Results], AnyChart]]] = (
+_ALL: Final[Sequence[Callable[[Any], AnyChart]]] = (
     goodput_by_load,
     goodput_adaptive,
     goodput_storm,
@@ -268,9 +225,6 @@ _ALL: Final[Sequence[Callable[[Results], AnyChart]]] = (
     coldstart_parts,
     cost_per_million,
     cost_by_size,
-    cells_inversions,
-    cells_newer_by,
-    cells_deadlines,
     analytics_time,
 )
 DRAWINGS: Final = {drawing.__name__.replace("_", "-"): drawing for drawing in _ALL}

@@ -1,26 +1,26 @@
-"""Puts the page together: a template for each benchmark, filled with what its last run found."""
+"""Puts the page together: a section for each benchmark, filled with what its last run found."""
 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from analytics.passes import PARTITION_BYTES
-from benchmarks import record
+from benchmarks import NAMES, record
 from benchmarks.performance import text as forms
-from benchmarks.performance.catalogue import BENCHMARKS, Benchmark
 from benchmarks.performance.charts import svg
-from benchmarks.performance.drawings import DRAWINGS, Results
+from benchmarks.performance.drawings import DRAWINGS
+from benchmarks.performance.table import table
 
 DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 PAGE: Final = "performance.md"
 CHARTS: Final = "charts"
-_HARDWARE: Final = frozenset({"cores", "memory_gib", "processor", "load_before"})
 
 
 def one(rows: Iterable[Mapping[str, Any]], **wanted: Any) -> Mapping[str, Any]:
@@ -29,56 +29,25 @@ def one(rows: Iterable[Mapping[str, Any]], **wanted: Any) -> Mapping[str, Any]:
     return found
 
 
-def _environment() -> Environment:
-    """Templates write numbers as ``forms.shown`` does, unless a filter says otherwise."""
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701  (Markdown, of our own results)
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=forms.shown,
-    )
-    for form in (forms.number, forms.percent, forms.points, forms.seconds, forms.span):
-        made.filters[form.__name__] = form
-    made.globals |= {
-        "one": one,
-        "PARTITION_BYTES": PARTITION_BYTES,
-        "log": math.log,
-        "policy": forms.policy,
-        "deadline": forms.deadline,
-        "kind": forms.kind,
-    }
-    return made
-
-
-ENVIRONMENT: Final = _environment()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Record:
-    """One run: its file, the command that repeats it, and when and on what it was made."""
-
-    file: str
-    command: str
-    made: str
-
-    @classmethod
-    def of(cls, file: Path, document: dict[str, Any]) -> "Record":
-        machine = document["machine"]
-        versions = [
-            f"{name} {version}" for name, version in machine.items() if name not in _HARDWARE
-        ]
-        parts = (
-            f"{date.fromisoformat(document['date']):%-d %B %Y}",
-            f"commit {document['commit']}",
-            f"{machine['cores']} cores of {machine['processor']}",
-            f"{forms.number(machine['memory_gib'])} GiB",
-            *versions,
-            f"load {forms.shown(machine['load_before'])} before",
-            f"took {forms.number(document['seconds'])} s",
-        )
-        return cls(file=file.name, command=document["command"], made=" · ".join(parts))
+ENVIRONMENT: Final = Environment(
+    loader=FileSystemLoader(record.HERE),
+    undefined=StrictUndefined,
+    autoescape=False,  # noqa: S701  (Markdown, of our own results)
+    trim_blocks=True,
+    lstrip_blocks=True,
+    finalize=forms.shown,
+)
+"""Templates write numbers as ``forms.shown`` does, unless a filter says otherwise."""
+for form in (forms.number, forms.percent, forms.span):
+    ENVIRONMENT.filters[form.__name__] = form
+ENVIRONMENT.globals["table"] = table
+ENVIRONMENT.filters["zip"] = zip
+ENVIRONMENT.globals |= {
+    "one": one,
+    "PARTITION_BYTES": PARTITION_BYTES,
+    "log": math.log,
+    "kind": forms.kind,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,86 +55,95 @@ class Goal:
     """What was aimed at, and what was measured."""
 
     text: str
-    measured: Any
+    measured: str
     met: bool
 
 
 @dataclass(kw_only=True)
 class Section:
-    """What the page shows of a benchmark; its ``body`` is None where it has not been run."""
+    """What the page shows of a benchmark. Its template says ``title``, ``question`` and
+    ``meaning``, a sentence for whoever has to decide, without the terms of the trade."""
 
-    benchmark: Benchmark
-    records: Sequence[Record] = ()
-    body: str | None = None
-    meaning: str | None = None
-    """A sentence for whoever has to decide, without the terms of the trade."""
+    name: str
+    title: str = ""
+    question: str = ""
+    meaning: str = ""
+    body: str = ""
+    runs: Mapping[str, Mapping[str, Any]]
+    """What is on disk, by file: the last run, and beside it the one that takes long."""
     goals: list[Goal] = field(default_factory=list)
     charts: dict[str, str] = field(default_factory=dict)
-    """What each shows, for who cannot see it; by name."""
-    results: Results = field(default_factory=dict)
+    """As SVG, by name."""
 
     @classmethod
-    def of(cls, benchmark: Benchmark) -> "Section":
-        variants = (None, benchmark.variant) if benchmark.variant else (None,)
-        files = {variant: record.path(benchmark.name, variant) for variant in variants}
-        documents = {
-            v: record.read(benchmark.name, v) for v, file in files.items() if file.exists()
-        }
-        if None not in documents:
-            return cls(benchmark=benchmark)
-        results = dict(documents[None]["results"])
-        if benchmark.variant:
-            results[benchmark.variant] = documents.get(benchmark.variant, {}).get("results")
-        records = [Record.of(files[v], document) for v, document in documents.items()]
-        section = cls(benchmark=benchmark, records=records, results=results)
-        section.fill(ENVIRONMENT.get_template(f"{benchmark.name}.md.j2"))
+    def of(cls, name: str) -> "Section":
+        folder = record.HERE / name
+        files = sorted(folder.glob("results*.json"), key=lambda file: len(file.name))
+        section = cls(name=name, runs={file.name: record.load(file) for file in files})
+        typed = (folder / "results.py").exists()
+        kind = import_module(f"benchmarks.{name}.results").Results if typed else dict
+        found = {_variable(file): kind(**run["results"]) for file, run in section.runs.items()}
+        section.fill((folder / "section.md.j2").read_text(), found)
         return section
 
-    def fill(self, template: Template) -> None:
-        """The template sets ``meaning``, and tells of goals and charts as it comes to them."""
-        module = template.make_module(
-            {"results": self.results, "goal": self._goal, "chart": self._chart}
+    def fill(self, template: str, found: Mapping[str, Any]) -> None:
+        """``found``: ``results``, and of the run that takes long what its file's name ends with."""
+        module = ENVIRONMENT.from_string(template).make_module(
+            {**found, "goal": self._goal, "chart": self._chart}
         )
-        self.body, self.meaning = str(module), getattr(module, "meaning", None)
+        self.body = str(module)
+        for said in ("title", "question", "meaning"):
+            setattr(self, said, str(getattr(module, said)))
 
     @property
-    def has_method(self) -> bool:
-        return (record.path(self.benchmark.name).parent / "README.md").exists()
-
-    def drawn(self) -> dict[str, str]:
-        """The charts as SVG, by name."""
-        return {
-            name: svg(DRAWINGS[name](self.results), description)
-            for name, description in self.charts.items()
-        }
+    def anchor(self) -> str:
+        """As GitHub makes it of the heading."""
+        return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
 
     def _goal(self, text: str, measured: Any, *, met: bool) -> str:
-        self.goals.append(Goal(text=text, measured=measured, met=met))
-        return f"- Goal: {text}. {'Met' if met else '**Not met**'}: {forms.shown(measured)}."
+        self.goals.append(Goal(text=text, measured=forms.shown(measured), met=met))
+        return f"- Goal: {text}. {'Met' if met else '**Missed**'}: {forms.shown(measured)}."
 
-    def _chart(self, name: str, title: str, description: str) -> str:
-        self.charts[name] = description
+    def _chart(self, name: str, rows: Any, title: str, description: str) -> str:
+        """``description``: for who cannot see it."""
+        self.charts[name] = svg(DRAWINGS[name](rows), description)
         return f"**{title}**\n\n![{description}]({CHARTS}/{name}.svg)"
+
+
+def _variable(file: str) -> str:
+    """``results.json`` is called ``results``, ``results-large.json`` ``large``."""
+    return Path(file).stem.removeprefix("results-")
+
+
+def made(run: Mapping[str, Any]) -> str:
+    """When and on what a run was."""
+    machine = run["machine"]
+    return ", ".join(
+        (
+            f"{date.fromisoformat(run['date']):%-d %B %Y}",
+            f"commit {run['commit']}",
+            f"{machine['cores']} cores of {machine['processor']}",
+            f"load {forms.shown(machine['load_before'])} before",
+            f"{forms.number(run['seconds'])} s",
+        )
+    )
 
 
 def text(sections: Sequence[Section]) -> str:
     """The page."""
-    page = ENVIRONMENT.get_template("page.md.j2").render(sections=sections)
+    template = ENVIRONMENT.get_template("performance/page.md.j2")
+    page = template.render(sections=sections, made=made)
     return re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n"
 
 
 def write(docs: Path = DOCS) -> None:
     """Write the page and its charts; charts that it shows no more are deleted."""
-    sections = [Section.of(benchmark) for benchmark in BENCHMARKS]
+    sections = [Section.of(name) for name in NAMES]
     folder = docs / CHARTS
     folder.mkdir(parents=True, exist_ok=True)
-    drawings = {
-        folder / f"{name}.svg": drawing
-        for section in sections
-        for name, drawing in section.drawn().items()
-    }
-    for old in set(folder.glob("*.svg")) - set(drawings):
+    charts = {name: chart for section in sections for name, chart in section.charts.items()}
+    for old in set(folder.glob("*.svg")) - {folder / f"{name}.svg" for name in charts}:
         old.unlink()
-    for file, drawing in drawings.items():
-        file.write_text(drawing)
+    for name, chart in charts.items():
+        (folder / f"{name}.svg").write_text(chart)
     (docs / PAGE).write_text(text(sections))

@@ -1,0 +1,1 @@
+"""How many tasks a second one queue takes."""

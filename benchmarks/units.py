@@ -1,0 +1,157 @@
+"""DynamoDB's capacity units by its documented rules, counted on the table in memory.
+
+Sizes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+Units, failed conditions: …/developerguide/read-write-operations.html, …/WorkingWithItems.html
+Index writes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from benchmarks.world import Table
+from lifoq.items.change import Change, Condition, ConditionFailed, Item, TransactionRefused
+from lifoq.items.schema import Attribute
+from lifoq.tables.memory import PROJECTIONS, SORT_KEYS
+from lifoq.tables.table import Page, Span
+
+WRITE_BYTES: Final = 1024
+READ_BYTES: Final = 4096
+LEAST_READ: Final = 0.5
+"""Of an eventually consistent query, though it finds nothing."""
+
+Place = tuple[str, str]
+"""An index, and a status in it."""
+T = TypeVar("T")
+
+
+def item_bytes(item: Mapping[str, Any]) -> int:
+    """Names and strings in UTF-8; a number is a byte for every two significant digits, and one."""
+    return sum(len(name.encode()) + _bytes(value) for name, value in item.items())
+
+
+def write_units(before: Item | None, after: Item | None) -> int:
+    """Of a write that turned one item into the other, in the table and in its indexes."""
+    table = _units(max(item_bytes(before or {}), item_bytes(after or {})))
+    return table + index_writes(before, after).total()
+
+
+def index_writes(before: Item | None, after: Item | None) -> Counter[Place]:
+    """A row whose key changed is deleted here and put there; one whose projection alone changed is
+    written once, an untouched row not at all."""
+    units: Counter[Place] = Counter()
+    for index in SORT_KEYS:
+        old, new = _row(index, before), _row(index, after)
+        if old == new:
+            continue
+        if old and new and _key(index, old) == _key(index, new):
+            units[_place(index, new)] += _units(max(item_bytes(old), item_bytes(new)))
+            continue
+        for row in filter(None, (old, new)):
+            units[_place(index, row)] += _units(item_bytes(row))
+    return units
+
+
+class Metered(Table):
+    """Adds up what its calls take."""
+
+    def __init__(self, *, answer: float = 0.0) -> None:
+        super().__init__(answer=answer)
+        self.write_units = self.read_units = 0.0
+        self.index_writes: Counter[Place] = Counter()
+        self.queries = self.rows = self.refused = 0
+        self._times = 1
+        self._read = 0
+
+    def put(self, item: Item, **terms: Any) -> None:
+        self._judged(lambda: super(Metered, self).put(item, **terms))
+
+    def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
+        self._judged(lambda: super(Metered, self).replace(item, when=when))
+
+    def update_and_get(self, task_id: str, change: Change) -> Item:
+        return self._judged(lambda: super(Metered, self).update_and_get(task_id, change))
+
+    def update_and_put(
+        self, task_id: str, change: Change, items: Sequence[Item], **terms: Any
+    ) -> None:
+        """A transaction counts double."""
+        self._times = 2
+        try:
+            super().update_and_put(task_id, change, items, **terms)
+        except TransactionRefused:
+            self.refused += 1
+            self.write_units += 2 * (1 + len(items))  # of small items
+            raise
+        finally:
+            self._times = 1
+
+    def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
+        before = self.get(task_id)
+        self._judged(lambda: super(Metered, self).delete(task_id, when=when))
+        self._count(before, None)
+
+    def query(self, span: Span, **terms: Any) -> Page:
+        self._read = 0
+        page = super().query(span, **terms)
+        self.queries += 1
+        self.read_units += LEAST_READ * max(1, math.ceil(self._read / READ_BYTES))
+        return page
+
+    def _judged(self, call: Callable[[], T]) -> T:
+        """A write whose condition does not hold pays for the item that is there."""
+        try:
+            return call()
+        except ConditionFailed as failed:
+            self.refused += 1
+            self.write_units += _units(item_bytes(failed.item or {}))
+            raise
+
+    def _count(self, before: Item | None, after: Item | None) -> None:
+        self.write_units += self._times * write_units(before, after)
+        self.index_writes += index_writes(before, after)
+
+    def _store(self, item: Item) -> None:
+        before = self._items.get(str(item[Attribute.TASK_ID]))
+        super()._store(item)
+        self._count(before, {str(name): value for name, value in item.items()})
+
+    def _project(self, index: str, task_id: str) -> Item:
+        row = super()._project(index, task_id)
+        self.rows += 1
+        self._read += item_bytes(row)
+        return row
+
+
+def _row(index: str, item: Item | None) -> Item | None:
+    """What the index holds of an item: nothing where a key is missing."""
+    keys = (Attribute.TASK_STATUS, SORT_KEYS[index])
+    if item is None or any(key not in item for key in keys):
+        return None
+    names = (Attribute.TASK_ID, *keys, *PROJECTIONS[index])
+    return {str(name): item[name] for name in names if name in item}
+
+
+def _place(index: str, row: Item) -> Place:
+    return index, str(row[Attribute.TASK_STATUS])
+
+
+def _key(index: str, row: Item) -> tuple[Any, Any]:
+    return row[Attribute.TASK_STATUS], row[SORT_KEYS[index]]
+
+
+def _bytes(value: Any) -> int:
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, str):
+        return len(value.encode())
+    if isinstance(value, list | dict):  # three bytes, and one for each element
+        within = value.values() if isinstance(value, dict) else value
+        names = "".join(value) if isinstance(value, dict) else ""
+        return 3 + len(names.encode()) + sum(1 + _bytes(each) for each in within)
+    return math.ceil(len(str(value).strip("0")) / 2) + 1
+
+
+def _units(size: int) -> int:
+    return max(1, math.ceil(size / WRITE_BYTES))
