@@ -25,6 +25,7 @@ from lifoq_cli import (
     work,
 )
 from lifoq_cli.doctor import command
+from lifoq_cli.session import tell
 
 PROGRAM: Final = "lifoq"
 SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
@@ -115,7 +116,7 @@ def _run(argv: Sequence[str] | None) -> int:
         error.show()
         return error.exit_code
     except LifoqError as error:
-        click.echo(error, err=True)
+        tell(error)
         return statuses.REFUSED
     except SystemExit as quitting:
         # So end click, which puts another stream there, and rich, where nobody reads the answer.
@@ -124,7 +125,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except Exception as error:
         if (sentence := aws_words.sentence(error)) is None:
             raise
-        click.echo(sentence, err=True)
+        tell(sentence)
         return statuses.REFUSED
     return ended if isinstance(ended, int) else statuses.DONE
 

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import click
 from rich.console import Console
+from rich.text import Text
 
+from lifoq.basics.shown import harmless
 from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
 from lifoq.environment import Variable
@@ -27,6 +29,16 @@ YES: Final = ("y", "yes")
 
 class NotAnswered(LifoqError):
     """A question met the end of the input."""
+
+
+class PlainConsole(Console):
+    """Shows text as it is: markup in it means nothing, and what a terminal would obey is told."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **settings)
+
+    def render_str(self, text: str, **more: Any) -> Text:
+        return super().render_str(harmless(text, lines=True), **more)
 
 
 class Session:
@@ -123,25 +135,30 @@ class Session:
         """On the standard output: ``value`` as JSON, or for people, as ``show`` prints it."""
         if self.as_json:
             print_json(value)
-        else:
+        elif self.console.is_terminal:
             show(self.console)
+        else:
+            with self.console.capture() as shown:
+                show(self.console)
+            # A table fills each line up to its own width.
+            click.echo("\n".join(line.rstrip() for line in shown.get().split("\n")), nl=False)
 
     @cached_property
     def console(self) -> Console:
         """For people, and for pipes between people: coloured and as wide as the terminal, if there
         is one."""
         terminal = sys.stdout.isatty() if sys.stdout else False
-        return Console(highlight=False, soft_wrap=not terminal, width=None if terminal else WIDE)
+        return PlainConsole(soft_wrap=not terminal, width=None if terminal else WIDE)
 
     def tell(self, sentence: str) -> None:
         """To the standard error, which leaves the standard output to the answer."""
-        click.echo(sentence, err=True)
+        tell(sentence)
 
     def confirm(self, question: str) -> bool:
         """Whether a person, or --yes, says so. NotAnswered."""
         if self.given.get("yes"):
             return True
-        click.echo(f"{question} [y/N] ", nl=False, err=True)
+        tell(f"{question} [y/N] ", nl=False)
         answer = sys.stdin.readline() if sys.stdin else ""
         if not answer:
             click.echo(err=True)
@@ -149,5 +166,10 @@ class Session:
         return answer.strip().lower() in YES
 
 
+def tell(sentence: object, *, nl: bool = True) -> None:
+    """To the standard error."""
+    click.echo(harmless(str(sentence), lines=True), err=True, nl=nl)
+
+
 def print_json(value: Any, *, indent: int | None = 2) -> None:
-    click.echo(json.dumps(value, indent=indent, ensure_ascii=False))
+    click.echo(harmless(json.dumps(value, indent=indent, ensure_ascii=False), lines=True))

@@ -341,4 +341,4 @@ def _left_as_it_was(session: Session, trial: Trial) -> Iterator[None]:
 
 def _print(console: Console, one: Seen) -> None:
     mark = ("✓ ", "green") if one.well else ("✗ ", "red")
-    console.print(Text.assemble(mark, (one.step, "bold"), f": {one.what}"))
+    console.print(Text.assemble(mark, (one.step, "bold"), console.render_str(f": {one.what}")))

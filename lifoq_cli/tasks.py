@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from lifoq.basics.host import MICROSECONDS
+from lifoq.basics.shown import harmless
 from lifoq.items.history import PastAttempt
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
@@ -55,24 +55,27 @@ def show(task: Task, *, now: int, traceback: bool = False) -> Callable[[Console]
         table = Table(box=None, show_header=False, pad_edge=False)
         table.add_column(style="bold", no_wrap=True)
         table.add_column(overflow="fold")
-        for name, value in _lines(task, now, "below" if traceback else "--traceback shows it"):
-            table.add_row(name, value)
+        of_traceback = "below" if traceback else "--traceback shows it"
+        for name, value, style in _lines(task, now, of_traceback):
+            table.add_row(name, console.render_str(value, style=style))
         console.print(table)
         if traceback and task.error and task.error.traceback:
             console.print()
-            console.print(Text(task.error.traceback), soft_wrap=True)
+            console.print(task.error.traceback, soft_wrap=True)
 
     return printed
 
 
-def _lines(task: Task, now: int, of_traceback: str) -> list[tuple[str, Text | str]]:
+def _lines(task: Task, now: int, of_traceback: str) -> list[tuple[str, str, str]]:
+    """Name, value and style."""
+
     def at(moment: int | None) -> str | None:
         return None if moment is None else moments.local(moment, now=now)
 
     waits = task.waiting and not task.expired(now)
-    lines: list[tuple[str, Text | str | None]] = [
+    lines: list[tuple[str, str | None]] = [
         ("task", task.task_id),
-        ("status", Text(task.status.value, style=COLOURS[task.status])),
+        ("status", task.status.value),
         ("type", task.task_type),
         ("key", task.key),
         ("attempts", str(task.attempts)),
@@ -91,10 +94,11 @@ def _lines(task: Task, now: int, of_traceback: str) -> list[tuple[str, Text | st
         ("result", None if task.result is None else _json(task.result)),
     ]
     if task.error is not None:
-        lines.append(("error", Text(f"{task.error.type}: {task.error.message}", style="red")))
+        lines.append(("error", f"{task.error.type}: {task.error.message}"))
         lines.append(("traceback", of_traceback if task.error.traceback else None))
     lines += [(f"attempt {past.attempt}", _past(past, now)) for past in reversed(task.history)]
-    return [(name, value) for name, value in lines if value is not None]
+    styles = {"status": COLOURS[task.status], "error": "red"}
+    return [(name, value, styles.get(name, "")) for name, value in lines if value is not None]
 
 
 def _past(attempt: PastAttempt, now: int) -> str:
@@ -104,14 +108,14 @@ def _past(attempt: PastAttempt, now: int) -> str:
     return f"{how} {ended}{why}"
 
 
-def _json(value: Any) -> Text:
-    return Text(json.dumps(value, indent=2, ensure_ascii=False))
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Column:
     title: str
-    text: Callable[[Task, int], str | Text]
+    text: Callable[[Task, int], str]
     wide: bool = False
     """Whether it gives way where there is no room."""
 
@@ -179,5 +183,6 @@ def table(tasks: Sequence[Task], status: Status, *, now: int, cut: bool) -> Tabl
             ratio=1 if column.wide and cut else None,
         )
     for task in tasks:
-        found.add_row(*(column.text(task, now) for column in columns))
+        # Of one line, lest a part of it looks like a row of its own.
+        found.add_row(*(harmless(column.text(task, now)) for column in columns))
     return found

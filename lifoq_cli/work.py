@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import click
 
+from lifoq.basics.shown import harmless
 from lifoq.client.connection import SharedLimits
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
@@ -30,6 +31,13 @@ LAST_PORT: Final = 65_535
 
 class NoTaskCode(LifoqError):
     """The module of task code cannot be imported."""
+
+
+class LogFormatter(logging.Formatter):
+    """Whose lines no terminal obeys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return harmless(super().format(record), lines=True)
 
 
 @click.command()
@@ -87,7 +95,9 @@ def work(
     queue = session.queue
     if not isinstance(queue, Queue):
         raise click.UsageError("one worker works on one queue: name one of the cells")
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    log = logging.StreamHandler()
+    log.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[log])
     registry = _registered(tasks)
     settings = _settings(
         registry,

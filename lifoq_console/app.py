@@ -17,6 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from lifoq.basics.host import SYSTEM
 from lifoq.basics.numbers import check_rate
+from lifoq.basics.shown import finalize
 from lifoq.client.listing import LISTED, Wanted
 from lifoq.errors import (
     InvalidInput,
@@ -106,6 +107,7 @@ class Pages:
         self._templates = Environment(
             loader=PackageLoader("lifoq_console"),
             autoescape=True,
+            finalize=finalize,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from lifoq.basics.shown import harmless
+
 LOOK_SECONDS: Final = 0.3
 _PLATFORM: Final = re.compile(
     rb"(START|END|REPORT) RequestId|\S+ (START|END) |.*LAMBDA_WARNING: Unhandled exception"
@@ -45,7 +47,7 @@ class JoinedLogs:
             self._read[file] = self._read.get(file, 0) + len(whole)
             for line in whole.splitlines():
                 if told := _told(line):
-                    yield f"{function_label(file.stem)}  {told}"
+                    yield f"{function_label(file.stem)}  {harmless(told, lines=True)}"
 
 
 def function_label(name: str) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 
 import jinja2
 
+from lifoq.basics.shown import finalize
+
 from ..page import about, details, figures, timeline, verdict, words
 
 Answers = Mapping[str, Any]
@@ -34,6 +36,7 @@ def render(answers: Answers, drawn: Series) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__name__, ""),
         autoescape=True,
+        finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,

@@ -13,6 +13,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from lifoq.api import answers, requests
 from lifoq.api.operations import OPERATIONS
 from lifoq.basics import jsontext
+from lifoq.basics.shown import harmless
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import (
@@ -141,7 +142,7 @@ def respond(status: int, body: Any, headers: Mapping[str, str] | None = None) ->
     return Response(
         status_code=status,
         content_type=JSON,
-        body=json.dumps(body, separators=(",", ":"), ensure_ascii=False),
+        body=harmless(json.dumps(body, separators=(",", ":"), ensure_ascii=False)),
         headers=dict(headers or {}),
     )
 

@@ -130,6 +130,6 @@ def _only(parameters: Mapping[str, str], *known: str) -> None:
 
 
 def _whole(name: str, text: str, *, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+    if not re.fullmatch("[0-9]{1,9}", text) or not least <= int(text) <= most:
         raise InvalidInput(name, text, f"must be a whole number from {least} to {most}")
     return int(text)

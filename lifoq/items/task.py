@@ -319,6 +319,7 @@ class Task:
     leases_lost: int = 0
     """Claims in a row, up to the latest that ended, whose lease was lost."""
     due_at: int | None = None
+    """Of a DELAYED one: when it enters the queue."""
     key: str | None = None
     """Whom or what it is for, as the producer said."""
     checkpoint: Any = None
@@ -352,9 +353,10 @@ class Task:
         """Read an item; DamagedTask, with the reason, where it is none of ours."""
         reader = _Reader(item)
         payload = reader.packed(Attribute.PAYLOAD)
+        status, due_at = reader.status(), reader.optional_number(Attribute.DUE_AT)
         return cls(
             task_id=reader.task_id,
-            status=reader.status(),
+            status=status,
             task_type=reader.text(Attribute.TASK_TYPE),
             payload=reader.decoded(Attribute.PAYLOAD, payload),
             attempts=reader.number(Attribute.ATTEMPTS),
@@ -369,7 +371,7 @@ class Task:
             claim_id=reader.optional_text(Attribute.CLAIM_ID),
             lease_expires=reader.optional_number(Attribute.LEASE_EXPIRES),
             leases_lost=reader.optional_number(Attribute.LEASES_LOST) or 0,
-            due_at=reader.optional_number(Attribute.DUE_AT),
+            due_at=due_at if status is Status.DELAYED else None,
             key=reader.optional_text(Attribute.TASK_KEY),
             checkpoint=reader.optional_json(Attribute.CHECKPOINT),
             result=reader.optional_json(Attribute.RESULT),

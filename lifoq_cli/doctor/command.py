@@ -130,19 +130,18 @@ def _json(queue: str, results: list[Result]) -> dict[str, Any]:
 
 def _print(console: Console, answers: list[tuple[str, list[Result]]]) -> None:
     for queue, results in answers:
-        console.print(Text(queue, style="bold"))
+        console.print(queue, style="bold")
         for result in results:
             if not result.findings and result.not_checked is None:
                 console.print(Text.assemble(("✓ ", "green"), result.subject))
             for finding in result.findings:
                 console.print(Text.assemble(("✗ ", "red"), (result.subject, "bold")))
-                told = Text(f"{finding.wrong}\n{finding.meaning}")
-                console.print(Padding(told, (0, 0, 0, 2)))
+                console.print(Padding(f"{finding.wrong}\n{finding.meaning}", (0, 0, 0, 2)))
                 # The terminal alone wraps it: so it is copied as one line.
-                console.print(Text(f"  → {finding.remedy}", style="cyan"), soft_wrap=True)
+                console.print(f"  → {finding.remedy}", style="cyan", soft_wrap=True)
             if result.not_checked is not None:
-                line = Text(f"not checked: {result.not_checked}", style="dim")
                 console.print(Text.assemble(("? ", "yellow"), result.subject))
-                console.print(Padding(line, (0, 0, 0, 2)))
+                line = f"not checked: {result.not_checked}"
+                console.print(Padding(line, (0, 0, 0, 2), style="dim"))
         number = sum(len(result.findings) for result in results)
         console.print(f"{number} findings" if number else "all is well", style="bold")

@@ -159,6 +159,9 @@ REFUSED = [
     (b"\xff", "body", "is not JSON"),
     (b"[" * 100_000, "body", "is not JSON"),
     (b'{"type": "a", "payload": {"n": "\\ud800"}}', "payload.n", "half a surrogate"),
+    (b'{"type": "a", "\\ud800": 1}', "\ud800", "is unknown"),
+    (b'{"type": "a", "deadline": %s}' % (b"9" * 4_300), "deadline", "must be finite"),
+    (b'{"type": "a", "payload": %s}' % (b"9" * 4_301), "body", "is not JSON"),
 ]
 
 
@@ -191,6 +194,9 @@ def test_of_many_the_refused_one_is_named_and_none_is_put(api, queue):
         ("/tasks?status=FAILURE&tpye=x", "tpye"),
         ("/tasks/a?wait=21", "wait"),
         ("/tasks/a?wait=-1", "wait"),
+        ("/tasks/a?wait=" + "9" * 4_301, "wait"),
+        ("/tasks?status=FAILURE&limit=" + "9" * 4_301, "limit"),
+        ("/tasks?status=FAILURE&start=", "start"),
     ],
 )
 def test_a_bad_parameter_is_refused_by_its_name(api, path, field):
@@ -305,6 +311,14 @@ def test_the_published_document_is_what_the_code_says():
     assert json.loads(PUBLISHED.read_text()) == openapi.document(), (
         "write it anew: python -m lifoq.api.openapi > docs/openapi.json"
     )
+
+
+def test_the_document_says_that_a_parameter_is_never_empty():
+    parameters = openapi.document()["paths"]["/tasks"]["get"]["parameters"]
+    texts = [one for one in parameters if one["schema"]["type"] == "string"]
+    assert [
+        one["name"] for one in texts if not one["schema"].get("minLength", "enum" in one["schema"])
+    ] == []
 
 
 DOCUMENT = schemathesis.openapi.from_dict(openapi.document())

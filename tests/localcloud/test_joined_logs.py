@@ -36,6 +36,8 @@ def test_only_what_is_new_is_told_and_only_whole_lines(logs: JoinedLogs, tmp_pat
         ("START RequestId: 1 Version: $LATEST", []),
         ({"level": "WARNING", "message": "LAMBDA_WARNING: Unhandled exception. …"}, []),
         ("[1, 2]", ["[1, 2]"]),
+        ("\x1b[2Jprinted", [r"\u001b[2Jprinted"]),
+        ({"level": "INFO", "message": "\x9bJ \n"}, ["INFO \\u009bJ"]),
         ("", []),
     ],
 )

@@ -59,6 +59,12 @@ def test_a_new_item_reads_as_the_task_that_was_put():
     assert task.status is Status.PENDING
 
 
+def test_the_due_time_of_a_task_that_waits_no_more_for_it_is_none():
+    due = {Attribute.DUE_AT: START}
+    assert Task.from_item(item(**due)).due_at is None
+    assert Task.from_item(item(**due, taskStatus="DELAYED")).due_at == START
+
+
 def boom(depth: int):
     if depth:
         boom(depth - 1)

@@ -1,0 +1,22 @@
+"""What others wrote, before a person sees it."""
+
+import re
+from typing import Final
+
+_NAMES: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""What moves the cursor, colours, erases, ends a line, turns the order of letters, or cannot be
+written at all."""
+_LINES: Final = re.compile(_NAMES.pattern.replace(r"\x00-\x1f", r"\x00-\x08\x0b-\x1f"))
+
+
+def harmless(text: str, *, lines: bool = False) -> str:
+    """``text`` with ``\\u001b`` and the like in place of what a terminal or a browser would obey.
+    JSON text keeps its value. ``lines``: tabs and ends of lines stay."""
+    return (_LINES if lines else _NAMES).sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def finalize(value: object) -> object:
+    """For the expressions of a Jinja template; what they have escaped themselves stays."""
+    return harmless(value, lines=True) if type(value) is str else value
