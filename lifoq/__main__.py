@@ -8,6 +8,8 @@ def main() -> int:
     """Run the command; its exit status."""
     try:
         app = importlib.import_module("lifoq_cli.app")
+    except KeyboardInterrupt:  # it takes half a second
+        return 130
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("click", "rich"):
             raise

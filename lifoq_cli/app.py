@@ -1,5 +1,6 @@
 """The command itself: its groups, and how it ends, whatever goes wrong."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -101,8 +102,19 @@ for _commands in SECTIONS.values():
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit status."""
     status = _run(argv)
-    delivered = _deliver()
-    return status if delivered else statuses.UNREAD
+    if sys.stdout is None:
+        return status
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # What is left in the buffer would fail again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # its reader has gone, such as `head`
+            return statuses.UNREAD
+        if status != statuses.REFUSED:
+            tell(f"the answer could not be written: {error.strerror}")
+        return statuses.REFUSED
+    return status
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -123,7 +135,8 @@ def _run(argv: Sequence[str] | None) -> int:
         unread = sys.stdout is not output or isinstance(quitting.__context__, BrokenPipeError)
         return statuses.UNREAD if unread else _number(quitting.code)
     except Exception as error:
-        if (sentence := aws_words.sentence(error)) is None:
+        sentence = aws_words.sentence(error) or _unwritten(error)
+        if sentence is None:
             raise
         tell(sentence)
         return statuses.REFUSED
@@ -135,14 +148,8 @@ def _number(code: object) -> int:
     return code if isinstance(code, int) else statuses.DONE if code is None else statuses.REFUSED
 
 
-def _deliver() -> bool:
-    """Write the standard output to the end; False where its reader has gone, such as `head`."""
-    if sys.stdout is None:
-        return True
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # What is left in the buffer would fail again when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return False
-    return True
+def _unwritten(error: Exception) -> str | None:
+    """Where the disk is full that an answer goes to."""
+    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return None
+    return f"{error.filename or 'the answer'} could not be written: {error.strerror}"

@@ -12,6 +12,7 @@ DAY: Final = 24 * HOUR
 
 _UNITS: Final = {"": 1, "s": 1, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
+EXAMPLE: Final = "2026-11-20T09:30:00Z"
 _SHORT: Final = 10
 """Seconds. Below it, tenths are worth showing."""
 
@@ -28,11 +29,30 @@ def moment(text: str) -> datetime:
     """Of an ISO time; without a zone, it is this machine's. ValueError."""
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(
-            f"{text!r} is no ISO time: give one such as 2026-11-20T09:30:00Z"
-        ) from None
-    return found.astimezone() if found.tzinfo is None else found
+        return found.astimezone() if found.tzinfo is None else found
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is no ISO time: give one such as {EXAMPLE}") from None
+
+
+def moment_to_come(text: str) -> datetime:
+    """ValueError, also of one that has passed."""
+    found = moment(text)
+    if found <= datetime.now(UTC):
+        raise ValueError(f"{text} has passed: leave it out, and the task enters the queue at once")
+    return found
+
+
+def duration_or_moment(text: str) -> float | datetime:
+    """ValueError."""
+    for convert in (duration, moment):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    raise ValueError(
+        f"{text!r} is neither a duration such as 30s, 5m, 2h or 1d, nor an ISO time such as "
+        f"{EXAMPLE}"
+    )
 
 
 def iso(microseconds: int) -> str:

@@ -1,7 +1,6 @@
 """Options that several commands have. They may stand before or behind the command's name."""
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import click
@@ -91,19 +90,12 @@ def duration(name: str, explanation: str, **more: Any) -> Callable[[F], F]:
     return click.option(name, metavar="DURATION", callback=callback, help=explanation, **more)
 
 
-def moment(name: str, explanation: str) -> Callable[[F], F]:
+def moment_to_come(name: str, explanation: str) -> Callable[[F], F]:
     """An option of an ISO time."""
-    return click.option(name, metavar="TIME", callback=_converted(moments.moment), help=explanation)
-
-
-def seconds_or_moment(text: str) -> float | datetime:
-    try:
-        return moments.duration(text)
-    except ValueError:
-        return moments.moment(text)
+    callback = _converted(moments.moment_to_come)
+    return click.option(name, metavar="TIME", callback=callback, help=explanation)
 
 
 def duration_or_moment(name: str, explanation: str) -> Callable[[F], F]:
-    return click.option(
-        name, metavar="DURATION|TIME", callback=_converted(seconds_or_moment), help=explanation
-    )
+    callback = _converted(moments.duration_or_moment)
+    return click.option(name, metavar="DURATION|TIME", callback=callback, help=explanation)

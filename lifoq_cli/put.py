@@ -23,7 +23,11 @@ from lifoq_cli.session import Session
 CHUNK: Final = 500
 """Lines that are read, checked and put at a time."""
 FIELDS: Final = [field.name for field in fields(NewTask)]
-_MOMENTS: Final = ("deadline", "due_at", "delay")
+_MOMENTS: Final[dict[str, Callable[[str], Any]]] = {
+    "deadline": moments.duration_or_moment,
+    "due_at": moments.moment,
+    "delay": moments.duration,
+}
 _FILE: Final = "@"
 
 
@@ -45,7 +49,7 @@ class BadLine(LifoqError):
 )
 @options.duration_or_moment("--deadline", "When the task is shed, if no worker has taken it.")
 @options.duration("--delay", "How long until the task enters the queue.")
-@options.moment("--due-at", "When the task enters the queue, as an ISO time.")
+@options.moment_to_come("--due-at", "When the task enters the queue: an ISO time that is to come.")
 @click.option("--lines", is_flag=True, help="Put the JSON lines of the standard input.")
 @click.pass_obj
 def put(
@@ -101,10 +105,18 @@ def _payload(text: str | None) -> Any:
         except (OSError, ValueError) as error:
             raise InvalidInput("PAYLOAD", text, f"cannot be read ({error})") from error
     try:
-        return json.loads(text)
+        return _json(text)
     except ValueError as error:
         problem = f"is no JSON ({error}); quote it, such as '\"text\"', or name a file, @FILE"
         raise InvalidInput("PAYLOAD", text, problem) from error
+
+
+def _json(text: str | bytes) -> Any:
+    """ValueError."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +130,7 @@ class _Reader:
     def task(self, number: int, line: bytes) -> NewTask:
         """BadLine."""
         try:
-            found = json.loads(line)
+            found = _json(line)
         except ValueError as error:
             raise BadLine(f"line {number} is no JSON: {error}") from error
         if self.task_type is not None:
@@ -136,15 +148,10 @@ class _Reader:
 def _times(found: dict[str, Any]) -> dict[str, Any]:
     """What JSON can only say as text."""
     times: dict[str, Any] = {}
-    for name in _MOMENTS:
-        value = found.get(name)
-        if isinstance(value, str):
-            times[name] = moments.moment(value) if name == "due_at" else _either(name, value)
+    for name, convert in _MOMENTS.items():
+        if isinstance(value := found.get(name), str):
+            times[name] = convert(value)
     return times
-
-
-def _either(name: str, text: str) -> float | datetime:
-    return options.seconds_or_moment(text) if name == "deadline" else moments.duration(text)
 
 
 def _put_lines(session: Session, reader: _Reader) -> None:

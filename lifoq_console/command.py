@@ -17,7 +17,11 @@ from lifoq_console.subject import Subject
 @click.command()
 @click.argument("name", required=False)
 @click.option(
-    "--port", default=8484, show_default=True, help="Where it listens; 0 takes a free port."
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8484,
+    show_default=True,
+    help="Where it listens; 0 takes a free port.",
 )
 @click.option(
     "--metrics-token-file",

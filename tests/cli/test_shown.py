@@ -4,13 +4,13 @@ import io
 import json
 import logging
 import re
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from lifoq import Queue, TaskError
 from lifoq.items.schema import Status
-from lifoq_cli import app, smoke, watch, work
+from lifoq_cli import smoke, watch, work
 from lifoq_cli.doctor import command as doctor
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.session import Session
@@ -24,9 +24,10 @@ def hostile(name: str) -> str:
 
 
 @pytest.fixture
-def session() -> Session:
-    """Of a queue with a hostile task of each status that a list shows."""
-    queue = Queue.in_memory()
+def queue(session: Session) -> Queue:
+    """With a hostile task of each status that a list shows."""
+    queue = session.queue
+    assert isinstance(queue, Queue)
     for status in ("waits", "delayed", "runs", "failed"):
         queue.put(
             hostile("type"),
@@ -39,10 +40,7 @@ def session() -> Session:
     task = queue.store.claim(hostile("failed"), claim_id="c", lease=30)
     error = TaskError(type=hostile("E"), message=hostile("m"), traceback=f"1\n{hostile('2')}")
     queue.store.fail(task, error)
-    found = Session()
-    found.__dict__["queue"] = queue
-    found.given["table"] = ("t",)
-    return found
+    return queue
 
 
 COMMANDS = (
@@ -56,35 +54,27 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.usefixtures("queue")
+@pytest.mark.parametrize("options", [(), ("--json",)])
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words).partition("\x1b")[0])
 def test_no_command_prints_what_a_terminal_would_obey(
-    session: Session,
+    lifoq: Callable[..., tuple[int, str, str]],
     words: list[str],
-    as_json: bool,  # noqa: FBT001 - a parameter of the test
-    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
-    monkeypatch.setattr(app.root, "make_context", _in(session))
-    app.main([*(["--json"] if as_json else []), *words])
-    printed = capsys.readouterr()
-    assert not UNSEEN.findall(printed.out + printed.err)
+    _, printed, told = lifoq(*options, *words)
+    assert not UNSEEN.findall(printed + told)
     if words[0] in ("list", "get", "wait") and "nowhere" not in words[1]:
-        assert r"\u001b[2J" in printed.out + printed.err
-        assert "[/x] [red]r[/red] :heart:" in printed.out + printed.err
-    if as_json and words[0] == "list":
-        assert json.loads(printed.out)[0]["key"] == hostile("key")
+        assert r"\u001b[2J" in printed + told
+        assert "[/x] [red]r[/red] :heart:" in printed + told
+    if options and words[0] == "list":
+        assert json.loads(printed)[0]["key"] == hostile("key")
 
 
-def _in(session: Session):
-    make = app.root.make_context
-    return lambda *args, **more: make(*args, **more, obj=session)
-
-
-def test_what_is_drawn_on_a_terminal_obeys_nothing(session: Session) -> None:
+def test_what_is_drawn_on_a_terminal_obeys_nothing(queue: Queue, session: Session) -> None:
     session.console.file = out = io.StringIO()
-    queue = session.queue
     newest = {Status.FAILURE: queue.search(watch.Wanted(status=Status.FAILURE)).tasks}
     seen = watch.Look(at=session.now, stats=queue.stats(), newest=newest)
     session.console.print(watch._drawn(seen, "dev"))
@@ -103,12 +93,15 @@ def test_a_workers_log_obeys_nothing() -> None:
 
 
 def test_lines_of_a_pipe_have_no_blanks_at_their_ends(
-    session: Session, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    queue: Queue,
+    session: Session,
+    lifoq: Callable[..., tuple[int, str, str]],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    session.queue.put("a", "x" * 5_000, task_id="long")
-    for words in (["get", "long"], ["list"]):
-        app.root.main(words, obj=session, prog_name="lifoq", standalone_mode=False)
+    queue.put("a", "x" * 5_000, task_id="long")
+    printed = [lifoq("get", "long")[1], lifoq("list")[1]]
     finding = Finding(wrong="w", meaning="m", remedy="r")
     results = [doctor.Result(subject="table", findings=[finding], not_checked="n")]
     session.answer(None, lambda console: doctor._print(console, [("dev", results)]))
-    assert [line for line in capsys.readouterr().out.splitlines() if line.endswith(" ")] == []
+    printed.append(capsys.readouterr().out)
+    assert [line for text in printed for line in text.splitlines() if line.endswith(" ")] == []
