@@ -6,7 +6,7 @@ for that key again until a task of it has ended here, or a pause is over, which 
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import microseconds
@@ -15,6 +15,7 @@ from lifoq.tables.store import Candidate
 
 if TYPE_CHECKING:
     from lifoq.worker.shares import Shares
+    from lifoq.worker.sight import Sight
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 4.0
@@ -86,13 +87,12 @@ class Keys:
         until, _ = self._pauses.get((task_type, key), (now, 0.0))
         return until > now or self._here[task_type, key] >= most
 
-    def excess(
-        self, waiting: Collection[str | None], now: int, *, unread: bool
-    ) -> Mapping[str | None, float] | None:
-        """By how much each of the keys that wait has had more than its share; None where slots are
-        not shared out."""
-        shares = self._shares
-        return None if shares is None else shares.excess(waiting, now, unread=unread)
+    def excess(self, sight: "Sight", now: int) -> Mapping[str | None, float]:
+        """Of the keys that have had more than their share, by how much; none where slots are not
+        shared out."""
+        if self._shares is None:
+            return {}
+        return self._shares.excess(sight.keys, now, unread=sight.cursor is not None)
 
     def _leave(self, keyed: Keyed) -> None:
         self._here[keyed] -= 1

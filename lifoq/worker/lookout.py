@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from lifoq.basics.host import microseconds
@@ -143,7 +144,7 @@ class Lookout:
         """Tell the pace what the pages so far say of the queue, ``page`` the last of them."""
         if started:
             self._pace.found_some(now)
-        elif promoting or self._sight.lanes() or self._shows_held(page, now):
+        elif promoting or self._sight.types or self._shows_held(page, now):
             self._pace.found_blocked(now, wait=self._wait_for_what_waits())
         elif self._sight.cursor is None:
             self._pace.found_nothing(now, seen_at=self._sight.began)
@@ -160,9 +161,9 @@ class Lookout:
     # Inside
 
     def _first(self, may_start: Callable[[Lane], bool], now: int) -> Candidate | None:
-        keys = {lane.key for lane in self._sight.lanes()}
-        excess = self._keys.excess(keys, now, unread=self._sight.cursor is not None)
-        return self._sight.next(may_start, excess=excess, settle=self._settles)
+        excess = self._keys.excess(self._sight, now)
+        full = partial(self._keys.full, now=now)
+        return self._sight.next(may_start, full=full, excess=excess, settle=self._settles)
 
     def _new_sight(self, now: int) -> Sight:
         newest_first = self._order.newest_first
@@ -182,7 +183,7 @@ class Lookout:
 
     def _wait_for_what_waits(self) -> float:
         """Seconds until the first of the tasks that were seen may start, as far as one can know."""
-        waits = [self._limits.wait(lane.task_type) for lane in self._sight.lanes()]
+        waits = [self._limits.wait(task_type) for task_type in self._sight.types]
         return min((wait for wait in waits if wait > 0), default=math.inf)
 
     def _shows_held(self, page: Candidates, now: int) -> bool:

@@ -449,8 +449,8 @@ class Run:
         return started
 
     def _may_start(self, lane: Lane, *, now: int) -> bool:
-        task_type, suspects, key = lane
-        if (suspects and self._held.a_suspect) or self._keys.full(task_type, key, now):
+        task_type, suspects = lane
+        if suspects and self._held.a_suspect:
             return False
         in_time = now <= self._attempts.latest_start(self._kind(task_type))
         return in_time and self._limits.wait(task_type) == 0

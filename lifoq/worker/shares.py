@@ -6,8 +6,8 @@ Who stays below it waits for nobody but those that are newer; who is beyond it c
 further the later. So what one key leaves of its share the others have, and no key that floods the
 queue delays those that do not.
 
-A task without a key is a tenant of its own, which has used nothing yet. In the count of tenants all
-of them are one.
+All tasks without a key are one tenant together, so nothing is gained by forgetting it. A fresh key
+for each task is a tenant for each that has used nothing yet.
 """
 
 import math
@@ -69,18 +69,16 @@ class Shares:
     def excess(
         self, waiting: Collection[Key], now: int, *, unread: bool = False
     ) -> dict[Key, float]:
-        """By how much each tenant that waits, or holds slots, is beyond its share; 0: not at all.
-        A task that holds a slot counts as if it had done so for as long as others do. ``unread``:
-        another may wait where nobody has looked yet."""
+        """The tenants that are beyond their share, and by how much. A task that holds a slot counts
+        as if it had done so for as long as others do. ``unread``: another tenant may wait where
+        nobody has looked yet."""
         for key, tenant in list(self._tenants.items()):
             tenant.pass_time(now)
             if not tenant.inside and tenant.used < FORGOTTEN:
                 del self._tenants[key]
         used = {key: t.used + t.inside * self._typical for key, t in self._tenants.items()}
-        tenants = {*used, *waiting}
-        share = sum(used.values()) / max(1, len(tenants) + unread)
-        beyond = {key: max(0.0, used.get(key, 0.0) - share) for key in tenants}
-        return {**beyond, None: 0.0}
+        share = sum(used.values()) / max(1, len({*used, *waiting}) + unread)
+        return {key: mine - share for key, mine in used.items() if mine > share}
 
     def _of(self, key: Key, now: int) -> _Tenant:
         tenant = self._tenants.setdefault(key, _Tenant(at=now))

@@ -5,34 +5,29 @@ A look at the queue always begins with its first page. Where that page holds not
 so that the next slot is filled from memory instead of reading the same rows again.
 """
 
-from bisect import bisect_left, bisect_right
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from lifoq.basics.host import microseconds
 from lifoq.items.schema import Attribute
 from lifoq.tables.store import Candidate, Candidates
 from lifoq.tables.table import Cursor
+from lifoq.worker.rows import Key, Place, Rows
 
 ROWS_PER_SECOND: Final = 1_000
 """Rows that are read again behind the first page, on average: some 15 read units a second."""
 SHORTEST_TRUST: Final = 2.0
 """Seconds for which a run relies on what it saw behind the first page, at the least."""
-MOST_REMEMBERED: Final = 1_000
-"""Rows of a lane. Those behind them are read again when these have been started."""
-
-Place = tuple[float, str]
-"""Where a row stands in the index: its ``taskCreated`` and its id."""
 
 
 class Lane(NamedTuple):
-    """Rows of which all may start, or none."""
+    """Rows of which all may start, or none, but for their keys."""
 
     task_type: str
     suspects: bool
     """Whether these are the type's suspects."""
-    key: str | None = None
-    """Where it matters."""
 
 
 OLDEST: Final[Place] = (float("-inf"), "")
@@ -48,7 +43,7 @@ class Sight:
         *,
         newest_first: bool,
         now: int,
-        key_of: Callable[[Candidate], str | None] = lambda _row: None,
+        key_of: Callable[[Candidate], Key] = lambda _row: None,
     ) -> None:
         """``now``: monotonic microseconds, when the look was sent with which it begins.
         ``key_of``: a row's key, where it matters."""
@@ -58,9 +53,7 @@ class Sight:
         self.began = now
         self._read = 0
         """Rows that were read behind first pages."""
-        self._lanes: dict[Lane, list[tuple[Place, Candidate]]] = {}
-        self._forgotten: dict[Lane, Place] = {}
-        """The first row of a lane that was not remembered."""
+        self._lanes: dict[Lane, Rows] = {}
         self._first: Place = self._end
         """Of the latest first page."""
         self._gap: Cursor | None = None
@@ -73,7 +66,8 @@ class Sight:
         stretch, it tells anew."""
         last = self._end if page.next is None else _place_of(page.next)
         known_from = self._behind_gap if self._gap is not None else self._first
-        self._forget_until(last)
+        for rows in self._lanes.values():
+            rows.forget_until(last)
         self._first = _place(page.rows[0]) if page.rows else self._end
         if page.next is None:
             self._gap = self._rest = None
@@ -106,11 +100,7 @@ class Sight:
 
     def drop(self, row: Candidate) -> None:
         """The run has done with a row: it was chosen, or can never start."""
-        name = self._lane_of(row)
-        lane = self._lanes[name]
-        del lane[bisect_left(lane, _place(row), key=_at)]
-        if not lane:
-            del self._lanes[name]
+        self._lanes[_lane_of(row)].drop(self._key_of(row), _place(row))
 
     @property
     def has_gap(self) -> bool:
@@ -126,35 +116,46 @@ class Sight:
         self,
         may_start: Callable[[Lane], bool],
         *,
-        excess: Mapping[str | None, float] | None = None,
+        full: Callable[[str, Key], bool] = lambda _task_type, _key: False,
+        excess: Mapping[Key, float] = MappingProxyType({}),
         settle: bool = True,
     ) -> Candidate | None:
-        """The first row whose lane may start. None also where rows before it were not read yet.
+        """The first row whose lane may start, and whose type is not ``full`` of its key. None also
+        where rows before it were not read yet.
 
-        ``excess``: by how much keys have had more than their share; those with the least come
-        first. ``settle``: whether to take one that has had more while there is more to read.
+        ``excess``: keys that have had more than their share, and by how much; those with the least
+        come first, and before them all others. ``settle``: whether to take one that has had more
+        while there is more to read.
         """
-        head = -1 if self.newest_first else 0
-        lanes = [lane for lane, rows in self._lanes.items() if rows and may_start(lane)]
-        if lanes and excess is not None:
-            least = min(excess[lane.key] for lane in lanes)
-            if least > 0 and self.cursor is not None and not settle:
-                return None
-            lanes = [lane for lane in lanes if excess[lane.key] == least]
-        if not lanes:
-            return None
-        heads = [self._lanes[lane][head] for lane in lanes]
-        place, row = max(heads, key=_at) if self.newest_first else min(heads, key=_at)
-        unread = self.cursor is not None and self._before(_place_of(self.cursor), place)
-        return None if unread else row
+        first, least = None, math.inf
+        for lane, rows in self._lanes.items():
+            for key, row in rows if rows and may_start(lane) else ():
+                if full(lane.task_type, key):
+                    continue
+                beyond = excess.get(key, 0.0)
+                sooner = first is None or self._before(_place(row), _place(first))
+                if beyond < least or (beyond == least and sooner):
+                    first, least = row, beyond
+                if not beyond:
+                    break  # the others of this lane come after it
+        if first is None or self.cursor is None:
+            return first
+        unread = self._before(_place_of(self.cursor), _place(first))
+        return None if unread or (least > 0 and not settle) else first
 
-    def lanes(self) -> Collection[Lane]:
-        """Those in which rows wait."""
-        return [lane for lane, rows in self._lanes.items() if rows]
+    @property
+    def types(self) -> Collection[str]:
+        """Those of which rows wait."""
+        return {lane.task_type for lane, rows in self._lanes.items() if rows}
+
+    @property
+    def keys(self) -> Collection[Key]:
+        """Those of which rows wait."""
+        return set().union(*(rows.keys for rows in self._lanes.values()))
 
     def empty(self) -> bool:
         """Whether all of the queue was seen, and nothing waits in it."""
-        return self.cursor is None and not self.lanes()
+        return self.cursor is None and not any(self._lanes.values())
 
     def outdated(self, now: int) -> bool:
         """Whether to begin anew with the next first page: rows can come up in the middle, when an
@@ -162,39 +163,23 @@ class Sight:
         many to be remembered."""
         trust = max(SHORTEST_TRUST, self._read / ROWS_PER_SECOND)
         return now - self.began >= microseconds(trust) or any(
-            not self._lanes.get(lane) for lane in self._forgotten
+            rows.lacks_some for rows in self._lanes.values()
         )
 
     def _remember(self, rows: Iterable[Candidate]) -> None:
         for row in rows:
-            place, name = _place(row), self._lane_of(row)
-            lane = self._lanes.setdefault(name, [])
-            newest = lane and lane[-1][0] < place
-            at = len(lane) if newest else bisect_left(lane, place, key=_at)
-            if at < len(lane) and lane[at][0] == place:
-                lane[at] = (place, row)
-            elif name not in self._forgotten or self._before(place, self._forgotten[name]):
-                lane.insert(at, (place, row))
-                if len(lane) > MOST_REMEMBERED:
-                    self._forgotten[name], _ = lane.pop(0 if self.newest_first else -1)
-
-    def _forget_until(self, last: Place) -> None:
-        for rows in self._lanes.values():
-            if self.newest_first:
-                del rows[bisect_left(rows, last, key=_at) :]
-            else:
-                del rows[: bisect_right(rows, last, key=_at)]
+            lane = _lane_of(row)
+            if lane not in self._lanes:
+                self._lanes[lane] = Rows(newest_first=self.newest_first)
+            self._lanes[lane].remember(self._key_of(row), _place(row), row)
 
     def _before(self, one: Place, other: Place) -> bool:
         """Whether it is sooner its turn."""
         return one > other if self.newest_first else one < other
 
-    def _lane_of(self, row: Candidate) -> Lane:
-        return Lane(row.task_type, row.suspect, self._key_of(row))
 
-
-def _at(entry: tuple[Place, Candidate]) -> Place:
-    return entry[0]
+def _lane_of(row: Candidate) -> Lane:
+    return Lane(row.task_type, row.suspect)
 
 
 def _place(row: Candidate) -> Place:

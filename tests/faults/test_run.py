@@ -282,7 +282,11 @@ def test_a_task_that_may_start_is_found_behind_any_number_that_must_not(world: W
 
 
 @pytest.mark.parametrize("threshold", [None, 1_000])
-def test_with_fair_shares_a_flood_delays_itself_alone(world: World, threshold: float | None):
+@pytest.mark.parametrize("flood", ["flood", None], ids=["of a key", "of none"])
+def test_with_fair_shares_a_flood_delays_itself_alone(
+    world: World, threshold: float | None, flood: str | None
+):
+    quiet = {"quiet", "flood", None} - {flood}
     order: list[tuple[str | None, int]] = []
 
     @world.registry.task("a")
@@ -291,15 +295,15 @@ def test_with_fair_shares_a_flood_delays_itself_alone(world: World, threshold: f
         world.sleep(0.01)
 
     for n in range(5):
-        world.put("a", n, key="quiet")
-        world.put("a", n)  # of no key
+        for key in quiet:
+            world.put("a", n, key=key)
     for n in range(150):
-        world.put("a", n, key="flood")
+        world.put("a", n, key=flood)
     report = world.processor(in_flight=1, fair_share=True, adaptive_threshold=threshold).run()
     assert report.succeeded == 160
     served = [key for key, _ in order[:30]]
-    assert served.count("quiet") == served.count(None) == 5
-    for key in ("quiet", "flood", None):
+    assert all(served.count(key) == 5 for key in quiet)
+    for key in (*quiet, flood):
         numbers = [payload for of, payload in order if of == key]
         assert numbers == sorted(numbers, reverse=threshold is None)
 

@@ -58,9 +58,9 @@ class Used:
 def clearly_first(used: Mapping[Key, float], key: Key, other: Key) -> bool:
     """Whether a task of the key must come before one of the other, however many tenants there
     are: the one is far below its share, the other far beyond it."""
-    if other is None or key == other:
+    if key == other:
         return False
     total = sum(used.values())
     fewest = len({*used, key})
-    below = key is None or used.get(key, 0.0) * CLEARLY < total / MOST_TENANTS
+    below = used.get(key, 0.0) * CLEARLY < total / MOST_TENANTS
     return below and used.get(other, 0.0) > CLEARLY * total / fewest

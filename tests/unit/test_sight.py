@@ -1,10 +1,12 @@
 """What a run has seen of the queue: gaps, memory, order."""
 
+import sys
+
 import pytest
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.tables.store import Candidate, Candidates
-from lifoq.worker import sight
+from lifoq.worker import rows
 from lifoq.worker.sight import Sight
 
 
@@ -141,9 +143,51 @@ def test_it_is_relied_on_for_two_seconds_or_for_as_long_as_reading_it_again_may_
 def test_of_many_rows_of_a_type_the_first_are_remembered_and_the_others_read_again(
     seen, monkeypatch
 ):
-    monkeypatch.setattr(sight, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(rows, "MOST_REMEMBERED", 3)
     front(seen, 9, 8)
     behind(seen, 7, 6, 5, more=False)
     assert not seen.outdated(0)
     assert order(seen) == [9, 8, 7]
     assert seen.outdated(0)
+
+
+def steps(action):
+    """Python's own steps, which no machine's speed changes."""
+    count = 0
+
+    def trace(frame, event, _argument):
+        nonlocal count
+        count += event == "opcode"
+        frame.f_trace_opcodes = True
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_however_many_keys_wait_to_choose_the_next_takes_no_longer(newest_first):
+    def takes(keys):
+        seen = Sight(newest_first=newest_first, now=0, key_of=lambda row: row.key)
+        place = range(keys, 0, -1) if newest_first else range(1, keys + 1)
+        waiting = [row(n, key=f"k{n}") for n in place]
+        first = Candidates(rows=(waiting[0],), next=page(waiting[0].created).next)
+        seen.front(first, first.rows)
+        seen.behind(seen.cursor, Candidates(rows=(), next=None), waiting)
+
+        def choose():
+            chosen = seen.next(lambda _lane: True, full=lambda _type, key: key == waiting[0].key)
+            assert chosen is waiting[1]
+            seen.drop(chosen)
+            seen.front(first, first.rows)
+            assert not seen.empty()
+            assert not seen.outdated(0)
+
+        return steps(choose)
+
+    assert takes(20_000) < 3 * takes(200)
