@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -69,12 +69,16 @@ class Settings:
 def application(subject: Subject, settings: Settings) -> Starlette:
     pages = Pages(subject, settings)
     changes = [
-        Route("/task/{action:str}", pages.change, methods=["POST"]),
+        *(
+            Route(f"/task/{action}", partial(pages.change, action=action), methods=["POST"])
+            for action in Action
+        ),
         Route("/bulk", pages.bulk_preview, methods=["GET"]),
         Route("/bulk", pages.bulk_start, methods=["POST"]),
         Route("/bulk/stop", pages.bulk_stop, methods=["POST"]),
         Route("/bulk/progress", pages.bulk_progress),
-        Route("/processing/{action:str}", pages.processing, methods=["POST"]),
+        Route("/processing/pause", pages.pause, methods=["POST"]),
+        Route("/processing/resume", pages.resume, methods=["POST"]),
     ]
     return Starlette(
         routes=[
@@ -159,7 +163,7 @@ class Pages:
         )
 
     def task(self, request: Request) -> Response:
-        task_id = request.query_params.get("id", "").strip()
+        task_id = request.query_params.get("id", "")
         task = self._queue.get(task_id)
         if task is None:
             raise TaskNotFound(task_id)
@@ -183,10 +187,9 @@ class Pages:
 
     # Steering
 
-    async def change(self, request: Request) -> Response:
-        action = Action(request.path_params["action"])
+    def change(self, request: Request, *, action: Action) -> Response:
         task_id = request.query_params.get("id", "")
-        await run_in_threadpool(action.apply, self._queue, task_id, running=True)
+        action.apply(self._queue, task_id, running=True)
         return RedirectResponse(f"/task?{urlencode({'id': task_id})}", status_code=303)
 
     def bulk_preview(self, request: Request) -> Response:
@@ -219,11 +222,14 @@ class Pages:
             self._bulk.stop()
         return RedirectResponse("/bulk/progress", status_code=303)
 
-    async def processing(self, request: Request) -> Response:
-        processing = self._subject.processing
-        if processing is not None:
-            pause = request.path_params["action"] == "pause"
-            await run_in_threadpool(processing.pause if pause else processing.resume)
+    def pause(self, _request: Request) -> Response:
+        if self._subject.processing is not None:
+            self._subject.processing.pause()
+        return RedirectResponse("/", status_code=303)
+
+    def resume(self, _request: Request) -> Response:
+        if self._subject.processing is not None:
+            self._subject.processing.resume()
         return RedirectResponse("/", status_code=303)
 
     # What goes wrong
@@ -242,9 +248,7 @@ class Pages:
 
 def _wanted(given: Mapping[str, str]) -> tuple[Wanted, dict[str, str]]:
     """What is looked for, and the fields of the form that said it."""
-    texts = {
-        name: given.get(name, "").strip() for name in ("type", "key", "error", "older", "newer")
-    }
+    texts = {name: given.get(name, "") for name in FILTERS}
     status = given.get("status", Status.PENDING.value)
     if status not in LISTED:
         raise InvalidInput("status", status, f"is none of {', '.join(LISTED)}")

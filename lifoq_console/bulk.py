@@ -1,5 +1,6 @@
 """One change for all tasks that match: previewed first, then made task by task in a thread."""
 
+import logging
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from lifoq.client.queue import Queue
 from lifoq.errors import DamagedTask, LifoqError, TaskNotFound, WrongStatus
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
+
+log = logging.getLogger(__name__)
 
 SHOWN: Final = 20
 COUNTED: Final = 1_000
@@ -100,6 +103,11 @@ class Bulk:
                     self._stop.wait(1 / self.per_second)
         except LifoqError as error:
             self.problem = str(error)
+        except Exception as error:
+            log.exception("the bulk change stopped")
+            self.problem = (
+                f"{type(error).__name__}: {error}; the console's own terminal tells where."
+            )
 
     def _counted(self) -> Iterator[Task]:
         for task in _matching(self._queue, self.wanted):

@@ -24,9 +24,12 @@ def check_seconds(field: str, value: Any, *, zero: bool = False) -> None:
 
 
 def check_rate(field: str, value: Any) -> None:
-    """So many a second."""
-    if not _is_number(value) or not 0 < value <= MOST:
-        raise InvalidInput(field, value, f"must be a number per second above 0, {MOST:,} at most")
+    """So many a second, and at least one in the longest duration."""
+    if not _is_number(value) or not 1 / LONGEST <= value <= MOST:
+        problem = (
+            f"must be a number per second above 0, at most {MOST:,}, at least once in ten years"
+        )
+        raise InvalidInput(field, value, problem)
 
 
 def check_count(field: str, value: Any, *, least: int = 1) -> None:

@@ -264,6 +264,7 @@ def test_a_failure_is_redriven_and_a_waiting_task_cancelled(queue: Queue, consol
     assert console.ask("/task/cancel?id=waits", method="POST")[0] == 303
     assert queue.get("failed").status is Status.PENDING
     assert queue.get("waits").status is Status.CANCELLED
+    assert console.ask("/task/explode?id=waits", method="POST")[0] == 404
     answered, text = console.ask("/task/redrive?id=waits", method="POST")
     assert (answered, "CANCELLED" in text) == (400, True)
 
@@ -314,12 +315,38 @@ def test_a_bulk_change_keeps_to_its_rate_and_can_be_stopped(queue: Queue, consol
     assert queue.stats().live.value >= 49
 
 
+@pytest.mark.parametrize("rate", ["1e-320", "1e-12"])
+def test_a_rate_at_which_nothing_would_happen_is_refused(queue: Queue, console: Console, rate: str):
+    queue.put("a")
+    answered, text = console.ask("/bulk?status=PENDING", method="POST", body=f"per_second={rate}")
+    assert (answered, "must be a number per second" in text) == (400, True)
+
+
+def test_a_bulk_change_that_breaks_is_not_called_done(queue: Queue, console: Console):
+    queue.search = lambda *_args, **_more: 1 / 0
+    console.ask("/bulk?status=PENDING", method="POST")
+    until = time.monotonic() + 20
+    while "Cancelling" in (shown := console.page("/bulk/progress")) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert "Stopped by an error" in shown
+    assert "ZeroDivisionError: division by zero" in shown
+
+
+def test_white_space_at_the_ends_of_names_is_part_of_them(queue: Queue, console: Console):
+    fail(queue, " t ", task_type=" a ")
+    assert "failed for good" in console.page("/task?id=+t+")
+    assert "No task matches." not in console.page("/tasks?status=FAILURE&type=+a+")
+    assert "No task matches." in console.page("/tasks?status=FAILURE&type=a")
+
+
 def test_processing_is_paused_and_resumed(queue: Queue, start):
     switch = Switch()
     console = start(queue, processing=switch)
     console.ask("/processing/pause", method="POST")
     assert switch.is_paused
     assert "Resume" in console.page("/")
+    assert console.ask("/processing/anything", method="POST")[0] == 404
+    assert switch.is_paused
     console.ask("/processing/resume", method="POST")
     assert not switch.is_paused
 
