@@ -8,7 +8,6 @@ NAMES: Final = (
     "beside_others",
     "freshness",
     "latency",
-    "limits",
     "processor",
     "producer",
     "backlog",

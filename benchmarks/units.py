@@ -6,13 +6,14 @@ Index writes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/G
 """
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from benchmarks.world import Table
 from lifoq.items.change import Change, Condition, ConditionFailed, Item, TransactionRefused
-from lifoq.items.schema import Attribute
+from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.tables.memory import PROJECTIONS, SORT_KEYS
 from lifoq.tables.table import Page, Span
 
@@ -98,6 +99,11 @@ class Metered(Table):
         self.queries += 1
         self.read_units += LEAST_READ * max(1, math.ceil(self._read / READ_BYTES))
         return page
+
+    def waiting(self, since: int) -> int:
+        """How many wait that came after epoch microseconds ``since``; not a call."""
+        entries = self._entries[STATUS_CREATED_INDEX, Status.PENDING.value]
+        return len(entries) - bisect_right(entries, (since, ""))
 
     def _judged(self, call: Callable[[], T]) -> T:
         """A write whose condition does not hold pays for the item that is there."""

@@ -114,42 +114,6 @@ def _hops(results: Results, state: str) -> AnyChart:
     return charts.bars(rows, bar="state", value="ms", part="hop", title="milliseconds")
 
 
-def processor_speed(results: Results) -> AnyChart:
-    return _beside(
-        results, "in_flight", ours="processor", bare="bare loop", title="tasks in flight"
-    )
-
-
-def processor_parts(results: Results) -> AnyChart:
-    rows = [{**row, "in_flight": f"{row['in_flight']} in flight"} for row in results["parts"]]
-    return charts.bars(rows, bar="in_flight", value="ms_per_task", part="part", title="ms per task")
-
-
-def producer_speed(results: Results) -> AnyChart:
-    return _beside(results, "call", ours="lifoq", bare="bare writes", title=None)
-
-
-def _beside(results: Results, group: str, *, ours: str, bare: str, title: str | None) -> AnyChart:
-    """Two contenders: medians as bars, each run as a dot; ``title``: of the groups' axis."""
-    medians = [
-        {group: row[group], "contender": contender, "rate": row[key]}
-        for contender, key in ((ours, "tasks_per_second"), (bare, "bare_tasks_per_second"))
-        for row in results["ratios"]
-    ]
-    place: Any = {
-        "x": alt.X(f"{group}:N", title=title, sort=None, axis=alt.Axis(labelAngle=0)),
-        "xOffset": alt.XOffset("contender:N", sort=[ours, bare]),
-    }
-    bars: alt.Chart = alt.Chart(charts.values(medians)).mark_bar()
-    dots: alt.Chart = alt.Chart(charts.values(results["runs"]))
-    rate = alt.Y("rate:Q", title="tasks per second")
-    both: AnyChart = alt.layer(
-        bars.encode(y=rate, color=charts.color("contender"), **place),
-        dots.mark_point(color=charts.INK, size=25).encode(y="tasks_per_second:Q", **place),
-    )
-    return both.properties(width=charts.WIDTH)
-
-
 def backlog_depth(results: Results) -> AnyChart:
     deepest = results["deep"] or results
     rows = [{**row, "kind": kind(row)} for row in deepest["depth"]]
@@ -218,9 +182,6 @@ _ALL: Final[Sequence[Callable[[Any], AnyChart]]] = (
     freshness_waits,
     latency_warm,
     latency_cold,
-    processor_speed,
-    processor_parts,
-    producer_speed,
     backlog_depth,
     coldstart_parts,
     cost_per_million,

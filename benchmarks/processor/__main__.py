@@ -1,67 +1,82 @@
-"""``python -m benchmarks.processor``: see README.md."""
+"""``python -m benchmarks.processor``: an empty handler, beside a bare loop of its two writes."""
 
-from typing import Any, Final
+import threading
+from collections.abc import Sequence
+from typing import Final
 
 import click
 
-from benchmarks.processor.contenders import Writes, bare_loop, captured, work_off
-from benchmarks.processor.ground import Ground, ground
-from benchmarks.processor.split import call_costs, time_split
-from benchmarks.ratios import ratio
+from benchmarks.bare import Ground, Ratio, Request, contest, ground
+from benchmarks.processor.results import Results
 from benchmarks.record import recording
+from lifoq import Context, Processor, Registry, WorkerSettings
 
-Row = dict[str, Any]
-
-GOAL: Final = 0.9
 IN_FLIGHT: Final = (1, 4, 10, 32)
 WARM_UP: Final = 800
 """Tasks, until Java has compiled what it runs."""
-PROCESSOR: Final = "processor"
-BARE: Final = "bare loop"
 
 
 @click.command()
 @click.option("--tasks", default=400, show_default=True, help="Tasks of one measurement.")
-@click.option("--repeats", default=5, show_default=True, help="Measurements of each contender.")
+@click.option("--repeats", default=5, show_default=True, help="Measurements of each.")
 def main(tasks: int, repeats: int) -> None:
     """Measure the processor with an empty handler beside a bare loop of its two writes."""
     with recording("processor", "python -m benchmarks.processor") as found, ground() as here:
-        writes = captured(here)
-        for contender in (BARE, PROCESSOR):
-            _measure(here, writes, contender, tasks=WARM_UP, in_flight=4)
-        runs: list[Row] = []
-        for repeat in range(repeats):
-            for in_flight in IN_FLIGHT:
-                pair = (BARE, PROCESSOR) if repeat % 2 else (PROCESSOR, BARE)
-                for contender in pair:
-                    row = _measure(here, writes, contender, tasks=tasks, in_flight=in_flight)
-                    runs.append({"in_flight": in_flight, "repeat": repeat, **row})
-                    print(runs[-1], flush=True)
-        found.results = {
-            "goal_ratio": GOAL,
-            "tasks": tasks,
-            "ratios": [_ratio(runs, in_flight) for in_flight in IN_FLIGHT],
-            "runs": runs,
-            "parts": [row for n in IN_FLIGHT for row in time_split(here, tasks=tasks, in_flight=n)],
-            "calls": call_costs(here, writes, tasks=tasks),
-        }
+        race(here, 4, tasks=min(WARM_UP, 2 * tasks), repeats=1)
+        ratios = [race(here, in_flight, tasks=tasks, repeats=repeats) for in_flight in IN_FLIGHT]
+        found.results = Results(ratios=ratios)
 
 
-def _measure(here: Ground, writes: Writes, contender: str, *, tasks: int, in_flight: int) -> Row:
-    task_ids = here.fill(tasks)
-    with here.spending() as spent:
-        if contender == BARE:
-            bare_loop(here, writes, task_ids, threads=in_flight)
-        else:
-            report = work_off(here, in_flight=in_flight)
-    if contender == PROCESSOR and report.succeeded != tasks:
-        raise RuntimeError(f"{report.succeeded} of {tasks} tasks succeeded: {report}")
-    return {"contender": contender, **spent.per_task(tasks)}
+def race(here: Ground, in_flight: int, *, tasks: int, repeats: int) -> Ratio:
+    registry, waiting = Registry(), list[str]()
+    registry.task("empty")(nothing)
+    # As in a deployed stage, but that an empty queue is believed at once.
+    settings = WorkerSettings(in_flight=in_flight, linger=0)
+
+    def prepare(number: int) -> None:
+        waiting[:] = here.fill(number)
+
+    def work_off(number: int) -> None:
+        report = Processor(here.queue.store, registry, settings).run()
+        if report.succeeded != number:
+            raise RuntimeError(f"{report.succeeded} of {number} tasks succeeded: {report}")
+
+    prepare(1)
+    with here.listening("UpdateItem") as seen:
+        work_off(1)
+
+    def bare(_number: int) -> None:
+        bare_loop(here, seen, waiting, threads=in_flight)
+
+    what = f"{in_flight} in flight"
+    return contest(what, work_off, bare, tasks=tasks, repeats=repeats, prepare=prepare)
 
 
-def _ratio(runs: list[Row], in_flight: int) -> Row:
-    these = [run for run in runs if run["in_flight"] == in_flight]
-    return {"in_flight": in_flight, **ratio(these, ours=PROCESSOR, bare=BARE, goal=GOAL)}
+def bare_loop(
+    here: Ground, writes: Sequence[Request], task_ids: Sequence[str], *, threads: int
+) -> None:
+    """Claim and settle each of these tasks, as one was before, but for the key: nobody looks for a
+    task, renders an expression or reads an answer."""
+    left, lock = iter(task_ids), threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                task_id = next(left, None)
+            if task_id is None:
+                return
+            for write in writes:
+                here.client.update_item(**{**write, "Key": {"taskId": {"S": task_id}}})
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def nothing(_payload: object, _context: Context) -> None:
+    pass
 
 
 if __name__ == "__main__":

@@ -1,100 +1,76 @@
-"""``python -m benchmarks.producer``: see README.md."""
+"""``python -m benchmarks.producer``: puts, beside bare writes of the same items."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import click
 
-from benchmarks.processor.contenders import listening
-from benchmarks.processor.ground import NAME, Ground, ground, new_tasks
-from benchmarks.ratios import ratio
+from benchmarks.bare import NAME, Ground, contest, ground, new_tasks
+from benchmarks.producer.results import Results
 from benchmarks.record import recording
 from lifoq.tables.table import MAX_BATCH
 
-Row = dict[str, Any]
-Way = Callable[[int], None]
-
-GOAL: Final = 0.9
 WARM_UP: Final = 1_500
-LIFOQ: Final = "lifoq"
-BARE: Final = "bare writes"
 
 
 @click.command()
 @click.option("--puts", default=400, show_default=True, help="Tasks that are put one by one.")
 @click.option("--batched", default=2_500, show_default=True, help="Tasks that are put in batches.")
-@click.option("--repeats", default=7, show_default=True, help="Measurements of each contender.")
+@click.option("--repeats", default=7, show_default=True, help="Measurements of each.")
 def main(puts: int, batched: int, repeats: int) -> None:
     """Measure put and put_many beside bare writes of the same items."""
     with recording("producer", "python -m benchmarks.producer") as found, ground() as here:
-        contests: dict[str, tuple[int, dict[str, Way]]] = {
-            "put": (puts, {LIFOQ: _puts(here), BARE: _bare_puts(here)}),
-            "put_many": (batched, {LIFOQ: _put_many(here), BARE: _bare_batches(here)}),
-        }
-        for number, ways in contests.values():
-            for way in ways.values():
-                way(min(WARM_UP, number))
-        runs: list[Row] = []
-        for repeat in range(repeats):
-            for call, (number, ways) in contests.items():
-                for contender in (BARE, LIFOQ) if repeat % 2 else (LIFOQ, BARE):
-                    with here.spending() as spent:
-                        ways[contender](number)
-                    row = {"call": call, "contender": contender, **spent.per_task(number)}
-                    runs.append(row)
-                    print(row, flush=True)
-        found.results = {
-            "goal_ratio": GOAL,
-            "ratios": [_ratio(runs, call) for call in contests],
-            "runs": runs,
-        }
+        one, many = Puts(here), Batches(here)
+        here.fill(min(WARM_UP, batched))
+        found.results = Results(
+            ratios=[
+                contest("`put`", one.ours, one.bare, tasks=puts, repeats=repeats),
+                contest("`put_many`", many.ours, many.bare, tasks=batched, repeats=repeats),
+            ]
+        )
 
 
-def _puts(here: Ground) -> Way:
-    def put(number: int) -> None:
+class Puts:
+    """``put`` beside ``PutItem``: the request of one put, with another key."""
+
+    def __init__(self, here: Ground) -> None:
+        self._here = here
+        with here.listening("PutItem") as seen:
+            self.ours(1)
+        (self._sent,) = seen
+        self._keys = _Keys(self._sent["Item"])
+
+    def ours(self, number: int) -> None:
         for n in range(number):
-            here.queue.put("empty", {"number": n})
+            self._here.queue.put("empty", {"number": n})
 
-    return put
-
-
-def _put_many(here: Ground) -> Way:
-    return lambda number: _all_created(here.queue.put_many(new_tasks(number)))
-
-
-def _all_created(outcomes: Sequence[Any]) -> None:
-    if not all(outcome.created for outcome in outcomes):
-        raise RuntimeError("a task was not put")
-
-
-def _bare_puts(here: Ground) -> Way:
-    """The request of one put, with another key."""
-    with listening("PutItem", here.client, here.once) as seen:
-        here.queue.put("empty", {"number": 0})
-    (sent,) = seen
-    keys = _Keys(sent["Item"])
-
-    def put(number: int) -> None:
+    def bare(self, number: int) -> None:
         for _ in range(number):
-            here.client.put_item(**{**sent, "Item": {**sent["Item"], **keys.next()}})
+            item = {**self._sent["Item"], **self._keys.next()}
+            self._here.client.put_item(**{**self._sent, "Item": item})
 
-    return put
 
+class Batches:
+    """``put_many`` beside ``BatchWriteItem``: the requests of one batch, with other keys."""
 
-def _bare_batches(here: Ground) -> Way:
-    """The requests of one batch, with other keys."""
-    with listening("BatchWriteItem", here.client, here.once) as seen:
-        here.queue.put_many(new_tasks(MAX_BATCH))
-    (sent,) = seen
-    item = sent["RequestItems"][NAME][0]["PutRequest"]["Item"]
-    keys = _Keys(item)
+    def __init__(self, here: Ground) -> None:
+        self._here = here
+        with here.listening("BatchWriteItem") as seen:
+            self.ours(MAX_BATCH)
+        (sent,) = seen
+        self._item = sent["RequestItems"][NAME][0]["PutRequest"]["Item"]
+        self._keys = _Keys(self._item)
 
-    def put(number: int) -> None:
+    def ours(self, number: int) -> None:
+        outcomes = self._here.queue.put_many(new_tasks(number))
+        if not all(outcome.created for outcome in outcomes):
+            raise RuntimeError("a task was not put")
+
+    def bare(self, number: int) -> None:
         for _ in range(0, number, MAX_BATCH):
-            puts = [{"PutRequest": {"Item": {**item, **keys.next()}}} for _ in range(MAX_BATCH)]
-            here.once.batch_write_item(RequestItems={NAME: puts})
-
-    return put
+            items = [{**self._item, **self._keys.next()} for _ in range(MAX_BATCH)]
+            puts = [{"PutRequest": {"Item": item}} for item in items]
+            self._here.once.batch_write_item(RequestItems={NAME: puts})
 
 
 class _Keys:
@@ -111,11 +87,6 @@ class _Keys:
             "taskId": {"S": f"{self._prefix}{self._number:016}"},
             "taskCreated": {"N": str(self._created + self._number)},
         }
-
-
-def _ratio(runs: list[Row], call: str) -> Row:
-    these = [run for run in runs if run["call"] == call]
-    return {"call": call, **ratio(these, ours=LIFOQ, bare=BARE, goal=GOAL)}
 
 
 if __name__ == "__main__":

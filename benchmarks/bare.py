@@ -1,0 +1,126 @@
+"""Ours beside the bare calls that it cannot do without, on DynamoDB Local: they take turns."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Final
+
+import boto3
+
+from benchmarks.record import Row
+from lab import dynamodb_local
+from lifoq import NewTask, Queue
+from lifoq.tables.dynamo import ONCE, PATIENT, DynamoTable
+from lifoq.tables.store import Store
+from lifoq.testing import create_table
+
+NAME: Final = "benchmark"
+GOAL: Final = 0.9
+"""Of the bare calls' speed."""
+
+Request = Mapping[str, Any]
+Way = Callable[[int], object]
+"""Does so many tasks."""
+
+
+class Ratio(Row):
+    """Medians; processor time is this process's."""
+
+    what: Annotated[str, ""]
+    tasks_per_second: Annotated[float, "lifoq, tasks/s"]
+    bare_tasks_per_second: Annotated[float, "bare, tasks/s"]
+    ratio: Annotated[float, "ratio"]
+    """Of the two speeds in the same repeat."""
+    least: Annotated[float, "least"]
+    most: Annotated[float, "most"]
+    cpu_ms_per_task: Annotated[float, "CPU ms a task"]
+    bare_cpu_ms_per_task: Annotated[float, "bare"]
+
+
+class Ground:
+    """A queue, and clients with the product's settings."""
+
+    def __init__(self, endpoint: str) -> None:
+        def client(config: Any) -> Any:
+            return boto3.client(
+                "dynamodb", endpoint_url=endpoint, config=config, **dynamodb_local.CREDENTIALS
+            )
+
+        self.client = client(PATIENT)
+        self.once = client(ONCE)
+        """Repeats nothing, as the product's batches do not."""
+        create_table(self.client, NAME)
+        self.queue = Queue(Store(DynamoTable(name=NAME, client=self.client, once=self.once)))
+
+    def fill(self, number: int) -> list[str]:
+        """Put tasks with a small payload; their ids, the newest first."""
+        outcomes = self.queue.put_many(new_tasks(number))
+        return [outcome.task.task_id for outcome in reversed(outcomes) if outcome.task is not None]
+
+    @contextmanager
+    def listening(self, operation: str) -> Iterator[list[Request]]:
+        """The requests of this kind that the clients are asked to send during the block."""
+        seen: list[Request] = []
+        event, clients = f"provide-client-params.dynamodb.{operation}", (self.client, self.once)
+
+        def see(params: Request, **_: Any) -> None:
+            seen.append(dict(params))
+
+        for client in clients:
+            client.meta.events.register(event, see)
+        yield seen
+        for client in clients:
+            client.meta.events.unregister(event, see)
+
+
+@contextmanager
+def ground() -> Iterator[Ground]:
+    """A queue without tasks."""
+    with (
+        TemporaryDirectory(prefix="lifoq-") as folder,
+        dynamodb_local.running(Path(folder) / "dynamodb.log") as endpoint,
+    ):
+        yield Ground(endpoint)
+
+
+def new_tasks(number: int) -> list[NewTask]:
+    return [NewTask(task_type="empty", payload={"number": n}) for n in range(number)]
+
+
+def contest(
+    what: str,
+    ours: Way,
+    bare: Way,
+    *,
+    tasks: int,
+    repeats: int,
+    prepare: Way = lambda _tasks: None,
+) -> Ratio:
+    """``prepare`` is not timed. Who is first alternates."""
+    runs: dict[Way, list[tuple[float, float]]] = {ours: [], bare: []}
+    for repeat in range(repeats):
+        for way in (bare, ours) if repeat % 2 else (ours, bare):
+            prepare(tasks)
+            cpu, clock = time.process_time(), time.perf_counter()
+            way(tasks)
+            seconds = time.perf_counter() - clock
+            runs[way].append((tasks / seconds, 1_000 * (time.process_time() - cpu) / tasks))
+    return compared(what, runs[ours], runs[bare])
+
+
+def compared(what: str, ours: list[tuple[float, float]], bare: list[tuple[float, float]]) -> Ratio:
+    """Of runs in pairs: tasks a second, and milliseconds of processor time per task."""
+    ratios = [round(own / other, 3) for (own, _), (other, _) in zip(ours, bare, strict=True)]
+    return Ratio(
+        what=what,
+        tasks_per_second=round(median(rate for rate, _ in ours), 1),
+        bare_tasks_per_second=round(median(rate for rate, _ in bare), 1),
+        ratio=median(ratios),
+        least=min(ratios),
+        most=max(ratios),
+        cpu_ms_per_task=round(median(cpu for _, cpu in ours), 2),
+        bare_cpu_ms_per_task=round(median(cpu for _, cpu in bare), 2),
+    )
