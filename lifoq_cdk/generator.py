@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import aws_cdk as cdk
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from lifoq import environment
+from lifoq.basics.numbers import check_rate, check_seconds
 from lifoq.errors import InvalidInput
 from lifoq_cdk import limits
 from lifoq_cdk.alarms import AlarmBoard
@@ -18,6 +19,7 @@ from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.schedule import Invocation
 from lifoq_cdk.state import PUT_OBJECT
 
+Profile = Literal["constant", "burst", "sine"]
 MINUTE: Final = cdk.Duration.minutes(1)
 SCHEDULED_TIME: Final = "<aws.scheduler.scheduled-time>"
 """EventBridge Scheduler puts the time of the invocation in its place."""
@@ -52,11 +54,31 @@ class Load:
     task_type: str
     tasks_per_second: float
     payload: Any = None
-    profile: Literal["constant", "burst", "sine"] = "constant"
+    profile: Profile = "constant"
     peak_tasks_per_second: float | None = None
     period: cdk.Duration | None = None
     seconds: float = 60
     enabled: bool = True
+
+    def __post_init__(self) -> None:
+        if self.profile not in (profiles := get_args(Profile)):
+            raise InvalidInput("profile", self.profile, f"must be one of {', '.join(profiles)}")
+        check_rate("tasks_per_second", self.tasks_per_second)
+        check_seconds("seconds", self.seconds)
+        if self.seconds > MINUTE.to_seconds():
+            raise InvalidInput("seconds", self.seconds, "must be a minute at the most")
+        peak, shape = self.peak_tasks_per_second, (self.peak_tasks_per_second, self.period)
+        if self.profile == "constant" and shape != (None, None):
+            problem = "means nothing to the profile 'constant': choose 'burst' or 'sine', or remove"
+            raise InvalidInput("peak_tasks_per_second, period", shape, f"{problem} it")
+        if self.profile != "constant" and (peak is None or self.period is None):
+            problem = "needs peak_tasks_per_second and period, too"
+            raise InvalidInput("profile", self.profile, problem)
+        if peak is not None:
+            check_rate("peak_tasks_per_second", peak)
+            if peak < self.tasks_per_second:
+                problem = f"is below tasks_per_second ({self.tasks_per_second:g}): swap them"
+                raise InvalidInput("peak_tasks_per_second", peak, problem)
 
     def event(self) -> dict[str, Any]:
         load: dict[str, Any] = {
@@ -64,11 +86,7 @@ class Load:
             "tasksPerSecond": self.tasks_per_second,
             "seconds": self.seconds,
         }
-        if self.profile != "constant":
-            if self.peak_tasks_per_second is None or self.period is None:
-                raise InvalidInput(
-                    "profile", self.profile, "needs peak_tasks_per_second and period, too"
-                )
+        if self.period is not None:
             load["peakTasksPerSecond"] = self.peak_tasks_per_second
             load["periodSeconds"] = self.period.to_seconds(integral=False)
         return {"taskType": self.task_type, "payload": self.payload, "load": load}

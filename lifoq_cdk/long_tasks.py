@@ -20,7 +20,7 @@ from lifoq.metrics import Metric
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.metrics import QueueMetrics
 from lifoq_cdk.queue import LifoQueue
-from lifoq_cdk.task_code import RESERVED
+from lifoq_cdk.task_code import check_variables
 from lifoq_cdk.worker_scaling import scale
 from lifoq_cdk.workers import WorkerScaling
 
@@ -229,11 +229,7 @@ def _checked(types: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
         raise InvalidInput("types", types, "must be a list of task types, such as ['video.encode']")
     for name in types:
         check_name("types", name, MAX_TYPE_BYTES)
-    for name in names:
-        if name.startswith(RESERVED):
-            raise InvalidInput(
-                "environment", name, f"must not begin with {', '.join(RESERVED)}: rename it"
-            )
+    check_variables(*names)
     return tuple(dict.fromkeys(types))
 
 

@@ -1,5 +1,6 @@
 """Task code, and what it needs around it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -23,8 +24,19 @@ from lifoq_cdk.targets import permissions
 
 Image = lambda_.AssetImageCode | lambda_.EcrImageCode
 VPC_ACCESS = "service-role/AWSLambdaVPCAccessExecutionRole"
-RESERVED = ("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_", "_")
+RESERVED = ("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_")
 """How environment variables begin that are not for task code to set."""
+
+
+def check_variables(*names: str) -> None:
+    """InvalidInput where one is not for task code to set, or for Lambda to take."""
+    for name in names:
+        if not re.fullmatch("[A-Za-z][A-Za-z0-9_]+", name) or name.startswith(RESERVED):
+            problem = (
+                "must be letters, digits and '_', a letter first, and must not begin with "
+                f"{', '.join(RESERVED)}: rename it"
+            )
+            raise InvalidInput("environment", name, problem)
 
 
 @dataclass(frozen=True)
@@ -57,11 +69,7 @@ class TaskCode:
     ephemeral_storage_size: cdk.Size | None = None
 
     def __post_init__(self) -> None:
-        for name in (*self.environment, *self.secrets):
-            if name.startswith(RESERVED):
-                raise InvalidInput(
-                    "environment", name, f"must not begin with {', '.join(RESERVED)}: rename it"
-                )
+        check_variables(*self.environment, *self.secrets)
         if both := sorted(set(self.environment) & set(self.secrets)):
             raise InvalidInput("secrets", both[0], "is in environment, too: rename one")
         for name in self.targets:

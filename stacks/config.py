@@ -715,11 +715,12 @@ def _known_settings(group: tuple[str | int, ...]) -> list[str]:
         "targets": Target,
         "targets.https": HttpsTarget,
         "targets.function": LambdaTarget,
+        "long_tasks": LongTasks,
         "analytics": Analytics,
     }
     names = [part for part in group if isinstance(part, str)]
-    if names[:1] == ["targets"]:
-        del names[1]  # a task type
+    if names[:1] in (["targets"], ["long_tasks"]):
+        del names[1]  # a task type, or the workers' name
     name = ".".join(names)
     model = groups[name] if name else StageConfig
     return [name for name in model.model_fields if model is not StageConfig or name != "name"]

@@ -43,6 +43,7 @@ class IngestMapping:
 
     def __post_init__(self) -> None:
         for name, expression in asdict(self).items():
+            jsontext.encode(expression, f"mapping.{name}")
             try:
                 jmespath.compile(expression)
             except (JMESPathError, TypeError, AttributeError) as error:

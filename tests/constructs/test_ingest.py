@@ -141,3 +141,5 @@ def test_what_is_no_source_is_refused(stack: cdk.Stack, queue: LifoQueue) -> Non
 def test_a_mapping_that_is_no_expression_stops_the_synthesis() -> None:
     with pytest.raises(InvalidInput, match=r"mapping\.task_id.*no JMESPath expression"):
         IngestMapping(task_id="body.[")
+    with pytest.raises(InvalidInput, match=r"mapping\.payload=.* holds half a surrogate"):
+        IngestMapping(payload="'\ud800'")

@@ -29,6 +29,7 @@ from lifoq_cdk import (
     HttpsTarget,
     LambdaTarget,
     LifoQueue,
+    Load,
     QueueGenerator,
     QueueReports,
     QueueState,
@@ -432,6 +433,7 @@ def test_a_container_image_takes_the_place_of_the_package(stack: cdk.Stack, tmp_
     ("settings", "words"),
     [
         ({"environment": {"AWS_REGION": "x"}}, ["AWS_REGION", "rename"]),
+        ({"environment": {"\ud800": "x"}}, [r"environment='\ud800'", "letters, digits and '_'"]),
         ({"code": lambda_.Code.from_asset_image("."), "module": None}, ["module"]),
     ],
 )
@@ -443,6 +445,29 @@ def test_task_code_that_cannot_be_deployed_is_refused(
 
     for word in words:
         assert word in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"profile": "flat"}, "must be one of constant, burst, sine"),
+        ({"profile": "sine"}, "needs peak_tasks_per_second and period, too"),
+        ({"peak_tasks_per_second": 9}, "means nothing to the profile 'constant'"),
+        (
+            {
+                "profile": "burst",
+                "peak_tasks_per_second": 4,
+                "period": cdk.Duration.minutes(1),
+            },
+            r"peak_tasks_per_second=4: is below tasks_per_second \(5\): swap them",
+        ),
+        ({"tasks_per_second": 0}, "tasks_per_second=0: must be a number per second"),
+        ({"seconds": 61}, "a minute at the most"),
+    ],
+)
+def test_load_that_has_no_shape_is_refused(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        Load(**{"task_type": "a", "tasks_per_second": 5, **settings})
 
 
 def test_a_folder_whose_import_would_register_nothing_is_refused(

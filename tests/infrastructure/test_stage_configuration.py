@@ -102,6 +102,7 @@ def test_no_stage_makes_load_by_itself() -> None:
     [
         ({"deadine_seconds": 600}, ["deadine_seconds (600)", "did you mean deadline_seconds"]),
         ({"backoff": {"min_secs": 1}}, ["backoff.min_secs (1)", "did you mean min_seconds"]),
+        ({"long_tasks": {"a": {"tpyes": []}}}, ["long_tasks.a.tpyes ([])", "did you mean types"]),
         ({"colour": "red"}, ["colour ('red')", "remove it", "deadline_seconds"]),
         ({"name": "other"}, ["name ('other') is no setting", "remove it"]),
         ({"deadline_seconds": "600"}, ["deadline_seconds ('600')", "valid number"]),
