@@ -16,6 +16,8 @@ MINUTE: Final = 60
 DAY: Final = 24 * 60 * MINUTE
 
 LOOK_AGAIN_SECONDS: Final = 30
+SUBJECT: Final = 99
+"""Characters, of a mail that SNS sends."""
 MACHINE_TIMEOUT_SECONDS: Final = 3 * 60 * MINUTE
 """An export or a job that takes longer than this is a failure to be told."""
 
@@ -87,6 +89,10 @@ class ExportMachine:
             "Is it recorded?": {
                 "Type": "Choice",
                 "Choices": [
+                    {
+                        "Condition": "{% $not($exists($history.earliest)) %}",
+                        "Next": "Not recorded",
+                    },
                     {
                         "Condition": "{% $toMillis($history.earliest) > $toMillis($span.from) %}",
                         "Next": "Table is younger",
@@ -195,6 +201,11 @@ class ExportMachine:
             "Unknown kind": _problem(
                 "UnknownKind", "'kind must be full or incremental, not ' & $string($kind)"
             ),
+            "Not recorded": _problem(
+                "NotRecorded",
+                "'point-in-time recovery of the table is off, and nothing can be exported: switch "
+                "it on'",
+            ),
             "Export failed": _problem(
                 "DynamoDb", "$export.FailureCode & ': ' & $export.FailureMessage"
             ),
@@ -203,8 +214,9 @@ class ExportMachine:
                 "Resource": f"arn:{self.partition}:states:::sns:publish",
                 "Arguments": {
                     "TopicArn": self.alarm_topic_arn,
-                    "Subject": f"lifoq {self.queue_name}: export or report failed",
-                    "Message": "{% $string({'kind': $kind, 'span': $span, 'problem': $problem}) %}",
+                    "Subject": f"lifoq: export or report failed: {self.queue_name}"[:SUBJECT],
+                    "Message": f"{{% $string({{'queue': '{self.queue_name}', 'kind': $kind, "
+                    "'span': $span, 'problem': $problem}) %}",
                 },
                 "Retry": [_RETRY],
                 "Next": "Failed",

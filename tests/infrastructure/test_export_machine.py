@@ -308,6 +308,36 @@ def test_a_failed_report_is_tried_once_more_and_then_told(services: Services) ->
     assert "out of memory" in message["Message"]
 
 
+def test_a_table_that_records_no_history_is_told(services: Services) -> None:
+    services.answers["describe_continuous_backups"] = [
+        {
+            "ContinuousBackupsDescription": {
+                "ContinuousBackupsStatus": "ENABLED",
+                "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
+            }
+        }
+    ]
+
+    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+
+    assert execution["status"] == "FAILED"
+    (message,) = services.arguments_of("publish")
+    assert "point-in-time recovery of the table is off" in message["Message"]
+
+
+def test_a_mail_has_a_subject_that_sns_takes_however_long_the_queues_name(
+    services: Services,
+) -> None:
+    name = "q" * 100
+    machine = dataclasses.replace(MACHINE, queue_name=name)
+
+    run({"kind": "partial", "scheduledAt": "2026-11-20T10:10:00Z"}, machine)
+
+    (message,) = services.arguments_of("publish")
+    assert len(message["Subject"]) < 100
+    assert name in message["Message"]
+
+
 def test_an_unknown_kind_exports_nothing_and_is_told(services: Services) -> None:
     execution = run({"kind": "partial", "scheduledAt": "2026-11-20T10:10:00Z"})
 
