@@ -63,12 +63,12 @@ def _logs(stack: cdk.Stack) -> iam.PolicyStatement:
 
 
 def _publishers(stack: cdk.Stack) -> iam.PolicyStatement:
-    """Topics hand over to queues, and alarms to topics."""
+    """Topics and rules hand over to queues, and alarms to topics."""
     return iam.PolicyStatement(
-        sid="TopicsToQueuesAndAlarmsToTopics",
+        sid="TopicsAndRulesToQueuesAndAlarmsToTopics",
         principals=[
-            iam.ServicePrincipal("sns.amazonaws.com"),
-            iam.ServicePrincipal("cloudwatch.amazonaws.com"),
+            iam.ServicePrincipal(f"{name}.amazonaws.com")
+            for name in ("cloudwatch", "events", "sns")
         ],
         actions=["kms:Decrypt", "kms:GenerateDataKey*"],
         resources=["*"],

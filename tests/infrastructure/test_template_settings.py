@@ -359,20 +359,33 @@ def test_a_key_of_ones_own_encrypts_everything_that_holds_data(everything: Deplo
     assert key["DeletionPolicy"] == "Retain"
 
 
-def test_the_services_that_use_the_key_may_use_it(everything: Deployment) -> None:
-    (key,) = everything.resources("key", "AWS::KMS::Key").values()
-    services = json.dumps(
-        [
-            statement["Principal"]["Service"]
-            for statement in key["Properties"]["KeyPolicy"]["Statement"]
-            if "Service" in statement["Principal"]
-        ]
-    )
+def test_every_service_that_writes_into_what_is_encrypted_may_use_the_key() -> None:
+    """CloudWatch Logs, which is one principal in each region, and all whom policies let in. What
+    writes by a role, such as a schedule or a function, is let in as whoever calls."""
+    deployment = synthesize("prod", json.dumps(WAYS_IN))
+    (key,) = deployment.resources("key", "AWS::KMS::Key").values()
+    writers = {
+        service
+        for stack in deployment.templates
+        for kind in ("AWS::SNS::TopicPolicy", "AWS::SQS::QueuePolicy", "AWS::S3::BucketPolicy")
+        for policy in deployment.resources(stack, kind).values()
+        for service in services(policy["Properties"]["PolicyDocument"])
+    }
 
-    # CloudWatch Logs is one principal in each region.
-    assert '["logs.", {"Ref": "AWS::Region"}, ".amazonaws.com"]' in services
-    assert "sns.amazonaws.com" in services
-    assert "cloudwatch.amazonaws.com" in services
+    assert writers == {"cloudwatch.amazonaws.com", "events.amazonaws.com", "sns.amazonaws.com"}
+    allowed = services(key["Properties"]["KeyPolicy"])
+    assert {*writers, '["logs.", {"Ref": "AWS::Region"}, ".amazonaws.com"]'} == allowed
+
+
+def services(policy: dict[str, Any]) -> set[str]:
+    """Those that a policy lets in."""
+    named = [
+        service
+        for statement in policy["Statement"]
+        if statement["Effect"] == "Allow"
+        for service in _as_list(statement["Principal"].get("Service", []))
+    ]
+    return {one if isinstance(one, str) else json.dumps(one["Fn::Join"][1]) for one in named}
 
 
 def test_roles_ask_for_nothing_more_when_the_key_is_switched_on() -> None:
