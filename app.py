@@ -4,6 +4,7 @@ import sys
 
 import aws_cdk as cdk
 
+from lifoq.errors import InvalidInput
 from lifoq_cdk import asset
 from lifoq_cdk.requirements import RequirementsError
 from stacks import application
@@ -16,10 +17,10 @@ def main() -> int:
         stage = application.stage_of(app)
         functions = asset.build()
         report = asset.build_report()
-    except (ConfigurationError, asset.AssetError, RequirementsError) as error:
+        application.build(app, stage=stage, asset=functions, report=report)
+    except (ConfigurationError, InvalidInput, asset.AssetError, RequirementsError) as error:
         print(error, file=sys.stderr)  # noqa: T201 - a command's message
         return 1
-    application.build(app, stage=stage, asset=functions, report=report)
     app.synth()
     return 0
 

@@ -1,8 +1,9 @@
 """A Lambda function of a queue, with everything that each of them needs."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -15,11 +16,15 @@ from constructs import Construct
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.metrics import NAMESPACE, service
-from lifoq_cdk import asset, limits
+from lifoq_cdk import asset, known, limits
 from lifoq_cdk.asset import Asset
 from lifoq_cdk.packaged import deployed
 from lifoq_cdk.state import QueueState
 from lifoq_cdk.task_code import Image
+
+NAME_BYTES: Final = 64
+"""About as many as a name has that CloudFormation makes."""
+_TOKEN: Final = re.compile(r"\$\{Token\[[^]]*\]\}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +37,7 @@ class AsyncInvocation:
 
     def check(self, timeout: cdk.Duration) -> None:
         """``InvalidInput`` where a function with this timeout is too old for its retries."""
+        known.check(max_event_age=self.max_event_age, retry_attempts=self.retry_attempts)
         needed = limits.event_age_needed_seconds(
             retry_attempts=self.retry_attempts, timeout_seconds=round(timeout.to_seconds())
         )
@@ -97,12 +103,6 @@ class QueueFunction(lambda_.Function):
             construct_id,
             description=description,
             **_code(surroundings.package, image, handler),
-            environment={
-                **environment,
-                "POWERTOOLS_SERVICE_NAME": service(surroundings.queue_name),
-                "POWERTOOLS_METRICS_NAMESPACE": NAMESPACE,
-                "POWERTOOLS_LOG_LEVEL": "INFO",
-            },
             timeout=timeout,
             role=role,
             log_group=log_group,
@@ -110,6 +110,12 @@ class QueueFunction(lambda_.Function):
             tracing=surroundings.tracing,
             **{"memory_size": 256, "architecture": lambda_.Architecture.ARM_64, **props},
         )
+        self._variables: dict[str, str] = {}
+        for variable, value in environment.items():
+            self.add_environment(variable, value)
+        self.add_environment("POWERTOOLS_SERVICE_NAME", service(surroundings.queue_name))
+        self.add_environment("POWERTOOLS_METRICS_NAMESPACE", NAMESPACE)
+        self.add_environment("POWERTOOLS_LOG_LEVEL", "INFO")
         if image:
             _command(self, handler)
         self.execution_role = role
@@ -117,6 +123,23 @@ class QueueFunction(lambda_.Function):
         self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], log_group.log_group_arn)
         self.allow(["sqs:SendMessage"], dead_letters.queue_arn)
         self._put_aside(dead_letters, asynchronous)
+
+    def add_environment(
+        self, key: str, value: str, *, remove_in_edge: bool | None = None
+    ) -> lambda_.Function:
+        """As CDK's. ``InvalidInput`` where Lambda would refuse what the variables come to."""
+        self._variables[key] = value
+        sizes = {name: _size(name, held) for name, held in self._variables.items()}
+        if sum(sizes.values()) > limits.ENVIRONMENT_BYTES:
+            largest = sorted(sizes.items(), key=lambda one: one[1], reverse=True)[:3]
+            raise InvalidInput(
+                "environment",
+                self.node.path,
+                f"has {sum(sizes.values()):,} bytes, and Lambda takes {limits.ENVIRONMENT_BYTES:,} "
+                "of names and values together: shorten or leave out what fills it, most of all "
+                + ", ".join(f"{name} ({size:,})" for name, size in largest),
+            )
+        return super().add_environment(key, value, remove_in_edge=remove_in_edge)
 
     def allow(self, actions: Sequence[str], *resources: str) -> None:
         """Let the function do these, and nothing beside: CDK's grants are wider than its calls."""
@@ -146,6 +169,11 @@ class QueueFunction(lambda_.Function):
                 )
             ),
         )
+
+
+def _size(name: str, value: str) -> int:
+    """In bytes."""
+    return len((name + _TOKEN.sub(" " * NAME_BYTES, value)).encode())
 
 
 def _code(package: Asset, image: Image | None, handler: str) -> dict[str, Any]:

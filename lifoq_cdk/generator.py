@@ -11,7 +11,7 @@ from constructs import Construct
 from lifoq import environment
 from lifoq.basics.numbers import check_rate, check_seconds
 from lifoq.errors import InvalidInput
-from lifoq_cdk import limits
+from lifoq_cdk import known, limits
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.function import AsyncInvocation, QueueFunction
@@ -81,6 +81,7 @@ class Load:
                 raise InvalidInput("peak_tasks_per_second", peak, problem)
 
     def event(self) -> dict[str, Any]:
+        known.check(tasks_per_second=self.tasks_per_second, period=self.period)
         load: dict[str, Any] = {
             "profile": self.profile,
             "tasksPerSecond": self.tasks_per_second,

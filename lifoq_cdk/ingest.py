@@ -49,14 +49,14 @@ class BrokerQueue:
     broker_arn: str
     """Such as ``CfnBroker.attr_arn``."""
     queue_name: str
-    login: secretsmanager.ISecret
+    login: secretsmanager.ISecret | secretsmanager.Secret
     """User name and password, as the keys ``username`` and ``password``."""
     virtual_host: str | None = None
     """RabbitMQ's; leave it out for ActiveMQ."""
     batch_size: int = MOST_AT_A_TIME
 
 
-Source = lambda_.IEventSource | sqs.IQueue | sns.ITopic | events.Rule | BrokerQueue
+Source = lambda_.IEventSource | sqs.IQueue | sns.ITopic | sns.Topic | events.Rule | BrokerQueue
 """What can be subscribed to. ``SqsEventSource`` says more than a queue by itself."""
 
 

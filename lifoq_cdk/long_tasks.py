@@ -17,6 +17,7 @@ from lifoq.errors import InvalidInput
 from lifoq.items.schema import MAX_TYPE_BYTES
 from lifoq.items.task import check_name
 from lifoq.metrics import Metric
+from lifoq_cdk import known
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.metrics import QueueMetrics
 from lifoq_cdk.queue import LifoQueue
@@ -81,6 +82,7 @@ class LongTasks(Construct):
         own, secrets = dict(environment or {}), dict(secrets or {})
         self.types = _checked(types, [*own, *secrets])
         self.scaling = scaling or WorkerScaling()
+        known.check(grace=grace, protection=protection, longest_wait=self.scaling.longest_wait)
         self._grace = _at_most(LONGEST_GRACE, "grace", grace)
         self._protection = _at_most(
             LONGEST_PROTECTION, "protection", protection or cdk.Duration.hours(2)

@@ -37,7 +37,7 @@ from lifoq.targets.configured import Target
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.types import Types
-from lifoq_cdk import limits
+from lifoq_cdk import known, limits
 from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, WORK, Access
 from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_events_alarm, add_queue_alarms
 from lifoq_cdk.dashboard import QueueDashboard
@@ -57,6 +57,8 @@ from lifoq_cdk.trigger import Trigger
 KICKS: Final = AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=0)
 """An old kick is worth nothing, and the sweep replaces a lost one."""
 LONGEST_NAME: Final = 100
+TAKEN: Final = "lifoq:name"
+"""Metadata of an application: a queue's name, and where it is."""
 
 
 class LifoQueue(Construct):
@@ -95,8 +97,8 @@ class LifoQueue(Construct):
         stream: StreamReading | None = None,
         kicks: AsyncInvocation = KICKS,
         alarm_thresholds: AlarmThresholds | None = None,
-        alarm_topic: sns.ITopic | None = None,
-        encryption_key: kms.IKey | None = None,
+        alarm_topic: sns.ITopic | sns.Topic | None = None,
+        encryption_key: kms.IKey | kms.Key | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         tracing: lambda_.Tracing = lambda_.Tracing.DISABLED,
         removal_policy: cdk.RemovalPolicy | None = None,
@@ -117,8 +119,10 @@ class LifoQueue(Construct):
         What is left out has the default of ``Lifetimes`` and ``WorkerSettings``; there each setting
         is explained. Raises ``InvalidInput`` where settings cannot work.
         """
+        known.check(**locals())
         super().__init__(scope, construct_id)
         self.queue_name = queue_name or _unique_name(self)
+        _take_name(self, self.queue_name)
         self.lifetimes = Lifetimes(
             deadline=_seconds(deadline, Lifetimes.deadline),
             success_retention=_seconds(success_retention, Lifetimes.success_retention),
@@ -543,6 +547,16 @@ def _unique_name(scope: Construct) -> str:
     return cdk.Names.unique_resource_name(
         scope, max_length=LONGEST_NAME, separator="-", allowed_special_characters="-"
     )
+
+
+def _take_name(scope: Construct, name: str) -> None:
+    """Parameters, log groups and metrics of a queue go by its name, in its account and region."""
+    stack, stage = cdk.Stack.of(scope), cdk.Stage.of(scope) or scope.node.root
+    place = f"{stack.account}/{stack.region}/{name}"
+    if any((entry.type, entry.data) == (TAKEN, place) for entry in stage.node.metadata):
+        problem = "is the name of another queue of this application: choose another one"
+        raise InvalidInput("queue_name", name, problem)
+    stage.node.add_metadata(TAKEN, place)
 
 
 def _check_times(worker: WorkerSettings, lifetimes: Lifetimes) -> None:

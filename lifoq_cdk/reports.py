@@ -10,7 +10,7 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from lifoq.errors import InvalidInput
-from lifoq_cdk import asset
+from lifoq_cdk import asset, known
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.export_machine import FULL, INCREMENTAL, ExportMachine
@@ -177,6 +177,7 @@ def window_expression(minutes: int) -> str:
 
 
 def _window_minutes(window: cdk.Duration, queue: LifoQueue) -> int:
+    known.check(window=window)
     minutes = window.to_minutes(integral=False)
     if minutes not in EXPORT_WINDOW_MINUTES:
         allowed = ", ".join(str(one) for one in EXPORT_WINDOW_MINUTES)

@@ -13,6 +13,7 @@ from constructs import Construct
 
 from lifoq.items import schema
 from lifoq.items.lifetimes import Lifetimes
+from lifoq_cdk import known
 from lifoq_cdk.key import open_to_services
 
 EXPORTS_PREFIX: Final = "exports"
@@ -39,8 +40,8 @@ class QueueState(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        encryption_key: kms.IKey | None = None,
-        alarm_topic: sns.ITopic | None = None,
+        encryption_key: kms.IKey | kms.Key | None = None,
+        alarm_topic: sns.ITopic | sns.Topic | None = None,
         export_retention: cdk.Duration | None = None,
         report_retention: cdk.Duration | None = None,
         large_payload_retention: cdk.Duration | None = None,
@@ -65,6 +66,7 @@ class QueueState(Construct):
             exports=export_retention or cdk.Duration.days(35),
             reports=report_retention or cdk.Duration.days(400),
         )
+        known.check(large_payload_retention=large_payload_retention)
         self.large_payload_retention = large_payload_retention
         # It is there in any case: what is switched off for a while must be found again, and another
         # stack may still import it.

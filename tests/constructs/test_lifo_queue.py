@@ -5,7 +5,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import aws_cdk as cdk
 import pytest
@@ -26,6 +26,7 @@ from lifoq.metrics import Metric
 from lifoq.targets import configured
 from lifoq_cdk import (
     AsyncInvocation,
+    BrokerQueue,
     HttpsTarget,
     LambdaTarget,
     LifoQueue,
@@ -515,6 +516,60 @@ def test_a_queue_that_could_not_work_is_refused(
         assert word in str(refused.value)
 
 
+MANY = [
+    f"orders.{number:03}.check-and-forward-to-the-warehouse-that-has-most" for number in range(60)
+]
+
+
+@pytest.mark.parametrize(
+    ("settings", "largest"),
+    [
+        ({"types_elsewhere": MANY}, "LIFOQ_TYPES_ELSEWHERE"),
+        ({"tasks": TaskCode(TASKS, environment={"NOTES": "é" * 2000})}, "NOTES"),
+    ],
+)
+def test_an_environment_that_lambda_would_refuse_is_refused(
+    stack: cdk.Stack, settings: dict[str, Any], largest: str
+) -> None:
+    with pytest.raises(
+        InvalidInput, match=rf"ProcessTasksFunction': .* takes 4,096 .* all {largest} \("
+    ):
+        LifoQueue(stack, "Queue", **{"tasks": TASKS, **settings})
+
+
+def test_what_is_added_to_an_environment_counts_too(stack: cdk.Stack) -> None:
+    queue = LifoQueue(stack, "Queue", tasks=TASKS)
+
+    with pytest.raises(InvalidInput, match=r"takes 4,096 .* LIFOQ_TYPES_ELSEWHERE"):
+        queue.leave_to("Encoders", MANY)
+
+
+@pytest.mark.parametrize("name", ["deadline", "in_flight", "queue_name"])
+def test_what_is_known_only_when_it_is_deployed_is_refused(stack: cdk.Stack, name: str) -> None:
+    number = cdk.CfnParameter(stack, "Number", type="Number").value_as_number
+    tokens = {
+        "deadline": cdk.Duration.seconds(number),
+        "in_flight": number,
+        "queue_name": cdk.Aws.STACK_NAME,
+    }
+
+    with pytest.raises(InvalidInput, match=f"^{name}='a token': is known only when"):
+        LifoQueue(stack, "Queue", tasks=TASKS, **{name: tokens[name]})
+
+
+def test_two_queues_of_one_place_cannot_have_one_name(tmp_path: Path) -> None:
+    app = app_in(tmp_path)
+
+    def queue(stack: str, region: str | None = None) -> LifoQueue:
+        where = cdk.Stack(app, stack, env=cdk.Environment(region=region))
+        return LifoQueue(where, "Queue", tasks=TASKS, queue_name="orders")
+
+    queue("shop")
+    queue("frankfurt", "eu-central-1")
+    with pytest.raises(InvalidInput, match=r"queue_name='orders': is the name of another queue"):
+        queue("warehouse")
+
+
 @pytest.mark.parametrize("minutes", [45, 120])
 def test_a_window_that_would_lose_tasks_is_refused(stack: cdk.Stack, minutes: int) -> None:
     queue = LifoQueue(stack, "Queue", tasks=TASKS)
@@ -540,6 +595,21 @@ def test_the_constructs_bring_nothing_of_this_repositorys_own_application() -> N
 
     assert not imported & {"stacks", "cdk_nag", "pydantic", "localcloud"}
     assert "aws_cdk" in imported
+
+
+@pytest.mark.parametrize(
+    ("owner", "prop", "given"),
+    [
+        (LifoQueue.__init__, "encryption_key", kms.Key),
+        (LifoQueue.__init__, "alarm_topic", sns.Topic),
+        (QueueState.__init__, "encryption_key", kms.Key),
+        (QueueState.__init__, "alarm_topic", sns.Topic),
+        (BrokerQueue, "login", secretsmanager.Secret),
+    ],
+)
+def test_pyright_lets_in_what_cdk_makes(owner: Any, prop: str, given: type) -> None:
+    """To it, a class whose parameters have other names than its interface's is none of that."""
+    assert given in get_args(get_type_hints(owner)[prop])
 
 
 def _name(parameter: dict[str, Any]) -> str:

@@ -55,6 +55,11 @@ def test_all_top_level_names_begin_with_lifoq(wheel: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("package", ["lifoq", "lifoq_cdk"])
+def test_what_callers_import_says_that_it_is_typed(wheel: Path, package: str) -> None:
+    assert f"{package}/py.typed" in zipfile.ZipFile(wheel).namelist()
+
+
 def test_no_code_in_the_wheel_names_a_package_as_only_the_repository_does(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     for name in archive.namelist():
