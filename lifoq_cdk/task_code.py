@@ -52,7 +52,9 @@ class TaskCode:
     module: str | None = None
     """What to import, so that the task types are registered; by default the folder's name."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    secrets: Mapping[str, secretsmanager.ISecret | secretsmanager.Secret] = field(default_factory=dict)
+    secrets: Mapping[str, secretsmanager.ISecret | secretsmanager.Secret] = field(
+        default_factory=dict
+    )
     """By environment variable, which will hold the secret's name. The code may read the secret."""
     targets: Mapping[str, Target] = field(default_factory=dict)
     """Task types that are configured, beside those of the code."""
