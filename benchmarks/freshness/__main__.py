@@ -1,15 +1,15 @@
-"""``python -m benchmarks.freshness``"""
+"""``python -m benchmarks.freshness``: new tasks on top of a deep backlog."""
 
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from statistics import median, quantiles
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from benchmarks.freshness.barrier import PageBarrier
+from benchmarks.freshness.results import Results, Waits
 from benchmarks.freshness.trial import Load, MakeWorker, Trial
 from benchmarks.record import recording
 from lab.dynamodb_local import running
@@ -17,10 +17,7 @@ from lifoq import Processor
 
 LOADS: Final = ((1, 0.1), (4, 0.2), (10, 0.5))
 """Tasks in flight, seconds of service."""
-WORKERS: Final[Mapping[str, MakeWorker]] = {
-    "on free capacity (lifoq)": Processor,
-    "page by page": PageBarrier,
-}
+WORKERS: Final[Mapping[str, MakeWorker]] = {"lifoq": Processor, "page by page": PageBarrier}
 
 
 @click.command()
@@ -32,19 +29,17 @@ def main(new_tasks: int) -> None:
         tempfile.TemporaryDirectory() as folder,
         running(Path(folder) / "dynamodb.log") as endpoint,
     ):
-        found.results = {"waits": [], "calls": []}
-        for in_flight, service in LOADS:
-            load = Load(in_flight=in_flight, service=service, new_tasks=new_tasks)
-            for way, trial in run(endpoint, load).items():
-                found.results["waits"].append(waits(way, load, trial))
-                found.results["calls"].append(calls(way, load, trial))
+        loads = [
+            Load(in_flight=in_flight, service=service, new_tasks=new_tasks)
+            for in_flight, service in LOADS
+        ]
+        found.results = Results(waits=[row for load in loads for row in run(endpoint, load)])
 
 
-def run(endpoint: str, load: Load) -> dict[str, Trial]:
+def run(endpoint: str, load: Load) -> list[Waits]:
     """Both ways at the same time, each on a table of its own: what disturbs one disturbs both."""
-    name = f"{load.in_flight}-{round(1000 * load.service)}-"
     trials = {
-        way: Trial(endpoint, f"{name}{make_worker.__name__}", load, make_worker)
+        way: Trial(endpoint, f"{load.in_flight}-{make_worker.__name__}", load, make_worker)
         for way, make_worker in WORKERS.items()
     }
     threads = [threading.Thread(target=trial.run) for trial in trials.values()]
@@ -52,46 +47,7 @@ def run(endpoint: str, load: Load) -> dict[str, Trial]:
         thread.start()
     for thread in threads:
         thread.join()
-    return trials
-
-
-def waits(way: str, load: Load, trial: Trial) -> dict[str, Any]:
-    """``bound_ms``: one service, and a settle, a query and a claim, each at its 99th percentile."""
-    bound = load.service + sum(p99(trial.calls[call]) for call in ("settle", "query", "claim"))
-    return {
-        "way": way,
-        "in_flight": load.in_flight,
-        "service_ms": round(1000 * load.service),
-        "p50_ms": millis(median(trial.waits)),
-        "p99_ms": millis(p99(trial.waits)),
-        "max_ms": millis(max(trial.waits)),
-        "bound_ms": millis(bound),
-        "within_bound": sum(wait <= bound for wait in trial.waits),
-        "new_tasks": len(trial.waits),
-        "backlog_at_first": load.backlog,
-    }
-
-
-def calls(way: str, load: Load, trial: Trial) -> dict[str, Any]:
-    measured = {
-        f"{call}_{name}_ms": millis(value)
-        for call, seconds in trial.calls.items()
-        for name, value in (("p50", median(seconds)), ("p99", p99(seconds)))
-    }
-    return {
-        "way": way,
-        "in_flight": load.in_flight,
-        "service_ms": round(1000 * load.service),
-        **measured,
-    }
-
-
-def p99(values: Sequence[float]) -> float:
-    return quantiles(values, n=100, method="inclusive")[98]
-
-
-def millis(seconds: float) -> float:
-    return round(1000 * seconds, 1)
+    return [trial.waits(way) for way, trial in trials.items()]
 
 
 if __name__ == "__main__":

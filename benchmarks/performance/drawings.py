@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import altair as alt
 
+from benchmarks.freshness.results import Waits
 from benchmarks.goodput.results import Choice, Outcome
 from benchmarks.goodput.results import Results as Goodput
 from benchmarks.performance import charts
@@ -81,13 +82,11 @@ def goodput_storm(results: Goodput) -> AnyChart:
     return both
 
 
-def freshness_waits(results: Results) -> AnyChart:
-    rows = [
-        {**row, "load": f"{row['in_flight']} × {row['service_ms']} ms"} for row in results["waits"]
-    ]
+def freshness_waits(waits: Sequence[Waits]) -> AnyChart:
+    rows = charts.plain(waits)
     x = alt.X("load:N", title="tasks in flight × service", sort=None, axis=alt.Axis(labelAngle=0))
     place: Any = {"x": x, "xOffset": alt.XOffset("way:N", sort=None)}
-    longest = alt.Y("max_ms:Q", title="milliseconds")
+    longest = alt.Y("longest_ms:Q", title="milliseconds")
     base: alt.Chart = alt.Chart(charts.values(rows))
     layers: AnyChart = alt.layer(
         base.mark_bar(opacity=0.45).encode(y=longest, color=charts.color("way"), **place),
