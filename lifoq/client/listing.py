@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lifoq.basics.host import microseconds
+from lifoq.basics.jsontext import is_text
 from lifoq.basics.numbers import seconds
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.change import Condition, Equals
@@ -17,6 +18,8 @@ from lifoq.tables.table import Cursor
 
 LISTED: Final = (Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE)
 """Statuses that an index shows."""
+LARGEST: Final = 10**38
+"""DynamoDB's numbers have 38 digits."""
 _ROWS: Final = 100
 """Rows of one query."""
 
@@ -169,7 +172,8 @@ def _place(row: Mapping[str, Any], status: Status) -> str:
 def _cursor(place: str, status: Status) -> Cursor:
     try:
         number, task_id = _decoded(place)
-        if not (isinstance(number, int) and isinstance(task_id, str) and task_id):
+        is_number = type(number) is int and abs(number) < LARGEST
+        if not (is_number and isinstance(task_id, str) and task_id and is_text(task_id)):
             raise ValueError("it is no place")  # noqa: TRY301 - one refusal for all
     except (ValueError, TypeError) as error:
         raise _no_place(place) from error
@@ -187,7 +191,10 @@ def _encoded(value: Any) -> str:
 
 def _decoded(text: str) -> Any:
     """ValueError where it is nothing that was encoded."""
-    return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    try:
+        return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def _no_place(text: str) -> InvalidInput:

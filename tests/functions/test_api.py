@@ -1,5 +1,6 @@
 """ApiFunction: the queue over HTTP."""
 
+import base64
 import io
 import json
 from http import HTTPStatus
@@ -181,6 +182,10 @@ def test_of_many_the_refused_one_is_named_and_none_is_put(api, queue):
     assert queue.peek() == []
 
 
+def start(text: str) -> str:
+    return f"/tasks?status=FAILURE&start={base64.urlsafe_b64encode(text.encode()).decode()}"
+
+
 @pytest.mark.parametrize(
     ("path", "field"),
     [
@@ -197,6 +202,10 @@ def test_of_many_the_refused_one_is_named_and_none_is_put(api, queue):
         ("/tasks/a?wait=" + "9" * 4_301, "wait"),
         ("/tasks?status=FAILURE&limit=" + "9" * 4_301, "limit"),
         ("/tasks?status=FAILURE&start=", "start"),
+        (start('[true, "a"]'), "start"),
+        (start(r'[1, "\ud800"]'), "start"),
+        (start(f'[{"9" * 130}, "a"]'), "start"),
+        (start("[" * 5_000), "start"),
     ],
 )
 def test_a_bad_parameter_is_refused_by_its_name(api, path, field):
