@@ -100,8 +100,15 @@ class LongTasks(Construct):
             ),
         )
         self._add_container(image, module or queue.tasks.imported, own, secrets)
-        self.cluster = ecs.Cluster(
-            self, "Cluster", vpc=vpc or self._own_vpc(), enable_fargate_capacity_providers=True
+        self.cluster = ecs.Cluster(self, "Cluster", vpc=vpc or self._own_vpc())
+        # Not by the cluster's prop: CDK makes it too late for the service to depend on it, and it
+        # cannot be deleted before.
+        providers = ecs.CfnClusterCapacityProviderAssociations(
+            self.cluster,
+            "Cluster",
+            cluster=self.cluster.cluster_name,
+            capacity_providers=["FARGATE", "FARGATE_SPOT"],
+            default_capacity_provider_strategy=[],
         )
         self.service = ecs.FargateService(
             self,
@@ -121,6 +128,7 @@ class LongTasks(Construct):
             min_healthy_percent=100,
             max_healthy_percent=200,
         )
+        self.service.node.add_dependency(providers)
         self._permit()
         metrics = QueueMetrics(queue.queue_name)
         scale(

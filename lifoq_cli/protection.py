@@ -56,7 +56,12 @@ class Protection:
             method="PUT",
         )
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE):  # noqa: S310
-                self._protected = busy
-        except OSError as error:
-            log.warning("ECS does not %s this worker: %s", "protect" if busy else "release", error)
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310
+                # Also what ECS refuses, such as during a deployment, is answered with 200.
+                why = json.load(answer).get("failure", {}).get("Reason")
+        except (OSError, ValueError) as error:
+            why = error
+        if why is None:
+            self._protected = busy
+        else:
+            log.warning("ECS does not %s this worker: %s", "protect" if busy else "release", why)

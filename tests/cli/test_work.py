@@ -261,27 +261,33 @@ def test_a_worker_is_told_what_to_do_by_the_environment_of_a_deployed_processor(
 
 
 class Agent(http.server.BaseHTTPRequestHandler):
-    """ECS's, in a container: it refuses once, as it may."""
+    """ECS's, in a container: it refuses twice, first by a status, then in a 200, as it may."""
 
     asked: ClassVar[list[tuple[str, Any]]] = []
 
     def do_PUT(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.append((self.path, body))
+        refused = {"failure": {"Arn": "task", "Detail": None, "Reason": "DEPLOYMENT_BLOCKED"}}
+        given = {"protection": {"TaskArn": "task", "ProtectionEnabled": body["ProtectionEnabled"]}}
         self.send_response(400 if len(self.asked) == 1 else 200)
         self.end_headers()
+        self.wfile.write(json.dumps(refused if len(self.asked) == 2 else given).encode())
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
 
 
-def test_a_worker_is_spared_by_scaling_in_while_it_holds_a_task() -> None:
+def test_a_worker_is_spared_by_scaling_in_while_it_holds_a_task(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     server = http.server.HTTPServer(("127.0.0.1", 0), Agent)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     protection = Protection(url=f"http://127.0.0.1:{server.server_port}/state", minutes=90)
-    for busy in (False, True, True, True, False, False):
+    for busy in (False, True, True, True, True, False, False):
         protection.keep(busy=busy)
     server.shutdown()
     server.server_close()
     protected = ("/state", {"ProtectionEnabled": True, "ExpiresInMinutes": 90})
-    assert Agent.asked == [protected, protected, ("/state", {"ProtectionEnabled": False})]
+    assert Agent.asked == [*[protected] * 3, ("/state", {"ProtectionEnabled": False})]
+    assert "ECS does not protect this worker: DEPLOYMENT_BLOCKED" in caplog.text

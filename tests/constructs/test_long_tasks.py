@@ -71,6 +71,13 @@ def test_what_stands_idle_costs_nothing(template: Template) -> None:
     assert target["MinCapacity"] == 0
 
 
+def test_the_service_goes_before_its_capacity_providers_do(template: Template) -> None:
+    """Which cannot be taken from a cluster while a service uses them."""
+    ids = {one["Type"]: name for name, one in template["Resources"].items()}
+    service = template["Resources"][ids["AWS::ECS::Service"]]
+    assert ids["AWS::ECS::ClusterCapacityProviderAssociations"] in service["DependsOn"]
+
+
 def test_spot_and_a_network_of_ones_own(tmp_path: Path) -> None:
     stack = cdk.Stack(app_in(tmp_path), "pictures")
     queue = LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")
