@@ -18,5 +18,5 @@ NAMES: Final = (
     "analytics",
 )
 """In the order in which they run, and are shown."""
-WHEN_NAMED: Final = frozenset({"beside_others", "analytics"})
+WHEN_NAMED: Final = frozenset({"beside_others", "backlog", "analytics"})
 """They take the longest, or need what a machine may not have."""

@@ -10,7 +10,6 @@ from benchmarks.goodput.results import Choice, Outcome
 from benchmarks.goodput.results import Results as Goodput
 from benchmarks.performance import charts
 from benchmarks.performance.charts import AnyChart
-from benchmarks.performance.text import kind
 
 Results = Mapping[str, Any]
 """``results`` of a ``results.json``."""
@@ -113,17 +112,6 @@ def _hops(results: Results, state: str) -> AnyChart:
     return charts.bars(rows, bar="state", value="ms", part="hop", title="milliseconds")
 
 
-def backlog_depth(results: Results) -> AnyChart:
-    deepest = results["deep"] or results
-    rows = [{**row, "kind": kind(row)} for row in deepest["depth"]]
-    return charts.lines(
-        rows,
-        x=charts.x("waiting", "tasks waiting", rows, log=True),
-        y=alt.Y("ratio:Q", title="times as long", scale=alt.Scale(zero=True)),
-        color=charts.color("kind"),
-    )
-
-
 def coldstart_parts(results: Results) -> AnyChart:
     rows = [
         {"function": row["function"], "part": part, "ms": row[key]}
@@ -181,7 +169,6 @@ _ALL: Final[Sequence[Callable[[Any], AnyChart]]] = (
     freshness_waits,
     latency_warm,
     latency_cold,
-    backlog_depth,
     coldstart_parts,
     cost_per_million,
     cost_by_size,

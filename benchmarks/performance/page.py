@@ -46,7 +46,6 @@ ENVIRONMENT.globals |= {
     "one": one,
     "PARTITION_BYTES": PARTITION_BYTES,
     "log": math.log,
-    "kind": forms.kind,
 }
 
 

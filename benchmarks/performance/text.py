@@ -1,7 +1,7 @@
 """Numbers and names as the page shows them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 DIGITS: Final = 3
@@ -47,9 +47,3 @@ def span(values: Sequence[float]) -> str:
     values = list(values)
     least, greatest = number(min(values)), number(max(values))
     return least if least == greatest else f"{least} to {greatest}"
-
-
-def kind(row: Mapping[str, Any]) -> str:
-    """Of a queue in the benchmark of backlogs."""
-    expired = f", {row['expired']:,} expired" if row["expired"] else ""
-    return f"{row['end']} first{expired}"

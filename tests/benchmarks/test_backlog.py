@@ -2,8 +2,8 @@
 
 import time
 
-from benchmarks.backlog.__main__ import mountain, waiting, with_ratios
-from benchmarks.backlog.fill import Layer
+from benchmarks.backlog.__main__ import mountain, waiting
+from benchmarks.backlog.queue import Layer
 from lifoq.items.task import Task
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
@@ -41,13 +41,3 @@ def test_the_mountain_is_all_expired_and_out_of_the_querys_range() -> None:
     for newest_first in (True, False):
         page = store.candidates(limit=100, newest_first=newest_first)
         assert {row.task_id for row in page.rows} == {"live-0", "live-1", "live-2"}
-
-
-def test_ratios_are_to_the_shallowest_queue_of_the_same_end_and_phase() -> None:
-    rows = [
-        {"end": "newest", "expired": 0, "waiting": 10, "look_ms": 2.0, "claim_ms": 4.0},
-        {"end": "newest", "expired": 0, "waiting": 99, "look_ms": 3.0, "claim_ms": 4.0},
-        {"end": "newest", "expired": 5, "waiting": 10, "look_ms": 9.0, "claim_ms": 9.0},
-    ]
-
-    assert [row["ratio"] for row in with_ratios(rows)] == [1.0, 1.17, 1.0]

@@ -1,0 +1,33 @@
+"""What the benchmark finds."""
+
+from typing import Annotated
+
+from benchmarks.record import Row
+
+
+class Depth(Row):
+    """Medians of a look at the queue, and of the claim after it, from one of its ends."""
+
+    order: Annotated[str, "order"]
+    expired: Annotated[int, "expired"]
+    """Tasks at the oldest end, out of the query's range."""
+    waiting: Annotated[int, "waiting"]
+    look_ms: Annotated[float, "look, ms"]
+    claim_ms: Annotated[float, "claim, ms"]
+    read_units: Annotated[float, "read units"]
+    write_units: Annotated[float, "write units"]
+    ratio: Annotated[float, "times as long"]
+    """Look and claim, beside those of the shallowest queue with the same order and expired."""
+
+
+class ShortLived(Row):
+    """Tasks that expired at the newest end by deadlines of their own; what a look takes then."""
+
+    expired: int
+    look_ms: float
+    read_units: float
+
+
+class Results(Row):
+    depths: list[Depth]
+    short_lived: ShortLived
