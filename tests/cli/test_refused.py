@@ -27,6 +27,7 @@ REFUSED = {
         2,
         "2020-01-01T00:00:00Z has passed: leave it out, and the task enters the queue at once",
     ),
+    "a module without a name": (["work", "--tasks", ".x"], 1, "--tasks='.x': is no module's name"),
     "a port that does not exist": (["console", "--port", "99999"], 2, "99999 is not in the range"),
 }
 
