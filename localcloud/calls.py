@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from . import credentials, operations
+from . import operations
 from .account import ACCOUNT, REGION
-
-_CREDENTIAL = re.compile(r"Credential=(?P<key>[^/]+)/\d+/(?P<region>[^/]*)/(?P<service>[^/]+)/")
+from .gate import Callers, signer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,15 +39,10 @@ class ApiCall:
 class CallLog:
     """Appends to one file; its lines are whole whenever it is read."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, callers: Callers) -> None:
         self._file = path.open("a", buffering=1)
         self._lock = threading.Lock()
-        self._callers: dict[str, str] = {}
-
-    def introduce(self, function_names: list[str]) -> None:
-        """From now on these functions are known by their access keys."""
-        for name in function_names:
-            self._callers[credentials.access_key(name)] = name
+        self._callers = callers
 
     def record(self, environ: dict[str, Any]) -> ApiCall:
         at = time.time_ns() // 1_000
@@ -61,12 +55,11 @@ class CallLog:
         return call
 
     def _read(self, environ: dict[str, Any]) -> ApiCall:
-        found = _CREDENTIAL.search(environ.get("HTTP_AUTHORIZATION", ""))
-        service = found["service"] if found else "s3"
+        access_key, service = signer(environ)
         request = _request(environ)
         operation = operations.name(service, environ, request)
         return ApiCall(
-            caller=self._callers.get(found["key"], "") if found else "",
+            caller=self._callers.name(access_key) or "",
             service=service,
             operation=operation,
             resources=tuple(_resources(service, environ, request)),

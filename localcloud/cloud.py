@@ -13,10 +13,10 @@ from typing import Any, Self
 
 from lifoq_cdk import cdk_cli
 
-from . import credentials
 from .account import ACCOUNT, REGION
 from .asynchronous import FIRST_RETRY_SECONDS
 from .clients import Clients
+from .credentials import Credentials
 
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
@@ -49,15 +49,13 @@ class LocalCloud:
         self._ttl_delay = ttl_delay_seconds
         self._first_retry = first_retry_seconds
         self._process: subprocess.Popen[bytes] | None = None
-        self._endpoint = ""
         self._clients: Clients | None = None
 
     @classmethod
-    def at(cls, endpoint: str, directory: Path) -> Self:
-        """One that somebody else runs: to be used, and not to be entered."""
+    def at(cls, directory: Path) -> Self:
+        """One that somebody else runs there: to be used, and not to be entered."""
         cloud = cls(directory)
-        cloud._endpoint = endpoint
-        cloud._clients = Clients(endpoint)
+        cloud._clients = Clients(Credentials.read(cloud.directory))
         return cloud
 
     def __enter__(self) -> Self:
@@ -81,11 +79,11 @@ class LocalCloud:
             start_new_session=True,
         )
         try:
-            self._endpoint = self._await_endpoint(self._process)
+            self._await_start(self._process)
         except BaseException:
             self.__exit__(None, None, None)
             raise
-        self._clients = Clients(self._endpoint)
+        self._clients = Clients(Credentials.read(self.directory))
         return self
 
     def __exit__(
@@ -110,7 +108,7 @@ class LocalCloud:
     @property
     def endpoint(self) -> str:
         """Where the AWS API is: ``http://localhost:PORT``."""
-        return self._endpoint
+        return self._entered.credentials.endpoint
 
     @property
     def logs(self) -> Path:
@@ -124,13 +122,15 @@ class LocalCloud:
 
     def environment(self) -> dict[str, str]:
         """What a program needs in its environment to work with this cloud, and with no other."""
-        return credentials.environment(self._endpoint)
+        return self._entered.credentials.environment()
+
+    def arguments(self) -> dict[str, Any]:
+        """The same for boto3's clients and ``Queue.connect``, as keyword arguments."""
+        return self._entered.credentials.arguments()
 
     def client(self, service: str) -> Any:
         """A boto3 client."""
-        if self._clients is None:
-            raise StartError("The local cloud has not been entered.")
-        return self._clients(service)
+        return self._entered(service)
 
     def deploy(self, assembly: Path, *stacks: str) -> None:
         """Deploy a synthesized assembly with the CDK CLI: these stacks, or all of them."""
@@ -226,6 +226,12 @@ class LocalCloud:
         lines: list[str] = self._status()["not_imitated"]
         return lines
 
+    @property
+    def _entered(self) -> Clients:
+        if self._clients is None:
+            raise StartError("The local cloud has not been entered.")
+        return self._clients
+
     def _is_bootstrapped(self) -> bool:
         stacks = self.client("cloudformation").describe_stacks()["Stacks"]
         return any(stack["StackName"] == "CDKToolkit" for stack in stacks)
@@ -236,15 +242,16 @@ class LocalCloud:
 
     def _control(self, action: str, arguments: dict[str, Any]) -> Any:
         request = urllib.request.Request(  # noqa: S310 - our own endpoint
-            f"{self._endpoint}/_localcloud/{action}",
+            f"{self.endpoint}/_localcloud/{action}",
             data=json.dumps(arguments).encode(),
+            headers={"Authorization": self._entered.credentials.authorization()},
             method="POST",
         )
         with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
             return json.load(answer)
 
-    def _await_endpoint(self, process: subprocess.Popen[bytes]) -> str:
-        """The first line that the program prints names its endpoint."""
+    def _await_start(self, process: subprocess.Popen[bytes]) -> None:
+        """The first line that the program prints says that it is there."""
         if process.stdout is None:
             raise StartError("The local cloud was started without a pipe for its output.")
         guard = threading.Timer(START_SECONDS, process.kill)
@@ -252,7 +259,7 @@ class LocalCloud:
         line = process.stdout.readline().decode()
         guard.cancel()
         if " at http" in line:
-            return line.split(" at ")[1].split(",")[0]
+            return
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGKILL)
         process.wait()

@@ -15,14 +15,12 @@ from typing import Any, Final
 
 import click
 
-from . import credentials
 from .asynchronous import FIRST_RETRY_SECONDS
 from .cloud import DeploymentError, LocalCloud
+from .credentials import FILE
 from .listener import PortTakenError, listen
 
 DEFAULT_PORT = 4577
-ENVIRONMENT: Final = "environment"
-"""A file in the cloud's directory: a shell that reads it works with this cloud."""
 DEV_TTL_DELAY: Final = 300.0
 """Seconds in which a task that was shed can still be looked at, and is in an export."""
 ABOUT_WAITING: Final = (
@@ -84,6 +82,7 @@ def serve_command(
         ttl_delay_seconds=ttl_delay,
         first_retry_seconds=first_retry,
         until_stdin_closes=until_stdin_closes,
+        then=lambda cloud, _: click.echo(f"In another terminal: . {cloud.directory / FILE}"),
     )
 
 
@@ -113,7 +112,7 @@ def dev_command(port: int, directory: Path, ttl_delay: float, *, until_stdin_clo
 
     def work(cloud: LocalCloud, ended: threading.Event) -> None:
         cloud.deploy_application(folder)
-        click.echo(f"Deployed. In another terminal: . {directory / ENVIRONMENT}")
+        click.echo(f"Deployed. In another terminal: . {directory / FILE}")
         click.echo(ABOUT_WAITING)
         _follow(cloud, folder, ended)
         _show_consoles(cloud)
@@ -123,7 +122,6 @@ def dev_command(port: int, directory: Path, ttl_delay: float, *, until_stdin_clo
         directory=directory,
         ttl_delay_seconds=ttl_delay,
         until_stdin_closes=until_stdin_closes,
-        exports=False,
         then=work,
     )
 
@@ -135,11 +133,9 @@ def _run(
     until_stdin_closes: bool,
     ttl_delay_seconds: float,
     first_retry_seconds: float = FIRST_RETRY_SECONDS,
-    exports: bool = True,
-    then: Callable[[LocalCloud, threading.Event], None] = lambda *_: None,
+    then: Callable[[LocalCloud, threading.Event], None],
 ) -> None:
-    """``then`` is called once the cloud answers, with it and with what will tell its end.
-    ``exports``: whether what a shell needs is printed, too, or stands in the file alone."""
+    """``then`` is called once the cloud answers, with it and with what will tell its end."""
     try:
         listener = listen(port)
     except PortTakenError as error:
@@ -163,13 +159,10 @@ def _run(
         first_retry_seconds=first_retry_seconds,
     )
 
-    def started(endpoint: str) -> None:
-        click.echo(f"Local cloud at {endpoint}, logs in {settings.directory / 'logs'}")
-        lines = _write_environment(endpoint, settings.directory)
-        if exports:
-            click.echo("\n".join(lines))
+    def started(cloud: LocalCloud) -> None:
+        click.echo(f"Local cloud at {cloud.endpoint}, logs in {cloud.logs}")
         sys.stdout.flush()
-        then(LocalCloud.at(endpoint, settings.directory), ended)
+        then(cloud, ended)
         sys.stdout.flush()
 
     status = 0
@@ -212,7 +205,7 @@ def _show_consoles(cloud: LocalCloud) -> None:
     ):
         subject = Subject(
             name=name,
-            queue=Queue.connect(name, **credentials.arguments(cloud.endpoint)),
+            queue=Queue.connect(name, **cloud.arguments()),
             cloudwatch=cloud.client("cloudwatch"),
         )
         options = {"port": 0, "write": True, "tell": partial(_tell_console, name)}
@@ -222,12 +215,6 @@ def _show_consoles(cloud: LocalCloud) -> None:
 def _tell_console(name: str, address: str) -> None:
     click.echo(f"Console of {name}: {address}")
     sys.stdout.flush()
-
-
-def _write_environment(endpoint: str, directory: Path) -> list[str]:
-    lines = [f"export {k}={v}" for k, v in credentials.environment(endpoint).items()]
-    (directory / ENVIRONMENT).write_text("".join(f"{line}\n" for line in lines))
-    return lines
 
 
 def _wait_for_end_of_input(end: "queue.SimpleQueue[None]") -> None:

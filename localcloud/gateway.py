@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any, Protocol
 from urllib.parse import unquote
+from xml.sax.saxutils import escape
 
 from .calls import ApiCall, CallLog
 from .exports import ExportRefusedError
 from .function import Outcome, ThrottledError
+from .gate import Callers, signer
 from .http_api import HttpAnswer, Route, ask
 from .moto_adapter import tables
 
@@ -44,17 +46,22 @@ class Runtime(Protocol):
 class Gateway:
     """Routes a request to the runtime or to moto, and records it."""
 
-    def __init__(self, *, runtime: Runtime, moto: Any, calls: CallLog) -> None:
+    def __init__(self, *, runtime: Runtime, moto: Any, calls: CallLog, callers: Callers) -> None:
         self._runtime = runtime
         self._moto = moto
         self._calls = calls
+        self._callers = callers
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         path: str = environ["PATH_INFO"]
+        access_key, service = signer(environ)
+        known = self._callers.name(access_key) is not None
+        if path.startswith(HTTP_APIS):
+            return self._http_api(environ, start_response, known=known)
+        if not known:
+            return _refuse_key(access_key, service, environ, start_response)
         if path.startswith(CONTROL):
             return self._control(path.removeprefix(CONTROL), environ, start_response)
-        if path.startswith(HTTP_APIS):
-            return self._http_api(environ, start_response)
         call = self._calls.record(environ)
         if match := _INVOCATION.fullmatch(path):
             return self._invoke(unquote(match["function"]), environ, start_response)
@@ -122,7 +129,9 @@ class Gateway:
         start_response("200 OK", headers)
         return [outcome.payload]
 
-    def _http_api(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    def _http_api(
+        self, environ: Environ, start_response: StartResponse, *, known: bool
+    ) -> Iterable[bytes]:
         sent = str(environ.get("RAW_URI") or environ["PATH_INFO"]).partition("?")[0]
         api_id, slash, rest = sent.removeprefix(HTTP_APIS).partition("/")
         try:
@@ -130,6 +139,7 @@ class Gateway:
                 environ,
                 api_id=api_id,
                 sent=slash + rest,
+                known=known,
                 routes=self._runtime.http_routes(api_id) or [],
                 run=lambda arn, asked: self._runtime.invoke(
                     arn.split(":")[6], json.dumps(asked).encode()
@@ -181,3 +191,23 @@ def _refuse(start_response: StartResponse, status: int, code: str, message: str)
         [("Content-Type", "application/json"), ("X-Amzn-ErrorType", code)],
     )
     return [json.dumps({"Type": "User", "Message": message}).encode()]
+
+
+def _refuse_key(
+    access_key: str, service: str, environ: Environ, start_response: StartResponse
+) -> Iterable[bytes]:
+    """As AWS says it, in the form that the client understands."""
+    told = (
+        f"access key {access_key!r}: this local cloud has not issued it; read the file "
+        "'environment' of its directory again"
+    )
+    if service != "s3" and "x-www-form-urlencoded" not in environ.get("CONTENT_TYPE", ""):
+        code = "UnrecognizedClientException"
+        start_response(
+            "403 Forbidden", [("Content-Type", "application/json"), ("X-Amzn-ErrorType", code)]
+        )
+        return [json.dumps({"__type": code, "message": told}).encode()]
+    code = "InvalidAccessKeyId" if service == "s3" else "InvalidClientTokenId"
+    error = f"<Code>{code}</Code><Message>{escape(told)}</Message>"
+    start_response("403 Forbidden", [("Content-Type", "text/xml")])
+    return [f"<ErrorResponse><Error>{error}</Error></ErrorResponse>".encode()]

@@ -33,6 +33,8 @@ class Route:
     key: str
     """Such as ``GET /tasks/{id}``."""
     function_arn: str
+    public: bool = False
+    """Whether it asks for no authorization, on AWS either."""
 
     def match(self, method: str, path: str) -> dict[str, str] | None:
         """The parameters that a path (decoded once) brings; None where it is another."""
@@ -90,10 +92,12 @@ def ask(
     *,
     api_id: str,
     sent: str,
+    known: bool,
     routes: Iterable[Route],
     run: Callable[[str, dict[str, Any]], Outcome],
 ) -> HttpAnswer:
-    """``sent``: the path as it came. ``run``: has a function, by its ARN, answer an event."""
+    """``sent``: the path as it came. ``known``: whether the caller has an access key of this cloud.
+    ``run``: has a function, by its ARN, answer an event."""
     path = unquote(sent).partition("?")[0]
     if _MALFORMED.search(path):
         return HttpAnswer.of_gateway(400)
@@ -101,6 +105,8 @@ def ask(
     if found is None:
         return HttpAnswer.of_gateway(404)
     route, parameters = found
+    if not (known or route.public):
+        return HttpAnswer.of_gateway(403)
     asked = event(environ, api_id=api_id, path=unquote(path), route=route, parameters=parameters)
     return HttpAnswer.of_function(run(route.function_arn, asked))
 

@@ -32,7 +32,7 @@ PASSIVE = {
     "AWS::S3::BucketPolicy": _NOT_ENFORCED,
     "AWS::SNS::TopicPolicy": _NOT_ENFORCED,
     "AWS::SQS::QueuePolicy": _NOT_ENFORCED,
-    "AWS::ApiGatewayV2::Route.AuthorizationType": "whoever calls an HTTP API is let in",
+    "AWS::ApiGatewayV2::Route.AuthorizationType": "asks for an access key, and for no permission",
     "AWS::ApiGatewayV2::Stage.DefaultRouteSettings": "requests are not throttled",
     "AWS::ApiGatewayV2::Stage.AccessLogSettings": "requests are not logged",
     "AWS::Lambda::Function.DeadLetterConfig": "only on-failure destinations are fed",

@@ -8,11 +8,12 @@ from typing import Any
 
 from . import metrics, moto_adapter, notifications
 from .asynchronous import AsynchronousInvoker
-from .calls import CallLog
 from .clients import Clients
+from .credentials import Credentials
 from .exports import Exports
 from .faults import Faults, FaultSettings
 from .function import Outcome
+from .gate import Callers
 from .http_api import Route
 from .inventory import Inventory
 from .moto_adapter import Notification, tables
@@ -36,13 +37,13 @@ class Runtime:
         self,
         *,
         directory: Path,
-        endpoint: str,
+        credentials: Credentials,
+        callers: Callers,
         clients: Clients,
-        calls: CallLog,
         ttl_delay_seconds: float,
         first_retry_seconds: float,
     ) -> None:
-        self._calls = calls
+        self._callers = callers
         self._ttl_delay = ttl_delay_seconds
         self._lock = threading.RLock()
         self._pools: dict[str, Pool] = {}
@@ -54,7 +55,7 @@ class Runtime:
         self._timer = Timer()
         self._sandboxes = Sandboxes(
             directory=directory,
-            endpoint=endpoint,
+            credentials=credentials,
             code=moto_adapter.function_code,
             on_output=_put_metrics,
         )
@@ -151,7 +152,7 @@ class Runtime:
 
     def _reconcile_functions(self) -> None:
         deployed = {config.name: config for config in moto_adapter.functions()}
-        self._calls.introduce(list(deployed))
+        self._callers.introduce(deployed)
         for name in self._pools.keys() - deployed.keys():
             self._pools.pop(name).close()
         for name, config in deployed.items():

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
+from .gate import ClosedToPages
+
 _API = "/2018-06-01/runtime"
 _RESULT = re.compile(rf"{_API}/invocation/(?P<request_id>[^/]+)/(?P<result>response|error)")
 
@@ -49,7 +51,7 @@ class RuntimeApi:
         self._server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(ClosedToPages, BaseHTTPRequestHandler):
     host: Host
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from lifoq_cdk import requirements
 from lifoq_cdk.requirements import Platform
 
-from . import credentials
+from .credentials import Credentials
 from .function import FunctionConfig
 from .instance import Sandbox
 
@@ -27,14 +27,14 @@ class Sandboxes:
         self,
         *,
         directory: Path,
-        endpoint: str,
+        credentials: Credentials,
         code: Callable[[str], bytes],
         on_output: Callable[[bytes], None],
     ) -> None:
         self._assets = directory / "assets"
         self._runtime = directory / "runtime"
         self.logs = directory / "logs"
-        self._endpoint = endpoint
+        self._credentials = credentials
         self._code = code
         self._on_output = on_output
         self._lock = threading.Lock()
@@ -84,7 +84,7 @@ class Sandboxes:
             "PYTHONUNBUFFERED": "1",
             **config.environment,
             **_log_settings(config),
-            **credentials.environment(self._endpoint, caller=config.name),
+            **self._credentials.environment(caller=config.name),
             "AWS_EXECUTION_ENV": f"AWS_Lambda_{config.runtime}",
             "AWS_LAMBDA_FUNCTION_NAME": config.name,
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(config.memory_megabytes),

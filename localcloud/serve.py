@@ -11,6 +11,9 @@ from typing import Any
 from . import moto_adapter, server
 from .calls import CallLog
 from .clients import Clients
+from .cloud import LocalCloud
+from .credentials import Credentials
+from .gate import Callers
 from .gateway import Gateway
 from .runtime import Runtime
 
@@ -25,7 +28,9 @@ class Settings:
     first_retry_seconds: float
 
 
-def run(settings: Settings, *, started: Callable[[str], None], until: threading.Event) -> None:
+def run(
+    settings: Settings, *, started: Callable[[LocalCloud], None], until: threading.Event
+) -> None:
     """Serve until the event is set; then end every process."""
     gateways: list[Gateway] = []
 
@@ -33,29 +38,34 @@ def run(settings: Settings, *, started: Callable[[str], None], until: threading.
         return gateways[0](environ, start_response)
 
     http = server.create(settings.listener, application)
-    endpoint = f"http://localhost:{http.port}"
+    credentials = Credentials(endpoint=f"http://localhost:{http.port}")
     os.environ["MOTO_PORT"] = str(http.port)
     settings.directory.mkdir(parents=True, exist_ok=True)
-    calls = CallLog(settings.directory / "calls.jsonl")
-    clients = Clients(endpoint)
+    callers = Callers(credentials, issued=moto_adapter.has_issued)
+    calls = CallLog(settings.directory / "calls.jsonl", callers)
+    clients = Clients(credentials)
     runtime = Runtime(
         directory=settings.directory,
-        endpoint=endpoint,
+        credentials=credentials,
+        callers=callers,
         clients=clients,
-        calls=calls,
         ttl_delay_seconds=settings.ttl_delay_seconds,
         first_retry_seconds=settings.first_retry_seconds,
     )
     moto_adapter.install(
         client=clients,
+        credentials=credentials,
         invoke=runtime.invoke,
         deliver=runtime.deliver,
         hand=runtime.hand,
     )
-    gateways.append(Gateway(runtime=runtime, moto=moto_adapter.application(), calls=calls))
+    gateways.append(
+        Gateway(runtime=runtime, moto=moto_adapter.application(), calls=calls, callers=callers)
+    )
     threading.Thread(target=http.serve_forever, daemon=True, name="http").start()
     try:
-        started(endpoint)
+        credentials.write(settings.directory)
+        started(LocalCloud.at(settings.directory))
         until.wait()
     finally:
         runtime.close()

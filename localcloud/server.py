@@ -9,12 +9,14 @@ from typing import Any
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import DechunkedInput, ThreadedWSGIServer
 
+from .gate import ClosedToPages
+
 _LOG = logging.getLogger(__name__)
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
-class _Handler(MotoRequestHandler):
+class _Handler(ClosedToPages, MotoRequestHandler):
     """Keeps connections open, and answers in one write; the base class does neither."""
 
     disable_nagle_algorithm = True

@@ -79,14 +79,7 @@ class Deployment:
         self._cloud = cloud
         state, queue, _ = (cloud.outputs(name) for name in STACKS)
         self._names = {name: queue[output] for name, output in FUNCTIONS.items()}
-        table = DynamoTable.connect(
-            state["TableName"],
-            endpoint_url=cloud.endpoint,
-            region_name="us-east-1",
-            aws_access_key_id="producer",
-            aws_secret_access_key="producer",  # noqa: S106 - the local cloud takes any
-        )
-        self.store = Store(table)
+        self.store = Store(DynamoTable.connect(state["TableName"], **cloud.arguments()))
         self._spare_kicks = next(
             url
             for url in cloud.client("sqs").list_queues()["QueueUrls"]

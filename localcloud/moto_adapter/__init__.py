@@ -17,6 +17,7 @@ from moto.awslambda.utils import get_backend as lambda_backend
 from moto.cloudformation.models import cloudformation_backends
 from moto.cloudwatch.models import cloudwatch_backends
 from moto.core.config import default_user_config
+from moto.iam.models import iam_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from moto.s3.models import s3_backends
 from moto.scheduler.models import scheduler_backends
@@ -24,6 +25,7 @@ from moto.sns.models import Subscription, sns_backends
 from moto.sqs.models import sqs_backends
 
 from ..account import ACCOUNT, REGION
+from ..credentials import Credentials
 from ..function import FunctionConfig, Outcome
 from ..http_api import Route
 from ..moto_adapter import answers, deployments, resources, rules, state_machines, tables
@@ -104,6 +106,7 @@ class ScheduleConfig:
 def install(
     *,
     client: resources.Client,
+    credentials: Credentials,
     invoke: Invoke,
     deliver: Callable[[Notification], None],
     hand: Hand,
@@ -115,7 +118,7 @@ def install(
     answers.install()
     deployments.install()
     rules.install(hand)
-    state_machines.install()
+    state_machines.install(credentials)
     original_publish = Subscription.publish
 
     def publish(
@@ -179,6 +182,11 @@ def application() -> Any:
     return DomainDispatcherApplication(create_backend_app)
 
 
+def has_issued(access_key: str) -> bool:
+    """Whether it is of a user, or of a role that somebody has assumed."""
+    return access_key in iam_backends[ACCOUNT]["aws"].access_keys
+
+
 def functions() -> list[FunctionConfig]:
     return [_function_config(one) for one in _lambda().list_functions()]
 
@@ -231,6 +239,7 @@ def http_routes(api_id: str) -> list[Route] | None:
             function_arn=api.integrations[
                 route.target.removeprefix("integrations/")
             ].integration_uri,
+            public=route.authorization_type in {None, "NONE"},
         )
         for route in list(api.routes.values())
     ]

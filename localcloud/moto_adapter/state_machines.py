@@ -1,15 +1,19 @@
 """State machines that moto's own interpreter executes."""
 
+from types import SimpleNamespace
 from typing import Any
 
+import boto3
 from moto.core.config import default_user_config
 from moto.core.responses import ActionResult, EmptyResult
+from moto.stepfunctions.parser.asl.utils import boto_client
 from moto.stepfunctions.responses import StepFunctionResponse
 
+from ..credentials import Credentials
 from ..moto_adapter.patch import replace
 
 
-def install() -> None:
+def install(credentials: Credentials) -> None:
     default_user_config["stepfunctions"] = {"execute_state_machine": True}
 
     def send_task_failure(response: StepFunctionResponse) -> ActionResult:
@@ -22,4 +26,9 @@ def install() -> None:
         )
         return EmptyResult()
 
+    def make_client(**options: Any) -> Any:
+        """moto would call as somebody whom this cloud does not know."""
+        return boto3.client(**{**options, **credentials.arguments()})
+
+    replace(boto_client, "boto3", SimpleNamespace(client=make_client))
     replace(StepFunctionResponse, "send_task_failure", send_task_failure)

@@ -55,7 +55,7 @@ def test_the_local_cloud_says_that_it_runs_no_container(cloud: LocalCloud) -> No
 def test_a_worker_does_its_types_by_what_its_role_permits_and_no_more(cloud: LocalCloud) -> None:
     definition = _definition(cloud)
     (container,) = definition["containerDefinitions"]
-    queue = Queue.connect("pictures", **_client(cloud))
+    queue = Queue.connect("pictures", **cloud.arguments())
     before = len(cloud.calls.read_text().splitlines())
     task_id = queue.put("thumbnail", "cat").task_id
     agent = http.server.HTTPServer(("127.0.0.1", 0), Agent)
@@ -115,16 +115,6 @@ def _definition(cloud: LocalCloud) -> dict[str, object]:
     (arn,) = client.list_task_definitions()["taskDefinitionArns"]
     found: dict[str, object] = client.describe_task_definition(taskDefinition=arn)["taskDefinition"]
     return found
-
-
-def _client(cloud: LocalCloud) -> dict[str, str]:
-    variables = cloud.environment()
-    return {
-        "endpoint_url": cloud.endpoint,
-        "region_name": "us-east-1",
-        "aws_access_key_id": variables["AWS_ACCESS_KEY_ID"],
-        "aws_secret_access_key": variables["AWS_SECRET_ACCESS_KEY"],
-    }
 
 
 def _list(value: object) -> list[str]:

@@ -44,7 +44,7 @@ class Api:
         def run(_arn: str, asked: dict[str, Any]) -> Outcome:
             return Outcome(payload=json.dumps(self.function.handle(asked, self._context)).encode())
 
-        given = http_api.ask(environ, api_id="api", sent=path, routes=ROUTES, run=run)
+        given = http_api.ask(environ, api_id="api", sent=path, known=True, routes=ROUTES, run=run)
         start_response(f"{given.status} {HTTPStatus(given.status).phrase}", given.headers)
         return [given.body]
 

@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from moto.iam.access_control import IAMPolicy, PermissionResult
 
 from lifoq import Queue, Store
@@ -106,13 +109,19 @@ class Stage:
 
     def http(self, method: str, path: str, body: Any = None) -> Any:
         """What the queue answers over HTTP."""
-        request = urllib.request.Request(  # noqa: S310 - our own endpoint
+        request = AWSRequest(
+            method,
             self.queue["ApiUrl"] + path,
-            data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
-            method=method,
+            data=None if body is None else json.dumps(body).encode(),
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        keys = self.cloud.arguments()
+        signer = Credentials(keys["aws_access_key_id"], keys["aws_secret_access_key"])
+        SigV4Auth(signer, "execute-api", keys["region_name"]).add_auth(request)
+        sent = urllib.request.Request(  # noqa: S310 - our own endpoint
+            request.url, data=request.data, headers=dict(request.headers), method=method
+        )
+        with urllib.request.urlopen(sent, timeout=30) as answer:  # noqa: S310
             return json.load(answer)
 
     def client(self) -> Queue:
@@ -320,20 +329,20 @@ def test_curl_puts_a_task_and_waits_for_its_end(worked: Stage) -> None:
     url = f"{worked.queue['ApiUrl']}/tasks"
     body = json.dumps({"type": "acceptance.succeeds", "payload": {"secret": PAYLOAD}})
     headers = ["-H", "Idempotency-Key: curl-1", "-H", "Content-Type: application/json"]
-    put = subprocess.run(
-        ["curl", "-sS", "-w", "%{http_code}", *headers, "-d", body, url],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert put.stdout.endswith("201"), put.stdout
-    got = subprocess.run(
-        ["curl", "-sS", "--fail", f"{url}/curl-1?wait=20"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    task = json.loads(got.stdout)
+    keys = worked.cloud.arguments()
+    user = f"{keys['aws_access_key_id']}:{keys['aws_secret_access_key']}"
+    sign = ["--aws-sigv4", "aws:amz:us-east-1:execute-api", "--user", user]
+
+    def curl(*arguments: str) -> str:
+        return subprocess.run(
+            ["curl", "-sS", *arguments], capture_output=True, text=True, check=True
+        ).stdout
+
+    put = ["-w", "%{http_code}", *headers, "-d", body, url]
+    assert curl(*put) == '{"message": "Forbidden"}403'
+    put_signed = curl(*sign, *put)
+    assert put_signed.endswith("201"), put_signed
+    task = json.loads(curl(*sign, "--fail", f"{url}/curl-1?wait=20"))
     assert (task["status"], task["result"]) == ("SUCCESS", {"secret": PAYLOAD})
 
 

@@ -27,11 +27,8 @@ def serving(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], Deployed
     )
     try:
         assert process.stdout is not None
-        first, *exports = [process.stdout.readline().decode() for _ in range(6)]
-        endpoint = first.removeprefix("Local cloud at ").split(",")[0]
-        assert all(line.startswith("export AWS_") for line in exports)
-        assert f"export AWS_ENDPOINT_URL={endpoint}\n" in exports
-        cloud = LocalCloud.at(endpoint, directory)
+        assert process.stdout.readline().decode().startswith("Local cloud at http://localhost:")
+        cloud = LocalCloud.at(directory)
         deployed = Deployed(cloud=cloud, ids=deploy(cloud))
         deployed.invoke("Probe", {})
         deployed.client("lambda").invoke(
