@@ -72,9 +72,11 @@ def _descriptions_of_aws_are_read_once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _nothing_of_another_test(_environment: None) -> Iterator[None]:
     """boto3 keeps the credentials that it found first. And a test that changes the environment
-    inside of moto's mock leaves moto's credentials there: moto restores before pytest does."""
+    inside of moto's mock leaves moto's credentials there: moto restores before pytest does. A
+    module's own, of a local cloud, stay."""
     with pytest.MonkeyPatch.context() as patch:
-        _no_account(patch)
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.setenv(name, os.environ[name])  # and again when the test is over
         patch.setattr(boto3, "DEFAULT_SESSION", None)
         yield
 

@@ -51,7 +51,8 @@ def answered_to(sent: str) -> tuple[int, Any]:
     def run(_arn: str, event: dict[str, Any]) -> Outcome:
         return Outcome(payload=json.dumps([event["rawPath"], event["pathParameters"]]).encode())
 
-    given = ask({"REQUEST_METHOD": "GET", "wsgi.input": io.BytesIO()}, sent=sent, run=run, **API)
+    environ = {"REQUEST_METHOD": "GET", "wsgi.input": io.BytesIO()}
+    given = ask(environ, sent=sent, known=True, run=run, **API)
     return given.status, json.loads(given.body)
 
 
