@@ -90,6 +90,8 @@ def _map(values: Mapping[str, Any]) -> dict[str, Any]:
 def _value(value: Mapping[str, Any]) -> Mapping[str, Any]:
     if "B" in value:
         return {"B": base64.b64decode(value["B"])}
+    if "BS" in value:
+        return {"BS": [base64.b64decode(inner) for inner in value["BS"]]}
     if "M" in value:
         return {"M": _map(value["M"])}
     if "L" in value:

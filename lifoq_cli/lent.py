@@ -101,8 +101,9 @@ def _types_in_sight(queue: Queue) -> set[str]:
     for status in (Status.TAKEN, Status.PENDING):
         span = Span(index=STATUS_CREATED_INDEX, status=status)
         page = queue.store.table.query(span, newest_first=True, limit=LARGEST_PAGE)
-        found |= {row.get(Attribute.TASK_TYPE) for row in page.rows}
-    return {name for name in found if isinstance(name, str) and name}
+        names = [row.get(Attribute.TASK_TYPE) for row in page.rows]
+        found |= {name for name in names if isinstance(name, str) and name}
+    return found
 
 
 def _lent(limit: str, whole: Whole, book: Book, *, cell: str | None, now: int) -> Lent:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from lifoq.basics import jsontext
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.errors import QueueMisconfigured
 from lifoq.items.change import Change, Equals, Item
@@ -42,6 +43,10 @@ class Amount(NamedTuple):
 
 
 NONE: Final = Amount()
+_NO_BOOK: Final = (
+    *(ValueError, TypeError, LookupError),
+    *(AttributeError, ArithmeticError, RecursionError),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +140,9 @@ class Book:
         if item is None:
             return cls(tokens=whole.burst(whole.amount.lanes))
         try:
-            document = json.loads(item[A.PAYLOAD])
+            if not isinstance(item[A.CLAIM_ID], str):
+                raise TypeError(A.CLAIM_ID)
+            document = jsontext.decode(item[A.PAYLOAD])
             return cls(
                 tokens=float(document["tokens"]),
                 counted=int(document["counted"]),
@@ -150,7 +157,7 @@ class Book:
                     for worker, row in document["parts"].items()
                 },
             )
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+        except _NO_BOOK as error:
             raise QueueMisconfigured(
                 f"item {item.get(A.TASK_ID)!r} is not the book of a limit ({error!r}): stop the "
                 "workers, delete it, and start them again"

@@ -52,7 +52,8 @@ class StatusIn:
 @dataclass(frozen=True)
 class Equals:
     attribute: Attribute
-    value: Value
+    value: Any
+    """A ``Value``, or what a damaged item holds in its place."""
 
     def holds(self, item: Item) -> bool:
         value = item.get(self.attribute)

@@ -46,8 +46,8 @@ class Large:
             found = cls(key=value["key"], size=value["size"], sha256=value["sha256"])
         except KeyError as missing:
             raise ValueError(f"it has no {missing}") from missing
-        if not (isinstance(found.key, str) and found.key and isinstance(found.size, int)):
-            raise ValueError(f"key {found.key!r}, size {found.size!r}")
+        if (type(found.key), type(found.size), type(found.sha256)) != (str, int, str):
+            raise ValueError(f"key {found.key!r}, size {found.size!r}, sha256 {found.sha256!r}")
         return found
 
     def encode(self) -> dict[str, Any]:

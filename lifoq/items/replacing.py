@@ -148,7 +148,7 @@ def _becoming(
 ) -> Change:
     """An item of this id becomes ``new``: what that does not have goes, but for what is ``kept``,
     and what belongs to the id."""
-    own = {A(name): value for name, value in new.items() if name not in _OF_THE_ID}
+    own = {name: new[name] for name in A if name in new and name not in _OF_THE_ID}
     whole = {**own, **(also or {})}
     return Change(
         when=when,

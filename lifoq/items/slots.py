@@ -11,7 +11,7 @@ who wants it.
 A slot is no task: it has no status, so it is in no index, wakes nobody, and is counted nowhere.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.change import Alternatives, Change, Condition, Equals, Exists, Item, Not, Value
@@ -43,7 +43,7 @@ def held(slot: str, *, task_id: str, claim_id: str, now: int) -> dict[str, Value
     }
 
 
-def free_or_left_by(claim_id: str) -> Alternatives:
+def free_or_left_by(claim_id: Any) -> Alternatives:
     """Of a slot: free, or still of this claim, which has ended."""
     return *FREE, (Equals(A.CLAIM_ID, claim_id),)
 
@@ -57,10 +57,12 @@ def leave(*, claim_id: str, now: int) -> Change:
     )
 
 
-def holds(claim_id: str, task: Item | None) -> bool:
-    """Whether the claim on this task, which was granted once, still stands."""
-    under_claim = task is not None and task.get(A.CLAIM_ID) == claim_id
-    return under_claim and task is not None and task.get(A.TASK_STATUS) == Status.TAKEN
+def holds(claim_id: Any, task: Item | None) -> bool:
+    """Whether the claim on this task, which was granted once, still stands. One whose id somebody
+    overwrote in the slot may, as long as the task is TAKEN."""
+    if task is None or task.get(A.TASK_STATUS) != Status.TAKEN:
+        return False
+    return not isinstance(claim_id, str) or task.get(A.CLAIM_ID) == claim_id
 
 
 def as_shown(task_type: str, key: str | None) -> tuple[Condition, ...]:

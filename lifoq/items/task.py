@@ -394,8 +394,13 @@ class _Reader:
     """Reads attributes of an item, and says what is wrong with one."""
 
     def __init__(self, item: Mapping[str, Any]) -> None:
+        """DamagedTask where an attribute of ours is NULL: for conditions, it is there."""
         self._item = item
         self.task_id = str(item.get(Attribute.TASK_ID))
+        if None in item.values():
+            for name in ATTRIBUTE_TYPES:
+                if name in item and item[name] is None:
+                    raise self._wrong_type(name, None)
 
     def status(self) -> Status:
         text = self.text(Attribute.TASK_STATUS)
@@ -484,11 +489,16 @@ class _Reader:
             raise self._wrong_type(Attribute.PARKED, put)
         if at != put.get(Attribute.PUT_AT):
             raise self._damaged("parked and parkedAt do not belong together")
-        bare = {name: value for name, value in put.items() if name != Attribute.PARKED}
+        if Attribute.PARKED in put:
+            raise self._damaged("parked: another put is parked in it")
         try:
-            return Task.from_item({**bare, Attribute.TASK_ID: self.task_id})
+            task = Task.from_item({**put, Attribute.TASK_ID: self.task_id})
         except DamagedTask as damage:
             raise self._damaged(f"parked: {damage.reason}") from damage
+        place = {Status.PENDING: task.task_created, Status.DELAYED: task.due_at}
+        if place.get(task.status) is None:
+            raise self._damaged(f"parked: it is {task.status}, and no index would show it")
+        return task
 
     def decoded(self, name: Attribute, text: str | Large) -> Any:
         if isinstance(text, Large):
@@ -504,9 +514,8 @@ class _Reader:
         return value
 
     def _wrong_type(self, name: Attribute, value: object) -> DamagedTask:
-        return self._damaged(
-            f"{name} is {type(value).__name__}, but must be of type {ATTRIBUTE_TYPES[name]}"
-        )
+        found = "NULL" if value is None else type(value).__name__
+        return self._damaged(f"{name} is {found}, but must be of type {ATTRIBUTE_TYPES[name]}")
 
     def _damaged(self, reason: str) -> DamagedTask:
         return DamagedTask(self.task_id, reason)

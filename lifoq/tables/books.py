@@ -1,17 +1,13 @@
 """A worker's turns at the books of the limits that hold over all workers (see ``items.book``)."""
 
 from dataclasses import replace
-from typing import Final
 
 from lifoq.basics.host import Host
-from lifoq.errors import StoreUnavailable
 from lifoq.items.book import Book, Grant, Turn, Whole, book_id
 from lifoq.items.change import ConditionFailed
 from lifoq.items.schema import Attribute
+from lifoq.tables.again import Again
 from lifoq.tables.store import Store
-
-TRIES: Final = 10
-"""Writes of one turn: each but the first follows one that another worker was faster than."""
 
 
 class Books:
@@ -30,7 +26,8 @@ class Books:
         """
         name = book_id(limit)
         item = self._table.get(name)
-        for _ in range(TRIES):
+        again = Again(self._host, name)
+        while True:
             sent, now = self._host.monotonic(), self._store.now()
             book = Book.of(item, whole)
             own = sent + self._ahead[limit] if limit in self._ahead else 0
@@ -48,6 +45,6 @@ class Books:
             except ConditionFailed as refused:
                 item = refused.item
                 if item is None or item.get(Attribute.CLAIM_ID) != version:
+                    again.after_refusal()
                     continue  # else it is our own, whose answer was lost
             return replace(grant, sent=sent)
-        raise StoreUnavailable(f"{name} changed {TRIES} times while it was being written")

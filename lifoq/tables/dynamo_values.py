@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from boto3.dynamodb.types import TypeDeserializer
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from lifoq.items.change import is_number
 
@@ -16,6 +16,7 @@ USUAL_DIGITS: Final = 18
 """Of times and counts, which are read without a Decimal in between."""
 
 _FOREIGN: Final[Callable[[Any], Any]] = TypeDeserializer().deserialize
+_AS_FOREIGN: Final[Callable[[Any], Any]] = TypeSerializer().serialize
 
 
 def typed(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,7 +24,8 @@ def typed(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def typed_value(value: object) -> dict[str, Any]:  # noqa: PLR0911 - one for each
-    """Of a value that lifoq writes, and of any number and string that a cursor holds."""
+    """Of a value that lifoq writes, of any number and string that a cursor holds, and of whatever
+    else is moved with them."""
     if type(value) is str:  # the usual ones first: a task's two writes have some twenty
         return {"S": value}
     if type(value) is int:
@@ -36,7 +38,8 @@ def typed_value(value: object) -> dict[str, Any]:  # noqa: PLR0911 - one for eac
         return {"L": [typed_value(inner) for inner in value]}
     if isinstance(value, dict):
         return {"M": typed(value)}
-    return {"S": str(value)}
+    foreign: dict[str, Any] = _AS_FOREIGN(value)
+    return foreign
 
 
 def plain(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,10 +96,13 @@ class KeyedClaims:
         so that what then is no claim of that task has ended."""
         for name in names:
             slot = self._table.get(name) or {}
-            claim_id = slot.get(Attribute.CLAIM_ID)
-            if claim_id is None:
+            if Attribute.CLAIM_ID not in slot:
                 yield name, slots.FREE
-            elif not slots.holds(claim_id, self._table.get(str(slot[slots.HELD_BY]))):
+                continue
+            claim_id, task_id = slot[Attribute.CLAIM_ID], slot.get(slots.HELD_BY)
+            if not isinstance(task_id, str):
+                log.error("%s does not tell whose it is: delete it, once nobody can have it", name)
+            elif not slots.holds(claim_id, self._table.get(task_id)):
                 yield name, slots.free_or_left_by(claim_id)
 
     def _insist(self, task_id: str, *, until: int) -> Item | None:

@@ -25,6 +25,7 @@ from lifoq.items.lifetimes import LARGE_DELAY, Lifetimes
 from lifoq.items.packed import Large, unpack
 from lifoq.items.schema import Attribute
 from lifoq.items.task import Accepted, NewTask, Task, accept
+from lifoq.tables.again import Again
 from lifoq.tables.table import MAX_BATCH, Table
 
 if TYPE_CHECKING:  # not where a queue has no bucket
@@ -215,11 +216,13 @@ class Puts:
         from lifoq.items import replacing  # noqa: PLC0415 - a cold start less to import
 
         write: Put | Change = replacing.first_try(item, now=self.now())
+        again = self._again(item[Attribute.TASK_ID])
         while True:
             try:
                 return self._written(item, write)
             except ConditionFailed as refused:
                 seen = refused.item
+            again.after_refusal()
             if seen is None:  # it went meanwhile
                 write = replacing.first_try(item, now=self.now())
                 continue
@@ -248,15 +251,22 @@ class Puts:
         return task, write.creates and task.replaced == 0
 
     def _keep(self, item: Item) -> tuple[Task, bool]:
-        try:
-            self.table.put(item, over=transitions.gone(self.now()))
-        except ConditionFailed as refused:
-            if refused.item is None:  # put by another, and deleted before we could see it
-                return self._keep(item)
-            first = Task.from_item(refused.item)
-            stamp = item[Attribute.TASK_UPDATED]  # ours, where only the answer was lost
-            return first, stamp in (first.enqueued_at, first.task_updated)
-        return Task.from_item(item), True
+        again = self._again(item[Attribute.TASK_ID])
+        while True:
+            try:
+                self.table.put(item, over=transitions.gone(self.now()))
+            except ConditionFailed as refused:
+                seen = refused.item
+            else:
+                return Task.from_item(item), True
+            if seen is not None:
+                first = Task.from_item(seen)
+                stamp = item[Attribute.TASK_UPDATED]  # ours, where only the answer was lost
+                return first, stamp in (first.enqueued_at, first.task_updated)
+            again.after_refusal()  # put by another, and deleted before we could see it
+
+    def _again(self, task_id: str) -> Again:
+        return Again(self._host, f"task {task_id!r}")
 
     def _clock_was_off(self, ahead: int) -> bool:
         """Whether answers have told since it was thought to be ``ahead`` that it is not so."""

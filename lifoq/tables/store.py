@@ -38,6 +38,7 @@ from lifoq.items.change import (
     StatusIs,
     TransactionRefused,
     UnfitAttribute,
+    is_number,
 )
 from lifoq.items.packed import PARTS, Large
 from lifoq.items.schema import (
@@ -49,6 +50,7 @@ from lifoq.items.schema import (
     Status,
 )
 from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.tables.again import Again, Outrun
 from lifoq.tables.puts import Puts
 from lifoq.tables.table import (
     LARGEST_PAGE,
@@ -103,6 +105,7 @@ class Store(Puts):
         ``cancel_asked``, until its worker has learned of it; unless not even that is wanted where
         it is ``running``: then only the newer put is withdrawn that waits for the end of its
         attempt. WrongStatus, TaskNotFound, DamagedTask."""
+        again = self._again(task_id)
         while True:
             task = self._existing(task_id)
             change = self._cancelling(task, running=running)
@@ -112,7 +115,7 @@ class Store(Puts):
                 with _fits(task_id, "cancelled"):
                     return Task.from_item(self.table.update_and_get(task_id, change))
             except ConditionFailed:
-                continue  # it moved in between: look again, which ends, as statuses do
+                again.after_refusal()  # it moved in between: look again
 
     def _cancelling(self, task: Task, *, running: bool) -> Change | None:
         """None where it is done. WrongStatus."""
@@ -148,6 +151,7 @@ class Store(Puts):
 
     def run_now(self, task_id: str) -> Task:
         """DELAYED → PENDING, whenever it would be due. WrongStatus, TaskNotFound, DamagedTask."""
+        again = self._again(task_id)
         while True:
             task = self._existing(task_id)
             if task.status is not Status.DELAYED:
@@ -158,7 +162,7 @@ class Store(Puts):
                 with _fits(task_id, "brought in"):
                     return Task.from_item(self.table.update_and_get(task_id, change))
             except ConditionFailed:
-                continue  # it moved in between: look again
+                again.after_refusal()  # it moved in between: look again
 
     def redrive(self, task_id: str) -> Task:
         """FAILURE → PENDING, as the newest task. WrongStatus, TaskNotFound, DamagedTask."""
@@ -361,8 +365,30 @@ class Store(Puts):
     def reclaim(self, task: Task, *, max_attempts: int) -> Status | None:
         """End a claim whose lease is over: → PENDING, or → FAILURE after the last attempt, or →
         CANCELLED where somebody has cancelled it; with a newer put that is parked, → PENDING or
-        DELAYED. Returns the new status; None where the worker was alive after all. DamagedTask."""
-        now = self.now()
+        DELAYED. Returns the new status; None where the worker was alive after all, or others write
+        to it all the time, as to no task that is left alone. DamagedTask."""
+        try:
+            return self._reclaimed(task, max_attempts)
+        except Outrun as error:
+            log.warning("task %s was not reclaimed: %s", task.task_id, error)
+            return None
+
+    def _reclaimed(self, task: Task, max_attempts: int) -> Status | None:
+        again = self._again(task.task_id)
+        while True:
+            change = self._reclaiming(task, max_attempts)
+            try:
+                with _fits(task.task_id, "brought back"):
+                    ended = self._ended(task, change, self.table.update, again)
+            except ConditionFailed as refused:
+                if refused.item is None or not _is_news(task, change, refused.item):
+                    return None
+                task = Task.from_item(refused.item)
+                again.after_refusal()
+            else:
+                return Status(str(ended.set[Attribute.TASK_STATUS]))
+
+    def _reclaiming(self, task: Task, max_attempts: int) -> Change:
         error = TaskError(
             type="LeaseExpired",
             message=f"the worker of attempt {task.attempts} was lost: its lease ran out",
@@ -372,15 +398,7 @@ class Store(Puts):
             build = transitions.bury_cancelled
         elif task.attempts >= max_attempts:
             build = transitions.bury
-        change = build(task=task, now=now, error=error, lifetimes=self.lifetimes)
-        with _fits(task.task_id, "brought back"):
-            try:
-                ended = self._ended(task, change, self.table.update)
-            except ConditionFailed as refused:
-                if refused.item is not None and _is_news(task, change, refused.item):
-                    return self.reclaim(Task.from_item(refused.item), max_attempts=max_attempts)
-                return None
-        return Status(str(ended.set[Attribute.TASK_STATUS]))
+        return build(task=task, now=self.now(), error=error, lifetimes=self.lifetimes)
 
     def condemn(self, task_id: str, *, seen: Status, reason: str) -> bool:
         """A damaged item → FAILURE with the reason; False where it is no longer as ``seen``."""
@@ -571,7 +589,8 @@ class Store(Puts):
         """End an attempt, unless that was done before and only the answer lost: the row as which
         the task waits again, if it does. LeaseLost, Cancelled."""
         try:
-            item = _changed(task, self._ended(task, change, write or self.table.update))
+            again, write = self._again(task.task_id), write or self.table.update
+            item = _changed(task, self._ended(task, change, write, again))
         except ConditionFailed as refused:
             self._recognise(task, refused.item, becomes, refused, change)
             item = refused.item or {}
@@ -580,7 +599,7 @@ class Store(Puts):
         return _candidate(item) if item.get(Attribute.TASK_STATUS) == Status.PENDING else None
 
     @staticmethod
-    def _ended(task: Task, change: Change, write: Write) -> Change:
+    def _ended(task: Task, change: Change, write: Write, again: Again) -> Change:
         """Apply a change that ends an attempt; where a newer put is parked, which the refusal
         tells, bring that back instead. What was applied. ConditionFailed, DamagedTask."""
         applied = change
@@ -594,6 +613,7 @@ class Store(Puts):
                 if instead is None:
                     raise
                 applied = instead
+                again.after_refusal()
             else:
                 return applied
 
@@ -615,6 +635,7 @@ class Store(Puts):
 
     def _write_with(self, items: Sequence[Item], task_id: str, change: Change) -> None:
         """Apply the change, and with it put the items. ConditionFailed, of the change."""
+        again = self._again(task_id)
         while True:
             over = transitions.gone(self.now())
             try:
@@ -624,6 +645,7 @@ class Store(Puts):
                     raise ConditionFailed(refused.current) from refused
                 # Follow-ups with ids that are in use have been put before: put is idempotent.
                 items = [i for i in items if i[Attribute.TASK_ID] not in refused.taken_ids]
+                again.after_refusal()
             else:
                 return
 
@@ -701,21 +723,21 @@ def _is_news(task: Task, change: Change, item: Item) -> bool:
 def _candidate(row: Item) -> Candidate:
     expires_at, task_type = row.get(Attribute.EXPIRES_AT), row.get(Attribute.TASK_TYPE)
     key, leases_lost = row.get(Attribute.TASK_KEY), row.get(Attribute.LEASES_LOST, 0)
-    damage = None
-    if not _whole(row[Attribute.TASK_CREATED]):
+    created, damage = row.get(Attribute.TASK_CREATED), None
+    if not _whole(created):
         damage = "taskCreated is not a whole number"
     elif not _whole(expires_at):
         damage = "expiresAt is missing or not a whole number"
     elif not isinstance(task_type, str):
         damage = "taskType is missing or not a string"
-    elif key is not None and not isinstance(key, str):
+    elif Attribute.TASK_KEY in row and not isinstance(key, str):
         damage = "taskKey is not a string"
     elif not _whole(leases_lost):
         damage = "leasesLost is not a whole number"
     return Candidate(
         task_id=str(row[Attribute.TASK_ID]),
         task_type=task_type if isinstance(task_type, str) else "",
-        created=int(row[Attribute.TASK_CREATED]),
+        created=int(created) if is_number(created) else 0,
         expires_at=expires_at if isinstance(expires_at, int) else 0,
         key=key if isinstance(key, str) else None,
         suspect=damage is None and leases_lost > 0,

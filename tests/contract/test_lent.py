@@ -11,6 +11,7 @@ from lifoq.client.connection import SharedLimits
 from lifoq.items.book import CLOCKS_APART, NONE, PART_LASTS, Amount, Turn, Whole
 from lifoq.tables.books import Books
 from lifoq.tables.store import Store
+from lifoq.testing.fixtures import PastTheLibrary
 from lifoq.testing.hosts import ManualHost
 from lifoq_cli import lent
 
@@ -72,6 +73,12 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(
     host.time = video.free_at + 1
     own, video = lent.find(queue)
     assert (own.at_a_time, own.workers, video.at_a_time, video.free_at) == ("6 of 10", 1, "–", None)
+
+
+def test_items_without_a_name_for_their_type_are_passed_over(queue: Queue, past: PastTheLibrary):
+    for kind in (None, ["video"], {"video": 1}):
+        past.write({"taskId": f"{kind}", "taskStatus": "TAKEN", "taskCreated": 1, "taskType": kind})
+    assert [limit.title for limit in lent.find(queue)] == ["all types"]
 
 
 def test_where_limits_are_not_shared_nothing_is_read(store: Store, monkeypatch: pytest.MonkeyPatch):

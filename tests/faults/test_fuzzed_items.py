@@ -1,22 +1,31 @@
 """Whatever item DynamoDB can hold, nobody who comes across it stops, and it is left for nobody to
 come across for ever."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from botocore.exceptions import ClientError
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lifoq.errors import ItemTooLarge
+from lifoq.client.listing import Wanted
+from lifoq.client.queue import Queue
+from lifoq.errors import DamagedTask, ItemTooLarge, LifoqError, StoreUnavailable
 from lifoq.items.change import is_number
 from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import MAX_ITEM_BYTES, TERMINAL, Attribute, Status
+from lifoq.items.task import NewTask, Task, TaskError
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.dynamo_values import plain
-from lifoq.testing.hosts import START
+from lifoq.tables.keyed import KeyedClaims
+from lifoq.tables.large import LargeValues, MemoryBlobs
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Candidate, Store
+from lifoq.testing.hosts import START, ManualHost
 from tests.faults.world import LEASE, DynamoTruth, MemoryTruth, Truth, World
 
 Typed = dict[str, Any]
@@ -109,7 +118,7 @@ def test_no_item_stops_anybody_in_memory(damaged: list[tuple[Typed, str | None, 
 
 
 @settings(
-    max_examples=15,
+    max_examples=8,
     phases=[Phase.explicit, Phase.generate],  # to find the smallest example would take very long
     deadline=None,
     derandomize=True,
@@ -140,6 +149,7 @@ def assert_harmless(truth: Truth, damaged: list[tuple[Typed, str | None, int]]) 
     sweeper = world.new_process()
     for _ in range(4):
         worker = world.new_process()
+        worker.store.large = LargeValues(MemoryBlobs())
         worker.work()
         worker.host.sleep(LEASE + 1)
         sweeper.sweep()
@@ -184,6 +194,8 @@ def store(truth: Truth, item: Typed) -> None:
 def left_behind(item: Any, now: int) -> str | None:
     """Why nobody would ever put the item aside, though an index shows it; None: that is well."""
     status = item["taskStatus"]
+    if ("dueAt" if status == Status.DELAYED else "taskCreated") not in item:
+        return None  # no index shows it
     if status in TERMINAL or (at_most(item.get("expiresAt"), now) and status != Status.TAKEN):
         return None
     if status == Status.TAKEN:
@@ -196,3 +208,200 @@ def left_behind(item: Any, now: int) -> str | None:
 
 def at_most(value: object, bound: int | Decimal) -> bool:
     return is_number(value) and value <= bound
+
+
+# One damage at a time, in an item that has all attributes: through every operation
+
+LARGE: Typed = {"M": {"key": {"S": "k"}, "size": {"N": "9"}, "sha256": {"S": "0"}}}
+PAST: Typed = {
+    "M": {
+        "attempt": {"N": "1"},
+        "taken": {"N": str(START)},
+        "ended": {"N": str(START)},
+        "how": {"S": "RETRIED"},
+        "type": {"S": "E"},
+        "message": {"S": "m"},
+    }
+}
+AT: Typed = {"N": str(START)}
+PARKED: Typed = {
+    **{name: value for name, value in WHOLE.items() if name != "payload"},
+    "payload": LARGE,
+    "taskStatus": {"S": "PENDING"},
+    "taskCreated": AT,
+    "putAt": AT,
+    "taskKey": {"S": "k"},
+    "traceparent": {"S": "t"},
+}
+FULL: Typed = {
+    **WHOLE,
+    **dict.fromkeys(("firstTakenAt", "takenAt", "finishedAt"), AT),
+    **{name: {"S": "x"} for name in ("claimId", "taskKey", "taskToken", "traceparent")},
+    "taskType": {"S": "keyed"},
+    "attempts": {"N": "1"},
+    "leasesLost": {"N": "1"},
+    "replaced": {"N": "1"},
+    "putAt": {"N": str(START - 1)},
+    "checkpoint": LARGE,
+    "result": {"S": "1"},
+    "error": {"S": "{}"},
+    "history": {"L": [PAST]},
+}
+EACH: dict[str, Typed] = {
+    "PENDING": {**FULL, "taskCreated": AT, "dueAt": {"N": str(START + 3_600 * SECOND)}},
+    "DELAYED": {**FULL, "dueAt": AT},
+    "TAKEN": {**FULL, "taskCreated": AT, "leaseExpires": {"N": str(START - 1)}},
+    "FAILURE": {**FULL, "taskCreated": AT},
+    "CANCELLED": FULL,
+}
+EACH["TAKEN, replaced"] = {**EACH["TAKEN"], "parked": {"M": PARKED}, "parkedAt": AT}
+ANY_TYPE: Final[tuple[Typed | None, ...]] = (
+    {"S": "x"},
+    {"N": "7"},
+    {"B": b"\x00"},
+    {"BOOL": True},
+    {"NULL": True},
+    {"L": [{"NULL": True}]},
+    {"M": {"key": {"NULL": True}}},
+    {"SS": ["x"]},
+    {"NS": ["7"]},
+    {"BS": [b"x"]},
+    None,
+)
+"""None: without it."""
+PLACES = [
+    *((str(name),) for name in DAMAGED),
+    *(("taskCreated",), ("dueAt",)),
+    *(("parked", "M", str(name)) for name in Attribute if name != Attribute.TASK_ID),
+    *(("parked", "M", "payload", "M", name) for name in ("key", "size", "sha256")),
+    *(("checkpoint", "M", name) for name in ("key", "size", "sha256")),
+    *(("history", "L", 0, "M", name) for name in PAST["M"]),
+    *(("parked", "M", "unheard-of"), ("unheard-of",)),
+]
+MOST_CALLS = 20
+"""Of the table, by one operation."""
+
+
+def damaged_items(place: tuple[Any, ...]) -> Iterator[tuple[str, Typed]]:
+    """By what was done to it."""
+    for kind, whole in EACH.items():
+        for value in ANY_TYPE:
+            if place[0] in KEYS and value is not None and "N" not in value:
+                continue
+            item: Any = deepcopy({**whole, "taskStatus": {"S": kind.partition(",")[0]}})
+            here = item
+            try:
+                for step in place[:-1]:
+                    here = here[step]
+            except KeyError:
+                continue  # it has nothing there
+            if value is None:
+                here.pop(place[-1], None)
+            else:
+                here[place[-1]] = value
+            yield f"{kind}, {value}", item
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
+def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(place: tuple[Any, ...]):
+    for what, typed_item in damaged_items(place):
+        item = plain({"taskId": {"S": "t"}, **typed_item})
+        for name, operation in OPERATIONS.items():
+            table = BoundedTable()
+            table.damage(item)
+            store = Store(table, host=ManualHost(START + 1))
+            try:
+                operation(store)
+            except StoreUnavailable as error:
+                raise AssertionError(f"{what}: {name}: {error}") from error
+            except LifoqError:
+                pass
+            except Exception as error:
+                raise AssertionError(f"{what}: {name}") from error
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
+def test_workers_and_sweep_put_each_damage_aside(place: tuple[Any, ...]):
+    damaged = [item for _, item in damaged_items(place)]
+    assert_harmless(MemoryTruth(), [(item, None, 0) for item in damaged])
+
+
+def test_what_null_does_to_conditions_is_the_same_in_dynamodb(dynamodb: DynamoTruth):
+    damaged = [
+        item
+        for place in PLACES
+        for what, item in damaged_items(place)
+        if what.startswith("TAKEN, replaced") and what.endswith("{'NULL': True}")
+    ]
+    store = World(dynamodb).operator.store
+    for n, item in enumerate(damaged):
+        write(dynamodb, {**item, "taskId": {"S": f"replaced-{n}"}}, padded=None, spare=0)
+        with contextlib.suppress(DamagedTask):
+            store.put(NewTask(task_type="ok", task_id=f"replaced-{n}", if_exists="replace"))
+    assert_harmless(dynamodb, [(item, None, 0) for item in damaged])
+
+
+class BoundedTable(MemoryTable):
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name in {"get", "put", "replace", "update", "update_and_get", "update_and_put"}:
+            self._calls += 1
+            assert self._calls <= MOST_CALLS, "it goes on and on"
+        return found
+
+
+def settling(settle: Callable[[Store, Task], object]) -> Callable[[Store], object]:
+    """By a worker that had the task before it was damaged."""
+    whole = {**EACH["TAKEN"], "taskId": {"S": "t"}, "taskStatus": {"S": "TAKEN"}}
+    task = Task.from_item(plain(whole))
+    return lambda store: settle(store, task)
+
+
+def look(queue: Queue) -> None:
+    for status in (Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE):
+        queue.search(Wanted(status=status))
+        queue.peek(status=status)
+    queue.store.candidates(limit=10)
+    queue.stats()
+
+
+ROW = Candidate(
+    task_id="t", task_type="keyed", created=START, expires_at=START + 3_600 * SECOND, key="x"
+)
+BOOM = TaskError(type="E", message="m")
+OPERATIONS: dict[str, Callable[[Store], object]] = {
+    "get": lambda store: store.get("t"),
+    "put": lambda store: Queue(store).put("ok", task_id="t"),
+    "replace": lambda store: Queue(store).put("ok", task_id="t", if_exists="replace"),
+    "replace in a transaction": lambda store: store.new_write(
+        NewTask(task_type="ok", task_id="t", if_exists="replace")
+    ),
+    "look": lambda store: look(Queue(store)),
+    "cancel": lambda store: store.cancel("t"),
+    "cancel what waits": lambda store: store.cancel("t", running=False),
+    "run now": lambda store: store.run_now("t"),
+    "redrive": lambda store: store.redrive("t"),
+    "redrive many": lambda store: Queue(store).redrive_many(),
+    "delete": lambda store: store.delete("t"),
+    "shed": lambda store: store.shed("t"),
+    "promote": lambda store: store.promote("t"),
+    "claim": lambda store: store.claim("t", claim_id="y", lease=30),
+    "claim with a slot": lambda store: KeyedClaims(store, host=store._host).claim(
+        ROW, "x", per_key=1, lease=30
+    ),
+    "succeed": settling(lambda store, task: store.succeed(task, "1")),
+    "follow up": settling(
+        lambda store, task: store.succeed(task, "1", [NewTask(task_type="ok", task_id="u")])
+    ),
+    "fail": settling(lambda store, task: store.fail(task, BOOM)),
+    "retry": settling(lambda store, task: store.retry(task, BOOM, delay=5)),
+    "give back": settling(lambda store, task: store.retry(task, BOOM, delay=0)),
+    "end cancelled": settling(lambda store, task: store.end_cancelled(task)),
+    "heartbeat": settling(lambda store, task: store.extend(task, lease=30)),
+    "checkpoint": settling(lambda store, task: store.checkpoint(task, 1, lease=30)),
+    "reclaim": settling(lambda store, task: store.reclaim(task, max_attempts=3)),
+}

@@ -95,6 +95,19 @@ def test_a_result_that_is_stored_compressed_is_told_as_it_was(function, context,
     assert event["result"] == words
 
 
+@pytest.mark.parametrize(
+    "value", [{"NULL": True}, {"BS": ["AA=="]}, {"M": {"x": {"BS": ["AA=="]}}}]
+)
+def test_the_end_of_a_damaged_task_is_told_whatever_it_holds(
+    function, context, events_topic, value
+):
+    ((record, _),) = success().ends
+    record["dynamodb"]["NewImage"]["taskKey"] = value
+    function.handle({"Records": [record]}, context)
+    (event,) = told(events_topic)
+    assert event["error"]["type"] == "DamagedTask"
+
+
 def test_a_second_delivery_tells_the_same_id(function, context, events_topic):
     ((record, _),) = success().ends
     function.handle({"Records": [record]}, context)

@@ -204,8 +204,22 @@ def test_a_book_is_no_task(books: Books, store: Store):
         store.get(book_id("a"))
 
 
-def test_what_is_no_book_is_told_with_its_remedy(books: Books, past: PastTheLibrary, store: Store):
-    damaged: dict[str, Any] = {"taskId": book_id("a"), "payload": "[]", "claimId": "x"}
+ROW = '{"counted":0,"tokens":1,"parts":{"w":%s}}'
+
+
+@pytest.mark.parametrize(
+    ("payload", "claim_id"),
+    [
+        *(("[]", "x"), (None, "x"), (b"\x00", "x"), ({}, "x"), ("[" * 100_000, "x")),
+        *((ROW % "1", "x"), (ROW % "[]", "x"), (ROW % "[1e999,1,1,1,1,1,1]", "x")),
+        ('{"counted":0,"tokens":NaN,"parts":{}}', "x"),
+        *((ROW % "[1,1,1,1,1,1,1]", None), (ROW % "[1,1,1,1,1,1,1]", 7)),
+    ],
+)
+def test_what_is_no_book_is_told_with_its_remedy(
+    books: Books, past: PastTheLibrary, store: Store, payload: Any, claim_id: Any
+):
+    damaged: dict[str, Any] = {"taskId": book_id("a"), "payload": payload, "claimId": claim_id}
     past.write(damaged)
     with pytest.raises(QueueMisconfigured, match=r"is not the book of a limit .* delete it"):
         take(books, "w", ALL)
@@ -225,5 +239,5 @@ def test_whoever_is_always_overtaken_is_told(
         update(task_id, change)
 
     monkeypatch.setattr(store.table, "update", overtaken)
-    with pytest.raises(StoreUnavailable, match="changed 10 times"):
+    with pytest.raises(StoreUnavailable, match="changed 12 times"):
         take(books, "w", ALL)

@@ -172,6 +172,28 @@ def test_a_task_that_is_claimed_again_holds_its_key_again(store: Store, keyed: K
     assert is_busy(keyed, put(store, "other"))
 
 
+@pytest.mark.parametrize("damage", [{"claimId": None}, {"claimId": 7}, {"claimId": ["c"]}])
+def test_a_slot_that_somebody_overwrote_is_free_once_its_task_is_taken_no_more(
+    store: Store, keyed: KeyedClaims, past: PastTheLibrary, damage: dict[str, Any]
+):
+    first, other = put(store, "t"), put(store, "u")
+    task, slot = claim(keyed, first)
+    past.write({**(store.table.get(slot.slot_id) or {}), **damage})
+    assert is_busy(keyed, other)
+    store.succeed(task, "1")
+    assert not is_busy(keyed, other)
+
+
+@pytest.mark.parametrize("held_by", [None, 7, {}])
+def test_a_slot_that_does_not_tell_its_task_stays_busy_and_is_told(
+    store: Store, keyed: KeyedClaims, past: PastTheLibrary, caplog, held_by: Any
+):
+    shown = put(store, "t")
+    past.write({"taskId": slot_id("a", "k", 0), "claimId": "c", "heldBy": held_by})
+    assert is_busy(keyed, shown)
+    assert f"{slot_id('a', 'k', 0)} does not tell whose it is" in caplog.text
+
+
 def test_a_claim_that_is_refused_takes_no_slot(store: Store, keyed: KeyedClaims, host: ManualHost):
     shown = put(store, "t")
     store.claim("t", claim_id="another's", lease=30)

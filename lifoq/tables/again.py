@@ -1,0 +1,38 @@
+"""How often a conditional write is sent again that was refused.
+
+The refusal tells what is there now, and so which write to send in place of the one that was
+refused. As a rule one repeat is enough; but others may be faster each time, and no item, whatever
+somebody wrote into it, may keep a caller for ever.
+"""
+
+from typing import Final
+
+from lifoq.basics.host import Host
+from lifoq.errors import StoreUnavailable
+
+TRIES: Final = 12
+AT_ONCE: Final = 3
+"""Tries between two pauses: what a refusal tells is the truth for a moment only."""
+FIRST_PAUSE: Final = 0.1
+"""Seconds, doubling."""
+
+
+class Outrun(StoreUnavailable):
+    """What was to be written changed before each try. Later it may be had."""
+
+
+class Again:
+    def __init__(self, host: Host, name: str) -> None:
+        """``name``: of what is being written."""
+        self._host = host
+        self._name = name
+        self._refused = 0
+
+    def after_refusal(self) -> None:
+        """Return when to try again. Outrun, where it was often enough."""
+        self._refused += 1
+        if self._refused == TRIES:
+            raise Outrun(f"{self._name} changed {TRIES} times while it was being written")
+        rounds, left = divmod(self._refused, AT_ONCE)
+        if not left:
+            self._host.sleep(FIRST_PAUSE * 2 ** (rounds - 1))
