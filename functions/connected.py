@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from lifoq.tables.large import LargeValues
 
 
-def store_of(environment: Environment) -> Store:
-    table = DynamoTable.connect(environment.table_name)
+def store_of(environment: Environment, *, repeats: bool = True) -> Store:
+    """``repeats``: whether calls that fail are repeated at once."""
+    table = DynamoTable.connect(environment.table_name, repeats=repeats)
     return Store(table, lifetimes=environment.lifetimes(), large=_large(environment.bucket))
 
 

@@ -1,5 +1,8 @@
 """IngestFunction: makes tasks of the messages of other services."""
 
+import time
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
@@ -12,18 +15,22 @@ from lifoq.ingest.mapping import IngestMapping
 from lifoq.ingest.message import Delivery, deliveries
 from lifoq.metrics import Metric
 
+from ..connected import store_of
 from ..ingest.put_aside import put_aside
 from ..measure import emit, metrics
 
-LONGEST_PUT: Final = 26_000
-"""Milliseconds that one put may take while DynamoDB does not answer. No put begins in less: a
-function that ran out of time would tell nobody what it has done."""
+LONGEST_PUT: Final = 15_000
+"""Milliseconds that one put may take: two calls that DynamoDB does not answer. No put begins in
+less: a function that ran out of time would tell nobody what it has done."""
+PAUSES: Final = (0.0, 0.5, 2.0, 5.0)
+"""Seconds before each time that what was not confirmed is tried: behind all others, which it would
+hold up if its call was repeated at once."""
+
+COUNTED: Final = (Metric.TASKS_CREATED, Metric.MESSAGES_REFUSED)
 
 logger = Logger()
 environment = Environment.of_this_process()
-queue = Queue.connect(
-    table=environment.table_name, lifetimes=environment.lifetimes(), bucket=environment.bucket
-)
+queue = Queue(store_of(environment, repeats=False))
 mapping = IngestMapping.decode(environment.ingest_mapping)
 
 
@@ -35,25 +42,36 @@ def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
     What DynamoDB does not confirm comes again: message by message where SQS asks for them, else
     with the whole event. A message that comes twice is one task, by its id.
     """
-    created = refused = 0
+    left, counts = list(deliveries(event)), Counter(dict.fromkeys(COUNTED, 0))
+    for pause in PAUSES:
+        if left and context.get_remaining_time_in_millis() >= LONGEST_PUT + 1000 * pause:
+            time.sleep(pause)
+            left = _try(left, counts, context)
+    emit(counts)
+    return {"batchItemFailures": [{"itemIdentifier": receipt_of(one)} for one in left]}
+
+
+def _try(
+    todo: Sequence[Delivery], counts: Counter[Metric], context: LambdaContext
+) -> list[Delivery]:
+    """Those that were not put."""
     left: list[Delivery] = []
     groups: set[str] = set()
-    for delivery in deliveries(event):
+    for delivery in todo:
         if delivery.group in groups or context.get_remaining_time_in_millis() < LONGEST_PUT:
             left.append(delivery)
             continue
         try:
-            created += put(delivery)
+            counts[Metric.TASKS_CREATED] += put(delivery)
         except (InvalidInput, DamagedTask) as reason:
             put_aside(environment.dead_letters_url, delivery.event, reason)
-            refused += 1
+            counts[Metric.MESSAGES_REFUSED] += 1
         except StoreUnavailable as error:
             logger.warning("a task was perhaps not stored; its message comes again: %s", error)
             left.append(delivery)
             if delivery.group is not None:
                 groups.add(delivery.group)
-    emit({Metric.TASKS_CREATED: created, Metric.MESSAGES_REFUSED: refused})
-    return {"batchItemFailures": [{"itemIdentifier": receipt_of(one)} for one in left]}
+    return left
 
 
 def put(delivery: Delivery) -> int:

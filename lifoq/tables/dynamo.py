@@ -52,16 +52,20 @@ class DynamoTable:
             each.meta.events.register("after-call.dynamodb", refuse_half_answers, unique_id="whole")
 
     @classmethod
-    def connect(cls, name: str, *, host: Host = SYSTEM, **client_arguments: Any) -> "DynamoTable":
-        """The table of this name. ``client_arguments`` (region_name, endpoint_url …) go to
-        ``boto3.client``; without them, boto3's own configuration holds. QueueMisconfigured where
-        that names no region, an unknown profile or a malformed endpoint."""
+    def connect(
+        cls, name: str, *, repeats: bool = True, host: Host = SYSTEM, **client_arguments: Any
+    ) -> "DynamoTable":
+        """The table of this name. ``repeats``: whether a call that failed is repeated at once.
+        ``client_arguments`` (region_name, endpoint_url …) go to ``boto3.client``; without them,
+        boto3's own configuration holds. QueueMisconfigured where that names no region, an unknown
+        profile or a malformed endpoint."""
 
         def client(config: Config) -> Any:
             return boto3.client("dynamodb", config=config, **client_arguments)
 
         with connecting(f"cannot connect to table {name!r}"):
-            return cls(name=name, client=client(PATIENT), once=client(ONCE), host=host)
+            once = client(ONCE)
+            return cls(name=name, client=client(PATIENT) if repeats else once, once=once, host=host)
 
     def get(self, task_id: str) -> Item | None:
         with self._translated("GetItem"):

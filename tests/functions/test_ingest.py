@@ -271,16 +271,20 @@ def test_whatever_stands_in_an_envelope_makes_a_task_or_a_reason(event, junk, da
 # What DynamoDB does not confirm
 
 
-def strike(function: ModuleType, task_id: str) -> None:
-    """DynamoDB answers every put of this id with an error."""
+def strike(function: ModuleType, task_id: str, *, times: int = 100) -> list[int]:
+    """DynamoDB answers puts of this id with an error. How many errors are left."""
+    left = list(range(times))
 
     def send(request, event_name, **_):
         body = request.body if isinstance(request.body, bytes) else b""
-        return answer(request, 500, "InternalServerError") if task_id.encode() in body else None
+        if task_id.encode() in body and left:
+            left.pop()
+            return answer(request, 500, "InternalServerError")
+        return None
 
-    table = function.queue.store.table
-    table._client = table._once  # boto3's own repeats would take long
-    table._client.meta.events.register("before-send.dynamodb", send)
+    function.PAUSES = (0.0,) * len(function.PAUSES)
+    function.queue.store.table._client.meta.events.register("before-send.dynamodb", send)
+    return left
 
 
 def ids_failed(answered: dict[str, Any]) -> list[str]:
@@ -320,6 +324,35 @@ def test_where_single_messages_cannot_be_told_the_whole_event_comes_again(ingest
     strike(function, "device.check")
     with pytest.raises(StoreUnavailable):
         function.handle(event, context)
+
+
+def test_a_message_is_put_as_long_as_there_is_time_for_it(ingest, context, queue):
+    """Lambda gives the function 30 s; each put takes one of a table that is slow."""
+    function = ingest()
+    left = [30_000]
+
+    def send(**_):
+        left[0] -= 1_000
+
+    function.queue.store.table._client.meta.events.register("before-send.dynamodb.PutItem", send)
+    context.get_remaining_time_in_millis = lambda: left[0]
+    records = [
+        envelopes.sqs_record(BODY, message_id=f"m-{n}", taskType="device.check") for n in range(20)
+    ]
+    failed = ids_failed(function.handle(envelopes.sqs(*records), context))
+    assert failed == [f"m-{n}" for n in range(16, 20)]
+    assert len(queue.peek(limit=100)) == 16
+
+
+def test_what_was_not_confirmed_is_tried_again_behind_the_others(ingest, context, queue):
+    function = ingest()
+    refusals = strike(function, "m-1", times=2)
+    records = [
+        envelopes.sqs_record(BODY, message_id=f"m-{n}", taskType="device.check") for n in (1, 2)
+    ]
+    assert function.handle(envelopes.sqs(*records), context) == ALL_DONE
+    assert [task.task_id for task in queue.peek()] == ["m-1", "m-2"]
+    assert refusals == []
 
 
 def test_what_there_is_no_time_for_comes_again(ingest, context, queue):
