@@ -8,7 +8,7 @@ written, or names another by now, the bucket's lifecycle deletes.
 import logging
 import threading
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeGuard
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import SYSTEM, Host
@@ -70,11 +70,16 @@ class LargeValues:
         self.blobs = blobs
         self._host = host
 
+    @staticmethod
+    def takes(value: object) -> TypeGuard[str | bytes]:
+        """Whether it is for the bucket."""
+        return isinstance(value, str | bytes) and _size(value) > INLINE
+
     def moved(self, values: Mapping[Any, Value], name: Attribute) -> dict[Any, Value]:
         """The same attributes; the one of this name, where it is large, in the bucket. InvalidInput
         where it is too large for that, too."""
         value = values[name]
-        if not isinstance(value, str | bytes) or _size(value) <= INLINE:
+        if not self.takes(value):
             return dict(values)
         content = unpack(value).encode()
         if len(content) > MAX_LARGE_BYTES:

@@ -97,9 +97,13 @@ class Puts:
 
     def put_item(self, item: Item) -> tuple[Task, bool]:
         """Put the item of a new task, perhaps once more: the task, and whether it is new."""
-        apart = self._with_large_apart(item)
-        put = self._replace if Attribute.PUT_AT in item else self._keep
-        task, created = put(apart)
+        replaces = Attribute.PUT_AT in item
+        there = None if replaces else self._there_before_large(item)
+        if there is not None:
+            task, created = self._kept(there, item)
+        else:
+            put = self._replace if replaces else self._keep
+            task, created = put(self._with_large_apart(item))
         return self._as_put(task, item), created
 
     def new_write(self, new: NewTask) -> Put | tuple[str, Change]:
@@ -181,9 +185,25 @@ class Puts:
 
     def _with_large_apart(self, item: Item) -> Item:
         """The same; its payload, where it is large, in the queue's bucket."""
-        soon = item.get(Attribute.DUE_AT, 0) <= self.now() + microseconds(LARGE_DELAY)
-        apart = self.large is not None and soon
-        return self.large.moved(item, Attribute.PAYLOAD) if self.large and apart else item
+        return (
+            self.large.moved(item, Attribute.PAYLOAD) if self.large and self._soon(item) else item
+        )
+
+    def _soon(self, item: Item) -> bool:
+        """Whether it enters the queue while the bucket would still hold its payload."""
+        due_at: int = item.get(Attribute.DUE_AT, 0)
+        return due_at <= self.now() + microseconds(LARGE_DELAY)
+
+    def _there_before_large(self, item: Item) -> Item | None:
+        """What a put that keeps would find under its id, asked where its payload is for the bucket:
+        there it would be left."""
+        large = self.large
+        if large is None or not (large.takes(item[Attribute.PAYLOAD]) and self._soon(item)):
+            return None
+        seen = self.table.get(item[Attribute.TASK_ID])
+        free = transitions.gone(self.now())
+        is_free = seen is None or any(all(c.holds(seen) for c in conditions) for conditions in free)
+        return None if is_free else seen
 
     @staticmethod
     def _as_put(task: Task, item: Item) -> Task:
@@ -260,10 +280,15 @@ class Puts:
             else:
                 return Task.from_item(item), True
             if seen is not None:
-                first = Task.from_item(seen)
-                stamp = item[Attribute.TASK_UPDATED]  # ours, where only the answer was lost
-                return first, stamp in (first.enqueued_at, first.task_updated)
+                return self._kept(seen, item)
             again.after_refusal()  # put by another, and deleted before we could see it
+
+    @staticmethod
+    def _kept(seen: Item, item: Item) -> tuple[Task, bool]:
+        """The task that was there before the put of ``item``; it is new where that is our own,
+        whose answer was lost."""
+        first = Task.from_item(seen)
+        return first, item[Attribute.TASK_UPDATED] in (first.enqueued_at, first.task_updated)
 
     def _again(self, task_id: str) -> Again:
         return Again(self._host, f"task {task_id!r}")

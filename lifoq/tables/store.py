@@ -281,7 +281,9 @@ class Store(Puts):
         items = self._follow_up_items(task, follow_ups)
         if task.task_token is None:  # else who answers with the result has to find it in the item
             change = self._apart(change, Attribute.RESULT)
-        items = [self._with_large_apart(item) for item in items]
+        items = [
+            self._with_large_apart(item) for item in items if not self._there_before_large(item)
+        ]
         write = self.table.update
         if items:
             write = partial(self._write_with, items)

@@ -1,6 +1,7 @@
 """Payloads, results and checkpoints in the queue's bucket: on each table, with moto's S3."""
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import boto3
@@ -168,6 +169,19 @@ def test_a_put_again_keeps_the_first_payload_and_one_that_replaces_brings_its_ow
     assert queue.store.whole(running).payload == [3, MEDIUM]
     queue.store.succeed(running, jsontext.encode(MEDIUM, "result"))
     assert queue.get("t").payload == [4, MEDIUM]
+
+
+def test_a_put_that_finds_its_task_there_leaves_nothing_in_the_bucket(queue, bucket, host):
+    queue.put("a", LARGE, task_id="t")
+    claimed = queue.store.claim("t", claim_id="c", lease=30)
+    again = NewTask(task_type="a", payload=[LARGE], task_id="t")
+    assert queue.put("a", LARGE, task_id="t").payload == LARGE
+    assert not queue.put_many([again])[0].created
+    queue.put("a", 1, task_id="u")
+    queue.store.succeed(claimed, "1", [replace(again, task_id="u")])
+    assert bucket.calls.count("put") == 1
+    host.advance(3_601)  # the other is shed by then, and its id is free
+    assert queue.put("a", MEDIUM, task_id="u").payload == MEDIUM
 
 
 def test_a_checkpoint_beside_a_large_payload_is_handed_to_the_next_attempt(queue):
