@@ -149,9 +149,10 @@ class QueueFunction(lambda_.Function):
 
     def allow_objects(self, state: QueueState, *actions: str) -> None:
         """Where the queue has a bucket for what is large: tell the function which, and let it do
-        these to its objects."""
+        these to its objects; and see whether a task is there before it puts one with an object."""
         if state.large_bucket:
             self.add_environment(Variable.BUCKET.value, state.large_bucket.bucket_name)
+            self.allow(["dynamodb:GetItem"], state.table.table_arn)
         for allowed, resources in state.on_objects(*actions):
             self.allow(allowed, *resources)
 

@@ -71,9 +71,11 @@ def test_each_kind_of_source_runs_the_one_function(stack: cdk.Stack, queue: Lifo
     assert "DeadLetterConfig" in rule["Targets"][0]
 
 
+@pytest.mark.parametrize("large", [False, True])
 def test_the_function_may_put_tasks_and_put_messages_aside_and_nothing_more(
-    stack: cdk.Stack, queue: LifoQueue
+    stack: cdk.Stack, *, large: bool
 ) -> None:
+    queue = LifoQueue(stack, "Large", tasks=HERE / "thumbnails", large_payloads=large)
     QueueIngest(stack, "Ingest", queue=queue, sources=[sns.Topic(stack, "News")])
 
     statements = [
@@ -93,6 +95,7 @@ def test_the_function_may_put_tasks_and_put_messages_aside_and_nothing_more(
         "logs:CreateLogStream",
         "logs:PutLogEvents",
         "sqs:SendMessage",
+        *(("dynamodb:GetItem", "s3:PutObject") if large else ()),
     }
     assert all(statement["Resource"] != "*" for statement in statements)
 
