@@ -1,12 +1,32 @@
 """The command in this process, about a queue in memory."""
 
+import io
+import json
+import re
+import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from lifoq import Queue
-from lifoq_cli import app
+from lifoq.tables.memory import MemoryTable
+from lifoq_cli import app, mounted
 from lifoq_cli.session import Session
+
+Command = Callable[..., tuple[int, str, str]]
+OPTIONS = {
+    name
+    for command in (app.root, *app.root.commands.values())
+    for option in command.params
+    for name in option.opts
+} | {"--help"}
+
+
+@pytest.fixture
+def table() -> MemoryTable:
+    """What a command shows is the same on every table."""
+    return MemoryTable()
 
 
 @pytest.fixture
@@ -18,17 +38,48 @@ def session() -> Session:
 
 
 @pytest.fixture
-def lifoq(
-    session: Session, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., tuple[int, str, str]]:
+def queue(session: Session) -> Queue:
+    assert isinstance(session.queue, Queue)
+    return session.queue
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Runs a command: its exit status, standard output and standard error."""
+
+    def run(*words: str, stdin: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        status = app.main(words)
+        printed, told = capsys.readouterr()
+        for nonsense in ("Traceback", "<Status", "frozenset"):
+            assert nonsense not in told
+        if not words or words[0] not in mounted.MOUNTED:
+            assert set(re.findall(r"(?<!-)--[a-z-]+", told)) <= OPTIONS  # what is advised, exists
+        return status, printed, told
+
+    return run
+
+
+@pytest.fixture
+def lifoq(command: Command, session: Session, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The same, about the queue in memory."""
     make = app.root.make_context
 
-    def run(*words: str) -> tuple[int, str, str]:
-        status = app.main(words)
-        return status, *capsys.readouterr()
+    def make_context(*args: Any, **more: Any) -> Any:
+        session.given = {"table": ("t",)}  # nothing of the call before
+        return make(*args, **more, obj=session)
 
-    monkeypatch.setattr(
-        app.root, "make_context", lambda *args, **more: make(*args, **more, obj=session)
-    )
+    monkeypatch.setattr(app.root, "make_context", make_context)
+    return command
+
+
+@pytest.fixture
+def answer(lifoq: Command) -> Callable[..., Any]:
+    """What a command that does its work answers, as JSON."""
+
+    def run(*words: str, stdin: str = "") -> Any:
+        status, printed, _ = lifoq("--json", *words, stdin=stdin)
+        assert status == 0
+        return json.loads(printed)
+
     return run

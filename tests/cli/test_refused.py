@@ -1,54 +1,187 @@
-"""What cannot be meant gets its sentence, and nothing is put."""
+"""What cannot be meant, or cannot be done, gets its sentence and an exit status; nothing is put."""
 
 import errno
 import importlib
-import io
 import os
-from collections.abc import Callable
+import sys
+from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
+from lifoq import Queue
 from lifoq import __main__ as entrance
-from lifoq_cli import statuses
-from lifoq_cli.session import Session
-
-Command = Callable[..., tuple[int, str, str]]
+from lifoq_cli import mounted, statuses
+from tests.cli.conftest import Command
 
 DEEP = "[" * 30_000 + "]" * 30_000
-REFUSED = {
-    "a payload that nobody can read": (["put", "a", DEEP], 1, "is no JSON (it is nested too deep"),
-    "a deadline that is none": (
-        ["put", "a", "--deadline", "abc"],
-        2,
-        "'abc' is neither a duration such as 30s, 5m, 2h or 1d, nor an ISO time such as 2026-",
+NOT_UNDERSTOOD = {
+    "an unknown command": (["--table", "t", "drop"], "No such command 'drop'"),
+    "no command": ([], "Usage: lifoq"),
+    "no queue": (
+        ["stats"],
+        "which queue? give --queue or --table, or set LIFOQ_QUEUE, or write it into lifoq.toml",
+    ),
+    "an unknown status": (
+        ["--table", "t", "list", "--status", "LOST"],
+        "'LOST' is not one of 'pending', 'delayed', 'taken', 'failure'",
+    ),
+    "a deadline beside a name": (
+        ["--queue", "prod", "--deadline-seconds", "5", "stats"],
+        "--deadline-seconds goes with --table",
+    ),
+    "a bucket beside a name": (
+        ["--queue", "prod", "--bucket", "b", "stats"],
+        "--bucket goes with --table; a queue's name brings its own bucket",
+    ),
+    "one bucket for several tables": (
+        ["--table", "t", "--table", "u", "--bucket", "b", "stats"],
+        "--bucket is of one table",
+    ),
+    "a duration without a unit that exists": (
+        ["--table", "t", "list", "--older-than", "3 weeks"],
+        "give one such as 30s, 5m, 2h or 1d",
+    ),
+    "a time that is none": (
+        ["--table", "t", "put", "a", "--due-at", "tomorrow"],
+        "'tomorrow' is no ISO time: give one such as 2026-11-20T09:30:00Z",
     ),
     "a due time that has passed": (
         ["put", "a", "--due-at", "2020-01-01T00:00:00Z"],
-        2,
         "2020-01-01T00:00:00Z has passed: leave it out, and the task enters the queue at once",
     ),
-    "a module without a name": (["work", "--tasks", ".x"], 1, "--tasks='.x': is no module's name"),
-    "a port that does not exist": (["console", "--port", "99999"], 2, "99999 is not in the range"),
+    "a deadline that is none": (
+        ["put", "a", "--deadline", "abc"],
+        "'abc' is neither a duration such as 30s, 5m, 2h or 1d, nor an ISO time such as 2026-",
+    ),
+    "nothing to put": (["--table", "t", "put"], "give a TYPE, or --lines"),
+    "a payload beside lines": (["--table", "t", "put", "a", "1", "--lines"], "leave PAYLOAD"),
+    "a port that does not exist": (["console", "--port", "99999"], "99999 is not in the range"),
+    "a pause of a table": (["pause", "--table", "t"], "name its queue, --queue NAME"),
 }
 
 
-@pytest.mark.parametrize(("words", "status", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_meant_is_refused(
-    lifoq: Command, session: Session, words: list[str], status: int, sentence: str
-) -> None:
-    ended, printed, told = lifoq(*words)
-    assert (ended, printed) == (status, "")
+@pytest.fixture(autouse=True)
+def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of a person, or of a folder."""
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+    monkeypatch.delenv("LIFOQ_QUEUE", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(("words", "sentence"), NOT_UNDERSTOOD.values(), ids=NOT_UNDERSTOOD)
+def test_what_is_not_understood_is_told(command: Command, words: list[str], sentence: str) -> None:
+    status, printed, told = command(*words)
+    assert (status, printed) == (2, "")
     assert sentence in " ".join(told.split())
-    assert session.queue.waiting().value == 0
 
 
-def test_a_line_that_nobody_can_read_is_told_by_its_number(
-    lifoq: Command, monkeypatch: pytest.MonkeyPatch
+ABOUT_THE_ENVIRONMENT: dict[str, tuple[list[str], dict[str, str | None], str]] = {
+    "no region": (
+        ["--table", "t", "stats"],
+        {"AWS_DEFAULT_REGION": None},
+        "specify a region: check region",
+    ),
+    "no region, by name": (
+        ["--queue", "prod", "stats"],
+        {"AWS_DEFAULT_REGION": None},
+        "specify a region: check region",
+    ),
+    "an unknown profile": (
+        ["--table", "t", "stats"],
+        {"AWS_PROFILE": "nobodys"},
+        "(nobodys) could not be found",
+    ),
+    "no credentials": (
+        ["--table", "t", "--endpoint-url", "http://127.0.0.1:1", "stats"],
+        {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None},
+        "there are no credentials: give the process a role, or set AWS_PROFILE",
+    ),
+    "a malformed endpoint": (
+        ["--table", "t", "--endpoint-url", "nonsense", "stats"],
+        {},
+        "endpoint: nonsense",
+    ),
+    "a malformed region": (["--table", "t", "--region", "here, there", "stats"], {}, "here, there"),
+    "a deadline of NaN": (
+        ["--table", "t", "--deadline-seconds", "nan", "stats"],
+        {},
+        "deadline=nan: must be",
+    ),
+    "a table without a name": (["--table", "", "stats"], {}, "table=''"),
+    "a module without a name": (
+        ["--table", "t", "work", "--tasks", ".x"],
+        {},
+        "--tasks='.x': is no module's name",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "sentence"), ABOUT_THE_ENVIRONMENT.values(), ids=ABOUT_THE_ENVIRONMENT
+)
+def test_what_cannot_be_connected_to_gets_one_sentence(
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    variables: dict[str, str | None],
+    sentence: str,
 ) -> None:
-    lines = io.TextIOWrapper(io.BytesIO(f"1\n{DEEP}\n".encode()))
-    monkeypatch.setattr("sys.stdin", lines)
-    status, _, told = lifoq("put", "a", "--lines")
-    assert (status, told.startswith("line 2 is no JSON: it is nested too deep")) == (1, True)
+    for name, value in variables.items():
+        if value is None:
+            monkeypatch.delenv(name)
+        else:
+            monkeypatch.setenv(name, value)
+    status, printed, told = command(*words)
+    assert (status, printed) == (1, "")
+    assert sentence in told
+    assert told.count("\n") == 1
+
+
+REFUSED = {
+    "a rate of NaN": (["redrive", "--yes", "--per-second", "nan"], "per_second=nan: must be"),
+    "a limit of nothing": (["list", "--limit", "0"], "limit=0: must be"),
+    "a limit beyond reason": (["list", "--limit", "9" * 400], "must be a whole number"),
+    "an empty id": (["get", ""], "task_id=''"),
+    "an id that is no text": (["get", "\udcff"], "half a surrogate pair"),
+    "an id beside a filter": (["redrive", "t", "--type", "a"], "--type='a': is for those that"),
+    "a payload that is no JSON": (["put", "a", "{x}"], "quote it, such as"),
+    "a payload that nobody can read": (["put", "a", DEEP], "is no JSON (it is nested too deep"),
+    "a window that nobody exports": (["export", "--last", "2d"], "must be 15m to 1d"),
+    "a file that is not there": (["put", "a", "@nowhere.json"], "cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("words", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_what_a_queue_refuses_gets_one_sentence(
+    lifoq: Command, queue: Queue, words: list[str], sentence: str
+) -> None:
+    status, printed, told = lifoq(*words)
+    assert (status, printed) == (1, "")
+    assert sentence in told
+    assert told.count("\n") == 1
+    assert queue.waiting().value == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("queue = ", " cannot be read"),
+        ('stage = "dev"', ": stage is unknown; it may hold queue and region"),
+        ("queue = [7]", ': queue must be a name, such as "dev", or a list of names'),
+        ('queue = "dev"\nregion = 7', ": region must be a name"),
+    ],
+)
+def test_a_folders_file_that_makes_no_sense_is_told(
+    command: Command, tmp_path: Path, text: str, problem: str
+) -> None:
+    (tmp_path / "lifoq.toml").write_text(text)
+    status, printed, told = command("stats")
+    assert (status, printed) == (1, "")
+    assert f"lifoq.toml{problem}" in told
+    assert told.count("\n") == 1
 
 
 def test_an_answer_that_cannot_be_written_is_told(
@@ -70,3 +203,23 @@ def test_an_interrupt_while_the_command_is_imported_ends_it(
     monkeypatch.setattr(importlib, "import_module", interrupted)
     assert entrance.main() == statuses.INTERRUPTED
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("said", "status"), [(None, 0), (5, 5), ("a sentence", 1)])
+def test_a_command_of_another_package_ends_as_it_says(
+    command: Command, monkeypatch: pytest.MonkeyPatch, said: str | int | None, status: int
+) -> None:
+    elsewhere = click.Command("report", callback=lambda: sys.exit(said))
+    monkeypatch.setattr(mounted, "load", lambda _: elsewhere)
+    assert command("report") == (status, "", "")
+
+
+def test_a_command_whose_extra_is_missing_says_what_to_install(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_name: str) -> Any:
+        raise ModuleNotFoundError(name="pyspark")
+
+    monkeypatch.setattr(mounted.importlib, "import_module", missing)
+    told = "this command needs pyspark: pip install 'lifoq[analytics]'\n"
+    assert command("report") == (1, "", told)

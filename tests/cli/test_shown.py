@@ -24,10 +24,8 @@ def hostile(name: str) -> str:
 
 
 @pytest.fixture
-def queue(session: Session) -> Queue:
+def queue(queue: Queue) -> Queue:
     """With a hostile task of each status that a list shows."""
-    queue = session.queue
-    assert isinstance(queue, Queue)
     for status in ("waits", "delayed", "runs", "failed"):
         queue.put(
             hostile("type"),
@@ -61,10 +59,8 @@ def test_no_command_prints_what_a_terminal_would_obey(
     lifoq: Callable[..., tuple[int, str, str]],
     words: list[str],
     options: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
-    _, printed, told = lifoq(*options, *words)
+    _, printed, told = lifoq(*options, *words, stdin="n\n")
     assert not UNSEEN.findall(printed + told)
     if words[0] in ("list", "get", "wait") and "nowhere" not in words[1]:
         assert r"\u001b[2J" in printed + told

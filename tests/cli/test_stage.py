@@ -34,6 +34,8 @@ PARTS = f"/lifoq/{STAGE}/deployment"
 NOT_ON_THE_LOCAL_CLOUD = {"recursion"}
 """See test_doctor_answers.py."""
 
+pytestmark = pytest.mark.prove
+
 
 class Stage:
     def __init__(self, cloud: LocalCloud) -> None:
@@ -92,16 +94,6 @@ def test_a_queue_is_tried_and_left_as_it_was(
     left = stage.client("dynamodb").scan(TableName=stage.settings.table)["Items"]
     assert {item["taskId"]["S"] for item in left} <= {book_id("")}
     assert not Processing.connect(STAGE).is_paused
-
-
-def test_the_numbers_of_a_queue_tell_of_its_shared_limits(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["stats", "--queue", STAGE, "--json"]) == 0
-    (limit,) = json.loads(capsys.readouterr().out)["shared_limits"]
-    assert (limit["task_type"], limit["in_flight"], limit["slots"]) == (None, 10, 0)
-    assert main(["stats", "--queue", STAGE]) == 0
-    assert "all types" in capsys.readouterr().out
 
 
 def test_a_large_payload_is_put_and_read_by_table_and_bucket(
@@ -408,13 +400,6 @@ def test_an_export_is_where_the_command_says(
     found = stage.client("s3").list_objects_v2(Bucket=bucket, Prefix=folder)
     names = {one["Key"].removeprefix(f"{folder}/") for one in found["Contents"]}
     assert {"manifest-summary.json", "manifest-files.json"} <= names
-
-
-def test_a_window_that_dynamodb_does_not_export_is_refused(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["export", "--queue", STAGE, "--last", "2d"]) == 1
-    assert "must be 15m to 1d" in capsys.readouterr().err
 
 
 def test_a_person_reads_what_is_wrong_what_it_means_and_what_mends_it(

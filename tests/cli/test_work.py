@@ -1,4 +1,4 @@
-"""``lifoq work`` as a process of its own, on a real engine: it is stopped, killed, refused."""
+"""``lifoq work``: as a process that is stopped; what it is told to do, and what it refuses."""
 
 import http.server
 import json
@@ -10,21 +10,21 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-import boto3
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from lab.dynamodb_local import CREDENTIALS
-from lifoq import Lifetimes, Queue, Status, Store, Sweeper, WorkerSettings, environment
-from lifoq.client.connection import Connection, SharedLimits, parameter_name
-from lifoq.items.book import book_id
+from lifoq import Queue, RunReport, Status, WorkerSettings, environment
+from lifoq.client.connection import SharedLimits
 from lifoq.tables.dynamo import DynamoTable
-from lifoq.worker.registry import Registry
+from lifoq.worker.processor import Processor
+from lifoq.worker.registry import REGISTRY
 from lifoq_cli.protection import Protection
+from tests.cli.conftest import Command
 
 TASKS = """
 import asyncio
@@ -49,30 +49,31 @@ def nap(seconds, _context):
 def other(_payload, _context):
     pass
 """
-PATIENCE = 60.0
+LIMITED = (
+    TASKS
+    + """
+@task("scarce", in_flight=1, rate_limit=5)
+def scarce(_payload, _context):
+    pass
+"""
+)
+PATIENCE = 600.0
 
 
 class Desk:
     """A queue, and workers that are started for it."""
 
     def __init__(self, endpoint: str, table: str, folder: Path) -> None:
-        self.queue = Queue(Store(DynamoTable.connect(table, endpoint_url=endpoint, **CREDENTIALS)))
+        self.queue = Queue.connect(table=table, endpoint_url=endpoint, **CREDENTIALS)
         self._arguments = ["--table", table, "--endpoint-url", endpoint, "--region", "us-east-1"]
         self.folder = folder
         self.workers: list[subprocess.Popen[str]] = []
 
-    def work(self, *options: str, by: Sequence[str] = ()) -> subprocess.Popen[str]:
-        """``by``: how the queue is found, in place of its table."""
-        arguments = [*by, *self._arguments[2 if by else 0 :]]
+    def work(self, *options: str) -> subprocess.Popen[str]:
         worker = subprocess.Popen(
-            [sys.executable, "-m", "lifoq", *arguments, "work", *options],
+            [sys.executable, "-m", "lifoq", *self._arguments, "work", *options],
             cwd=self.folder,
-            env={
-                **os.environ,
-                "PYTHONPATH": str(Path(__file__).parents[2]),
-                "AWS_ACCESS_KEY_ID": "local",
-                "AWS_SECRET_ACCESS_KEY": "local",
-            },
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -80,9 +81,9 @@ class Desk:
         self.workers.append(worker)
         return worker
 
-    def until(self, holds: Callable[[], bool]) -> None:
+    def until_taken(self, task_id: str) -> None:
         end = time.monotonic() + PATIENCE
-        while not holds():
+        while self.status(task_id) is not Status.TAKEN:
             assert time.monotonic() < end
             time.sleep(0.1)
 
@@ -94,13 +95,10 @@ class Desk:
 
 @pytest.fixture
 def desk(
-    dynamodb_local_endpoint: str,
-    new_dynamo_table: Callable[[str], DynamoTable],
-    tmp_path: Path,
+    moto_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable], tmp_path: Path
 ) -> Iterator[Desk]:
-    table = new_dynamo_table(dynamodb_local_endpoint).name
     (tmp_path / "tasks.py").write_text(TASKS)
-    desk = Desk(dynamodb_local_endpoint, table, tmp_path)
+    desk = Desk(moto_endpoint, new_dynamo_table(moto_endpoint).name, tmp_path)
     yield desk
     for worker in desk.workers:
         worker.kill()
@@ -110,7 +108,7 @@ def desk(
 def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(desk: Desk) -> None:
     worker = desk.work("--in-flight", "1", "--metrics", "--health-file", "health")
     task_id = desk.queue.put("nap", 3).task_id
-    desk.until(lambda: desk.status(task_id) is Status.TAKEN)
+    desk.until_taken(task_id)
     late = desk.queue.put("nap", 0).task_id
     worker.send_signal(signal.SIGTERM)
     out, told = worker.communicate(timeout=PATIENCE)
@@ -122,142 +120,119 @@ def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(desk: Desk) -> None
     assert (desk.folder / "health").exists()
 
 
-def test_a_coroutine_is_cancelled_when_the_grace_is_over_and_no_thread_of_it_keeps_the_process(
+def test_what_the_grace_does_not_suffice_for_is_cancelled_and_runs_elsewhere_at_once(
     desk: Desk,
 ) -> None:
+    """No thread of it keeps the process, be it a handler's or a coroutine's."""
     worker = desk.work("--grace", "1s")
-    task_id = desk.queue.put("doze", 7200).task_id
-    desk.until(lambda: desk.status(task_id) is Status.TAKEN)
+    tasks = [desk.queue.put(kind, 7200).task_id for kind in ("doze", "nap")]
+    for task_id in tasks:
+        desk.until_taken(task_id)
     worker.send_signal(signal.SIGTERM)
     worker.communicate(timeout=PATIENCE)
-    task = desk.queue.get(task_id)
-    assert task is not None
-    assert (worker.returncode, task.status, task.attempts) == (0, Status.PENDING, 0)
+    assert worker.returncode == 0
+    for task_id in tasks:
+        task = desk.queue.get(task_id)
+        assert task is not None
+        assert (task.status, task.attempts) == (Status.PENDING, 0)
     assert (desk.folder / "woken").exists()
 
 
-def test_prometheus_reads_what_a_worker_has_done(desk: Desk) -> None:
-    worker = desk.work("--metrics-port", "0")
-    assert worker.stderr is not None
-    address = re.search(r"http://127\.0\.0\.1:\d+/metrics", worker.stderr.readline())
-    assert address is not None
-    desk.queue.put("nap", 0)
-
-    def value(name: str) -> float | None:
-        with urllib.request.urlopen(address[0], timeout=PATIENCE) as answer:  # noqa: S310 - ours
-            families = list(text_string_to_metric_families(answer.read().decode()))
-        samples = [one for family in families for one in family.samples if one.name == name]
-        assert all(one.labels["queue"] == desk.queue.store.table.name for one in samples)
-        return sum(one.value for one in samples)
-
-    assert value("lifoq_tasks_failed_total") == 0
-    desk.until(lambda: value("lifoq_tasks_succeeded_total") == 1)
-    assert value("lifoq_wait_seconds_count") == value("lifoq_service_seconds_count") == 1
+# In this process, where it does not begin
 
 
-LIMITED = (
-    TASKS
-    + """
-@task("scarce", in_flight=1, rate_limit=5)
-def scarce(_payload, _context):
-    pass
-"""
-)
-
-
-def test_a_worker_of_a_queue_whose_limits_are_shared_takes_its_part_of_them(
-    moto_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable], tmp_path: Path
-) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where task code is, of which nothing is left behind."""
     (tmp_path / "tasks.py").write_text(LIMITED)
-    table = new_dynamo_table(moto_endpoint)
-    settings = Connection(
-        table=table.name, lifetimes=Lifetimes(), shared_limits=SharedLimits(rate_limit=50)
-    )
-    ssm: Any = boto3.client("ssm", endpoint_url=moto_endpoint, **CREDENTIALS)
-    ssm.put_parameter(Name=parameter_name(table.name), Value=settings.encode(), Type="String")
-    desk = Desk(moto_endpoint, table.name, tmp_path)
-    refused = desk.work("--rate-limit", "5", by=["--queue", table.name])
-    worker = desk.work(by=["--queue", table.name])
-    task_id = desk.queue.put("scarce").task_id
-    desk.until(lambda: desk.status(task_id) is Status.SUCCESS)
-    worker.send_signal(signal.SIGTERM)
-    _, told = worker.communicate(timeout=PATIENCE)
-    assert "hold for this worker alone" not in told
-    for limit in ("", "scarce"):
-        book = table.get(book_id(limit))
-        assert book is not None
-        assert json.loads(book["payload"])["parts"] == {}  # given back
-    assert "change rate_limit_per_second of the queue" in refused.communicate(timeout=PATIENCE)[1]
-    assert refused.returncode == 2
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(REGISTRY, "_types", {})
+    monkeypatch.setitem(sys.modules, "tasks", None)
+    del sys.modules["tasks"]  # and again when the test is over
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    return tmp_path
 
 
-def test_limits_that_one_worker_alone_would_keep_are_told(desk: Desk) -> None:
-    (desk.folder / "tasks.py").write_text(LIMITED)
-    worker = desk.work()
-    assert worker.stderr is not None
-    assert "The limits of scarce hold for this worker alone" in worker.stderr.readline()
+@pytest.fixture
+def served(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[WorkerSettings]:
+    """Those of processors that would have begun."""
+    found: list[WorkerSettings] = []
+
+    def serve(processor: Processor, *, on_progress: Callable[[RunReport], None]) -> RunReport:
+        found.append(processor._settings)
+        on_progress(RunReport(claimed=1, succeeded=1, waits=[0.5], services=[1.5]))
+        return RunReport()
+
+    monkeypatch.setattr(Processor, "serve", serve)
+    return found
 
 
-def test_what_the_grace_does_not_suffice_for_runs_elsewhere_at_once(desk: Desk) -> None:
-    worker = desk.work("--grace", "0.5s")
-    task_id = desk.queue.put("nap", 600).task_id
-    desk.until(lambda: desk.status(task_id) is Status.TAKEN)
-    worker.send_signal(signal.SIGTERM)
-    worker.communicate(timeout=PATIENCE)
-    task = desk.queue.get(task_id)
-    assert task is not None
-    assert (worker.returncode, task.status, task.attempts) == (0, Status.PENDING, 0)
-
-
-def test_the_task_of_a_worker_that_was_killed_runs_again_after_its_lease(desk: Desk) -> None:
-    worker = desk.work("--lease", "2s")
-    task_id = desk.queue.put("nap", 600).task_id
-    desk.until(lambda: desk.status(task_id) is Status.TAKEN)
-    worker.kill()
-    worker.communicate()
-    sweeper = Sweeper(desk.queue.store, Registry(), max_attempts=5)
-
-    def swept() -> bool:
-        sweeper.run()
-        return desk.status(task_id) is Status.PENDING
-
-    desk.until(swept)
-
-
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "status", "sentence"),
     [
-        (["--metrics-port", "localhost"], "metrics_port='localhost': must be a port, such as 9108"),
-        (["--metrics-port", "192.0.2.1:0"], "metrics_port='192.0.2.1:0': cannot be listened on"),
-        (["--tasks", "nowhere"], "task code cannot be imported: No module named 'nowhere'"),
-        (["--tasks", "json"], "json registers no task type"),
-        (["--in-flight", "0"], "in_flight=0"),
-        (["--task-timeout", "5s"], "nap.timeout"),
-        (["--type", "nip"], "tasks registers no task type 'nip', but doze, nap"),
-        (["--protect", "1h"], "--protect is for tasks of ECS"),
+        (["--metrics-port", "localhost"], 1, "metrics_port='localhost': must be a port, such as 9"),
+        (["--metrics-port", "192.0.2.1:0"], 1, "'192.0.2.1:0': cannot be listened on"),
+        (["--tasks", "nowhere"], 1, "task code cannot be imported: No module named 'nowhere'"),
+        (["--tasks", "colorsys"], 1, "colorsys registers no task type"),
+        (["--in-flight", "0"], 1, "in_flight=0"),
+        (["--task-timeout", "5s"], 1, "nap.timeout"),
+        (["--type", "nip"], 1, "tasks registers no task type 'nip', but doze, nap"),
+        (["--protect", "1h"], 2, "--protect is for tasks of ECS"),
     ],
 )
-def test_a_worker_that_cannot_work_says_why(desk: Desk, options: list[str], sentence: str) -> None:
-    worker = desk.work(*options)
-    _, told = worker.communicate(timeout=PATIENCE)
-    assert (worker.returncode in {1, 2}, sentence in told) == (True, True), told
+def test_a_worker_that_cannot_work_says_why(
+    lifoq: Command, options: list[str], status: int, sentence: str
+) -> None:
+    ended, printed, told = lifoq("work", *options)
+    assert (ended, printed) == (status, "")
+    assert sentence in told
 
 
 def test_a_worker_is_told_what_to_do_by_the_environment_of_a_deployed_processor(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    lifoq: Command, served: list[WorkerSettings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = WorkerSettings(lease=7, heartbeat=2, max_attempts=1)
-    for name, value in environment.of_worker(settings).items():
+    given = WorkerSettings(lease=7, heartbeat=2, max_attempts=1, task_timeout=9)
+    for name, value in environment.of_worker(given).items():
         monkeypatch.setenv(name, value)
-    desk.work("--type", "nap")
-    passed_over = desk.queue.put("other", None).task_id
-    task_id = desk.queue.put("nap", 600).task_id
-    desk.until(lambda: desk.status(task_id) is Status.TAKEN)
-    task = desk.queue.get(task_id)
-    assert task is not None
-    assert task.lease_expires is not None
-    assert 0 < task.lease_expires - desk.queue.store.now() <= 7_000_000
-    assert desk.status(passed_over) is Status.PENDING
+    assert lifoq("work", "--type", "nap", "--max-attempts", "4")[0] == 0
+    (settings,) = served
+    assert (settings.lease, settings.heartbeat, settings.max_attempts) == (7, 2, 4)
+    assert settings.task_timeout == 7200, "that of a type"
+    assert settings.types_elsewhere == {"doze", "other", "scarce"}
+
+
+def test_limits_are_a_workers_own_or_come_with_the_queue_and_are_shared(
+    lifoq: Command, served: list[WorkerSettings], queue: Queue
+) -> None:
+    told = "The limits of scarce, all types hold for this worker alone"
+    assert told in lifoq("work", "--rate-limit", "5")[2]
+    queue.shared_limits = SharedLimits(rate_limit=50, total_in_flight=3)
+    assert "hold for this worker alone" not in lifoq("work")[2]
+    own, shared = served
+    assert (own.shared_limits, own.rate_limit) == (False, 5)
+    assert (shared.shared_limits, shared.rate_limit, shared.total_in_flight) == (True, 50, 3)
+    status, _, told = lifoq("work", "--rate-limit", "5")
+    assert (status, "change rate_limit_per_second of the queue" in told) == (2, True)
+
+
+def test_prometheus_reads_what_a_worker_has_done(
+    lifoq: Command, served: list[WorkerSettings]
+) -> None:
+    _, _, told = lifoq("work", "--metrics-port", "0")
+    address = re.search(r"http://127\.0\.0\.1:\d+/metrics", told)
+    assert address is not None
+    with urllib.request.urlopen(address[0], timeout=PATIENCE) as answer:  # noqa: S310 - ours
+        families = list(text_string_to_metric_families(answer.read().decode()))
+    values = {
+        one.name: one.value
+        for family in families
+        for one in family.samples
+        if one.labels == {"queue": "t"}
+    }
+    assert (values["lifoq_tasks_succeeded_total"], values["lifoq_tasks_failed_total"]) == (1, 0)
+    assert (values["lifoq_wait_seconds_sum"], values["lifoq_service_seconds_sum"]) == (0.5, 1.5)
 
 
 class Agent(http.server.BaseHTTPRequestHandler):

@@ -17,7 +17,9 @@ from tests.mutants.trial import Map, Verdict, copy_of, judge
 ROOT = Path(__file__).parents[2]
 
 
-TESTS = ("tests/unit", "tests/contract", "tests/functions", "tests/faults", "tests/analytics")
+TESTS = tuple(
+    f"tests/{name}" for name in ("unit", "contract", "cli", "functions", "faults", "analytics")
+)
 
 
 @click.command()

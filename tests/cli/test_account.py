@@ -1,7 +1,8 @@
-"""Processing is stopped, and goes on as it was deployed."""
+"""The command about an account: which queue is meant; processing is stopped, and goes on."""
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import boto3
 import pytest
@@ -79,6 +80,24 @@ def test_a_queue_that_is_not_deployed_is_told(capsys: pytest.CaptureFixture[str]
     assert "there is no SSM parameter /lifoq/prod/queue" in capsys.readouterr().err
 
 
-def test_a_table_alone_cannot_be_paused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pause", "--table", "t"]) == 2
-    assert "name its queue, --queue NAME" in capsys.readouterr().err
+def test_a_folder_says_which_queue_its_commands_are_about(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("AWS_DEFAULT_REGION", "LIFOQ_QUEUE"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "lifoq.toml").write_text('queue = "shop"\nregion = "eu-central-1"\n')
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    assert main(["stats"]) == 1
+    assert "there is no SSM parameter /lifoq/shop/queue" in capsys.readouterr().err
+    monkeypatch.setenv("LIFOQ_QUEUE", "stock")
+    main(["stats"])
+    assert "/lifoq/stock/queue" in capsys.readouterr().err
+    main(["stats", "--queue", "till"])
+    assert "/lifoq/till/queue" in capsys.readouterr().err
+
+
+def test_a_table_that_is_not_there_gets_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["stats", "--table", "elsewhere"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("there is no table 'elsewhere' in region 'us-east-1'")

@@ -1,6 +1,7 @@
-"""What an operator is told of the limits that all workers share: on every table."""
+"""What an operator is told of the limits that all workers share."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,8 @@ from lifoq.tables.store import Store
 from lifoq.testing.fixtures import PastTheLibrary
 from lifoq.testing.hosts import ManualHost
 from lifoq_cli import lent
+from lifoq_cli.session import Session
+from tests.cli.conftest import Command
 
 OWN = Whole(in_flight=10, rate=5.0)
 VIDEO = Whole(in_flight=3)
@@ -73,6 +76,15 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(
     host.time = video.free_at + 1
     own, video = lent.find(queue)
     assert (own.at_a_time, own.workers, video.at_a_time, video.free_at) == ("6 of 10", 1, "–", None)
+
+
+def test_the_numbers_of_a_queue_tell_of_its_shared_limits(
+    session: Session, queue: Queue, lifoq: Command, answer: Callable[..., Any]
+):
+    session.__dict__["queue"] = queue
+    (limit,) = answer("stats")["shared_limits"]
+    assert (limit["task_type"], limit["in_flight"], limit["slots"]) == (None, 10, 0)
+    assert "all types 0 of 10 0 of 5 0 no now" in " ".join(lifoq("stats")[1].split())
 
 
 def test_items_without_a_name_for_their_type_are_passed_over(queue: Queue, past: PastTheLibrary):

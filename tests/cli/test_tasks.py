@@ -1,0 +1,220 @@
+"""The operator's commands: what they do, and what they print for people and for programs."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lifoq import NewTask, Status, TaskError
+
+
+def fail(queue, task_id, *, traceback=None):
+    task = queue.store.claim(task_id, claim_id="c", lease=30)
+    error = TaskError(type="ValueError", message="boom", traceback=traceback)
+    queue.store.fail(task, error)
+
+
+def test_people_read_what_a_task_holds_in_tables(queue, lifoq):
+    for task_id in ("one", "two"):
+        queue.put("greet", {"n": 1}, task_id=task_id, key="d-17")
+    fail(queue, "one")
+    for words, row in [
+        ("list", "TASK TYPE KEY ENTERED SHEDS TRIES two greet d-17"),
+        ("list --status failure", "TASK TYPE KEY TRIES FAILED ERROR one greet d-17 1"),
+        ("get two", "task two status PENDING type greet key d-17 attempts 0 entered"),
+        ("get two", 'payload { "n": 1 }'),
+        ("get one", "error ValueError: boom"),
+        ("stats", "1 wait to be claimed 0 are past their deadline"),
+        ("stats", "1 are dead letters, which wait for a redrive"),
+        ("stats", "s is the age of the oldest that waits"),
+    ]:
+        assert row in " ".join(lifoq(*words.split())[1].split())
+
+
+def test_stats_and_list_show_the_queue(queue, answer):
+    queue.put_many([NewTask(task_type="a", payload=n) for n in range(3)])
+    assert answer("stats")["pending"] == 3
+    assert [task["payload"] for task in answer("list", "--limit", "2")] == [2, 1]
+
+
+def test_get_and_cancel_take_an_id(queue, lifoq, answer):
+    queue.put("a", {"x": "é"}, task_id="t")
+    assert answer("get", "t")["payload"] == {"x": "é"}
+    assert answer("cancel", "t")["status"] == "CANCELLED"
+    queue.put("a", task_id="runs")
+    queue.store.claim("runs", claim_id="c", lease=30)
+    told = answer("cancel", "runs")
+    assert (told["status"], told["cancel_asked"]) == ("TAKEN", told["task_updated"])
+    assert lifoq("get", "nobody") == (
+        1,
+        "",
+        "task 'nobody' is not in the queue: it was never put, was shed, or its retention is over\n",
+    )
+
+
+def test_get_tells_where_a_task_failed_to_who_asks_for_it(queue, lifoq, answer):
+    queue.put("a", task_id="t")
+    fail(queue, "t", traceback="line 7")
+    brief, full = lifoq("get", "t")[1], lifoq("get", "t", "--traceback")[1]
+    assert "--traceback shows it" in brief
+    assert ("line 7" in brief, "line 7" in full) == (False, True)
+    assert answer("get", "t")["error"]["traceback"] == "line 7"
+
+
+def test_redrive_takes_one_or_those_that_match(queue, lifoq, answer):
+    for task_id in ("one", "two", "three"):
+        queue.put("a", task_id=task_id)
+        fail(queue, task_id)
+    assert answer("redrive", "one") == {"redriven": 1}
+    assert answer("redrive", "--yes", "--error", "KeyError") == {"redriven": 0}
+    assert answer("redrive", "--yes", "--type", "a", "--error", "ValueError") == {"redriven": 2}
+    status, _, told = lifoq("redrive", "one")
+    assert (status, "PENDING, but this needs it to be FAILURE" in told) == (1, True)
+
+
+def test_a_put_takes_json_or_a_file_of_it(answer, tmp_path):
+    task = answer("put", "a", '{"n": 1}', "--id", "t", "--deadline", "2m")
+    assert (task["payload"], task["status"]) == ({"n": 1}, "PENDING")
+    entered, sheds = (datetime.fromisoformat(task[name]) for name in ("enqueued_at", "expires_at"))
+    assert (sheds - entered, entered.tzinfo) == (timedelta(minutes=2), UTC)
+    (tmp_path / "payload.json").write_text('["é"]')
+    assert answer("put", "a", f"@{tmp_path / 'payload.json'}")["payload"] == ["é"]
+    assert answer("put", "a", "--due-at", "2030-01-01T00:00:00Z")["status"] == "DELAYED"
+
+
+def test_a_list_is_of_a_type_an_error_and_an_age(queue, answer):
+    for task_id, task_type in (("one", "a"), ("two", "b"), ("three", "a")):
+        queue.put(task_type, task_id=task_id)
+        fail(queue, task_id)
+
+    def ids(*words):
+        return [task["task_id"] for task in answer("list", *words)]
+
+    failures = ("--status", "FAILURE")
+    assert ids(*failures, "--type", "a") == ["three", "one"]
+    assert ids(*failures, "--error", "ValueError", "--limit", "1") == ["three"]
+    assert ids(*failures, "--older-than", "1h") == []
+    assert ids(*failures, "--newer-than", "1h") == ["three", "two", "one"]
+    assert ids() == []
+
+
+def test_a_delayed_task_is_run_now(queue, lifoq, answer):
+    queue.put("a", task_id="t", delay=3600)
+    assert answer("run-now", "t")["status"] == "PENDING"
+    status, _, told = lifoq("run-now", "t")
+    assert (status, "needs it to be DELAYED" in told) == (1, True)
+
+
+def test_a_wait_ends_as_its_task_does(queue, lifoq, answer):
+    for task_id in ("done", "failed", "cancelled", "waits"):
+        queue.put("a", task_id=task_id)
+    queue.store.succeed(queue.store.claim("done", claim_id="c", lease=30), '{"x": 1}')
+    fail(queue, "failed")
+    queue.cancel("cancelled")
+    assert answer("wait", "done") == {"x": 1}
+    assert lifoq("wait", "failed") == (3, "", "task 'failed' failed: ValueError: boom\n")
+    assert lifoq("wait", "cancelled") == (3, "", "task 'cancelled' was cancelled\n")
+    assert lifoq("wait", "waits", "--timeout", "0s")[0] == 4
+    assert lifoq("wait", "nobody")[0] == 1
+
+
+# What asks first
+
+
+def test_a_redrive_of_many_asks_first(queue, answer):
+    queue.put("a", task_id="t")
+    fail(queue, "t")
+    assert answer("redrive", "--type", "a", stdin="n\n") == {"redriven": 0}
+    assert queue.get("t").status is Status.FAILURE
+
+
+def test_a_task_that_has_ended_is_deleted_when_that_is_confirmed(queue, lifoq, answer):
+    queue.put("a", task_id="t")
+    assert lifoq("delete", "t", "--yes")[0] == 1
+    queue.cancel("t")
+    assert answer("delete", "t", stdin="n\n") == {"deleted": 0}
+    assert queue.get("t") is not None
+    assert lifoq("delete", "t", stdin="y\n")[1] == "1 deleted\n"
+    assert queue.get("t") is None
+
+
+@pytest.mark.parametrize(("said", "cancelled"), [("n", 0), ("", 0), ("y", 1), ("YES", 1)])
+def test_purge_asks_first(queue, lifoq, said, cancelled):
+    queue.put("a", task_id="t")
+    status, printed, told = lifoq("purge", "--json", stdin=f"{said}\n")
+    assert (status, json.loads(printed)) == (0, {"cancelled": cancelled})
+    assert told == "Cancel 1 waiting tasks of memory? [y/N] "
+    assert (queue.get("t").status is Status.CANCELLED) == bool(cancelled)
+
+
+def test_a_question_at_the_end_of_the_input_cancels_nothing(queue, lifoq, answer):
+    queue.put("a", task_id="t")
+    status, printed, told = lifoq("purge")
+    assert (status, printed) == (1, "")
+    assert told.endswith("no answer, so nothing was done; --yes does it without a question\n")
+    assert answer("purge", "--yes") == {"cancelled": 1}
+
+
+# Many at once
+
+
+def test_lines_of_the_standard_input_are_put(queue, answer):
+    lines = [
+        {"task_type": "a", "payload": {"n": 1}, "task_id": "one"},
+        {"task_type": "b", "delay": "2h", "task_id": "two"},
+        {"task_type": "a", "task_id": "one"},
+    ]
+    found = answer("put", "--lines", stdin="\n\n".join(map(json.dumps, lines)))
+    assert found == {"put": 2, "there_before": 1, "not_put": 0}
+    one, two = queue.get("one"), queue.get("two")
+    assert (one.payload, two.task_type) == ({"n": 1}, "b")
+    assert two.due_at == pytest.approx(two.task_updated + 7200_000_000, abs=10_000_000)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "line 2 is no JSON"),
+        ("[" * 30_000 + "]" * 30_000, "line 2 is no JSON: it is nested too deep"),
+        ("[1]", "line 2 is no object with a task_type"),
+        ('{"task_type": "a", "retries": 3}', "line 2: retries is unknown; a task has task_type,"),
+        ('{"task_type": "a", "delay": "soon"}', "line 2: 'soon' is no duration"),
+        ('{"task_type": ""}', "line 2: task_type='': must be a string"),
+        ('{"task_type": "a", "delay": -1}', "line 2: delay=-1: is negative"),
+    ],
+)
+def test_a_line_that_is_no_task_is_told_and_nothing_is_put(queue, lifoq, line, problem):
+    status, printed, told = lifoq("put", "--lines", stdin='{"task_type": "a"}\n' + line)
+    assert (status, printed) == (1, "")
+    assert told.startswith(problem)
+    assert told.endswith("; nothing was put\n")
+    assert queue.waiting().value == 0
+
+
+def test_of_many_lines_those_before_a_bad_one_are_put_and_said(queue, lifoq):
+    status, _, told = lifoq("put", "a", "--lines", stdin="1\n" * 500 + "NaN?\n")
+    assert status == 1
+    assert told.startswith("line 501 is no JSON")
+    assert told.endswith("; the 500 tasks before it were put\n")
+    assert queue.waiting().value == 500
+
+
+# Through a pipe
+
+
+def test_a_line_for_a_pipe_is_not_cut(queue, lifoq):
+    ids = [f"{n}-" + "x" * 200 for n in range(3)]
+    for task_id in ids:
+        queue.put("a", task_id=task_id)
+    _, printed, told = lifoq("list")
+    assert [line.split()[0] for line in printed.splitlines()[1:]] == ids[::-1]
+    assert told == ""
+
+
+def test_a_watch_without_a_terminal_is_a_line_of_json_for_each_look(queue, lifoq):
+    queue.put("a", task_id="t")
+    status, printed, told = lifoq("watch", "--times", "2", "--interval", "0s")
+    looks = [json.loads(line) for line in printed.splitlines()]
+    assert (status, told, len(looks)) == (0, "", 2)
+    assert looks[1]["live"] == 1
+    assert [task["task_id"] for task in looks[1]["newest"]["PENDING"]] == ["t"]
