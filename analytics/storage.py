@@ -12,14 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
 from .errors import StorageError
+
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials
 
 _S3: Final = re.compile(r"^s3a?://+")
 _ATTEMPTS: Final = 5
@@ -145,12 +148,28 @@ def _resolved(path: str) -> tuple[fs.FileSystem, str]:
     if remote is None:
         return fs.LocalFileSystem(), path
     inner = path[remote.end() :]
-    return _s3(inner.partition("/")[0]), inner
+    credentials = _credentials()
+    keys = tuple(credentials.get_frozen_credentials())[:3] if credentials else (None,) * 3
+    return _s3(inner.partition("/")[0], *keys), inner
+
+
+@cache
+def _credentials() -> "Credentials | None":
+    """As boto3 finds them, and renews them. Arrow's own search was seen by others to find none
+    where Glue's workers run."""
+    import boto3  # noqa: PLC0415 - not where all files are local
+
+    return boto3.Session().get_credentials()
 
 
 @lru_cache
-def _s3(bucket: str) -> fs.FileSystem:
+def _s3(
+    bucket: str, access_key: str | None, secret_key: str | None, session_token: str | None
+) -> fs.FileSystem:
     return fs.S3FileSystem(
+        access_key=access_key,
+        secret_key=secret_key,
+        session_token=session_token,
         region=_region(bucket),
         endpoint_override=os.environ.get("AWS_ENDPOINT_URL_S3", os.environ.get("AWS_ENDPOINT_URL")),
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),

@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
+from botocore.credentials import Credentials
 from moto.server import ThreadedMotoServer
 
 from analytics import storage
@@ -36,12 +38,17 @@ def environment() -> Iterator[dict[str, str]]:
 def bucket(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    storage._s3.cache_clear()
+    forget()
     made = boto3.resource("s3").create_bucket(Bucket="exports")
     yield made
     made.objects.delete()
     made.delete()
+    forget()
+
+
+def forget() -> None:
     storage._s3.cache_clear()
+    storage._credentials.cache_clear()
 
 
 def test_exports_in_s3_make_a_report_in_s3_again_and_again(bucket: Any, tmp_path: Path) -> None:
@@ -77,3 +84,23 @@ def test_s3_that_refuses_is_told_with_the_path(bucket: Any, report: Any) -> None
     with pytest.raises(StorageError, match="s3://exports/reports/x cannot be reached"):
         storage.write("s3://exports/reports/x", b"text")
     boto3.resource("s3").create_bucket(Bucket="exports")
+
+
+def test_s3_is_reached_with_what_boto3_finds_as_long_as_that_holds(
+    bucket: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow's own search was seen to find nothing where Glue's workers run; boto3's does."""
+    made: list[str] = []
+    original = storage.fs.S3FileSystem
+
+    def file_system(**given: Any) -> Any:
+        made.append(given["access_key"])
+        return original(**given)
+
+    monkeypatch.setattr(storage.fs, "S3FileSystem", file_system)
+    found = Credentials("first", "secret", "token")
+    monkeypatch.setattr(storage, "_credentials", cache(lambda: found))
+    for key in ("first", "first", "refreshed"):
+        found.access_key = key
+        storage.write("s3://exports/x", b"text")
+    assert made == ["first", "refreshed"]
