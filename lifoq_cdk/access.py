@@ -7,10 +7,12 @@ from typing import Final
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_ssm as ssm
+from constructs import Construct
 
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
-from lifoq_cdk.state import DELETE_OBJECT, GET_OBJECT, PUT_OBJECT, QueueState
+from lifoq_cdk.findings import accept_wildcard
+from lifoq_cdk.state import DELETE_OBJECT, GET_OBJECT, OBJECTS, PUT_OBJECT, QueueState
 
 TOLD: Final = "lifoq:queue"
 """Metadata of a function that has been told which queue it puts to."""
@@ -81,6 +83,9 @@ class Access:
                     grantee=self.grantee, actions=actions, resource_arns=resources
                 )
             )
+            if isinstance(self.grantee, Construct):
+                for resource in resources:
+                    accept_wildcard(self.grantee, resource, OBJECTS)
         return grant
 
     def _grant(self, actions: tuple[str, ...], resources: list[str]) -> iam.Grant:

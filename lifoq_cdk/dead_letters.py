@@ -5,6 +5,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lifoq_cdk.findings import accept
+
 
 class DeadLetters(sqs.Queue):
     """Holds messages that nobody consumes but an operator."""
@@ -28,3 +30,5 @@ class DeadLetters(sqs.Queue):
             encryption_master_key=encryption_key,
             enforce_ssl=True,
         )
+        for rule in ("AwsSolutions-SQS3", "Serverless-SQSRedrivePolicy"):
+            accept(self, rule, "This is a dead-letter queue; it needs none itself.")

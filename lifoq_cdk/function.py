@@ -18,8 +18,9 @@ from lifoq.errors import InvalidInput
 from lifoq.metrics import NAMESPACE, service
 from lifoq_cdk import asset, known, limits
 from lifoq_cdk.asset import Asset
+from lifoq_cdk.findings import accept, accept_wildcard
 from lifoq_cdk.packaged import deployed
-from lifoq_cdk.state import QueueState
+from lifoq_cdk.state import OBJECTS, QueueState
 from lifoq_cdk.task_code import Image
 
 NAME_BYTES: Final = 64
@@ -123,6 +124,8 @@ class QueueFunction(lambda_.Function):
         self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], log_group.log_group_arn)
         self.allow(["sqs:SendMessage"], dead_letters.queue_arn)
         self._put_aside(dead_letters, asynchronous)
+        if surroundings.tracing is lambda_.Tracing.ACTIVE:
+            accept_wildcard(role, "*", "X-Ray's actions know no resources.")
 
     def add_environment(
         self, key: str, value: str, *, remove_in_edge: bool | None = None
@@ -141,11 +144,14 @@ class QueueFunction(lambda_.Function):
             )
         return super().add_environment(key, value, remove_in_edge=remove_in_edge)
 
-    def allow(self, actions: Sequence[str], *resources: str) -> None:
-        """Let the function do these, and nothing beside: CDK's grants are wider than its calls."""
+    def allow(self, actions: Sequence[str], *resources: str, why: str | None = None) -> None:
+        """Let the function do these, and nothing beside: CDK's grants are wider than its calls.
+        ``why``: the resources are not named more narrowly."""
         self.add_to_role_policy(
             iam.PolicyStatement(actions=list(actions), resources=list(resources))
         )
+        for resource in resources if why else ():
+            accept_wildcard(self.execution_role, resource, str(why))
 
     def allow_objects(self, state: QueueState, *actions: str) -> None:
         """Where the queue has a bucket for what is large: tell the function which, and let it do
@@ -154,9 +160,10 @@ class QueueFunction(lambda_.Function):
             self.add_environment(Variable.BUCKET.value, state.large_bucket.bucket_name)
             self.allow(["dynamodb:GetItem"], state.table.table_arn)
         for allowed, resources in state.on_objects(*actions):
-            self.allow(allowed, *resources)
+            self.allow(allowed, *resources, why=OBJECTS)
 
     def _put_aside(self, dead_letters: sqs.IQueue, asynchronous: AsyncInvocation) -> None:
+        accept(self, "Serverless-LambdaDLQ", "What fails goes to a queue, with the reason.")
         lambda_.CfnEventInvokeConfig(
             self,
             "AsyncInvocation",

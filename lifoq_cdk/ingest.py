@@ -21,6 +21,7 @@ from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
 from lifoq_cdk.alarms import AlarmBoard
+from lifoq_cdk.findings import accept, accept_secret
 from lifoq_cdk.function import AsyncInvocation, QueueFunction
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.state import PUT_OBJECT
@@ -133,12 +134,15 @@ class QueueIngest(Construct):
 
     def _follow_broker(self, source: BrokerQueue, construct_id: str) -> None:
         self.ingest.allow(["mq:DescribeBroker"], source.broker_arn)
-        self.ingest.allow(IN_THE_NETWORK, "*")  # these know no narrower resources
+        self.ingest.allow(
+            IN_THE_NETWORK, "*", why="Actions on network interfaces know no resources."
+        )
         source.login.grant_read(self.ingest)
+        accept_secret(self.ingest.execution_role, source.login)
         access = [("BASIC_AUTH", source.login.secret_arn)]
         if source.virtual_host is not None:
             access.append(("VIRTUAL_HOST", source.virtual_host))
-        lambda_.CfnEventSourceMapping(
+        mapping = lambda_.CfnEventSourceMapping(
             self,
             construct_id,
             function_name=self.ingest.function_name,
@@ -149,6 +153,11 @@ class QueueIngest(Construct):
                 lambda_.CfnEventSourceMapping.SourceAccessConfigurationProperty(type=type_, uri=uri)
                 for type_, uri in access
             ],
+        )
+        accept(
+            mapping,
+            "Serverless-LambdaEventSourceMappingDestination",
+            "Lambda knows none for a broker, which keeps what was not confirmed.",
         )
 
     def _check_mappings(self) -> None:

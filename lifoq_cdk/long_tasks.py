@@ -19,6 +19,7 @@ from lifoq.items.task import check_name
 from lifoq.metrics import Metric
 from lifoq_cdk import known
 from lifoq_cdk.alarms import AlarmBoard
+from lifoq_cdk.findings import accept, accept_wildcard
 from lifoq_cdk.metrics import QueueMetrics
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.task_code import check_variables
@@ -141,6 +142,7 @@ class LongTasks(Construct):
             sweep_minutes=queue.sweep_minutes,
         )
         self._watch(metrics)
+        self._accept(own_vpc=vpc is None)
 
     @property
     def task_role(self) -> iam.IRole:
@@ -216,6 +218,26 @@ class LongTasks(Construct):
                 actions=["ecs:GetTaskProtection", "ecs:UpdateTaskProtection"],
                 resources=[self.cluster.arn_for_tasks("*")],
             )
+        )
+
+    def _accept(self, *, own_vpc: bool) -> None:
+        accept(self, "AwsSolutions-ECS2", "Settings; a secret is given by its name.")
+        accept(
+            self,
+            "AwsSolutions-ECS4",
+            "Container Insights cost more than the workers; the queue's metrics tell enough.",
+        )
+        if own_vpc:
+            accept(
+                self,
+                "AwsSolutions-VPC7",
+                "There is nobody to watch: nobody gets in, and the workers hold no address long.",
+            )
+        accept_wildcard(self, "*", "To log in to a registry knows no resources.")
+        accept_wildcard(
+            self,
+            self.cluster.arn_for_tasks("*"),
+            "A worker protects itself while it holds tasks; these have no names before they run.",
         )
 
     def _watch(self, metrics: QueueMetrics) -> None:

@@ -14,11 +14,12 @@ from lifoq_cdk import asset, known
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.export_machine import FULL, INCREMENTAL, ExportMachine
+from lifoq_cdk.findings import accept, accept_wildcard
 from lifoq_cdk.limits import EXPORT_WINDOW_MINUTES
 from lifoq_cdk.metrics import MINUTE, total
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.schedule import Invocation
-from lifoq_cdk.spark_job import SparkJob, allow
+from lifoq_cdk.spark_job import FILES, SparkJob, allow
 from lifoq_cdk.state import EXPORTS_PREFIX
 
 LAG_MINUTES: Final = 10
@@ -101,12 +102,19 @@ class QueueReports(Construct):
             ["dynamodb:DescribeContinuousBackups", "dynamodb:ExportTableToPointInTime"],
             state.table.table_arn,
         )
-        allow(role, ["dynamodb:DescribeExport"], f"{state.table.table_arn}/export/*")
+        allow(
+            role,
+            ["dynamodb:DescribeExport"],
+            f"{state.table.table_arn}/export/*",
+            why="An export's id is DynamoDB's to choose; all of them are of this table.",
+        )
         allow(
             role,
             ["s3:AbortMultipartUpload", "s3:PutObject", "s3:PutObjectAcl"],
             state.export_bucket.arn_for_objects(f"{EXPORTS_PREFIX}/*"),
+            why=FILES,
         )
+        accept_wildcard(role, "*", "Log delivery and X-Ray know no resources.")
         allow(
             role,
             ["glue:StartJobRun", "glue:GetJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun"],
@@ -138,7 +146,7 @@ class QueueReports(Construct):
             job_name=self.job.name,
             alarm_topic_arn=state.alarm_topic.topic_arn,
         )
-        return stepfunctions.StateMachine(
+        made = stepfunctions.StateMachine(
             self,
             "ExportMachine",
             role=self.machine_role,
@@ -152,6 +160,8 @@ class QueueReports(Construct):
             ),
             tracing_enabled=queue.surroundings.tracing is lambda_.Tracing.ACTIVE,
         )
+        accept(made, "AwsSolutions-SF2", "Tracing is a setting of the queue.")
+        return made
 
     def _schedule(self, construct_id: str, *, kind: str, expression: str) -> None:
         Invocation(

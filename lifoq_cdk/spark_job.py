@@ -1,6 +1,7 @@
 """The Spark job that reports on a day's exports."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 from lifoq_cdk.asset import Asset
+from lifoq_cdk.findings import accept, accept_wildcard
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.state import EXPORTS_PREFIX, REPORTS_PREFIX
 
@@ -19,6 +21,7 @@ HERE: Final = Path(__file__).parent
 GLUE_VERSION: Final = "6.0"
 """Spark 4.1.1: the version that the report is tested with."""
 TIMEOUT_MINUTES: Final = 60
+FILES: Final = "The names of the files below are DynamoDB's and Spark's to choose."
 MARKER: Final = "_$folder$"
 """Glue's S3 connector marks a folder by an object beside it, of the folder's name and this."""
 
@@ -65,6 +68,8 @@ class SparkJob(Construct):
                 "--job-language": "python",
             },
         )
+        accept(self.job, "AwsSolutions-GL1", "Its log groups are made here, with the queue's key.")
+        accept(self.job, "AwsSolutions-GL3", "It has no bookmarks.")
         # A job must not start before its role may do anything, nor make its log groups itself.
         self.job.node.add_dependency(self.role, *log_groups)
 
@@ -90,7 +95,7 @@ class SparkJob(Construct):
         )
 
     def _role(self, assets: list[s3_assets.Asset], log_groups: list[logs.LogGroup]) -> iam.Role:
-        bucket = self._queue.state.export_bucket
+        bucket, stack = self._queue.state.export_bucket, cdk.Stack.of(self)
         role = iam.Role(
             self,
             "Role",
@@ -105,30 +110,48 @@ class SparkJob(Construct):
             ["s3:GetObject"],
             *(asset.bucket.arn_for_objects(asset.s3_object_key) for asset in assets),
         )
+        code = assets[0].bucket
+        allow(
+            role,
+            ["kms:Decrypt"],
+            stack.format_arn(service="kms", resource="key", resource_name="*"),
+            why="That of the bootstrap bucket, if it has any: no template knows which.",
+            conditions={
+                "StringEquals": {"kms:ViaService": f"s3.{stack.region}.amazonaws.com"},
+                "StringLike": {
+                    "kms:EncryptionContext:aws:s3:arn": [
+                        code.bucket_arn,
+                        code.arn_for_objects("*"),
+                    ]
+                },
+            },
+        )
         allow(role, ["s3:ListBucket"], bucket.bucket_arn)
         allow(
             role,
             ["s3:GetObject"],
             bucket.arn_for_objects(f"{EXPORTS_PREFIX}/*"),
             bucket.arn_for_objects(f"{EXPORTS_PREFIX}{MARKER}"),
+            why=FILES,
         )
         allow(
             role,
             ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"],
             bucket.arn_for_objects(f"{REPORTS_PREFIX}/*"),
             bucket.arn_for_objects(f"{REPORTS_PREFIX}{MARKER}"),
+            why=FILES,
         )
         allow(
             role,
             ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"],
             *(group.log_group_arn for group in log_groups),
         )
-        role.add_to_policy(
-            iam.PolicyStatement(
-                actions=["cloudwatch:PutMetricData"],
-                resources=["*"],
-                conditions={"StringEquals": {"cloudwatch:namespace": "Glue"}},
-            )
+        allow(
+            role,
+            ["cloudwatch:PutMetricData"],
+            "*",
+            why="Metrics know no resources; the condition names Glue's own.",
+            conditions={"StringEquals": {"cloudwatch:namespace": "Glue"}},
         )
         return role
 
@@ -139,5 +162,16 @@ def _about(queue: LifoQueue) -> dict[str, Any]:
     return {"queue": queue.queue_name, "alarms": {"oldest_waiting_seconds": oldest}}
 
 
-def allow(role: iam.Role, actions: list[str], *resources: str) -> None:
-    role.add_to_policy(iam.PolicyStatement(actions=actions, resources=list(resources)))
+def allow(
+    role: iam.Role,
+    actions: list[str],
+    *resources: str,
+    why: str | None = None,
+    conditions: Mapping[str, Any] | None = None,
+) -> None:
+    """``why``: the resources are not named more narrowly."""
+    role.add_to_policy(
+        iam.PolicyStatement(actions=actions, resources=list(resources), conditions=conditions)
+    )
+    for resource in resources if why else ():
+        accept_wildcard(role, resource, str(why))

@@ -14,6 +14,7 @@ from constructs import Construct
 from lifoq.items import schema
 from lifoq.items.lifetimes import Lifetimes
 from lifoq_cdk import known
+from lifoq_cdk.findings import accept
 from lifoq_cdk.key import open_to_services
 
 EXPORTS_PREFIX: Final = "exports"
@@ -25,6 +26,8 @@ PUT_OBJECT: Final = "s3:PutObject"
 DELETE_OBJECT: Final = "s3:DeleteObject"
 LIST_BUCKET: Final = "s3:ListBucket"
 """Who may not list is told of an object that is gone that he may not read it."""
+OBJECTS: Final = "Objects of the one bucket for large payloads, whose names are drawn."
+"""Why whoever may use some of them may use all."""
 POINT_IN_TIME_DAYS: Final = 35
 
 
@@ -67,17 +70,29 @@ class QueueState(Construct):
             reports=report_retention or cdk.Duration.days(400),
         )
         known.check(large_payload_retention=large_payload_retention)
+        accept(
+            self.export_bucket,
+            "AwsSolutions-S1",
+            "Only table exports and reports lie here, written by roles of this deployment; an "
+            "account that wants to know who read them has CloudTrail's data events.",
+        )
         self.large_payload_retention = large_payload_retention
         # It is there in any case: what is switched off for a while must be found again, and another
         # stack may still import it.
-        self.objects = self._bucket(
+        self._objects = self._bucket(
             "LargePayloadBucket",
             s3.LifecycleRule(
                 id="forget-payloads",
                 expiration=large_payload_retention or retention_of_objects(Lifetimes()),
             ),
         )
-        self.large_bucket = self.objects if large_payload_retention else None
+        accept(
+            self._objects,
+            "AwsSolutions-S1",
+            "Parts of tasks, which whoever may read the table may read; CloudTrail's data events "
+            "tell who did.",
+        )
+        self.large_bucket = self._objects if large_payload_retention else None
         """For what is large, where the queue has any."""
         self.alarm_topic = alarm_topic or self._alarm_topic()
 
@@ -111,8 +126,8 @@ class QueueState(Construct):
             self.export_bucket.bucket_arn,
             self.export_bucket.bucket_name,
             self.alarm_topic.topic_arn,
-            self.objects.bucket_arn,
-            self.objects.bucket_name,
+            self._objects.bucket_arn,
+            self._objects.bucket_name,
         ):
             stack.export_value(value)
 

@@ -46,7 +46,11 @@ def follow(
         stream_arn,
     )
     # Lambda looks for the table's streams before it reads one.
-    function.allow(["dynamodb:ListStreams"], f"{state.table.table_arn}/stream/*")
+    function.allow(
+        ["dynamodb:ListStreams"],
+        f"{state.table.table_arn}/stream/*",
+        why="It asks for all streams of the one table, and shows no data.",
+    )
     return lambda_.CfnEventSourceMapping(
         function,
         "TableStream",

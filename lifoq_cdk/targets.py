@@ -9,7 +9,7 @@ from lifoq.targets.configured import Target
 from lifoq.targets.function import LambdaTarget
 from lifoq.targets.https import HttpsTarget
 
-__all__ = ["HttpsTarget", "LambdaTarget", "Target", "permissions", "secrets"]
+__all__ = ["HttpsTarget", "LambdaTarget", "Target", "permissions", "secret_arn", "secrets"]
 
 
 def secrets(targets: Mapping[str, Target]) -> list[str]:
@@ -23,14 +23,14 @@ def permissions(targets: Mapping[str, Target]) -> Iterator[iam.PolicyStatement]:
     if named := secrets(targets):
         yield iam.PolicyStatement(
             actions=["secretsmanager:GetSecretValue"],
-            resources=[_secret_arn(name) for name in named],
+            resources=[secret_arn(name) for name in named],
         )
     runs = (target for target in targets.values() if isinstance(target, LambdaTarget))
     if functions := sorted({target.function_arn for target in runs}):
         yield iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=functions)
 
 
-def _secret_arn(name: str) -> str:
+def secret_arn(name: str) -> str:
     """With the six characters that Secrets Manager adds to the name."""
     place = f"{cdk.Aws.REGION}:{cdk.Aws.ACCOUNT_ID}"
     return f"arn:{cdk.Aws.PARTITION}:secretsmanager:{place}:secret:{name}-??????"

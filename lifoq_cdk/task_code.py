@@ -19,8 +19,9 @@ from lifoq.items.task import check_name
 from lifoq.targets.configured import Target, encode
 from lifoq_cdk import asset
 from lifoq_cdk.asset import Asset
+from lifoq_cdk.findings import SIX_CHARACTERS, accept_secret, accept_wildcard
 from lifoq_cdk.packaged import architecture_of
-from lifoq_cdk.targets import permissions
+from lifoq_cdk.targets import permissions, secret_arn, secrets
 
 Image = lambda_.AssetImageCode | lambda_.EcrImageCode
 VPC_ACCESS = "service-role/AWSLambdaVPCAccessExecutionRole"
@@ -143,5 +144,8 @@ class TaskCode:
             role.add_managed_policy(iam.ManagedPolicy.from_aws_managed_policy_name(VPC_ACCESS))
         for secret in self.secrets.values():
             secret.grant_read(role)
+            accept_secret(role, secret)
         for statement in permissions(self.targets):
             role.add_to_principal_policy(statement)
+        for name in secrets(self.targets):
+            accept_wildcard(role, secret_arn(name), SIX_CHARACTERS)

@@ -81,8 +81,11 @@ class TaskEventsFunction(QueueFunction):
         if topic:
             self.allow(["sns:Publish"], topic.topic_arn)
         if step_functions:
-            # The token says which execution it is; these actions know no resources.
-            self.allow(["states:SendTaskFailure", "states:SendTaskSuccess"], "*")
+            self.allow(
+                ["states:SendTaskFailure", "states:SendTaskSuccess"],
+                "*",
+                why="These know no resources; the token says which execution it is.",
+            )
         mapping = follow(
             self,
             state=state,

@@ -39,7 +39,6 @@ def build(app: cdk.App, *, stage: StageConfig, asset: Asset, report: Asset) -> N
             stage=stage,
             analytics=stage.analytics,
             report=report,
-            state=state,
             queue=queue,
         )
     for tag, value in {"application": "lifoq", "stage": stage.name, **stage.tags}.items():

@@ -6,7 +6,6 @@ from constructs import Construct
 from lifoq_cdk import AsyncInvocation, Load, QueueGenerator, RecurringTask
 from stacks import config
 from stacks.config import StageConfig
-from stacks.nag import acknowledge_dead_letters, acknowledge_objects, acknowledge_tracing
 from stacks.queue import QueueStack
 
 
@@ -42,9 +41,6 @@ class GeneratorStack(cdk.Stack):
                 retry_attempts=stage.schedule_invocation.retry_attempts,
             ),
         )
-        acknowledge_dead_letters(generator.dead_letters)
-        acknowledge_tracing(generator.create_tasks)
-        acknowledge_objects(queue.queue.state, generator.create_tasks.execution_role)
         cdk.CfnOutput(self, "CreateTasksFunctionName", value=generator.create_tasks.function_name)
         if generator.load_schedule:
             name = generator.load_schedule.schedule_name

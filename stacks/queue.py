@@ -27,21 +27,11 @@ from lifoq_cdk import (
     StreamReading,
     TaskCode,
     TaskEvents,
-    targets,
 )
 from lifoq_cdk.asset import Asset
-from lifoq_cdk.function import QueueFunction
+from lifoq_cdk.findings import accept_secret
 from stacks import config
 from stacks.config import Api, Ingest, LogRetentionDays, StageConfig
-from stacks.nag import (
-    acknowledge,
-    acknowledge_dead_letters,
-    acknowledge_long_tasks,
-    acknowledge_objects,
-    acknowledge_secret,
-    acknowledge_tracing,
-    import_of,
-)
 from stacks.state import StateStack
 
 TASKS: Final = "functions.tasks"
@@ -84,9 +74,7 @@ class QueueStack(cdk.Stack):
         self.api = self._api(stage.api) if stage.api else None
         for name, settings in stage.long_tasks.items():
             self._long_tasks(name, settings)
-        self._acknowledge(state)
         queue = self.queue
-        acknowledge_objects(queue.state, queue.processor.execution_role)
         cdk.CfnOutput(self, "TriggerTopicArn", value=queue.trigger_topic.topic_arn)
         cdk.CfnOutput(self, "ProcessTasksTopicArn", value=queue.process_tasks_topic.topic_arn)
         cdk.CfnOutput(self, "TriggerFunctionName", value=queue.trigger.function_name)
@@ -198,15 +186,6 @@ class QueueStack(cdk.Stack):
             sources=[*queues, *topics, *rules, *brokers],
             mapping=IngestMapping(**settings.mapping.model_dump()),
         )
-        acknowledge_tracing(ingest.ingest)
-        acknowledge_objects(self.queue.state, ingest.ingest.execution_role)
-        for broker in brokers:
-            acknowledge(
-                ingest.ingest.execution_role,
-                "IAM5[Resource::*]",
-                "Lambda's way to a broker: actions on network interfaces know no resources.",
-            )
-            acknowledge_secret(ingest.ingest, broker.login.secret_name)
         cdk.CfnOutput(self, "IngestFunctionName", value=ingest.ingest.function_name)
         return ingest
 
@@ -218,8 +197,6 @@ class QueueStack(cdk.Stack):
             requests_per_second=settings.requests_per_second,
             burst=settings.burst,
         )
-        acknowledge_tracing(api.function)
-        acknowledge_objects(self.queue.state, api.function.execution_role)
         cdk.CfnOutput(self, "ApiFunctionName", value=api.function.function_name)
         cdk.CfnOutput(self, "ApiUrl", value=api.url)
         return api
@@ -248,29 +225,4 @@ class QueueStack(cdk.Stack):
         )
         for secret in tasks.secrets.values():
             secret.grant_read(workers.task_role)
-        acknowledge_long_tasks(workers, list(names.values()))
-        acknowledge_objects(queue.state, workers)
-
-    def _acknowledge(self, state: StateStack) -> None:
-        queue = self.queue
-        acknowledge_dead_letters(queue.dead_letters, queue.spare_kicks)
-        readers: list[QueueFunction] = [queue.trigger]
-        if queue.task_events:
-            readers.append(queue.task_events)
-        acknowledge_tracing(queue.processor, queue.sweep, *readers)
-        for reader in readers:
-            acknowledge(
-                reader.execution_role,
-                f"IAM5[Resource::{import_of(state, queue.table.table_arn)}/stream/*]",
-                "ListStreams asks for all streams of the one table; it shows no data.",
-            )
-        if queue.task_events and queue.lifetimes.task_tokens:
-            acknowledge(
-                queue.task_events.execution_role,
-                "IAM5[Resource::*]",
-                "Answers to Step Functions know no resources; the token says whom they are for.",
-            )
-        for secret in queue.tasks.secrets.values():
-            acknowledge_secret(queue.processor, secret.secret_name)
-        for name in targets.secrets(queue.tasks.targets):
-            acknowledge_secret(queue.processor, name)
+            accept_secret(workers, secret)

@@ -8,7 +8,6 @@ from constructs import Construct
 from lifoq_cdk import QueueState
 from lifoq_cdk.state import retention_of_objects
 from stacks.config import Analytics, StageConfig
-from stacks.nag import acknowledge
 
 
 class KeyStack(cdk.Stack):
@@ -66,18 +65,6 @@ class StateStack(cdk.Stack):
         cdk.CfnOutput(self, "TableArn", value=self.state.table.table_arn)
         cdk.CfnOutput(self, "ExportBucketName", value=self.state.export_bucket.bucket_name)
         cdk.CfnOutput(self, "AlarmTopicArn", value=self.state.alarm_topic.topic_arn)
-        acknowledge(
-            self.state.export_bucket,
-            "S1",
-            "Only table exports and reports lie here, written by roles of this deployment; an "
-            "account that wants to know who read them has CloudTrail's data events.",
-        )
-        acknowledge(
-            self.state.objects,
-            "S1",
-            "Parts of tasks, which whoever may read the table may read; CloudTrail's data events "
-            "tell who did.",
-        )
 
 
 def removal_policy(stage: StageConfig) -> cdk.RemovalPolicy:

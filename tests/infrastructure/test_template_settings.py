@@ -464,6 +464,20 @@ def test_the_report_may_write_the_markers_beside_its_folders(prod: Deployment) -
     assert "/exports_$folder$" in text
 
 
+def test_the_report_may_read_its_code_from_a_bucket_that_has_a_key_of_its_own(
+    prod: Deployment,
+) -> None:
+    """As an account's bootstrap bucket may have one, which no template knows."""
+    (decrypting,) = [
+        statement
+        for policy in prod.resources("analytics", "AWS::IAM::Policy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Action"] == "kms:Decrypt"
+    ]
+    assert set(decrypting["Condition"]) == {"StringEquals", "StringLike"}
+    assert "cdk-hnb659fds-assets" in json.dumps(decrypting["Condition"]["StringLike"])
+
+
 def test_whatever_writes_logs_has_a_group_that_forgets_and_is_encrypted(
     everything: Deployment,
 ) -> None:
