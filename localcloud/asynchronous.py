@@ -1,14 +1,15 @@
 """Lambda's asynchronous invocation: its queue, retries, event age and on-failure destination."""
 
 import json
-import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
+from . import threads
 from .function import Outcome, ThrottledError
 from .pool import Pool
 
@@ -83,7 +84,7 @@ class AsynchronousInvoker:
             event.throttles += 1
             self._retry(event, min(delay, LONGEST_THROTTLE_DELAY_SECONDS))
             return
-        threading.Thread(target=self._run, args=(event, pool, run), daemon=True).start()
+        threads.start(f"an event of {event.function_name}", partial(self._run, event, pool, run))
 
     def _run(self, event: _Event, pool: Pool, run: Callable[[bytes], Outcome]) -> None:
         event.invocations += 1

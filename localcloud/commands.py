@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import click
 
+from . import threads
 from .asynchronous import FIRST_RETRY_SECONDS
 from .cloud import DeploymentError, LocalCloud
 from .credentials import FILE
@@ -150,8 +151,8 @@ def _run(
         # A signal may interrupt the handling of another: an event's own lock would not bear that.
         signal.signal(number, lambda *_: end.put(None))
     if until_stdin_closes:
-        threading.Thread(target=_wait_for_end_of_input, args=(end,), daemon=True).start()
-    threading.Thread(target=_pass_on, args=(end, ended), daemon=True).start()
+        threads.start("standard input", partial(_wait_for_end_of_input, end))
+    threads.start("the end", partial(_pass_on, end, ended))
     settings = serve.Settings(
         listener=listener,
         directory=directory.resolve(),
@@ -185,8 +186,10 @@ def _follow(cloud: LocalCloud, folder: Path, ended: threading.Event) -> None:
         click.echo(line)
         sys.stdout.flush()
 
-    for follow in (Reloader(cloud, folder, tell).watch, JoinedLogs(cloud.logs, tell).follow):
-        threading.Thread(target=follow, args=(ended,), daemon=True).start()
+    watch = Reloader(cloud, folder, tell).watch
+    threads.start("what follows the files", partial(watch, ended), ended)
+    follow = JoinedLogs(cloud.logs, tell).follow
+    threads.start("what shows the logs", partial(follow, ended), ended)
 
 
 def _show_consoles(cloud: LocalCloud) -> None:
@@ -208,8 +211,8 @@ def _show_consoles(cloud: LocalCloud) -> None:
             queue=Queue.connect(name, **cloud.arguments()),
             cloudwatch=cloud.client("cloudwatch"),
         )
-        options = {"port": 0, "write": True, "tell": partial(_tell_console, name)}
-        threading.Thread(target=serve, args=(subject,), kwargs=options, daemon=True).start()
+        show = partial(serve, subject, port=0, write=True, tell=partial(_tell_console, name))
+        threads.start(f"the console of {name}", show)
 
 
 def _tell_console(name: str, address: str) -> None:

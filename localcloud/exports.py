@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from . import dynamodb_json
 from .journal import Image, Journal, Write
 
 FILES = 2
@@ -151,7 +152,7 @@ class Exports:
         files, size = [], 0
         for number in range(FILES):
             part = rows[number::FILES]
-            text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in part).encode()
+            text = "".join(dynamodb_json.encode(row) + "\n" for row in part).encode()
             size += len(text)
             files.append(self._put_data(bucket, data, text, len(part)))
         manifest = f"{root}/{export_id}/manifest-files.json"
@@ -269,7 +270,7 @@ class _Window:
 def _by_item(writes: Iterable[Write]) -> Iterable[list[Write]]:
     items: dict[str, list[Write]] = {}
     for write in writes:
-        items.setdefault(json.dumps(write.key, sort_keys=True), []).append(write)
+        items.setdefault(dynamodb_json.encode(write.key), []).append(write)
     return items.values()
 
 

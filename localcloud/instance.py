@@ -13,8 +13,10 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
+from . import threads
 from .function import FunctionConfig, Outcome
 from .runtime_api import RuntimeApi, Task
 
@@ -75,7 +77,7 @@ class Instance:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        threading.Thread(target=self._read_output, daemon=True).start()
+        threads.start(f"an instance of {config.name}", self._read_output)
 
     @property
     def pid(self) -> int:
@@ -146,7 +148,7 @@ class Instance:
         if output is None:
             raise RuntimeError("The process was started without a pipe for its output.")
         for line in output:
-            self._log(line)
+            threads.attempt(f"the log of {self.config.name}", partial(self._log, line))
         self._process.wait()
         self._inbox.put(None)
         if (current := self._current) is not None:

@@ -2,19 +2,16 @@
 
 import base64
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-from . import event_pattern
+from . import event_pattern, threads
 from .account import REGION
 from .function import Outcome, ThrottledError
 from .moto_adapter import QueueMappingConfig
 from .pool import Pool
-
-_LOG = logging.getLogger(__name__)
 
 WAIT_SECONDS = 1
 """Of a long poll. Lambda's are longer; here, it is how long the end of a mapping may take."""
@@ -43,7 +40,7 @@ class QueuePoller:
         self._new_client = sqs
         self._pool = pool
         self._stopped = threading.Event()
-        threading.Thread(target=self._run, daemon=True, name=f"queue {config.uuid}").start()
+        threads.start(f"the mapping of {config.queue_arn}", self._run, self._stopped)
 
     def stop(self) -> None:
         self._stopped.set()
@@ -54,11 +51,7 @@ class QueuePoller:
             if not self.config.enabled:
                 self._stopped.wait(WAIT_SECONDS)
                 continue
-            try:
-                self._run_once(sqs)
-            except Exception:  # noqa: BLE001 - one fault must not end the mapping
-                if not self._stopped.wait(WAIT_SECONDS):
-                    _LOG.exception("the queue %s could not be read", self.config.queue_name)
+            self._run_once(sqs)
 
     def _run_once(self, sqs: Any) -> None:
         url = sqs.get_queue_url(QueueName=self.config.queue_name)["QueueUrl"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
+from . import threads
 from .gate import ClosedToPages
 
 _API = "/2018-06-01/runtime"
@@ -38,17 +39,22 @@ class RuntimeApi:
 
     def __init__(self, host: Host) -> None:
         handler = type("Handler", (_Handler,), {"host": host})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._server = _Server(("127.0.0.1", 0), handler)
+        self._closed = threading.Event()
+        threads.start("a runtime API", self._server.serve_forever, self._closed)
 
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
+        self._closed.set()
         self._server.shutdown()
         self._server.server_close()
+
+
+class _Server(threads.Quiet, ThreadingHTTPServer):
+    daemon_threads = True
 
 
 class _Handler(ClosedToPages, BaseHTTPRequestHandler):

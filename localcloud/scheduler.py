@@ -1,7 +1,6 @@
 """EventBridge Scheduler: fires the schedules that the API holds."""
 
 import json
-import logging
 import threading
 import time
 import uuid
@@ -9,15 +8,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from . import threads
 from .moto_adapter import ScheduleConfig
 from .schedule_expression import UnsupportedExpressionError, parse
 from .timer import Timer
 
 LONGEST_SLEEP_SECONDS = 60.0
 FIRST_RETRY_SECONDS = 1.0
-AFTER_FAULT_SECONDS = 5.0
-
-_LOG = logging.getLogger(__name__)
 
 Hand = Callable[[str, str], bool]
 """Give a target, by ARN, its input; whether it took it."""
@@ -43,26 +40,21 @@ class Scheduler:
         self._fired: dict[str, tuple[float, datetime]] = {}
         """For each schedule: the version it was fired in, and the last time it was due."""
         self._changed = threading.Event()
-        self._closed = False
-        threading.Thread(target=self._run, daemon=True, name="scheduler").start()
+        self._closed = threading.Event()
+        threads.start("the scheduler", self._run, self._closed)
 
     def wake(self) -> None:
         """Look again: a schedule may have been created, changed or deleted."""
         self._changed.set()
 
     def close(self) -> None:
-        self._closed = True
+        self._closed.set()
         self._changed.set()
 
     def _run(self) -> None:
-        while not self._closed:
+        while not self._closed.is_set():
             self._changed.clear()
-            try:
-                pause = self._fire_due()
-            except Exception:  # noqa: BLE001 - one schedule's fault must not stop all others
-                _LOG.exception("the schedules could not be fired")
-                pause = AFTER_FAULT_SECONDS
-            self._changed.wait(pause)
+            self._changed.wait(self._fire_due())
 
     def _fire_due(self) -> float:
         """Fire what is due; seconds until the next."""

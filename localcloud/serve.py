@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import moto_adapter, server
+from . import moto_adapter, server, threads
 from .calls import CallLog
 from .clients import Clients
 from .cloud import LocalCloud
@@ -62,7 +62,7 @@ def run(
     gateways.append(
         Gateway(runtime=runtime, moto=moto_adapter.application(), calls=calls, callers=callers)
     )
-    threading.Thread(target=http.serve_forever, daemon=True, name="http").start()
+    threads.start("the HTTP server", http.serve_forever, until)
     try:
         credentials.write(settings.directory)
         started(LocalCloud.at(settings.directory))

@@ -9,6 +9,7 @@ from typing import Any
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import DechunkedInput, ThreadedWSGIServer
 
+from . import threads
 from .gate import ClosedToPages
 
 _LOG = logging.getLogger(__name__)
@@ -67,9 +68,13 @@ class _Handler(ClosedToPages, MotoRequestHandler):
         """A line per request would drown everything else."""
 
 
+class _Server(threads.Quiet, ThreadedWSGIServer):
+    """With one guard for all of its threads."""
+
+
 def create(listener: socket.socket, application: Application) -> ThreadedWSGIServer:
     """A server on a socket that listens already."""
-    return ThreadedWSGIServer(
+    return _Server(
         "127.0.0.1",
         listener.getsockname()[1],
         application,

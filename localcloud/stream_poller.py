@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from . import event_pattern
+from . import dynamodb_json, event_pattern, threads
 from .function import Outcome, ThrottledError
 from .journal import Journal, Write
 from .moto_adapter import MappingConfig
@@ -49,7 +49,7 @@ class StreamPoller:
         self._keep = keep
         self._position = 0
         self._stopped = threading.Event()
-        threading.Thread(target=self._run, daemon=True, name=f"stream {config.uuid}").start()
+        threads.start(f"the mapping of {config.stream_arn}", self._run, self._stopped)
 
     def stop(self) -> None:
         self._stopped.set()
@@ -100,7 +100,7 @@ class StreamPoller:
             if not batch or pool is None:
                 return
             try:
-                outcome = pool.invoke(json.dumps({"Records": batch}).encode())
+                outcome = pool.invoke(dynamodb_json.encode({"Records": batch}).encode())
             except ThrottledError:
                 self._pause(throttles)
                 throttles += 1

@@ -2,12 +2,11 @@
 
 import heapq
 import itertools
-import logging
 import threading
 import time
 from collections.abc import Callable
 
-_LOG = logging.getLogger(__name__)
+from . import threads
 
 
 class Timer:
@@ -18,7 +17,7 @@ class Timer:
         self._order = itertools.count()
         self._changed = threading.Condition()
         self._closed = False
-        threading.Thread(target=self._run, daemon=True, name="timer").start()
+        threads.start("the timer", self._run)
 
     def after(self, seconds: float, action: Callable[[], None]) -> None:
         with self._changed:
@@ -32,10 +31,7 @@ class Timer:
 
     def _run(self) -> None:
         while (action := self._next()) is not None:
-            try:
-                action()
-            except Exception:  # noqa: BLE001 - one action's fault must not stop the clock for all
-                _LOG.exception("a timed action failed")
+            threads.attempt("what was to be done later", action)
 
     def _next(self) -> Callable[[], None] | None:
         with self._changed:

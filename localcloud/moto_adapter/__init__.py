@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from moto.apigatewayv2.models import apigatewayv2_backends
+from moto.awslambda.exceptions import UnknownFunctionException
 from moto.awslambda.models import LambdaBackend, LambdaFunction
 from moto.awslambda.utils import get_backend as lambda_backend
 from moto.cloudformation.models import cloudformation_backends
@@ -199,7 +200,10 @@ def function_code(name: str) -> bytes:
 
 def invoke_config(name: str) -> Mapping[str, Any]:
     """The function's settings for asynchronous invocation; empty if it has none."""
-    configs = _lambda().get_function(name).event_invoke_config
+    try:
+        configs = _lambda().get_function(name).event_invoke_config
+    except UnknownFunctionException:  # deleted while it ran
+        return {}
     return configs[-1].config if configs else {}
 
 

@@ -4,7 +4,6 @@ For 3,000 items moto takes a second to look every value up in the service's mode
 one to parse the names of an index's attributes for every item. Items know their own JSON.
 """
 
-import json
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -12,6 +11,7 @@ from moto.dynamodb.models.dynamo_type import Item
 from moto.dynamodb.models.table import SecondaryIndex
 from moto.dynamodb.responses import DynamoHandler
 
+from .. import dynamodb_json
 from ..moto_adapter.patch import replace
 
 _WITH_ITEMS = {"Query", "Scan"}
@@ -47,7 +47,7 @@ def project(index: SecondaryIndex, item: Item) -> Item:
 def as_json(result: dict[str, Any]) -> str:
     """A result of moto's, whose values may be its own types, as DynamoDB would send it."""
     present = {name: value for name, value in result.items() if value is not None}
-    return json.dumps(present, default=lambda value: value.to_json())
+    return dynamodb_json.encode(present)
 
 
 _HEADERS = {"Content-Type": "application/x-amz-json-1.0"}

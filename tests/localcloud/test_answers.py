@@ -15,9 +15,10 @@ ATTRIBUTES: dict[str, Any] = {
     "n": {"N": "-1.50"},
     "flag": {"BOOL": False},
     "nothing": {"NULL": True},
-    "bytes": {"B": "AAE="},
+    "bytes": {"B": b"\x00\xff"},
+    "several": {"BS": [b"\x00", b"\xff"]},
     "names": {"SS": ["a", "b"]},
-    "list": {"L": [{"N": "1"}, {"M": {"deep": {"L": []}}}]},
+    "list": {"L": [{"N": "1"}, {"M": {"deep": {"B": b"\x00\xff"}}}]},
     "map": {"M": {"a.b": {"S": "dotted"}}},
 }
 
@@ -34,8 +35,14 @@ def test_every_type_of_value_arrives_as_it_was_stored() -> None:
         "ConsumedCapacity": None,
     }
 
+    as_sent = {
+        **ATTRIBUTES,
+        "bytes": {"B": "AP8="},
+        "several": {"BS": ["AA==", "/w=="]},
+        "list": {"L": [{"N": "1"}, {"M": {"deep": {"B": "AP8="}}}]},
+    }
     assert json.loads(answers.as_json(result)) == {
-        "Items": [ATTRIBUTES],
+        "Items": [as_sent],
         "Count": 1,
         "LastEvaluatedKey": {"id": ATTRIBUTES["id"]},
     }

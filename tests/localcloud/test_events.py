@@ -9,7 +9,7 @@ from tests.localcloud.harness import Deployed, eventually
 
 def test_a_write_reaches_the_function_that_follows_the_stream(deployed: Deployed) -> None:
     deployed.put("a", n={"N": "1"})
-    deployed.put("a", n={"N": "2"})
+    deployed.put("a", n={"N": "2"}, bytes={"L": [{"B": b"\x00\xff"}]})
     deployed.client("dynamodb").delete_item(TableName=deployed.ids["Table"], Key={"id": {"S": "a"}})
     records: list[dict] = []
     eventually(lambda: records.extend(deployed.records()) or len(records) >= 3)
@@ -20,7 +20,11 @@ def test_a_write_reaches_the_function_that_follows_the_stream(deployed: Deployed
     assert changed["eventSourceARN"].endswith(changed["eventSourceARN"].split("/stream/")[1])
     assert changed["dynamodb"]["Keys"] == {"id": {"S": "a"}}
     assert changed["dynamodb"]["OldImage"] == {"id": {"S": "a"}, "n": {"N": "1"}}
-    assert changed["dynamodb"]["NewImage"] == {"id": {"S": "a"}, "n": {"N": "2"}}
+    assert changed["dynamodb"]["NewImage"] == {
+        "id": {"S": "a"},
+        "n": {"N": "2"},
+        "bytes": {"L": [{"B": "AP8="}]},
+    }
     assert "userIdentity" not in records[2]
 
 

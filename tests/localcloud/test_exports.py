@@ -90,6 +90,14 @@ def test_a_full_export_holds_the_table_as_it_is(shop: Shop) -> None:
     assert shop.rows(shop.export()) == [{"Item": _image("a", 2)}]
 
 
+def test_bytes_are_exported_as_base64(shop: Shop) -> None:
+    key = {"id": {"S": "a"}}
+    shop.journal.stage(key=key, old=None, new={**key, "list": {"L": [{"B": b"\x00\xff"}]}})
+    shop.journal.commit()
+
+    assert shop.rows(shop.export()) == [{"Item": {**key, "list": {"L": [{"B": "AP8="}]}}}]
+
+
 def test_a_full_export_of_a_moment_holds_the_table_as_it_was(shop: Shop) -> None:
     shop.write("a", None, 1)
     moment = shop.write("a", 1, 2)

@@ -1,0 +1,81 @@
+"""No thread of the local cloud ends unseen."""
+
+import ast
+import socket
+import struct
+import threading
+from pathlib import Path
+
+import pytest
+
+import localcloud
+from localcloud import threads
+from localcloud.runtime_api import RuntimeApi, Task
+
+
+def test_a_loop_that_fails_says_so_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(threads, "AFTER_FAULT_SECONDS", 0.0)
+    ended, gone_on = threading.Event(), threading.Event()
+    rounds = iter([ValueError("poison"), None])
+
+    def work() -> None:
+        if fault := next(rounds):
+            raise fault
+        gone_on.set()
+
+    threads.start("the mapping", work, ended)
+    assert gone_on.wait(20)
+    assert "the mapping failed: ValueError: poison" in caplog.text
+
+
+def test_what_fails_at_the_end_because_of_it_is_not_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ended = threading.Event()
+    ended.set()
+    threads.attempt("the mapping", lambda: 1 / 0, ended)
+    assert caplog.text == ""
+
+
+def test_every_thread_has_the_guard() -> None:
+    folder = Path(localcloud.__file__).parent
+    unguarded = {
+        file.name
+        for file in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Thread")
+    }
+    # The second is what a function's own process runs.
+    assert unguarded == {"threads.py", "bootstrap.py"}
+
+
+class Nobody:
+    """An instance that has no work."""
+
+    def next_task(self) -> Task | None:
+        return None
+
+    def finished(self, request_id: str, payload: bytes, *, failed: bool) -> None: ...
+
+    def init_failed(self, payload: bytes) -> None: ...
+
+
+def test_a_function_that_is_gone_before_its_answer_is_not_told(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    api, over = RuntimeApi(Nobody()), threading.Event()
+    monkeypatch.setattr(api._server, "shutdown_request", lambda _: over.set())
+    host, port = api.address.split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(
+            b"POST /2018-06-01/runtime/init/error HTTP/1.1\r\nContent-Length: 9\r\n\r\n1"
+        )
+        # Closed so, as a killed process's connection is, it is reset.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert over.wait(20)
+    api.close()
+    assert (capfd.readouterr().err, caplog.text) == ("", "")
