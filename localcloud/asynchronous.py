@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from . import threads
-from .function import Outcome, ThrottledError
+from .function import Outcome, Run, ThrottledError
 from .pool import Pool
 
 FIRST_RETRY_SECONDS = 60.0
@@ -32,6 +32,7 @@ class Delay(Protocol):
 class _Event:
     function_name: str
     body: bytes
+    client_context: str
     queued_at: float
     request_id: str
     invocations: int = 0
@@ -59,12 +60,13 @@ class AsynchronousInvoker:
         self._first_retry_seconds = first_retry_seconds
         self._clock = clock
 
-    def submit(self, function_name: str, body: bytes) -> None:
+    def submit(self, function_name: str, body: bytes, client_context: str = "") -> None:
         """Accept an event; it runs as soon as the function has room for it."""
         self._attempt(
             _Event(
                 function_name=function_name,
                 body=body,
+                client_context=client_context,
                 queued_at=self._clock(),
                 request_id=str(uuid.uuid4()),
             )
@@ -86,9 +88,9 @@ class AsynchronousInvoker:
             return
         threads.start(f"an event of {event.function_name}", partial(self._run, event, pool, run))
 
-    def _run(self, event: _Event, pool: Pool, run: Callable[[bytes], Outcome]) -> None:
+    def _run(self, event: _Event, pool: Pool, run: Run) -> None:
         event.invocations += 1
-        event.last = run(event.body)
+        event.last = run(event.body, event.client_context)
         if not event.last.failed:
             return
         retries = int(

@@ -76,7 +76,7 @@ def _request(environ: dict[str, Any]) -> dict[str, Any]:
     if "json" in kind:
         try:
             document = json.loads(body or b"{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}  # The service itself answers what is wrong with it.
         return document if isinstance(document, dict) else {}
     environ["wsgi.input"] = io.BytesIO(body)

@@ -60,26 +60,28 @@ class LocalCloud:
 
     def __enter__(self) -> Self:
         self.directory.mkdir(parents=True, exist_ok=True)
-        self._process = subprocess.Popen(  # noqa: S603 - our own program
-            [
-                sys.executable,
-                "-m",
-                __package__,
-                "serve",
-                f"--port={self._port}",
-                f"--directory={self.directory}",
-                f"--ttl-delay={self._ttl_delay}",
-                f"--first-retry={self._first_retry}",
-                "--until-stdin-closes",
-            ],
-            cwd=_ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(self.directory / "localcloud.log").open("wb"),
-            start_new_session=True,
-        )
+        with self._log.open("ab") as log:
+            begin = log.tell()
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                [
+                    sys.executable,
+                    "-m",
+                    __package__,
+                    "serve",
+                    f"--port={self._port}",
+                    f"--directory={self.directory}",
+                    f"--ttl-delay={self._ttl_delay}",
+                    f"--first-retry={self._first_retry}",
+                    "--until-stdin-closes",
+                ],
+                cwd=_ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
         try:
-            self._await_start(self._process)
+            self._await_start(self._process, begin)
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -109,6 +111,11 @@ class LocalCloud:
     def endpoint(self) -> str:
         """Where the AWS API is: ``http://localhost:PORT``."""
         return self._entered.credentials.endpoint
+
+    @property
+    def _log(self) -> Path:
+        """The cloud's own. A second one in the folder writes into it why it was refused."""
+        return self.directory / "localcloud.log"
 
     @property
     def logs(self) -> Path:
@@ -234,7 +241,10 @@ class LocalCloud:
 
     def _is_bootstrapped(self) -> bool:
         stacks = self.client("cloudformation").describe_stacks()["Stacks"]
-        return any(stack["StackName"] == "CDKToolkit" for stack in stacks)
+        done = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+        return any(
+            stack["StackName"] == "CDKToolkit" and stack["StackStatus"] in done for stack in stacks
+        )
 
     def _status(self) -> dict[str, Any]:
         status: dict[str, Any] = self._control("status", {})
@@ -250,8 +260,9 @@ class LocalCloud:
         with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
             return json.load(answer)
 
-    def _await_start(self, process: subprocess.Popen[bytes]) -> None:
-        """The first line that the program prints says that it is there."""
+    def _await_start(self, process: subprocess.Popen[bytes], begin: int) -> None:
+        """The first line that the program prints says that it is there; where there is none, its
+        log says why, from ``begin`` on."""
         if process.stdout is None:
             raise StartError("The local cloud was started without a pipe for its output.")
         guard = threading.Timer(START_SECONDS, process.kill)
@@ -263,5 +274,5 @@ class LocalCloud:
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGKILL)
         process.wait()
-        complaint = (self.directory / "localcloud.log").read_text().strip()
+        complaint = self._log.read_bytes()[begin:].decode(errors="replace").strip()
         raise StartError(f"The local cloud did not start: {complaint}")

@@ -19,7 +19,8 @@ from . import threads
 from .asynchronous import FIRST_RETRY_SECONDS
 from .cloud import DeploymentError, LocalCloud
 from .credentials import FILE
-from .listener import PortTakenError, listen
+from .folder import FolderError, hold
+from .listener import PortError, listen
 
 DEFAULT_PORT = 4577
 DEV_TTL_DELAY: Final = 300.0
@@ -30,7 +31,13 @@ ABOUT_WAITING: Final = (
 )
 
 _FOLDER: Any = click.Path(file_okay=False, path_type=Path)
-_port = click.option("--port", default=DEFAULT_PORT, show_default=True, help="0 takes a free one.")
+_port = click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="0 takes a free one.",
+)
 _until_stdin_closes = click.option(
     "--until-stdin-closes",
     is_flag=True,
@@ -137,11 +144,13 @@ def _run(
     then: Callable[[LocalCloud, threading.Event], None],
 ) -> None:
     """``then`` is called once the cloud answers, with it and with what will tell its end."""
+    directory = directory.resolve()
     try:
         listener = listen(port)
-    except PortTakenError as error:
+        hold(directory)
+    except (PortError, FolderError) as error:
         raise click.ClickException(str(error)) from error
-    from . import serve  # noqa: PLC0415 - takes seconds, and the port was to be first
+    from . import serve  # noqa: PLC0415 - takes seconds, and what is taken was to be told first
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     logging.getLogger("moto").setLevel(logging.ERROR)
@@ -155,7 +164,7 @@ def _run(
     threads.start("the end", partial(_pass_on, end, ended))
     settings = serve.Settings(
         listener=listener,
-        directory=directory.resolve(),
+        directory=directory,
         ttl_delay_seconds=ttl_delay_seconds,
         first_retry_seconds=first_retry_seconds,
     )

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,14 @@ class Outcome:
         """The payload as JSON, or as text where it is not JSON."""
         try:
             return json.loads(self.payload)
-        except ValueError:
+        except (ValueError, RecursionError):
             return self.payload.decode(errors="replace")
+
+
+class Run(Protocol):
+    """One invocation, to its end."""
+
+    def __call__(self, event: bytes, client_context: str = "", /) -> Outcome: ...
 
 
 class ThrottledError(Exception):

@@ -1,5 +1,6 @@
 """The WSGI application in front of moto: it sees every API call once."""
 
+import base64
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -8,12 +9,13 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
+from . import threads
 from .calls import ApiCall, CallLog
 from .exports import ExportRefusedError
 from .function import Outcome, ThrottledError
 from .gate import Callers, signer
 from .http_api import HttpAnswer, Route, ask
-from .moto_adapter import tables
+from .moto_adapter import deployments, tables
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 Environ = dict[str, Any]
@@ -28,9 +30,9 @@ _STACK_CHANGE = re.compile(r"(Create|Update|Delete|Execute)\w+")
 class Runtime(Protocol):
     """What the gateway hands over to."""
 
-    def invoke(self, function_name: str, body: bytes) -> Outcome: ...
+    def invoke(self, function_name: str, body: bytes, client_context: str = "") -> Outcome: ...
 
-    def submit(self, function_name: str, body: bytes) -> None: ...
+    def submit(self, function_name: str, body: bytes, client_context: str = "") -> None: ...
 
     def knows(self, function_name: str) -> bool: ...
 
@@ -67,9 +69,18 @@ class Gateway:
             return self._invoke(unquote(match["function"]), environ, start_response)
         if call.service == "dynamodb":
             return self._dynamodb(call, environ, start_response)
+        if call.service == "cloudformation":
+            with deployments.exclusive():
+                return self._followed(call, environ, start_response)
+        return self._followed(call, environ, start_response)
+
+    def _followed(
+        self, call: ApiCall, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        """What was deployed is deployed, whether or not the runtime can follow it."""
         answer = self._ask_moto(environ, start_response)
         if _configures(call, environ):
-            self._runtime.reconcile()
+            threads.attempt("what follows deployments", self._runtime.reconcile)
         return answer
 
     def _dynamodb(
@@ -114,13 +125,18 @@ class Gateway:
             return _refuse(
                 start_response, 404, "ResourceNotFoundException", f"Function not found: {name}"
             )
+        try:
+            context = _client_context(environ.get("HTTP_X_AMZ_CLIENT_CONTEXT", ""))
+        except ValueError:
+            reason = "Client context must be a valid Base64-encoded JSON object."
+            return _refuse(start_response, 400, "InvalidRequestContentException", reason)
         if kind == "DryRun":
             return _respond(start_response, 204, None)
         if kind == "Event":
-            self._runtime.submit(name, body)
+            self._runtime.submit(name, body, context)
             return _respond(start_response, 202, None)
         try:
-            outcome = self._runtime.invoke(name, body)
+            outcome = self._runtime.invoke(name, body, context)
         except ThrottledError as error:
             return _refuse(start_response, 429, "TooManyRequestsException", str(error))
         headers = [("X-Amz-Executed-Version", "$LATEST"), ("Content-Type", "application/json")]
@@ -159,6 +175,11 @@ class Gateway:
         except (KeyError, TypeError, ValueError) as error:
             return _respond(start_response, 400, {"message": f"{action}: {error}"})
         return _respond(start_response, 200, answer)
+
+
+def _client_context(header: str) -> str:
+    """Of an invocation, as JSON that a header can hold. ValueError where it is none."""
+    return header and json.dumps(json.loads(base64.b64decode(header, validate=True)))
 
 
 def _configures(call: ApiCall, environ: Environ) -> bool:

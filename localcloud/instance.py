@@ -40,6 +40,7 @@ class Sandbox:
 class _Invocation:
     request_id: str
     event: bytes
+    client_context: str
     started: threading.Event = field(default_factory=threading.Event)
     outcome: Future[Outcome] = field(default_factory=Future)
 
@@ -87,9 +88,11 @@ class Instance:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def invoke(self, event: bytes) -> Outcome:
+    def invoke(self, event: bytes, client_context: str = "") -> Outcome:
         """Run one event to its end: an answer, an error, a time-out or the process's death."""
-        invocation = _Invocation(request_id=str(uuid.uuid4()), event=event)
+        invocation = _Invocation(
+            request_id=str(uuid.uuid4()), event=event, client_context=client_context
+        )
         self._current = invocation
         self._log(_platform_line(f"START RequestId: {invocation.request_id} Version: $LATEST"))
         begin = time.monotonic()
@@ -168,6 +171,7 @@ class Instance:
         return Task(
             request_id=invocation.request_id,
             event=invocation.event,
+            client_context=invocation.client_context,
             function_arn=self.config.arn,
             deadline_millis=int((time.time() + self.config.timeout_seconds) * 1000),
         )

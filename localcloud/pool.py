@@ -2,25 +2,28 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from lifoq_cdk.requirements import RequirementsError
 
-from .function import FunctionConfig, Outcome, ThrottledError
+from .function import FunctionConfig, Outcome, Run, ThrottledError
 from .instance import Instance, Sandbox
 
-UNRESERVED_CONCURRENCY = 4
-"""How far a function without reserved concurrency scales here. Lambda's account limit is 1,000."""
+UNRESERVED_CONCURRENCY = 10
+"""Instances of a function without reserved concurrency; further events wait for one. On Lambda they
+would not: it scales to the account's 1,000."""
 
 
 class Pool:
-    """At most ``limit`` instances, each busy with at most one event."""
+    """Instances up to the function's concurrency, each busy with at most one event."""
 
     def __init__(
         self, config: FunctionConfig, sandbox: Callable[[FunctionConfig], Sandbox]
     ) -> None:
         self._config = config
         self._sandbox = sandbox
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        """Told of each slot that is freed."""
         self._idle: list[Instance] = []
         self._busy: list[Instance | None] = []
         self._closed = False
@@ -29,22 +32,19 @@ class Pool:
     def config(self) -> FunctionConfig:
         return self._config
 
-    @property
-    def limit(self) -> int:
-        reserved = self._config.reserved_concurrency
-        return UNRESERVED_CONCURRENCY if reserved is None else reserved
-
-    def reserve(self) -> Callable[[bytes], Outcome]:
-        """Take a slot, or raise ThrottledError. The answer runs one event in it and frees it."""
+    def reserve(self) -> Run:
+        """Take a slot, or raise ThrottledError where reserved concurrency is used up. The answer
+        runs one event in it and frees it."""
         with self._lock:
-            if self._closed or len(self._busy) >= self.limit:
+            reserved = self._config.reserved_concurrency
+            if self._closed or (reserved is not None and len(self._busy) >= reserved):
                 raise ThrottledError(self._config.name)
-            instance = self._take_idle()
-            self._busy.append(instance)
-        return lambda event: self._run(instance, event)
+            if reserved is None and len(self._busy) >= UNRESERVED_CONCURRENCY:
+                return self._run_in_turn
+            return self._taken()
 
-    def invoke(self, event: bytes) -> Outcome:
-        return self.reserve()(event)
+    def invoke(self, event: bytes, client_context: str = "") -> Outcome:
+        return self.reserve()(event, client_context)
 
     def processes(self) -> list[int]:
         with self._lock:
@@ -71,11 +71,26 @@ class Pool:
     def close(self) -> None:
         with self._lock:
             self._closed = True
+            self._lock.notify_all()
             instances = [*self._idle, *self._busy]
             self._idle = []
         for instance in instances:
             if instance is not None:
                 instance.kill()
+
+    def _taken(self) -> Run:
+        """A slot. The lock is held."""
+        instance = self._take_idle()
+        self._busy.append(instance)
+        return partial(self._run, instance)
+
+    def _run_in_turn(self, event: bytes, client_context: str = "", /) -> Outcome:
+        with self._lock:
+            self._lock.wait_for(lambda: self._closed or len(self._busy) < UNRESERVED_CONCURRENCY)
+            if self._closed:
+                return Outcome.failure("ResourceNotFoundException", "The function was deleted.")
+            run = self._taken()
+        return run(event, client_context)
 
     def _take_idle(self) -> Instance | None:
         while self._idle:
@@ -84,12 +99,12 @@ class Pool:
                 return instance
         return None
 
-    def _run(self, warm: Instance | None, event: bytes) -> Outcome:
+    def _run(self, warm: Instance | None, event: bytes, client_context: str = "", /) -> Outcome:
         instance = warm
         try:
             if instance is None:
                 instance = self._start()
-            return instance.invoke(event)
+            return instance.invoke(event, client_context)
         except RequirementsError as error:
             return Outcome.failure("Runtime.InvalidRequirements", str(error))
         finally:
@@ -108,6 +123,7 @@ class Pool:
     def _release(self, warm: Instance | None, instance: Instance | None) -> None:
         with self._lock:
             self._busy.remove(instance if instance in self._busy else warm)
+            self._lock.notify()
             keep = (
                 instance is not None
                 and instance.alive

@@ -111,7 +111,7 @@ class QueuePoller:
         filters = self.config.filters
         try:
             body = json.loads(message["Body"])
-        except ValueError:
+        except (ValueError, RecursionError):  # or nested deeper than Python reads
             body = message["Body"]
         return not filters or any(event_pattern.matches(one, {"body": body}) for one in filters)
 

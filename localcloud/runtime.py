@@ -82,12 +82,12 @@ class Runtime:
 
     # What the gateway and moto call.
 
-    def invoke(self, function_name: str, body: bytes) -> Outcome:
+    def invoke(self, function_name: str, body: bytes, client_context: str = "") -> Outcome:
         """Run a function and wait. Raises ThrottledError, or KeyError for one that is not there."""
-        return self._pools[function_name].invoke(body)
+        return self._pools[function_name].invoke(body, client_context)
 
-    def submit(self, function_name: str, body: bytes) -> None:
-        self._asynchronous.submit(function_name, body)
+    def submit(self, function_name: str, body: bytes, client_context: str = "") -> None:
+        self._asynchronous.submit(function_name, body, client_context)
 
     def knows(self, function_name: str) -> bool:
         return function_name in self._pools

@@ -1,5 +1,6 @@
 """AWS's Lambda Runtime API, as one function instance sees it: four HTTP routes on loopback."""
 
+import http.client
 import re
 import threading
 from dataclasses import dataclass
@@ -8,6 +9,9 @@ from typing import Protocol
 
 from . import threads
 from .gate import ClosedToPages
+
+# The runtime tells an error in a header, too, of up to 1 MB; Python's servers read 64 KB of a line.
+http.client._MAXLINE = 2 * 1024 * 1024  # type: ignore[attr-defined] # noqa: SLF001 - no public way
 
 _API = "/2018-06-01/runtime"
 _RESULT = re.compile(rf"{_API}/invocation/(?P<request_id>[^/]+)/(?P<result>response|error)")
@@ -19,6 +23,8 @@ class Task:
 
     request_id: str
     event: bytes
+    client_context: str
+    """JSON; empty where the caller gave none."""
     function_arn: str
     deadline_millis: int
 
@@ -70,15 +76,14 @@ class _Handler(ClosedToPages, BaseHTTPRequestHandler):
         if task is None:
             self.close_connection = True
             return
-        self._answer(
-            200,
-            task.event,
-            {
-                "Lambda-Runtime-Aws-Request-Id": task.request_id,
-                "Lambda-Runtime-Deadline-Ms": str(task.deadline_millis),
-                "Lambda-Runtime-Invoked-Function-Arn": task.function_arn,
-            },
-        )
+        headers = {
+            "Lambda-Runtime-Aws-Request-Id": task.request_id,
+            "Lambda-Runtime-Deadline-Ms": str(task.deadline_millis),
+            "Lambda-Runtime-Invoked-Function-Arn": task.function_arn,
+        }
+        if task.client_context:
+            headers["Lambda-Runtime-Client-Context"] = task.client_context
+        self._answer(200, task.event, headers)
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -40,7 +40,6 @@ def run(
     http = server.create(settings.listener, application)
     credentials = Credentials(endpoint=f"http://localhost:{http.port}")
     os.environ["MOTO_PORT"] = str(http.port)
-    settings.directory.mkdir(parents=True, exist_ok=True)
     callers = Callers(credentials, issued=moto_adapter.has_issued)
     calls = CallLog(settings.directory / "calls.jsonl", callers)
     clients = Clients(credentials)

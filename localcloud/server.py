@@ -1,6 +1,7 @@
 """The HTTP server: one port for the AWS API, function invocations and the control route."""
 
 import io
+import json
 import logging
 import socket
 from collections.abc import Callable, Iterable
@@ -40,12 +41,10 @@ class _Handler(ClosedToPages, MotoRequestHandler):
 
         try:
             content = b"".join(self.server.app(environ, start_response))
-        except Exception:  # noqa: BLE001 - a fault in here must not leave the client hanging
+        except Exception as error:  # noqa: BLE001 - it must not leave the client hanging
             _LOG.exception("%s %s failed", environ["REQUEST_METHOD"], environ["PATH_INFO"])
-            head, content = (
-                ["500 Internal Server Error", []],
-                b"The local cloud failed; see its log.",
-            )
+            head = ["500 Internal Server Error", []]
+            content = _fault(environ.get("CONTENT_TYPE", ""), type(error).__name__)
         self._answer(head[0], head[1], content)
 
     def _answer(self, status: str, headers: list[tuple[str, str]], content: bytes) -> None:
@@ -66,6 +65,15 @@ class _Handler(ClosedToPages, MotoRequestHandler):
 
     def log(self, *_: object) -> None:
         """A line per request would drown everything else."""
+
+
+def _fault(content_type: str, what: str) -> bytes:
+    """As the service's clients read it: those that send JSON get JSON, all others XML."""
+    code, message = "InternalFailure", f"The local cloud failed ({what}); see its log."
+    if "json" in content_type:
+        return json.dumps({"__type": code, "message": message}).encode()
+    error = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    return f"<ErrorResponse>{error}</ErrorResponse>".encode()
 
 
 class _Server(threads.Quiet, ThreadedWSGIServer):

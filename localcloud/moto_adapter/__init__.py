@@ -6,14 +6,15 @@ exports) is done elsewhere in this package, which asks here what has been deploy
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from moto.apigatewayv2.models import apigatewayv2_backends
 from moto.awslambda.exceptions import UnknownFunctionException
-from moto.awslambda.models import LambdaBackend, LambdaFunction
+from moto.awslambda.models import EventSourceMapping, LambdaBackend, LambdaFunction
 from moto.awslambda.utils import get_backend as lambda_backend
 from moto.cloudformation.models import cloudformation_backends
 from moto.cloudwatch.models import cloudwatch_backends
@@ -25,6 +26,7 @@ from moto.scheduler.models import scheduler_backends
 from moto.sns.models import Subscription, sns_backends
 from moto.sqs.models import sqs_backends
 
+from .. import threads
 from ..account import ACCOUNT, REGION
 from ..credentials import Credentials
 from ..function import FunctionConfig, Outcome
@@ -33,6 +35,7 @@ from ..moto_adapter import answers, deployments, resources, rules, state_machine
 from ..moto_adapter.patch import replace
 from ..moto_adapter.rules import Hand
 
+Config = TypeVar("Config")
 Invoke = Callable[[str, bytes], Outcome]
 """Run a function, by name, and wait for it."""
 
@@ -117,7 +120,7 @@ def install(
     resources.install(client)
     tables.install()
     answers.install()
-    deployments.install()
+    deployments.install(check=_check)
     rules.install(hand)
     state_machines.install(credentials)
     original_publish = Subscription.publish
@@ -178,6 +181,16 @@ def install(
     replace(LambdaFunction, "invoke", run)
 
 
+def _check(resources: Iterable[Any]) -> None:
+    """Raises where one of them cannot be followed."""
+    for one in resources:
+        if isinstance(one, LambdaFunction):
+            _function_config(one)
+        elif isinstance(one, EventSourceMapping):
+            of_queue = ":sqs:" in one.event_source_arn
+            _queue_mapping_config(one) if of_queue else _mapping_config(one)
+
+
 def application() -> Any:
     """moto's WSGI application, for all services."""
     return DomainDispatcherApplication(create_backend_app)
@@ -189,7 +202,7 @@ def has_issued(access_key: str) -> bool:
 
 
 def functions() -> list[FunctionConfig]:
-    return [_function_config(one) for one in _lambda().list_functions()]
+    return _read(_function_config, _lambda().list_functions())
 
 
 def function_code(name: str) -> bytes:
@@ -208,28 +221,11 @@ def invoke_config(name: str) -> Mapping[str, Any]:
 
 
 def mappings() -> list[MappingConfig]:
-    return [
-        _mapping_config(one)
-        for one in _lambda().list_event_source_mappings("", "")
-        if ":dynamodb:" in one.event_source_arn
-    ]
+    return _read(_mapping_config, _mappings_of("dynamodb"))
 
 
 def queue_mappings() -> list[QueueMappingConfig]:
-    return [
-        QueueMappingConfig(
-            uuid=one.uuid,
-            enabled=_enabled(one),
-            function_name=one.function_arn.split(":")[6],
-            queue_arn=one.event_source_arn,
-            batch_size=int(one.batch_size),
-            window_seconds=float(one.max_batch_window or 0),
-            filters=_filters(one),
-            report_item_failures=_reports_items(one),
-        )
-        for one in _lambda().list_event_source_mappings("", "")
-        if ":sqs:" in one.event_source_arn
-    ]
+    return _read(_queue_mapping_config, _mappings_of("sqs"))
 
 
 def http_routes(api_id: str) -> list[Route] | None:
@@ -250,11 +246,9 @@ def http_routes(api_id: str) -> list[Route] | None:
 
 
 def schedules() -> list[ScheduleConfig]:
-    return [
-        _schedule_config(one)
-        for group in list(scheduler_backends[ACCOUNT][REGION].schedule_groups.values())
-        for one in list(group.schedules.values())
-    ]
+    groups = list(scheduler_backends[ACCOUNT][REGION].schedule_groups.values())
+    found = [one for group in groups for one in list(group.schedules.values())]
+    return _read(_schedule_config, found)
 
 
 def delete_schedule(schedule: ScheduleConfig) -> None:
@@ -304,6 +298,24 @@ def _lambda() -> LambdaBackend:
     return lambda_backend(ACCOUNT, REGION)
 
 
+def _mappings_of(service: str) -> list[EventSourceMapping]:
+    found = _lambda().list_event_source_mappings("", "")
+    return [one for one in found if f":{service}:" in one.event_source_arn]
+
+
+def _read(read: Callable[[Any], Config], found: Iterable[Any]) -> list[Config]:
+    """What cannot be read is told; all the others are followed."""
+    configs: list[Config] = []
+
+    def follow(one: Any) -> None:
+        configs.append(read(one))
+
+    for one in found:
+        name = getattr(one, "arn", None) or one.function_arn
+        threads.attempt(f"what follows {name}", partial(follow, one))
+    return configs
+
+
 def _function_config(function: LambdaFunction) -> FunctionConfig:
     reserved = function.reserved_concurrency
     return FunctionConfig(
@@ -337,6 +349,19 @@ def _mapping_config(mapping: Any) -> MappingConfig:
         bisect=str(mapping.bisect_on_error).lower() == "true",
         report_item_failures=_reports_items(mapping),
         on_failure=destination.get("Destination"),
+    )
+
+
+def _queue_mapping_config(mapping: Any) -> QueueMappingConfig:
+    return QueueMappingConfig(
+        uuid=mapping.uuid,
+        enabled=_enabled(mapping),
+        function_name=mapping.function_arn.split(":")[6],
+        queue_arn=mapping.event_source_arn,
+        batch_size=int(mapping.batch_size),
+        window_seconds=float(mapping.max_batch_window or 0),
+        filters=_filters(mapping),
+        report_item_failures=_reports_items(mapping),
     )
 
 

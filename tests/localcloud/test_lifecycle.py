@@ -8,10 +8,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import psutil
 import pytest
+from click.testing import CliRunner
 
 from localcloud import LocalCloud, StartError
+from localcloud.commands import dev_command, serve_command
+from localcloud.folder import FolderError, hold
 from tests.localcloud.harness import Deployed, deploy, eventually
 
 STOP_SECONDS = 5.0
@@ -90,3 +94,56 @@ def test_a_port_that_is_taken_is_told_in_one_sentence(shared: Deployed, tmp_path
 
     with pytest.raises(StartError, match=f"Port {port} is taken: end what listens there"):
         LocalCloud(tmp_path, port).__enter__()
+
+
+def test_a_second_cloud_in_a_folder_is_refused_and_changes_nothing(shared: Deployed) -> None:
+    folder = shared.cloud.directory
+    environment = (folder / "environment").read_text()
+
+    with pytest.raises(StartError, match=r"start: Error: Another local cloud works in .*: end it"):
+        LocalCloud(folder).__enter__()
+    assert (folder / "environment").read_text() == environment
+
+
+def test_a_folder_is_free_when_its_cloud_was_killed(tmp_path: Path) -> None:
+    program = (
+        "import pathlib, sys, time\n"
+        "from localcloud.folder import hold\n"
+        "hold(pathlib.Path(sys.argv[1]))\n"
+        "print('held', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE
+    ) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == b"held\n"
+        with pytest.raises(FolderError, match="Another local cloud works in"):
+            hold(tmp_path)
+        first.kill()
+    hold(tmp_path)
+
+
+@pytest.mark.parametrize("command", [serve_command, dev_command])
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--port=0", "--directory=file/below"], "cannot be made or read (Not a directory)"),
+        (["--port=99999"], "99999 is not in the range 0<=x<=65535"),
+    ],
+)
+def test_what_it_cannot_start_with_is_told_in_a_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: click.Command,
+    arguments: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("file", "cdk.json"):
+        (tmp_path / name).touch()
+
+    told = CliRunner().invoke(command, arguments)
+    assert told.exit_code
+    assert sentence in told.output
+    assert isinstance(told.exception, SystemExit)

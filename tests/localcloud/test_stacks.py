@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.localcloud.harness import Deployed
-from tests.localcloud.template import arn, of_type, ref
+from tests.localcloud.harness import CODE_BUCKET, Deployed
+from tests.localcloud.template import arn, build, of_type, ref
 
 TOPIC = of_type("AWS::SNS::Topic")
 
@@ -162,6 +162,67 @@ def test_an_update_that_fails_is_taken_back_and_loses_nothing(
     stacks.change(name, exporting(name, "Table", Table=table(), New=TOPIC), kind="UPDATE")
     assert stacks.status(name) == "UPDATE_COMPLETE"
     assert stacks.exports()[f"{name}:Table"] == kept
+
+
+def behind_a_queue(**changed: Any) -> str:
+    """A template with a function that reads a queue, and a broker, which does nothing here."""
+    resources = build(CODE_BUCKET, "probe.zip")["Resources"]
+    names = ("Role", "Received", "Failures", "Letters", "Reader", "LettersMapping", "BrokerMapping")
+    chosen = {one: resources[one] for one in names}
+    for name, properties in changed.items():
+        chosen[name] = of_type(chosen[name]["Type"], **{**chosen[name]["Properties"], **properties})
+    return json.dumps({"Resources": chosen})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"Reader": {"Timeout": "soon"}},
+        {"LettersMapping": {"FilterCriteria": "none"}},
+        {"BrokerMapping": {"Queues": ["others"]}, "Reader": {"Timeout": "soon"}},
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_run_is_taken_back_and_what_is_right_can_follow(
+    stacks: Stacks, name: str, wrong: dict[str, Any]
+) -> None:
+    stacks.change(name, behind_a_queue(**wrong))
+    assert stacks.status(name) == "ROLLBACK_COMPLETE"
+    stacks.api.delete_stack(StackName=name)
+    stacks.change(name, behind_a_queue())
+    assert stacks.status(name) == "CREATE_COMPLETE"
+
+    stacks.change(name, behind_a_queue(**wrong), kind="UPDATE")
+    assert stacks.status(name) == "UPDATE_ROLLBACK_COMPLETE"
+    stacks.change(name, behind_a_queue(Reader={"Timeout": 5}), kind="UPDATE")
+    assert stacks.status(name) == "UPDATE_COMPLETE"
+    stacks.api.delete_stack(StackName=name)
+    assert stacks.missing(name)
+
+
+def test_what_was_gone_with_what_it_belonged_to_is_deleted(stacks: Stacks, name: str) -> None:
+    resources = json.loads(behind_a_queue())["Resources"]
+    settings = of_type(
+        "AWS::Lambda::EventInvokeConfig",
+        FunctionName=ref("Reader"),
+        Qualifier="$LATEST",
+        MaximumRetryAttempts=0,
+    )
+    stacks.change(name, json.dumps({"Resources": {**resources, "Settings": settings}}))
+    stacks.change(name, json.dumps({"Resources": {"Role": resources["Role"]}}), kind="UPDATE")
+    assert stacks.status(name) == "UPDATE_COMPLETE"
+
+
+def test_a_stack_of_the_same_name_has_change_sets_of_its_own(stacks: Stacks, name: str) -> None:
+    names = {"StackName": name, "ChangeSetName": "cdk-deploy-change-set"}
+    for _ in range(2):  # the CLI was killed before it executed one
+        stacks.api.create_change_set(
+            **names, TemplateBody=exporting(name, Topic=TOPIC), ChangeSetType="CREATE"
+        )
+    stacks.api.execute_change_set(**names)
+    stacks.api.delete_change_set(**names)
+    with pytest.raises(ClientError, match="does not exist"):
+        stacks.api.describe_change_set(**names)
 
 
 def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks: Stacks, name: str) -> None:
