@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -69,18 +70,16 @@ class Gateway:
             return self._invoke(unquote(match["function"]), environ, start_response)
         if call.service == "dynamodb":
             return self._dynamodb(call, environ, start_response)
-        if call.service == "cloudformation":
-            with deployments.exclusive():
-                return self._followed(call, environ, start_response)
         return self._followed(call, environ, start_response)
 
     def _followed(
         self, call: ApiCall, environ: Environ, start_response: StartResponse
     ) -> Iterable[bytes]:
         """What was deployed is deployed, whether or not the runtime can follow it."""
-        answer = self._ask_moto(environ, start_response)
-        if _configures(call, environ):
-            threads.attempt("what follows deployments", self._runtime.reconcile)
+        with deployments.exclusive() if call.service == "cloudformation" else nullcontext():
+            answer = self._ask_moto(environ, start_response)
+            if _configures(call, environ):
+                threads.attempt("what follows deployments", self._runtime.reconcile)
         return answer
 
     def _dynamodb(

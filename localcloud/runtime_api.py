@@ -23,10 +23,10 @@ class Task:
 
     request_id: str
     event: bytes
-    client_context: str
-    """JSON; empty where the caller gave none."""
     function_arn: str
     deadline_millis: int
+    client_context: str = ""
+    """JSON; empty where the caller gave none."""
 
 
 class Host(Protocol):

@@ -151,11 +151,11 @@ class World:
         start_response("200 OK", [])
         return io.BytesIO()
 
-    def invoke(self, function_name: str, _: bytes) -> Outcome:
+    def invoke(self, function_name: str, *_: object) -> Outcome:
         self.reached.append(function_name)
         return Outcome(payload=b"{}", failed=False)
 
-    def submit(self, function_name: str, _: bytes) -> None:
+    def submit(self, function_name: str, *_: object) -> None:
         self.reached.append(function_name)
 
     def control(self, action: str, _: dict[str, Any]) -> Any:

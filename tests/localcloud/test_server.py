@@ -5,6 +5,7 @@ from botocore.exceptions import ClientError
 
 from localcloud import server
 from localcloud.clients import Clients
+from localcloud.credentials import Credentials
 from localcloud.listener import listen
 
 
@@ -18,10 +19,11 @@ def test_a_fault_of_the_cloud_is_told_as_the_services_clients_read_it(
         raise KeyError
 
     http = server.create(listen(0), broken)
+    credentials = Credentials(endpoint=f"http://localhost:{http.port}")
     server.threads.start("the server", http.serve_forever)
     try:
         with pytest.raises(ClientError) as told:
-            getattr(Clients(f"http://localhost:{http.port}")(service), call)()
+            getattr(Clients(credentials)(service), call)()
     finally:
         http.shutdown()
         http.server_close()
