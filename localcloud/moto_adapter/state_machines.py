@@ -1,5 +1,6 @@
 """State machines that moto's own interpreter executes."""
 
+import base64
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +29,22 @@ def install(credentials: Credentials) -> None:
 
     def make_client(**options: Any) -> Any:
         """moto would call as somebody whom this cloud does not know."""
-        return boto3.client(**{**options, **credentials.arguments()})
+        client = boto3.client(**{**options, **credentials.arguments()})
+        client.meta.events.register("after-call.dynamodb", _tell_as_json)
+        return client
 
     replace(boto_client, "boto3", SimpleNamespace(client=make_client))
     replace(StepFunctionResponse, "send_task_failure", send_task_failure)
+
+
+def _tell_as_json(parsed: dict[str, Any], **_: Any) -> None:
+    """What a state reads is JSON: bytes are base64 in it."""
+    parsed.update(_as_json(parsed))
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict):
+        return {name: _as_json(inner) for name, inner in value.items()}
+    return [_as_json(inner) for inner in value] if isinstance(value, list) else value
