@@ -1,4 +1,5 @@
-"""DynamoDB's capacity units by its documented rules, counted on the table in memory.
+"""DynamoDB's capacity units: by its documented rules, counted on the table in memory; and as the
+engine reports them.
 
 Sizes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
 Units, failed conditions: …/developerguide/read-write-operations.html, …/WorkingWithItems.html
@@ -21,6 +22,8 @@ WRITE_BYTES: Final = 1024
 READ_BYTES: Final = 4096
 LEAST_READ: Final = 0.5
 """Of an eventually consistent query, though it finds nothing."""
+
+READS: Final = frozenset({"Query", "GetItem", "BatchGetItem"})
 
 Place = tuple[str, str]
 """An index, and a status in it."""
@@ -52,6 +55,28 @@ def index_writes(before: Item | None, after: Item | None) -> Counter[Place]:
         for row in filter(None, (old, new)):
             units[_place(index, row)] += _units(item_bytes(row))
     return units
+
+
+class Reported:
+    """What DynamoDB says that a boto3 client's calls consumed."""
+
+    def __init__(self, client: Any) -> None:
+        self.read_units = self.write_units = 0.0
+        client.meta.events.register("provide-client-params.dynamodb", self._ask)
+        client.meta.events.register("after-call.dynamodb", self._add)
+
+    def _ask(self, params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any]:
+        known = "ReturnConsumedCapacity" in model.input_shape.members
+        return params | ({"ReturnConsumedCapacity": "TOTAL"} if known else {})
+
+    def _add(self, parsed: dict[str, Any], model: Any, **_: Any) -> None:
+        consumed = parsed.get("ConsumedCapacity") or []
+        parts = consumed if isinstance(consumed, list) else [consumed]
+        units = sum(float(part["CapacityUnits"]) for part in parts)
+        if model.name in READS:
+            self.read_units += units
+        else:
+            self.write_units += units
 
 
 class Metered(Table):

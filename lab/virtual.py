@@ -70,7 +70,7 @@ class VirtualHost:
             self._director.switch()
 
     def new_id(self) -> str:
-        return f"{next(self._numbers):x}"
+        return f"{next(self._numbers):032x}"  # as long as real ones, since bytes are counted
 
     def spawn(self, work: Callable[[], None], name: str) -> None:  # noqa: ARG002  (the protocol's)
         self.at(self.time, greenlet(work, parent=self._director).switch)

@@ -18,14 +18,13 @@ from typing import Any, Final
 import click
 import psutil
 
+from benchmarks.analytics.results import Results, Run
 from benchmarks.record import recording
 
 ROOT: Final = Path(__file__).parents[2]
-WAYS: Final = ("with_spark", "with_duckdb")
+WAYS: Final = {"the report": "with_spark", "DuckDB": "with_duckdb"}
 USUAL: Final = (2_000, 200_000, 2_000_000)
 """The first measures the start: processes, packages, and the first use of each piece of code."""
-START: Final = "start"
-"""The step that is no processing."""
 
 
 @click.command()
@@ -36,51 +35,42 @@ def main(sizes: Sequence[int], variant: str | None) -> None:
     options = [*map(str, sizes), *(["--variant", variant] if variant else [])]
     command = " ".join(["python -m benchmarks.analytics", *options])
     with recording("analytics", command, variant=variant) as found:
-        found.results = {"runs": [run for size in sizes or USUAL for run in compare(size)]}
+        found.results = Results(runs=[run for size in sizes or USUAL for run in compare(size)])
 
 
-def compare(size: int) -> list[dict[str, Any]]:
-    runs = []
+def compare(size: int) -> list[Run]:
+    runs, answers = [], []
     with tempfile.TemporaryDirectory() as folder:
         exports = Path(folder) / "exports"
         subprocess.run(_command("exports", size, exports), check=True, cwd=ROOT)
-        stored = sum(file.stat().st_size for file in exports.rglob("*.json.gz"))
-        for way in WAYS:
+        for way, module in WAYS.items():
             load = round(os.getloadavg()[0], 2)
-            measured = measure(way, exports, Path(folder) / way)
-            runs.append({"tasks": size, "stored_bytes": stored, "load_before": load, **measured})
-            click.echo(json.dumps(runs[-1]))
-    report, duckdb = (run["answers"] for run in runs)
-    if report != duckdb:
-        raise SystemExit(f"of {size} tasks the report says {report}, and DuckDB {duckdb}")
+            measured = measure(_command(module, exports, Path(folder) / module))
+            answers.append(measured.pop("answers"))
+            runs.append(Run(tasks=size, way=way, load_before=load, **measured))
+            click.echo(runs[-1])
+    if answers[0] != answers[1]:
+        raise SystemExit(f"of {size} tasks the report says {answers[0]}, and DuckDB {answers[1]}")
     return runs
 
 
-def measure(way: str, folder: Path, out: Path) -> dict[str, Any]:
-    begun = time.perf_counter()
+def measure(command: list[str]) -> dict[str, Any]:
+    """What it tells, and what it took."""
+    begun, most, used = time.perf_counter(), 0, 0.0
     process = subprocess.Popen(
-        _command(way, folder, out),
-        stdout=subprocess.PIPE,
-        env={**os.environ, "TZ": "UTC"},
-        cwd=ROOT,
-        text=True,
+        command, stdout=subprocess.PIPE, env={**os.environ, "TZ": "UTC"}, cwd=ROOT, text=True
     )
-    most, used = 0, 0.0
     while process.poll() is None:
         resident, cpu = _usage(process.pid)
         most, used = max(most, resident), max(used, cpu)
         time.sleep(0.2)
     if process.returncode:
-        raise SystemExit(f"{way} failed")
-    told = json.loads(process.stdout.read() if process.stdout else "")
-    processing = sum(seconds for step, seconds in told["steps"].items() if step != START)
+        raise SystemExit(f"{' '.join(command)} failed")
     return {
-        "way": way,
-        "processing_seconds": round(processing, 2),
         "wall_seconds": round(time.perf_counter() - begun, 2),
         "cpu_seconds": round(used, 2),
         "peak_mb": most // 1_000_000,
-        **told,
+        **json.loads(process.stdout.read() if process.stdout else ""),
     }
 
 

@@ -117,7 +117,7 @@ def main(folder: Path, out: Path) -> dict[str, object]:
     ((peak,),) = database.execute(PEAK.format(as_of=as_of)).fetchall()
     (_, created, shed, _, wait, *_), *_ = database.execute(SPREADS).fetchall()
     return {
-        "steps": {"processing": round(time.perf_counter() - begun, 2)},
+        "processing_seconds": round(time.perf_counter() - begun, 2),
         "answers": {
             "created": created,
             "shed": shed,

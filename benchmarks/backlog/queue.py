@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import boto3
 
+from benchmarks.units import Reported
 from lab.dynamodb_local import CREDENTIALS
 from lifoq.basics.host import microseconds
 from lifoq.items.lifetimes import seconds_up
@@ -74,9 +75,7 @@ class Backlog:
     def __init__(self, endpoint: str, name: str) -> None:
         client: Any = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
         client.create_table(**{**table_definition(name), **NO_STREAM})
-        client.meta.events.register("provide-client-params.dynamodb", _ask)
-        client.meta.events.register("after-call.dynamodb", self._add)
-        self._endpoint, self._name, self._units = endpoint, name, 0.0
+        self._endpoint, self._name, self._units = endpoint, name, Reported(client)
         self._store = Store(DynamoTable(name=name, client=client, once=client))
 
     def fill(self, layer: Layer) -> None:
@@ -86,16 +85,17 @@ class Backlog:
 
     def look_and_claim(self, *, newest_first: bool = True) -> Cost:
         """Claims the first live task from one end of the queue, as a processor's run does."""
-        self._units = 0.0
+        before = self._units.read_units, self._units.write_units
         began = time.perf_counter()
         row = self._first_live(newest_first=newest_first)
-        looked, read = time.perf_counter(), self._units
+        looked = time.perf_counter()
         self._store.claim(row.task_id, claim_id=uuid.uuid4().hex, lease=3_600)
+        claimed = time.perf_counter()
         return Cost(
             look_ms=1000 * (looked - began),
-            claim_ms=1000 * (time.perf_counter() - looked),
-            read_units=read,
-            write_units=self._units - read,
+            claim_ms=1000 * (claimed - looked),
+            read_units=self._units.read_units - before[0],
+            write_units=self._units.write_units - before[1],
         )
 
     def _first_live(self, *, newest_first: bool) -> Candidate:
@@ -109,15 +109,6 @@ class Backlog:
             if page.next is None:
                 raise RuntimeError(f"{self._name} has no live task left")
             start, limit = page.next, larger_page(limit)
-
-    def _add(self, parsed: dict[str, Any], **_: Any) -> None:
-        self._units += parsed.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
-
-
-def _ask(params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any]:
-    """Have each call tell what it consumes."""
-    known = "ReturnConsumedCapacity" in model.input_shape.members
-    return params | ({"ReturnConsumedCapacity": "TOTAL"} if known else {})
 
 
 def _write(endpoint: str, name: str, layer: Layer, now: int, first: int) -> None:

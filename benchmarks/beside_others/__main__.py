@@ -15,11 +15,13 @@ import click
 import psutil
 
 from benchmarks.beside_others.contenders import contenders
-from benchmarks.beside_others.measure import PATIENCE, SERVICE, SLOTS, Load, row
+from benchmarks.beside_others.measure import PATIENCE, SERVICE, SLOTS, Load, outcome
 from benchmarks.beside_others.packages import installed
+from benchmarks.beside_others.results import Outcome, Results
 from benchmarks.record import recording
 from demo.downstream import running
-from lab import dynamodb_local
+from lab.dynamodb_local import CREDENTIALS, free_port
+from lab.dynamodb_local import running as running_dynamodb
 from lifoq.testing import create_table
 
 TABLE: Final = "beside-others"
@@ -40,49 +42,43 @@ def main(seconds: float, rate: float, deadline: float, only: str | None) -> None
         _database(Path(scratch)) as (endpoint, database),
         _redis(Path(scratch)) as (redis, redis_server),
     ):
-        rows: list[dict[str, Any]] = []
+        given = {
+            "AWS_ACCESS_KEY_ID": CREDENTIALS["aws_access_key_id"],
+            "AWS_SECRET_ACCESS_KEY": CREDENTIALS["aws_secret_access_key"],
+            "AWS_REGION": CREDENTIALS["region_name"],
+            "AWS_DEFAULT_REGION": CREDENTIALS["region_name"],
+            "BESIDE_LOG": str(Path(scratch) / "log"),
+            "BESIDE_TABLE": TABLE,
+            "BESIDE_DYNAMODB": endpoint,
+            "BESIDE_REDIS": redis,
+            "BESIDE_MODULES": str(packages.modules),
+        }
+        outcomes: list[Outcome] = []
         for contender in contenders(
             packages, deadline=deadline, table=TABLE, endpoint=endpoint, redis=redis
         ):
             if not contender.name.startswith(only or ""):
                 continue
             with running(slots=SLOTS, service_seconds=SERVICE) as downstream:
-                given = {
-                    "AWS_ACCESS_KEY_ID": dynamodb_local.CREDENTIALS["aws_access_key_id"],
-                    "AWS_SECRET_ACCESS_KEY": dynamodb_local.CREDENTIALS["aws_secret_access_key"],
-                    "AWS_REGION": dynamodb_local.CREDENTIALS["region_name"],
-                    "AWS_DEFAULT_REGION": dynamodb_local.CREDENTIALS["region_name"],
-                    "BESIDE_URL": downstream.url,
-                    "BESIDE_LOG": str(Path(scratch) / "log"),
-                    "BESIDE_TABLE": TABLE,
-                    "BESIDE_DYNAMODB": endpoint,
-                    "BESIDE_REDIS": redis,
-                    "BESIDE_MODULES": str(packages.modules),
-                }
                 server = redis_server if contender.needs_redis else database
-                rows.append(row(contender, load, given=given, server=server))
-                print(rows[-1], flush=True)
+                here = {**given, "BESIDE_URL": downstream.url}
+                outcomes.append(outcome(contender, load, given=here, server=server))
+            print(outcomes[-1], flush=True)
         if only:
             raise SystemExit
-        found.results = {
-            "setting": [
-                {
-                    "puts_per_second": rate,
-                    "seconds": seconds,
-                    "deadline_seconds": deadline,
-                    "patience_seconds": PATIENCE,
-                    "slots": SLOTS,
-                    "service_seconds": SERVICE,
-                }
-            ],
-            "contenders": rows,
-        }
+        found.results = Results(
+            puts_per_second=rate,
+            seconds=seconds,
+            deadline_seconds=deadline,
+            patience_seconds=PATIENCE,
+            outcomes=outcomes,
+        )
 
 
 @contextmanager
 def _database(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
-    with dynamodb_local.running(folder / "dynamodb.log") as endpoint:
-        client: Any = boto3.client("dynamodb", endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
+    with running_dynamodb(folder / "dynamodb.log") as endpoint:
+        client: Any = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
         create_table(client, TABLE)
         (java,) = (child for child in psutil.Process().children() if child.name() == "java")
         yield endpoint, java
@@ -91,7 +87,7 @@ def _database(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
 @contextmanager
 def _redis(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
     """In memory alone, on a free port of this machine."""
-    port = dynamodb_local.free_port()
+    port = free_port()
     options = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder))
     server = psutil.Popen(
         [shutil.which("redis-server"), "--port", str(port), *options], stdout=subprocess.DEVNULL

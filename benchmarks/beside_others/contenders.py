@@ -8,6 +8,7 @@ from benchmarks.beside_others.packages import Packages
 
 Counts = Mapping[str, int]
 """What the queue itself says of its tasks."""
+HERE = "benchmarks.beside_others"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,11 +16,9 @@ class Contender:
     name: str
     work: Sequence[str]
     """Starts the workers, four slots together."""
-    put: Sequence[str]
-    count: Sequence[str]
-    shed_as: str
-    """What one finds of a task that was shed."""
-    shed: Callable[[Counts, int], int]
+    client: Sequence[str]
+    """With ``put`` it puts the load, with ``count`` it prints the counts."""
+    shed: Callable[[Counts, int], int] = lambda counts, _ran: counts["shed"]
     """Of its counts, and of how many tasks ran: how many it knows to have been shed."""
     deadline: float | None = None
     """Seconds; None: the load's."""
@@ -30,46 +29,26 @@ def contenders(
     packages: Packages, *, deadline: float, table: str, endpoint: str, redis: str
 ) -> list[Contender]:
     """``deadline``: of the queue, in seconds."""
-    python, here = str(packages.python), "benchmarks.beside_others"
-    node = ("node", "benchmarks/beside_others/with_bullmq.mjs")
+    python, node = str(packages.python), ("node", "benchmarks/beside_others/with_bullmq.mjs")
+    options = f"--table {table} --endpoint-url {endpoint} --region us-east-1 --deadline-seconds"
 
-    def module(name: str, verb: str, python: str = python) -> tuple[str, ...]:
-        return (python, "-m", f"{here}.with_{name}", verb)
-
-    def celery(own: float | None) -> Contender:
+    def celery(name: str, own: float | None) -> Contender:
+        worker = f"--app {HERE}.with_celery --quiet worker --concurrency 4 --loglevel ERROR"
         return Contender(
-            name="Celery, expires" + (f" {own:g} s" if own else ""),
-            work=(
-                *(python, "-m", "celery", "--app", f"{here}.with_celery", "--quiet"),
-                *("worker", "--concurrency", "4", "--loglevel", "ERROR"),
-            ),
-            put=module("celery", "put"),
-            count=module("celery", "count"),
-            shed_as="revoked",
-            shed=lambda counts, _: counts["shed"],
+            name=name,
+            work=(python, "-m", "celery", *worker.split()),
+            client=(python, "-m", f"{HERE}.with_celery"),
             deadline=own,
         )
 
-    queue = ("--table", table, "--endpoint-url", endpoint, "--region", "us-east-1")
     return [
         Contender(
             name="lifoq",
             work=(
-                *(
-                    sys.executable,
-                    "-m",
-                    "lifoq",
-                    *queue,
-                    "--deadline-seconds",
-                    str(deadline),
-                    "work",
-                ),
-                *("--tasks", f"{here}.with_lifoq", "--in-flight", "4"),
+                *(sys.executable, "-m", "lifoq", *options.split(), str(deadline), "work"),
+                *("--tasks", f"{HERE}.with_lifoq", "--in-flight", "4"),
             ),
-            put=module("lifoq", "put", sys.executable),
-            count=module("lifoq", "count", sys.executable),
-            shed_as="counted as shed",
-            shed=lambda counts, _: counts["shed"],
+            client=(sys.executable, "-m", f"{HERE}.with_lifoq"),
             needs_redis=False,
         ),
         Contender(
@@ -78,19 +57,14 @@ def contenders(
                 *(str(packages.python.with_name("rq")), "worker-pool", "beside", "--quiet"),
                 *("--num-workers", "4", "--url", redis, "--path", "."),
             ),
-            put=module("rq", "put"),
-            count=module("rq", "count"),
-            shed_as="gone",
-            shed=lambda counts, _: counts["shed"],
+            client=(python, "-m", f"{HERE}.with_rq"),
         ),
         Contender(
             name="BullMQ, lifo and an age check",
             work=(*node, "work"),
-            put=(*node, "put"),
-            count=(*node, "count"),
-            shed_as="completed",
+            client=node,
             shed=lambda counts, ran: counts["completed"] - ran,
         ),
-        celery(None),
-        celery(2.0),
+        celery("Celery, expires", None),
+        celery("Celery, expires 2 s", 2.0),
     ]

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import psutil
 
 from benchmarks.beside_others.contenders import Contender
+from benchmarks.beside_others.results import Outcome
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SLOTS: Final = 4
@@ -41,6 +42,7 @@ class Load:
 class Ran:
     """A task that ran; epoch seconds."""
 
+    number: int
     put: float
     started: float
     ended: float
@@ -54,9 +56,9 @@ class Ran:
         return max(0.0, min(self.ended, ends) - max(self.started, begins))
 
 
-def row(
+def outcome(
     contender: Contender, load: Load, *, given: Mapping[str, str], server: psutil.Process
-) -> dict[str, Any]:
+) -> Outcome:
     """What became of the load. ``given``: settings of the environment; ``server``: what keeps the
     tasks."""
     log, deadline = Path(given["BESIDE_LOG"]), contender.deadline or load.deadline
@@ -69,21 +71,18 @@ def row(
         "BESIDE_SLOTS": str(SLOTS),
     }
 
-    def run(command: Sequence[str], **more: str) -> str:
-        return subprocess.run(
-            command,
-            cwd=ROOT,
-            env={**environment, **more},
-            check=True,
-            stdout=subprocess.PIPE,
-            text=True,
-        ).stdout
+    def client(verb: str, **more: str) -> str:
+        command = (*contender.client, verb)
+        said = subprocess.run(
+            command, cwd=ROOT, env={**environment, **more}, check=True, stdout=subprocess.PIPE
+        )
+        return said.stdout.decode()
 
-    with _working(contender, environment) as worker:
-        _warm_up(lambda: run(contender.put, BESIDE_SECONDS=str(SLOTS / load.rate)), deadline, log)
+    with _working(contender.work, environment) as worker:
+        _warm_up(lambda: client("put", BESIDE_SECONDS=str(SLOTS / load.rate)), deadline, log)
         log.unlink()
-        before = json.loads(run(contender.count))
-        putting = subprocess.Popen(contender.put, cwd=ROOT, env=environment)
+        before = json.loads(client("count"))
+        putting = subprocess.Popen((*contender.client, "put"), cwd=ROOT, env=environment)
         while not log.exists() and putting.poll() is None:
             time.sleep(0.05)
         time.sleep(WARM_UP)
@@ -92,34 +91,26 @@ def row(
             raise RuntimeError(f"{contender.name} did not put its tasks")
         ended, cpu, server_cpu = time.time(), _cpu(worker) - cpu, _cpu(server) - server_cpu
         time.sleep(deadline + PATIENCE)
-        counts = {name: n - before[name] for name, n in json.loads(run(contender.count)).items()}
-    ran = [_ran(line) for line in log.read_text().splitlines()]
+        counts = {name: n - before[name] for name, n in json.loads(client("count")).items()}
+    ran = [Ran(**json.loads(line)) for line in log.read_text().splitlines()]
     log.unlink()
-    put = round(load.rate * load.seconds)
-    slots = SLOTS * (ended - began)
+    put, slots = round(load.rate * load.seconds), SLOTS * (ended - began)
     busy = sum(task.within(began, ended) for task in ran)
     tasks = sum(began < task.ended <= ended for task in ran)
     shed = contender.shed(counts, len(ran))
-    return {
-        "contender": contender.name,
-        "deadline_seconds": deadline,
-        "put": put,
-        "in_time_share": sum(task.in_time for task in ran) / put,
-        "busy_share": busy / slots,
-        "useful_share": sum(task.within(began, ended) for task in ran if task.in_time) / slots,
-        "idle_ms_per_task": (slots - busy) / tasks * 1_000,
-        "cpu_ms_per_task": cpu / tasks * 1_000,
-        "server_cpu_ms_per_task": server_cpu / tasks * 1_000,
-        "ran": len(ran),
-        "shed": shed,
-        "shed_as": contender.shed_as,
-        "without_trace": put - len(ran) - shed,
-    }
-
-
-def _ran(line: str) -> Ran:
-    found = json.loads(line)
-    return Ran(put=found["put"], started=found["started"], ended=found["ended"])
+    return Outcome(
+        queue=contender.name,
+        in_time=sum(task.in_time for task in ran) / put,
+        busy=busy / slots,
+        useful=sum(task.within(began, ended) for task in ran if task.in_time) / slots,
+        idle_ms=(slots - busy) / tasks * 1_000,
+        cpu_ms=cpu / tasks * 1_000,
+        server_cpu_ms=server_cpu / tasks * 1_000,
+        put=put,
+        ran=len(ran),
+        shed=shed,
+        without_trace=put - len(ran) - shed,
+    )
 
 
 def _warm_up(put: Callable[[], object], deadline: float, log: Path) -> None:
@@ -134,10 +125,10 @@ def _warm_up(put: Callable[[], object], deadline: float, log: Path) -> None:
 
 
 @contextmanager
-def _working(contender: Contender, environment: Mapping[str, str]) -> Iterator[psutil.Process]:
-    """Its workers, which end with the block."""
+def _working(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[psutil.Process]:
+    """Workers, which end with the block."""
     worker = psutil.Popen(
-        contender.work, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
+        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
     )
     try:
         yield worker

@@ -9,6 +9,7 @@ from typing import Any, Final
 import boto3
 from moto.server import ThreadedMotoServer
 
+from benchmarks.coldstart.results import Memory
 from benchmarks.coldstart.sandbox import ENVIRONMENT, Sandbox
 from demo import downstream
 from lab.dynamodb_local import CREDENTIALS, running
@@ -34,7 +35,7 @@ LIMIT_MB: Final[Mapping[str, int]] = {
 """What the stacks give a function."""
 
 
-def at_work(sandbox: Sandbox) -> list[dict[str, Any]]:
+def at_work(sandbox: Sandbox) -> list[Memory]:
     """The functions' memory after their start, and the most while they handled an event each."""
     topics = ThreadedMotoServer(port=0, verbose=False)
     with (
@@ -47,18 +48,15 @@ def at_work(sandbox: Sandbox) -> list[dict[str, Any]]:
             _, port = topics.get_host_and_port()
             sns = f"http://127.0.0.1:{port}"
             prepare(dynamodb, sns)
+            target = HttpsTarget(url=service.url, allowed_networks=("127.0.0.0/8",))
             environment = {
                 "AWS_ENDPOINT_URL_DYNAMODB": dynamodb,
                 "AWS_ENDPOINT_URL_SNS": sns,
-                Variable.TARGETS: encode({"device.check": check(service.url)}),
+                Variable.TARGETS: encode({"device.check": target}),
             }
             return [row(sandbox, name, event, environment) for name, event in events().items()]
         finally:
             topics.stop()
-
-
-def check(url: str) -> HttpsTarget:
-    return HttpsTarget(url=url, allowed_networks=("127.0.0.0/8",))
 
 
 def prepare(dynamodb: str, sns: str) -> None:
@@ -91,17 +89,11 @@ def events() -> dict[str, Any]:
     }
 
 
-def row(
-    sandbox: Sandbox, function: str, event: Any, environment: Mapping[str, str]
-) -> dict[str, Any]:
+def row(sandbox: Sandbox, function: str, event: Any, environment: Mapping[str, str]) -> Memory:
     found = sandbox.start(function, events=[event], **environment)
-    return {
-        "function": function,
-        "after_start_mb": megabytes(found["resident_bytes"]),
-        "peak_at_work_mb": megabytes(found["peak_bytes"]),
-        "limit_mb": LIMIT_MB[function],
-    }
-
-
-def megabytes(size: int) -> float:
-    return round(size / 2**20, 1)
+    return Memory(
+        function=function,
+        after_start_mb=round(found["resident_bytes"] / 2**20, 1),
+        peak_mb=round(found["peak_bytes"] / 2**20, 1),
+        configured_mb=LIMIT_MB[function],
+    )

@@ -55,7 +55,7 @@ _PROBE: Final = Path(__file__).with_name("probe.py")
 @dataclass(frozen=True, kw_only=True)
 class Sandbox:
     task: Path
-    """The unpacked asset: source alone, as Lambda gets it, unless it was compiled."""
+    """The unpacked asset: source alone, as Lambda gets it."""
     runtime: Path
     """boto3 and what it needs, with bytecode, since Lambda's runtime does not change."""
     package_bytes: int
@@ -80,19 +80,12 @@ class Sandbox:
         return found
 
 
-def lay_out(folder: Path, *, compiled: bool = False) -> Sandbox:
-    """``compiled``: with bytecode beside the asset's source, which no deployment has."""
+def lay_out(folder: Path) -> Sandbox:
     package = asset.build()
     task, runtime = folder / "task", folder / "runtime"
     zipfile.ZipFile(package.path).extractall(task)
-    if compiled:
-        _compile(task)
     lay_out_runtime(runtime)
     for entry in runtime.iterdir():  # once for each installation: it lies where Python keeps it
-        _compile(entry.resolve())
+        compile_it = compileall.compile_dir if entry.is_dir() else compileall.compile_file
+        compile_it(entry.resolve(), quiet=1)
     return Sandbox(task=task, runtime=runtime, package_bytes=package.path.stat().st_size)
-
-
-def _compile(path: Path) -> None:
-    compile_it = compileall.compile_dir if path.is_dir() else compileall.compile_file
-    compile_it(path, quiet=1)

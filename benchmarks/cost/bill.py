@@ -1,51 +1,109 @@
 """Quantities times prices. The prices are data: ``prices.json``, each with its date and source."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.cost.transitions import Row
+from benchmarks.cost.results import Alternative, Line, Runs, Units
 
 _DATA: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("prices.json").read_text())
-PRICES: Final[tuple[Row, ...]] = tuple(_DATA["prices"])
-_BY_NAME: Final = {price["name"]: price for price in PRICES}
-
+PRICES: Final[dict[str, dict[str, Any]]] = {price["name"]: price for price in _DATA["prices"]}
 MILLION: Final = 1_000_000
 GIGABYTE: Final = 10**9
 MONTH_SECONDS: Final = 730 * 3600
 RETENTION_MONTHS: Final = 7 * 86_400 / MONTH_SECONDS
 """For which a success is kept, by default."""
+STREAM_READS: Final = 4
+"""A second and shard, by Lambda, whether there is something or not
+(https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html)."""
+RUNS_OF: Final = {"one at a time": "one at a time", "backlog": "saturated, then drained"}
+"""Whose units (in virtual time) and whose runs (on the local cloud) make a bill together."""
+SAMPLE_UNITS: Final = {"succeeds at once": 8, "its downstream is saturated": 22}
+"""Write units per task of the AWS sample with the same pattern, counted on its code."""
 
 
 def usd(name: str, quantity: float) -> float:
     """Dollars of a quantity, in the unit of its price."""
-    price = _BY_NAME[name]
+    price = PRICES[name]
     return float(price["usd"] / price["per"] * quantity)
 
 
-def lines(quantities: Mapping[str, float]) -> list[Row]:
-    """A line for each quantity, by the name of its price."""
+def lines(load: str, quantities: Mapping[str, float]) -> list[Line]:
     return [
-        {
-            "what": name,
-            "quantity": quantity,
-            "unit": _BY_NAME[name]["unit"],
-            "usd": usd(name, quantity),
-        }
-        for name, quantity in quantities.items()
+        Line(
+            load=load,
+            what=what,
+            quantity=quantity,
+            unit=PRICES[what]["unit"],
+            usd=usd(what, quantity),
+        )
+        for what, quantity in quantities.items()
     ]
 
 
-def stream_reads(seconds: float) -> float:
-    """Lambda's, of a stream with one shard: four a second, whether there is something or not
-    (https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html)."""
-    return 4 * seconds
+def per_million(units: Sequence[Units], runs: Sequence[Runs]) -> list[Line]:
+    by_load = {row.load: row for row in runs}
+    found = []
+    for row in units:
+        if row.load == "shed":
+            found += lines(row.load, {"write units": row.write_units * MILLION})
+        if row.load in RUNS_OF:
+            found += lines(row.load, _quantities(row, by_load[RUNS_OF[row.load]]))
+    return found
 
 
-def traces(runs: float, seconds: float) -> float:
-    """That X-Ray records of so many runs, evenly spread, under its default rule: the first of each
-    second, and 5 % of the others
-    (https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html)."""
-    first = min(runs, seconds)
-    return first + 0.05 * (runs - first)
+def _quantities(units: Units, runs: Runs) -> dict[str, float]:
+    """Of a million tasks, by the name of the price."""
+    gigabyte_months = units.stored_bytes / GIGABYTE * RETENTION_MONTHS
+    per_task = {
+        "write units": units.write_units,
+        "read units": units.read_units,
+        "storage": gigabyte_months,
+        "point-in-time recovery": gigabyte_months,
+        "function runs": runs.runs_per_task,
+        "function time": runs.gigabyte_seconds_per_task,
+        "kicks": runs.kicks_per_task,
+        "SQS requests": runs.spare_kicks_per_task,
+        "logs": runs.log_bytes_per_task / GIGABYTE,
+    }
+    return {what: quantity * MILLION for what, quantity in per_task.items()}
+
+
+def month(
+    *, queries: int, gigabyte_seconds: float, log_bytes: int, standing: Mapping[str, float]
+) -> list[Line]:
+    """Of a queue in which nothing happens: what one sweep takes, each minute, and what stands
+    there."""
+    minutes = MONTH_SECONDS / 60
+    return lines(
+        "a month without a task",
+        {
+            "read units": 0.5 * queries * minutes,  # the least: each finds nothing
+            "stream reads": STREAM_READS * MONTH_SECONDS,
+            "function runs": minutes,
+            "function time": gigabyte_seconds * minutes,
+            "schedule": minutes,
+            "logs": log_bytes * minutes / GIGABYTE,
+            **standing,
+        },
+    )
+
+
+def alternatives(*, memory_megabytes: int, service_seconds: float) -> list[Alternative]:
+    """Of others, computed from documented request counts, not measured."""
+    found = []
+    for load, batch in (("batches of 10", 10), ("one at a time", 1)):
+        quantities = {
+            "SQS requests": 3 * MILLION / batch,  # sent, received, deleted
+            "function runs": MILLION / batch,
+            "function time": MILLION / batch * service_seconds * memory_megabytes / 1024,
+        }
+        dollars = sum(usd(what, quantity) for what, quantity in quantities.items())
+        found.append(Alternative(who="SQS and Lambda", load=load, usd=dollars))
+    return found + [
+        Alternative(
+            who="the AWS sample, writes alone", load=load, usd=usd("write units", units * MILLION)
+        )
+        for load, units in SAMPLE_UNITS.items()
+    ]

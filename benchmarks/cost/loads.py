@@ -1,101 +1,109 @@
-"""Loads on the deployed queue in the local cloud, idle and saturated."""
+"""Loads on the real processor and the real store in virtual time: units per task."""
 
-import tempfile
-import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from benchmarks.cost import bill
-from benchmarks.cost.cloud import Deployment, Traffic, deploy
-from benchmarks.cost.transitions import Row
-from demo import downstream
-from localcloud import LocalCloud
+from benchmarks.cost.results import Units
+from benchmarks.payloads import report
+from benchmarks.units import Metered, item_bytes
+from lab.virtual import START
+from lifoq import Busy, NewTask, Processor, Registry, Sweeper, WorkerSettings
+from lifoq.basics.host import MICROSECONDS
+from lifoq.items.lifetimes import Lifetimes
+from lifoq.tables.store import Store
 
-SIZE: Final = 100
-"""Bytes of payload; functions and kicks do not depend on it."""
-SLOTS: Final = 10
-SERVICE_SECONDS: Final = 0.1
-"""Of the downstream: as many slots as tasks are in flight, 100 tasks a second."""
-ALONE: Final = 5
-STEADY_RATE: Final = 20
-STEADY_SECONDS: Final = 12
-SATURATED_RATE: Final = 200
-SATURATED_SECONDS: Final = 10
-"""Twice what the downstream takes."""
-BATCHING_SECONDS: Final = 5
-STEADY: Final = "steady, below capacity"
-SATURATED: Final = "saturated, then drained"
-BATCHED: Final = f"steady, in batches of {BATCHING_SECONDS} s"
-TICK: Final = 0.1
-"""Seconds between two batches of the producer."""
+ANSWER: Final = 0.005
+"""Seconds that a call takes."""
+SLOTS: Final = 4
+"""Of a slow downstream, which refuses what it has no slot for."""
 
 
-def measure() -> dict[str, Any]:
-    """A row per load; what one sweep of an empty queue is; what stands there all month."""
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        downstream.running(slots=SLOTS, service_seconds=SERVICE_SECONDS) as slow,
-        LocalCloud(Path(directory)) as cloud,
-    ):
-        queue = deploy(cloud, slow.url)
-        queue.invoke("sweep")  # its cold start is not what a minute costs
-        with queue.reading() as sweep:
-            queue.invoke("sweep")
-        standing = queue.standing()
-        queue.put(SIZE)
-        queue.rest()
-        return {
-            "memory_megabytes": queue.memory,
-            "traced": queue.traced,
-            "sweep": sweep.traffic,
-            "standing": standing,
-            "cloud": [_row(queue, *load) for load in _loads(queue)],
-        }
+class Bench:
+    def __init__(self, *, slots: int | None = None, deadline: float = 3_600.0) -> None:
+        """``slots``: of the downstream; None: it takes no time."""
+        self.table = Metered(answer=ANSWER)
+        self.host = self.table.host
+        self.host.end = START + 86_400 * MICROSECONDS
+        self._store = Store(self.table, lifetimes=Lifetimes(deadline=deadline), host=self.host)
+        self._free = slots
+        registry = Registry()
+        registry.task("device.check")(self._work)
+        self.processor = Processor(self._store, registry, WorkerSettings(), host=self.host)
+        self.sweeper = Sweeper(self._store, registry, max_attempts=5, host=self.host)
+
+    def put(self, size: int = 100) -> None:
+        self._store.put(NewTask(task_type="device.check", payload=report(size)))
+
+    def _work(self, _payload: Any, _context: Any) -> dict[str, bool]:
+        if self._free is not None:
+            if not self._free:
+                raise Busy("the downstream is full", after=1)
+            self._free -= 1
+            self.host.sleep(0.1)
+            self._free += 1
+        return {"done": True}
 
 
-def _loads(queue: Deployment) -> Iterator[tuple[str, int, Traffic]]:
-    yield "one at a time", ALONE, _alone(queue)
-    yield STEADY, *_paced(queue, STEADY_RATE, STEADY_SECONDS)
-    yield SATURATED, *_paced(queue, SATURATED_RATE, SATURATED_SECONDS)
-    queue.batch_for(BATCHING_SECONDS)
-    yield BATCHED, *_paced(queue, STEADY_RATE, STEADY_SECONDS)
+def one_at_a_time(size: int = 100) -> Bench:
+    """Idle: each task wakes a processor for itself, which lingers, and ends."""
+    bench = Bench()
+    for _ in range(10):
+        bench.put(size)
+        bench.processor.run()
+        bench.host.sleep(60)
+    return bench
 
 
-def _alone(queue: Deployment) -> Traffic:
-    with queue.reading() as found:
-        for _ in range(ALONE):
-            queue.put(SIZE)
-            queue.rest()
-    return found.traffic
+def backlog() -> Bench:
+    """Saturated: a backlog, while as many tasks again arrive one by one; an empty handler."""
+    bench = Bench()
+    for number in range(150):
+        bench.put()
+        bench.host.at(START + round(number * ANSWER * MICROSECONDS), bench.put)
+    bench.processor.run()
+    return bench
 
 
-def _paced(queue: Deployment, rate: float, seconds: float) -> tuple[int, Traffic]:
-    put, begun = 0, time.monotonic()
-    with queue.reading() as found:
-        while (elapsed := time.monotonic() - begun) < seconds:
-            due = int(elapsed * rate) - put
-            if due:
-                queue.put(SIZE, due)
-                put += due
-            time.sleep(TICK)
-        queue.rest()
-    return put, found.traffic
+def refusals() -> Bench:
+    """A backlog on a slow downstream that has fewer slots than tasks are in flight: a refused
+    attempt is a retry a second later."""
+    bench, done = Bench(slots=SLOTS), 0
+    for _ in range(200):
+        bench.put()
+    while done < 200:  # noqa: PLR2004
+        done += bench.processor.run().succeeded
+    return bench
 
 
-def _row(queue: Deployment, load: str, tasks: int, traffic: Traffic) -> Row:
-    trigger, processor = (len(traffic.durations[name]) for name in ("trigger", "processor"))
-    publishes = traffic.count("sns:Publish")
-    return {
-        "load": load,
-        "tasks": tasks,
-        "trigger_runs": trigger,
-        "processor_runs": processor,
-        "invocations_per_task": (trigger + processor) / tasks,
-        "gigabyte_seconds_per_task": traffic.gigabyte_seconds(queue.memory) / tasks,
-        "kicks_per_task": publishes / tasks,
-        "spare_kicks_per_task": traffic.spare_kicks / tasks,
-        "log_bytes_per_task": sum(traffic.log_bytes.values()) / tasks,
-        "stream_reads_per_task_computed": bill.stream_reads(traffic.seconds) / tasks,
-        "traces_per_task_computed": bill.traces(trigger * queue.traced, traffic.seconds) / tasks,
-    }
+def shed() -> Bench:
+    """Nobody comes in time: the tasks expire, a processor and a sweep look in afterwards."""
+    bench = Bench(deadline=0.5)
+    for _ in range(100):
+        bench.put()
+    bench.host.sleep(1)
+    bench.processor.run()
+    bench.sweeper.run()
+    return bench
+
+
+LOADS: Final[Mapping[str, Callable[[], Bench]]] = {
+    "one at a time": one_at_a_time,
+    "one at a time, 4 KB of JSON": lambda: one_at_a_time(4_096),
+    "backlog": backlog,
+    "refusals": refusals,
+    "shed": shed,
+}
+
+
+def rows() -> list[Units]:
+    return [_units(name, load().table) for name, load in LOADS.items()]
+
+
+def _units(name: str, table: Metered) -> Units:
+    items = table.items()
+    return Units(
+        load=name,
+        write_units=table.write_units / len(items),
+        read_units=table.read_units / len(items),
+        stored_bytes=sum(map(item_bytes, items)) / len(items),
+    )

@@ -1,66 +1,58 @@
-"""What each transition of a task costs, by payload size, on the store itself."""
+"""What each transition of a task takes, by the size of its payload, on the store itself."""
 
 import contextlib
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
-from benchmarks.cost.meter import Meter
+from benchmarks.cost.results import Transition
 from benchmarks.payloads import report
-from lifoq.basics.host import SYSTEM
+from benchmarks.units import Metered
+from lab.virtual import START
+from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.errors import NotClaimed
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask, Task, TaskError
 from lifoq.tables.keyed import KeyedClaims, Slot
 from lifoq.tables.store import Candidate, Store
+from lifoq.tables.table import Table
 
-TYPE: Final = "device.check"
+SMALL: Final = 100
+LARGE: Final = 16_384
+"""Bytes of JSON."""
 LEASE: Final = 30.0
 RESULT: Final = '{"done":true}'
 ERROR: Final = TaskError(type="TimeoutError", message="attempt 1 took too long")
-BATCH: Final = 25
-
-Row = dict[str, Any]
 
 
 class Desk:
     """Tasks of one size, in whatever state a transition begins with."""
 
-    def __init__(self, store: Store, size: int) -> None:
-        self.store = store
-        self.keyed_claims = KeyedClaims(store, host=SYSTEM)
-        self.new = NewTask(task_type=TYPE, payload=report(size))
-        self.known = NewTask(task_type=TYPE, payload=report(size), task_id=f"known-{size}")
-        self.telling = Store(store.table, lifetimes=Lifetimes(shed_at_deadline=True))
+    def __init__(self, table: Table, host: Host, size: int) -> None:
+        self.host = host
+        self.store = Store(table, host=host)
+        self.telling = Store(table, lifetimes=Lifetimes(shed_at_deadline=True), host=host)
+        self.keyed = KeyedClaims(self.store, host=host)
+        self.new = NewTask(task_type="device.check", payload=report(size))
 
-    def none(self) -> None:
-        """No task is needed."""
+    def waiting(self, **terms: Any) -> Task:
+        return self.store.put(replace(self.new, **terms))
 
-    def waiting(self) -> Task:
-        return self.store.put(self.new)
-
-    def told(self) -> Task:
-        return self.telling.put(self.new)
-
-    def overdue(self) -> Task:
-        task = self.telling.put(replace(self.new, deadline=0.001))
-        time.sleep(0.002)
-        return task
-
-    def already_put(self) -> Task:
-        return self.store.put(self.known)
+    def claim(self, task: Task, *, lease: float = LEASE) -> Task:
+        return self.store.claim(task.task_id, claim_id=self.host.new_id(), lease=lease)
 
     def taken(self) -> Task:
         return self.claim(self.waiting())
 
     def lost(self) -> Task:
-        return self.claim(self.waiting(), lease=0.0)
+        task = self.claim(self.waiting(), lease=0.001)
+        self.host.sleep(0.002)
+        return task
 
     def due(self) -> Task:
         task = self.taken()
         self.store.retry(task, ERROR, delay=0.001)
-        time.sleep(0.002)
+        self.host.sleep(0.002)
         return task
 
     def failed(self) -> Task:
@@ -68,151 +60,92 @@ class Desk:
         self.store.fail(task, ERROR)
         return task
 
-    def claim(self, task: Task, *, lease: float = LEASE) -> Task:
-        return self.store.claim(task.task_id, claim_id=f"{time.time_ns():032}", lease=lease)
+    def overdue(self) -> Task:
+        task = self.telling.put(replace(self.new, deadline=0.001))
+        self.host.sleep(0.002)
+        return task
 
     def shed(self, task: Task) -> None:
         if not self.telling.shed(task.task_id):
             raise RuntimeError(f"{task.task_id} was not shed: nothing would be counted")
 
-    def claim_too_late(self, task: Task | Candidate) -> None:
-        with contextlib.suppress(NotClaimed):
-            self.claim(task) if isinstance(task, Task) else self.claim_key(task)
-
-    def keyed(self) -> Candidate:
-        """A row of a key that is free."""
-        task = self.store.put(replace(self.new, key=f"d-{time.time_ns()}"))
+    def row(self, key: str | None = None) -> Candidate:
+        """A waiting task of a key that is free, unless one is given."""
+        task = self.waiting(key=key or self.host.new_id())
         return Candidate(
             task_id=task.task_id,
-            task_type=TYPE,
+            task_type=task.task_type,
             created=task.task_created or 0,
             expires_at=task.expires_at,
             key=task.key,
         )
 
     def claim_key(self, row: Candidate) -> tuple[Task, Slot]:
-        return self.keyed_claims.claim(row, row.key or "", per_key=1, lease=LEASE)
+        return self.keyed.claim(row, row.key or "", per_key=1, lease=LEASE)
 
-    def busy(self) -> Candidate:
-        row = self.keyed()
+    def held(self) -> Candidate:
+        """A waiting task of a key that another has."""
+        row = self.row()
         self.claim_key(row)
-        other = self.store.put(replace(self.new, key=row.key))
-        return replace(row, task_id=other.task_id)
+        return self.row(row.key)
 
     def settled(self) -> Slot:
-        task, slot = self.claim_key(self.keyed())
+        task, slot = self.claim_key(self.row())
         self.store.succeed(task, RESULT)
         return slot
 
-
-@dataclass(frozen=True)
-class Transition:
-    name: str
-    way: str
-    begin: Callable[[Desk], Any]
-    act: Callable[[Desk, Any], Any]
-    tasks: int = 1
-    """Moved by ``act``."""
+    def refused(self, claim: Callable[[Any], object], what: Task | Candidate) -> None:
+        with contextlib.suppress(NotClaimed):
+            claim(what)
 
 
-TRANSITIONS: Final = (
-    Transition("put", "– → PENDING", Desk.none, lambda at, _: at.store.put(at.new)),
-    Transition(
-        "put, in a batch",
-        "– → PENDING",
-        Desk.none,
-        lambda at, _: at.store.put_many([at.new] * BATCH),
-        tasks=BATCH,
+Begin = Callable[[Desk], Any]
+Act = Callable[[Desk, Any], Any]
+NONE: Final[Begin] = lambda _desk: None  # noqa: E731
+
+TRANSITIONS: Final[dict[str, tuple[Begin, Act]]] = {
+    "put": (NONE, lambda at, _: at.waiting()),
+    "put again under a known id": (
+        lambda at: at.waiting(task_id=at.host.new_id()).task_id,
+        lambda at, task_id: at.waiting(task_id=task_id),
     ),
-    Transition(
-        "put again under a known id",
-        "refused",
-        Desk.already_put,
-        lambda at, _: at.store.put(at.known),
-    ),
-    Transition("claim", "PENDING → TAKEN", Desk.waiting, lambda at, t: at.claim(t)),
-    Transition(
-        "claim that comes too late", "refused", Desk.taken, lambda at, t: at.claim_too_late(t)
-    ),
-    Transition("claim of a key", "PENDING → TAKEN", Desk.keyed, lambda at, r: at.claim_key(r)),
-    Transition(
-        "claim of a key that is held", "refused", Desk.busy, lambda at, r: at.claim_too_late(r)
-    ),
-    Transition("leave a key's slot", "free", Desk.settled, lambda at, s: at.keyed_claims.leave(s)),
-    Transition("heartbeat", "TAKEN", Desk.taken, lambda at, t: at.store.extend(t, lease=LEASE)),
-    Transition(
-        "checkpoint",
-        "TAKEN",
-        Desk.taken,
-        lambda at, t: at.store.checkpoint(t, {"step": 1}, lease=LEASE),
-    ),
-    Transition("success", "TAKEN → SUCCESS", Desk.taken, lambda at, t: at.store.succeed(t, RESULT)),
-    Transition(
-        "success with a follow-up of the same size",
-        "TAKEN → SUCCESS, – → PENDING",
+    "claim": (Desk.waiting, Desk.claim),
+    "claim that comes too late": (Desk.taken, lambda at, t: at.refused(at.claim, t)),
+    "claim of a key": (Desk.row, Desk.claim_key),
+    "claim of a key that is held": (Desk.held, lambda at, r: at.refused(at.claim_key, r)),
+    "leave a key's slot": (Desk.settled, lambda at, slot: at.keyed.leave(slot)),
+    "heartbeat": (Desk.taken, lambda at, t: at.store.extend(t, lease=LEASE)),
+    "checkpoint": (Desk.taken, lambda at, t: at.store.checkpoint(t, {"step": 1}, lease=LEASE)),
+    "success": (Desk.taken, lambda at, t: at.store.succeed(t, RESULT)),
+    "success with a follow-up of the same size": (
         Desk.taken,
         lambda at, t: at.store.succeed(t, RESULT, [at.new]),
     ),
-    Transition("failure", "TAKEN → FAILURE", Desk.taken, lambda at, t: at.store.fail(t, ERROR)),
-    Transition(
-        "retry later",
-        "TAKEN → DELAYED",
-        Desk.taken,
-        lambda at, t: at.store.retry(t, ERROR, delay=60),
-    ),
-    Transition(
-        "fall due", "DELAYED → PENDING", Desk.due, lambda at, t: at.store.promote(t.task_id)
-    ),
-    Transition(
-        "retry at once",
-        "TAKEN → PENDING",
-        Desk.taken,
-        lambda at, t: at.store.retry(t, ERROR, delay=0),
-    ),
-    Transition(
-        "lease over",
-        "TAKEN → PENDING",
-        Desk.lost,
-        lambda at, t: at.store.reclaim(t, max_attempts=2),
-    ),
-    Transition(
-        "lease over, last attempt",
-        "TAKEN → FAILURE",
-        Desk.lost,
-        lambda at, t: at.store.reclaim(t, max_attempts=1),
-    ),
-    Transition(
-        "redrive", "FAILURE → PENDING", Desk.failed, lambda at, t: at.store.redrive(t.task_id)
-    ),
-    Transition(
-        "cancel", "PENDING → CANCELLED", Desk.waiting, lambda at, t: at.store.cancel(t.task_id)
-    ),
-    Transition(
-        "put, to be told at its deadline",
-        "– → PENDING",
-        Desk.none,
-        lambda at, _: at.telling.put(at.new),
-    ),
-    Transition(
-        "claim, before it was told", "PENDING → TAKEN", Desk.told, lambda at, t: at.claim(t)
-    ),
-    Transition("shed at its deadline", "PENDING → –", Desk.overdue, lambda at, t: at.shed(t)),
-)
+    "failure": (Desk.taken, lambda at, t: at.store.fail(t, ERROR)),
+    "retry later": (Desk.taken, lambda at, t: at.store.retry(t, ERROR, delay=60)),
+    "fall due": (Desk.due, lambda at, t: at.store.promote(t.task_id)),
+    "lease over": (Desk.lost, lambda at, t: at.store.reclaim(t, max_attempts=2)),
+    "redrive": (Desk.failed, lambda at, t: at.store.redrive(t.task_id)),
+    "cancel": (Desk.waiting, lambda at, t: at.store.cancel(t.task_id)),
+    "put, to be told at its deadline": (NONE, lambda at, _: at.telling.put(at.new)),
+    "claim, before it was told": (lambda at: at.telling.put(at.new), Desk.claim),
+    "shed at its deadline": (Desk.overdue, Desk.shed),
+}
 
 
-def rows(store: Store, meter: Meter, sizes: tuple[int, ...]) -> Iterator[Row]:
-    """Units of each transition, per task."""
-    for size in sizes:
-        desk = Desk(store, size)
-        for transition in TRANSITIONS:
-            task = transition.begin(desk)
-            with meter.reading() as found:
-                transition.act(desk, task)
-            sums = found.sums
-            yield {
-                "transition": transition.name,
-                "way": transition.way,
-                "payload_bytes": size,
-                "write_units": sums.documented_write_units / transition.tasks,
-                "write_units_as_dynamodb_local_reports": sums.write_units / transition.tasks,
-            }
+def rows() -> list[Transition]:
+    return [
+        Transition(transition=name, small=units(name, SMALL), large=units(name, LARGE))
+        for name in TRANSITIONS
+    ]
+
+
+def units(name: str, size: int) -> float:
+    table = Metered()
+    table.host.end = START + 60 * MICROSECONDS
+    desk = Desk(table, table.host, size)
+    begin, act = TRANSITIONS[name]
+    task = begin(desk)
+    before = table.write_units
+    act(desk, task)
+    return table.write_units - before

@@ -1,16 +1,35 @@
-"""``python -m benchmarks.latency``"""
+"""``python -m benchmarks.latency``: from a put to its handler, hop by hop, on an idle queue."""
 
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
-from statistics import median, quantiles
-from typing import Any
+from statistics import median
+from typing import Any, Final
 
 import click
+import numpy as np
 
-from benchmarks.latency.journey import HOPS, Journey, travel
-from benchmarks.latency.stage import Stage, deployed
+from benchmarks.deployed import Deployment, deployed
+from benchmarks.latency.results import Hop, Results
 from benchmarks.record import recording
+from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX
+
+HOPS: Final = {
+    "put": "DynamoDB has the task, and the producer its answer",
+    "stream": "the stream's reader has the record, and invokes the trigger",
+    "trigger": "the trigger's runtime and handler, until its kick reaches SNS",
+    "kick": "SNS hands the kick to Lambda, which invokes the processor",
+    "processor": "the processor's runtime and handler, until its first query arrives",
+    "due tasks": "a look at what is due, until the look at the queue arrives",
+    "query": "the look at the queue, until the claim arrives",
+    "claim": "the claim, until the handler starts",
+}
+TIMEOUT: Final = 30.0
+
+Journey = Sequence[int]
+"""Epoch microseconds: of the put, and of the end of each hop."""
 
 
 @click.command()
@@ -21,45 +40,85 @@ def main(warm: int, cold: int) -> None:
     with (
         recording("latency", "python -m benchmarks.latency") as found,
         tempfile.TemporaryDirectory() as folder,
-        deployed(Path(folder)) as stage,
+        deployed(Path(folder)) as queue,
     ):
-        journeys = {
-            "cold": [journey(stage, cold=True) for _ in range(cold)],
-            "warm": [journey(stage, cold=False) for _ in range(warm)],
-        }
-        found.results = {
-            "hops": [row for kind, all_ in journeys.items() for row in hops(kind, all_)],
-            "totals": [total(kind, all_) for kind, all_ in journeys.items()],
-        }
+        starting = [journey(queue, cold=True) for _ in range(cold)]
+        running = [journey(queue, cold=False) for _ in range(warm)]
+        found.results = Results(warm_tasks=warm, cold_tasks=cold, hops=hops(running, starting))
 
 
-def journey(stage: Stage, *, cold: bool) -> Journey:
+def journey(queue: Deployment, *, cold: bool) -> Journey:
     while True:
-        stage.wait_until_idle()
+        queue.rest()
         if cold:
-            stage.end_processes()
-        if (found := travel(stage)) is not None:
+            for name in ("trigger", "processor"):
+                queue.cloud.kill_function(queue.names[name])
+        if (found := travel(queue)) is not None:
             return found
 
 
-def hops(kind: str, journeys: Sequence[Journey]) -> list[dict[str, Any]]:
-    parts = [one.hops_ms for one in journeys]
+def travel(on: Deployment) -> Journey | None:
+    """Put one task and follow it. None where it did not come this way: the sweep, which comes every
+    minute, saw it first and woke the processor itself, or an earlier kick came late and did."""
+    put = _now()
+    task = on.queue.put("when.started")
+    answered = _now()
+    started = int(on.queue.wait(task.task_id, timeout=TIMEOUT))
+    calls = on.calls(put)
+    wakers = {call["caller"] for call in calls if call["action"] == "sns:Publish"}
+    if "sweep" in wakers or "trigger" not in wakers:
+        return None
+    kicked = _first(calls, "trigger", "sns:Publish")
+    triggered = min(on.begins("trigger", put))
+    invoked = min(on.begins("processor", put))
+    due = _first(calls, "processor", "dynamodb:Query", DUE_INDEX)
+    looked = _first(calls, "processor", "dynamodb:Query", STATUS_CREATED_INDEX)
+    claimed = _first(calls, "processor", "dynamodb:UpdateItem")
+    return (put, answered, triggered, kicked, invoked, due, looked, claimed, started)
+
+
+def hops(warm: Sequence[Journey], cold: Sequence[Journey]) -> list[Hop]:
+    """The parts add up to the whole. The stream's reader may be faster than the put's answer: then
+    that part is below 0."""
+    columns = [
+        [_millis(part) for part in zip(*map(_parts, journeys), strict=True)]
+        for journeys in (warm, cold)
+    ]
+    named = {**HOPS, "**all**": "put to handler"}
     return [
-        {"processes": kind, "hop": name, "what": what, **summary([part[name] for part in parts])}
-        for name, what in HOPS
+        Hop(
+            hop=hop,
+            until=until,
+            warm_p50=running[0],
+            warm_p99=running[1],
+            cold_p50=starting[0],
+            cold_p99=starting[1],
+        )
+        for (hop, until), running, starting in zip(named.items(), *columns, strict=True)
     ]
 
 
-def total(kind: str, journeys: Sequence[Journey]) -> dict[str, Any]:
-    return {"processes": kind, **summary([one.total_ms for one in journeys])}
+def _parts(journey: Journey) -> list[int]:
+    """Of each hop, and of all."""
+    return [*(end - begin for begin, end in pairwise(journey)), journey[-1] - journey[0]]
 
 
-def summary(millis: Sequence[float]) -> dict[str, Any]:
-    return {
-        "p50_ms": round(median(millis), 1),
-        "p99_ms": round(quantiles(millis, n=100, method="inclusive")[98], 1),
-        "tasks": len(millis),
-    }
+def _millis(micros: Sequence[int]) -> tuple[float, float]:
+    """Median and 99th percentile."""
+    return round(median(micros) / 1000, 1), round(float(np.percentile(micros, 99)) / 1000, 1)
+
+
+def _first(calls: Iterable[dict[str, Any]], caller: str, action: str, resource: str = "") -> int:
+    return min(
+        int(call["at"])
+        for call in calls
+        if (call["caller"], call["action"]) == (caller, action)
+        and any(one.endswith(resource) for one in call["resources"])
+    )
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000
 
 
 if __name__ == "__main__":

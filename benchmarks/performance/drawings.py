@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import altair as alt
 
+from benchmarks.cost.results import Line
 from benchmarks.freshness.results import Waits
 from benchmarks.goodput.results import Choice, Outcome
 from benchmarks.goodput.results import Results as Goodput
@@ -14,19 +15,16 @@ from benchmarks.performance.charts import AnyChart
 Results = Mapping[str, Any]
 """``results`` of a ``results.json``."""
 
-WAYS: Final = {"with_spark": "the report", "with_duckdb": "DuckDB"}
 PAID_FOR: Final = {
     "write units": "writes",
     "read units": "reads",
-    "stream reads": "reads",
     "storage": "storage",
     "point-in-time recovery": "storage",
     "function runs": "functions",
     "function time": "functions",
     "kicks": "kicks",
     "SQS requests": "kicks",
-    "logs": "logs, traces",
-    "traces": "logs, traces",
+    "logs": "logs",
 }
 """What the bill's lines are summed up to."""
 
@@ -95,71 +93,14 @@ def freshness_waits(waits: Sequence[Waits]) -> AnyChart:
     return layers.properties(width=charts.WIDTH)
 
 
-def latency_warm(results: Results) -> AnyChart:
-    return _hops(results, "warm")
-
-
-def latency_cold(results: Results) -> AnyChart:
-    return _hops(results, "cold")
-
-
-def _hops(results: Results, state: str) -> AnyChart:
-    rows = [
-        {"state": state, "hop": row["hop"], "ms": max(0.0, row["p50_ms"])}
-        for row in results["hops"]
-        if row["processes"] == state
-    ]
-    return charts.bars(rows, bar="state", value="ms", part="hop", title="milliseconds")
-
-
-def coldstart_parts(results: Results) -> AnyChart:
-    rows = [
-        {"function": row["function"], "part": part, "ms": row[key]}
-        for row in results["start"]
-        for part, key in (("boto3 and its clients", "boto3_ms"), ("own", "own_ms"))
-    ]
-    title = "milliseconds, median"
-    return charts.bars(rows, bar="function", value="ms", part="part", title=title)
-
-
-def cost_per_million(results: Results) -> AnyChart:
-    smallest = min(row["payload_bytes"] for row in results["table"])
+def cost_per_million(lines: Sequence[Line]) -> AnyChart:
     sums: dict[tuple[str, str], float] = {}
-    for row in results["per_million"]:
-        if row["payload_bytes"] == smallest:
-            key = row["scenario"], PAID_FOR[row["what"]]
-            sums[key] = sums.get(key, 0.0) + row["usd"]
+    for line in lines:
+        key = line.load, PAID_FOR[line.what]
+        sums[key] = sums.get(key, 0.0) + line.usd
     rows = [{"load": load, "for": group, "usd": usd} for (load, group), usd in sums.items()]
     title = "dollars per million tasks"
     return charts.bars(rows, bar="load", value="usd", part="for", title=title)
-
-
-def cost_by_size(results: Results) -> AnyChart:
-    run_with_every_size = ("one at a time", "backlog", "shed")
-    rows = [row for row in results["table"] if row["workload"] in run_with_every_size]
-    return charts.lines(
-        rows,
-        x=charts.x("payload_bytes", "payload, bytes", rows, log=True),
-        y=alt.Y("write_units_per_task:Q", title="write units per task"),
-        color=charts.color("workload"),
-    )
-
-
-def analytics_time(results: Results) -> AnyChart:
-    rows = [
-        {"tasks": run["tasks"], "seconds": run["processing_seconds"], "way": name}
-        for way, name in WAYS.items()
-        for run in (*results["runs"], *(results["large"] or {"runs": ()})["runs"])
-        if run["way"] == way
-    ]
-    seconds = alt.Y(
-        "seconds:Q",
-        title="seconds (logarithmic)",
-        scale=alt.Scale(type="log"),
-        axis=alt.Axis(format="~g"),
-    )
-    x = charts.x("tasks", "tasks", rows, log=True)
-    return charts.lines(rows, x=x, y=seconds, color=charts.color("way"))
 
 
 _ALL: Final[Sequence[Callable[[Any], AnyChart]]] = (
@@ -167,11 +108,6 @@ _ALL: Final[Sequence[Callable[[Any], AnyChart]]] = (
     goodput_adaptive,
     goodput_storm,
     freshness_waits,
-    latency_warm,
-    latency_cold,
-    coldstart_parts,
     cost_per_million,
-    cost_by_size,
-    analytics_time,
 )
 DRAWINGS: Final = {drawing.__name__.replace("_", "-"): drawing for drawing in _ALL}

@@ -1,6 +1,5 @@
 """Puts the page together: a section for each benchmark, filled with what its last run found."""
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from analytics.passes import PARTITION_BYTES
 from benchmarks import NAMES, record
 from benchmarks.performance import text as forms
 from benchmarks.performance.charts import svg
@@ -44,8 +42,6 @@ ENVIRONMENT.globals["table"] = table
 ENVIRONMENT.filters["zip"] = zip
 ENVIRONMENT.globals |= {
     "one": one,
-    "PARTITION_BYTES": PARTITION_BYTES,
-    "log": math.log,
 }
 
 

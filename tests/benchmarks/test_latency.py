@@ -2,15 +2,14 @@
 
 import pytest
 
-from benchmarks.latency.journey import HOPS, Journey
+from benchmarks.latency.__main__ import HOPS, hops
 
 
-def test_the_hops_add_up_to_the_total_also_where_one_is_negative() -> None:
-    moments = (0, 9_000, 8_000, 12_000, 13_000, 20_000, 21_000, 25_000, 31_000)
-    journey = Journey(moments)
+def test_the_hops_add_up_to_the_whole_also_where_one_is_negative() -> None:
+    journey = (0, 9_000, 8_000, 12_000, 13_000, 20_000, 21_000, 25_000, 31_000)
 
-    assert len(moments) == len(HOPS) + 1
-    assert list(journey.hops_ms) == [name for name, _ in HOPS]
-    assert journey.hops_ms["stream"] == -1.0
-    assert sum(journey.hops_ms.values()) == pytest.approx(journey.total_ms)
-    assert journey.total_ms == 31.0
+    *parts, whole = hops([journey], [journey])
+
+    assert [part.hop for part in parts] == list(HOPS)
+    assert parts[1].warm_p50 == -1.0
+    assert sum(part.warm_p50 for part in parts) == pytest.approx(whole.warm_p50) == 31.0

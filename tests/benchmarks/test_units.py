@@ -1,9 +1,21 @@
-"""Units by the rules: what DynamoDB Local reports where it follows them, and known cases."""
+"""Units by the rules: known cases, and what DynamoDB Local reports; what they cost."""
 
+import re
+
+import boto3
 import pytest
 
-from benchmarks.units import Metered, item_bytes, write_units
+from analytics import outlook
+from benchmarks.cost import bill, loads, transitions
+from benchmarks.cost.cloud import Traffic
+from benchmarks.cost.results import Results
+from benchmarks.cost.transitions import LARGE, SMALL, TRANSITIONS, Desk, units
+from benchmarks.record import HERE, load
+from benchmarks.units import Metered, Reported, item_bytes, write_units
+from lab import dynamodb_local
+from lifoq.basics.host import SYSTEM
 from lifoq.items.task import NewTask
+from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
 from lifoq.testing.fixtures import noise
 
@@ -23,3 +35,64 @@ def test_each_kilobyte_that_an_item_begins_is_a_unit_of_the_table_and_none_of_th
     table = Metered()
     Store(table, host=table.host).put(NewTask(task_type="a", payload=noise(6200)))
     assert table.write_units == 6 + 1  # some 5,060 bytes, compressed
+
+
+REPORTED_OTHERWISE = {
+    "put again under a known id",  # a refused write: nothing
+    "claim that comes too late",
+    "claim of a key that is held",
+    "success with a follow-up of the same size",  # a transaction: its last item alone
+}
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_the_rules_count_what_dynamodb_local_reports(
+    dynamodb_local_endpoint, new_dynamo_table, size
+):
+    name = new_dynamo_table(dynamodb_local_endpoint).name
+    arguments = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
+    client = boto3.client("dynamodb", **arguments)
+    reported = Reported(client)
+    desk = Desk(DynamoTable(name=name, client=client, once=client), SYSTEM, size)
+    found = {}
+    for transition, (begin, act) in TRANSITIONS.items():
+        task = begin(desk)
+        before = reported.write_units
+        act(desk, task)
+        found[transition] = reported.write_units - before
+    expected = {transition: units(transition, size) for transition in TRANSITIONS}
+    assert {name for name in found if found[name] != expected[name]} == REPORTED_OTHERWISE
+
+
+def test_the_recorded_units_are_those_of_today():
+    """Of small tasks: the loads take minutes of virtual time, and the writes never vary."""
+    recorded = Results(**load(HERE / "cost" / "results.json")["results"])
+    assert transitions.rows() == recorded.transitions
+    counted = {row.load: row.write_units for row in loads.rows()}
+    assert counted == {row.load: row.write_units for row in recorded.units}
+
+
+def test_the_report_prices_each_operation_as_the_rules_do():
+    counted = {row.transition: row.small for row in transitions.rows()}
+    assert {
+        "put": counted["put"],
+        "claim": counted["claim"],
+        "success": counted["success"],
+        "retry": counted["retry later"] + counted["fall due"],
+        "failure": counted["failure"],
+        "cancellation": counted["cancel"],
+    } == outlook.WRITE_UNITS
+    assert bill.usd("write units", 1_000_000) == outlook.USD_PER_MILLION_WRITE_UNITS
+
+
+def test_every_price_says_from_when_and_where_it_is():
+    for price in bill.PRICES.values():
+        assert re.fullmatch(r"20\d\d(-\d\d)?", price["as_of"])
+        assert re.match(r"https://(docs\.)?aws\.amazon\.com/", price["source"])
+
+
+def test_lambda_bills_each_run_by_the_millisecond_begun_and_by_its_memory():
+    run = "REPORT RequestId: 1\tDuration: {} ms\n".format
+    logs = {"trigger": run("10.1") + run("10.1"), "processor": run("1000.0"), "sweep": ""}
+    memory = {"trigger": 256, "processor": 512}
+    assert Traffic(logs=logs).gigabyte_seconds(memory) == pytest.approx(2 * 0.011 / 4 + 0.5)

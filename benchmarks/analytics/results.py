@@ -1,0 +1,21 @@
+"""What the benchmark finds."""
+
+from typing import Annotated
+
+from benchmarks.record import Row
+
+
+class Run(Row):
+    tasks: Annotated[int, "tasks"]
+    way: Annotated[str, "way"]
+    processing_seconds: Annotated[float, "processing, s"]
+    """Without the start of process and session."""
+    wall_seconds: Annotated[float, "all, s"]
+    cpu_seconds: Annotated[float, "CPU, s"]
+    """Of the process with its children."""
+    peak_mb: Annotated[int, "most memory, MB"]
+    load_before: Annotated[float, "load before"]
+
+
+class Results(Row):
+    runs: list[Run]

@@ -1,0 +1,32 @@
+"""What the benchmark finds."""
+
+from typing import Annotated
+
+from benchmarks.performance.text import percent
+from benchmarks.record import Row
+
+
+class Outcome(Row):
+    """What became of one contender's load. Shares of time are of the four slots'."""
+
+    queue: Annotated[str, "queue"]
+    in_time: Annotated[float, "in time", percent]
+    """Of all puts."""
+    busy: Annotated[float, "downstream busy", percent]
+    useful: Annotated[float, "of use", percent]
+    """For tasks that started in time."""
+    idle_ms: Annotated[float, "idle a task, ms"]
+    cpu_ms: Annotated[float, "CPU a task, ms"]
+    server_cpu_ms: Annotated[float, "server's CPU, ms"]
+    put: Annotated[int, "put"]
+    ran: Annotated[int, "ran"]
+    shed: Annotated[int, "known to be shed"]
+    without_trace: Annotated[int, "without a trace"]
+
+
+class Results(Row):
+    puts_per_second: float
+    seconds: float
+    deadline_seconds: float
+    patience_seconds: float
+    outcomes: list[Outcome]

@@ -1,0 +1,63 @@
+"""What the benchmark finds."""
+
+from typing import Annotated
+
+from benchmarks.record import Row
+
+
+class Transition(Row):
+    """Write units, by the size of the payload in bytes of JSON."""
+
+    transition: Annotated[str, "transition"]
+    small: Annotated[float, "write units"]
+    """100 bytes."""
+    large: Annotated[float, "16 KB of JSON"]
+
+
+class Units(Row):
+    """Of a task in a load, counted in virtual time; payloads of 100 bytes but where it says so."""
+
+    load: str
+    write_units: float
+    read_units: float
+    stored_bytes: float
+
+
+class Runs(Row):
+    """Of a load on the local cloud."""
+
+    load: Annotated[str, "load"]
+    tasks: Annotated[int, "tasks"]
+    trigger_runs: Annotated[int, "trigger runs"]
+    processor_runs: Annotated[int, "processor runs"]
+    runs_per_task: Annotated[float, "runs a task"]
+    gigabyte_seconds_per_task: Annotated[float, "GB-seconds a task"]
+    kicks_per_task: Annotated[float, "kicks a task"]
+    spare_kicks_per_task: Annotated[float, "of them spare"]
+    log_bytes_per_task: float
+
+
+class Line(Row):
+    """Of a bill."""
+
+    load: str
+    """What a million tasks of it cost; or a month without any."""
+    what: str
+    quantity: float
+    unit: str
+    usd: float
+
+
+class Alternative(Row):
+    who: Annotated[str, "a million tasks of at most 64 KB"]
+    load: Annotated[str, "load"]
+    usd: Annotated[float, "dollars"]
+
+
+class Results(Row):
+    transitions: list[Transition]
+    units: list[Units]
+    runs: list[Runs]
+    per_million: list[Line]
+    month: list[Line]
+    alternatives: list[Alternative]

@@ -1,0 +1,23 @@
+"""What the benchmark finds: milliseconds."""
+
+from typing import Annotated
+
+from benchmarks.record import Row
+
+
+class Hop(Row):
+    """A part of the way from the put to the handler's start."""
+
+    hop: Annotated[str, "hop"]
+    until: Annotated[str, "until"]
+    warm_p50: Annotated[float, "warm p50, ms"]
+    warm_p99: Annotated[float, "warm p99"]
+    cold_p50: Annotated[float, "cold p50"]
+    cold_p99: Annotated[float, "cold p99"]
+
+
+class Results(Row):
+    warm_tasks: int
+    cold_tasks: int
+    hops: list[Hop]
+    """The last is the whole."""
