@@ -16,6 +16,7 @@ from lifoq.api.operations import OPERATIONS, Kind
 from lifoq.client import deployment
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.function import AsyncInvocation, QueueFunction
+from lifoq_cdk.limits import VENDED_LOGS
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.state import GET_OBJECT, PUT_OBJECT
 
@@ -140,12 +141,15 @@ class QueueApi(Construct):
 
     def _stage(self, requests_per_second: float, burst: int) -> None:
         surroundings = self._queue.surroundings
+        own = cdk.Names.unique_resource_name(self, max_length=100, separator="-")
         self.access_logs = logs.LogGroup(
             self,
             "AccessLogs",
+            log_group_name=f"{VENDED_LOGS}apis/lifoq/{surroundings.queue_name}/{own}",
             retention=surroundings.log_retention,
             encryption_key=surroundings.encryption_key,
-            removal_policy=surroundings.removal_policy,
+            # By its name it would be in the way of an API that is switched on again.
+            removal_policy=cdk.RemovalPolicy.DESTROY,
         )
         stage = apigateway.HttpStage(
             self,

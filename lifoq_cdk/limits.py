@@ -18,6 +18,9 @@ RETRY_WAITS_SECONDS: Final = (60, 120)
 SCHEDULE_EVENT_AGE_SECONDS: Final = (60, 86_400)
 """How long EventBridge Scheduler may try
 (https://docs.aws.amazon.com/scheduler/latest/APIReference/API_RetryPolicy.html)."""
+VENDED_LOGS: Final = "/aws/vendedlogs/"
+"""How log groups begin whose delivery needs no entry of its own in the region's resource policy,
+which is limited to 5,120 characters, for all APIs and state machines together."""
 MOST_SWEEP_MINUTES: Final = 60
 EXPORT_WINDOW_MINUTES: Final = (15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440)
 """DynamoDB allows 15 minutes to 24 hours; these cut the day into windows that do not overlap."""

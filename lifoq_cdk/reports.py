@@ -15,7 +15,7 @@ from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.export_machine import FULL, INCREMENTAL, ExportMachine
 from lifoq_cdk.findings import accept, accept_wildcard
-from lifoq_cdk.limits import EXPORT_WINDOW_MINUTES
+from lifoq_cdk.limits import EXPORT_WINDOW_MINUTES, VENDED_LOGS
 from lifoq_cdk.metrics import MINUTE, total
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.schedule import Invocation
@@ -128,9 +128,7 @@ class QueueReports(Construct):
         log_group = logs.LogGroup(
             self,
             "ExportMachineLogs",
-            # Under this prefix, log delivery needs no entry of its own in the region's resource
-            # policy, which is limited to 5,120 characters for all state machines together.
-            log_group_name=f"/aws/vendedlogs/states/lifoq/{queue.queue_name}/exports",
+            log_group_name=f"{VENDED_LOGS}states/lifoq/{queue.queue_name}/exports",
             retention=queue.surroundings.log_retention,
             encryption_key=state.encryption_key,
             removal_policy=cdk.RemovalPolicy.DESTROY,

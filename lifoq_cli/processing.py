@@ -12,7 +12,7 @@ def pause(session: Session) -> None:
     """Let no processor start; tasks keep arriving, and are shed at their deadline.
 
     A processor that runs goes on to the end of its window. A deployment by `make deploy` keeps the
-    pause.
+    pause; one by the CDK CLI or a pipeline may end it.
     """
     longest = {}
     for name in _names(session):

@@ -50,6 +50,25 @@ def test_requests_are_limited_and_logged(stack: cdk.Stack, queue: LifoQueue) -> 
     assert "DestinationArn" in stage["AccessLogSettings"]
 
 
+def test_access_logs_have_names_that_need_no_entry_in_the_regions_resource_policy(
+    stack: cdk.Stack, queue: LifoQueue
+) -> None:
+    for name in ("Api", "Partners"):
+        QueueApi(stack, name, queue=queue)
+
+    template = template_of(stack)
+    named = [
+        group
+        for group in template["Resources"].values()
+        if group["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in group["Properties"]
+    ]
+    names = {group["Properties"]["LogGroupName"] for group in named}
+    assert len(names) == 2
+    assert all(name.startswith("/aws/vendedlogs/") for name in names)
+    # Kept, it would be in the way of an API that is switched on again.
+    assert {group["DeletionPolicy"] for group in named} == {"Delete"}
+
+
 @pytest.mark.parametrize(
     ("grant", "paths"),
     [
