@@ -120,7 +120,7 @@ def test_destroying_a_stage_leaves_nothing_of_it_and_all_of_its_neighbour(
     for name, value in side_by_side.environment().items():
         monkeypatch.setenv(name, value)
 
-    DeployedStage("dev").empty_export_bucket()
+    DeployedStage("dev").empty_buckets({"StackName": "lifoq-dev-state"})
     side_by_side.cdk(dev().assembly, "destroy", "--all", "--force")
 
     assert stacks(side_by_side) == DEMO
