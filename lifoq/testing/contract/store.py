@@ -21,7 +21,7 @@ from lifoq.errors import (
 )
 from lifoq.items.history import Ended
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.items.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_AND_CHECKPOINT_BYTES, Status
+from lifoq.items.schema import MAX_ITEM_BYTES, Status
 from lifoq.items.task import NewTask, Task, TaskError
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
@@ -1389,7 +1389,7 @@ def test_a_checkpoint_is_measured_beside_the_payload_as_it_stands(
         return encode(value, field)
 
     monkeypatch.setattr(jsontext, "encode", watched)
-    room = MAX_PAYLOAD_AND_CHECKPOINT_BYTES - 200_002
+    room = 400 * 1024 - 8 * 1024 - 5 * 1024 - 200_002  # item, error, history and the rest, payload
     store.checkpoint(task, "x" * (room - 2), lease=30)
     with pytest.raises(InvalidInput, match=f"there is room for {room:,}"):
         store.checkpoint(task, "x" * (room - 1), lease=30)
