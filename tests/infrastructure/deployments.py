@@ -131,3 +131,23 @@ EVERYTHING: dict[str, Any] = {
         },
     },
 }
+
+WAYS_IN: dict[str, Any] = {
+    "ingest": {
+        "queue_arns": ["arn:aws:sqs:eu-west-1:123456789012:orders.fifo"],
+        "topic_arns": ["arn:aws:sns:eu-west-1:123456789012:news"],
+        "events": [{"detail_type": ["order.created"], "detail": {"state": ["new"]}}],
+        "brokers": [
+            {
+                "arn": "arn:aws:mq:eu-west-1:123456789012:broker:old:b-1",
+                "queue": "orders",
+                "secret": "broker/login",
+                "virtual_host": "/",
+            }
+        ],
+        "mapping": {"task_type": "'order.ship'", "payload": "body.order"},
+    },
+    "api": {"requests_per_second": 7, "burst": 9},
+    "tracing": True,
+    "customer_managed_key": True,
+}

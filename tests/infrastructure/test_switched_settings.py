@@ -13,12 +13,12 @@ from stacks import application
 from stacks.config import StageConfig
 from tests.infrastructure.deployments import (
     EVERYTHING,
+    WAYS_IN,
     Deployment,
     deployment_of,
     new_app,
     packages,
 )
-from tests.infrastructure.test_template_settings import WAYS_IN
 
 Settings = Mapping[str, Any]
 Template = Mapping[str, Any]

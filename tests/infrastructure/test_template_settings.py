@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.infrastructure.deployments import Deployment, synthesize
+from tests.infrastructure.deployments import WAYS_IN, Deployment, synthesize
 
 MISSING = object()
 
@@ -511,27 +511,6 @@ def test_a_secret_is_told_by_name_and_may_be_read_by_those_alone_who_run_tasks(
     }
     processor = everything.resource("queue", FUNCTION, "ProcessTasksFunction")
     assert processor["Properties"]["Environment"]["Variables"]["DOWNSTREAM_KEY"] == "downstream/key"
-
-
-WAYS_IN: dict[str, Any] = {
-    "ingest": {
-        "queue_arns": ["arn:aws:sqs:eu-west-1:123456789012:orders.fifo"],
-        "topic_arns": ["arn:aws:sns:eu-west-1:123456789012:news"],
-        "events": [{"detail_type": ["order.created"], "detail": {"state": ["new"]}}],
-        "brokers": [
-            {
-                "arn": "arn:aws:mq:eu-west-1:123456789012:broker:old:b-1",
-                "queue": "orders",
-                "secret": "broker/login",
-                "virtual_host": "/",
-            }
-        ],
-        "mapping": {"task_type": "'order.ship'", "payload": "body.order"},
-    },
-    "api": {"requests_per_second": 7, "burst": 9},
-    "tracing": True,
-    "customer_managed_key": True,
-}
 
 
 def test_every_way_in_passes_the_checks_of_experts_and_says_what_was_set() -> None:
