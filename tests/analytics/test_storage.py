@@ -51,6 +51,7 @@ def forget() -> None:
     storage._credentials.cache_clear()
 
 
+@pytest.mark.prove
 def test_exports_in_s3_make_a_report_in_s3_again_and_again(bucket: Any, tmp_path: Path) -> None:
     """In a process of its own, since Spark's workers keep the environment that they began with."""
     lines = [full_line(item(f"t{number}", "PENDING")) for number in range(3)]

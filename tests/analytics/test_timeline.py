@@ -78,11 +78,6 @@ def test_events_are_numbered_as_they_happened_and_those_outside_are_left_out() -
     ]
 
 
-def test_the_numbers_of_events_that_lie_close_do_not_touch() -> None:
-    marks = _drawn(events=[("a", 30), ("b", 31), ("c", 32), ("d", 60)]).marks
-    assert [mark.is_low for mark in marks] == [False, True, False, False]
-
-
 def test_the_time_axis_has_ticks_at_round_moments() -> None:
     time = Time(start=7 * SECOND, end=68 * SECOND)
     assert [tick.label for tick in time.ticks()] == [

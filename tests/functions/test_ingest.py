@@ -176,8 +176,6 @@ UNREADABLE = [
         "it would never run",
         id="past",
     ),
-    pytest.param(envelopes.sqs_record(BODY, taskType="a", delay="x"), "no seconds", id="delay"),
-    pytest.param(envelopes.sqs_record("x" * 400_000, taskType="a"), "the limit is", id="too large"),
     pytest.param(envelopes.sqs_record("[" * 10_000, taskType="a"), "event=", id="too deep"),
     pytest.param(
         {"eventSource": "aws:kinesis", "kinesis": {"data": "aGk="}}, "no message", id="a stream's"
@@ -196,17 +194,6 @@ def test_what_makes_no_task_is_put_aside_with_the_reason_and_holds_nobody_up(
     assert aside["event"] == envelopes.sqs(record)
     assert [task.task_id for task in queue.peek()] == ["good"]
     assert metrics()["MessagesRefused"] == [1.0]
-
-
-def test_poison_from_a_broker_does_not_bring_its_batch_back(ingest, context, queue, dead_letters):
-    event = envelopes.rabbitmq(
-        envelopes.rabbitmq_message(b"poison", "m-1"),
-        envelopes.rabbitmq_message(b"good", "m-2", taskType="greet"),
-    )
-    ingest().handle(event, context)
-    assert [task.task_id for task in queue.peek()] == ["m-2"]
-    (aside,) = dead_letters.received()
-    assert aside["event"] == envelopes.rabbitmq(envelopes.rabbitmq_message(b"poison", "m-1"))
 
 
 @pytest.mark.parametrize(("event", "task_id"), KINDS)

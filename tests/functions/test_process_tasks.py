@@ -3,12 +3,10 @@
 import http.server
 import json
 import threading
-import time
 
 import pytest
 
 from lifoq import ProcessUnusable, RunReport, Status
-from lifoq.tables.dynamo_values import typed
 from lifoq.targets.configured import encode
 from lifoq.targets.https import HttpsTarget
 from lifoq.worker import tally
@@ -65,6 +63,12 @@ def test_a_run_does_the_tasks_and_says_so(asking, context, queue, metrics, trigg
     assert (counted["TasksClaimed"], counted["TasksSucceeded"]) == ([1.0], [1.0])
     assert counted["WaitSeconds"][0] >= 0
     assert trigger_topic.messages() == []
+
+
+def test_the_task_code_of_a_fresh_deployment_greets(load, context, queue):
+    task_id = queue.put("greet", "Ada").task_id
+    load("process_tasks", LIFOQ_WINDOW_SECONDS="0.5").handle({}, context)
+    assert queue.get(task_id).result == "Hello, Ada!"
 
 
 def test_a_full_downstream_makes_the_task_come_back_later(asking, context, queue, downstream):
@@ -125,17 +129,6 @@ def test_each_count_of_a_run_is_a_metric_of_its_own(load, metrics):
         "WaitSeconds": [0.5, 1.5],
         "ServiceSeconds": [2.5, 3.5],
     }
-
-
-def test_what_a_damaged_item_comes_to_is_counted(load, context, queue, metrics):
-    for n in range(3):
-        item = queue.store.table.get(queue.put("test", n).task_id)
-        queue.store.table._client.put_item(
-            TableName=queue.store.table.name, Item=typed({**item, "attempts": "many"})
-        )
-    load("process_tasks", LIFOQ_WINDOW_SECONDS="0.5").handle({}, context)
-    assert sum(metrics()["TasksFailed"]) == 3
-    assert len(queue.peek(status=Status.FAILURE)) == 0  # not readable, but put aside
 
 
 def test_a_long_run_counts_while_it_lasts(load, context, queue, slow_type, monkeypatch, metrics):
@@ -208,9 +201,21 @@ def test_a_run_without_progress_makes_no_tail_call(load, context, queue, trigger
     assert trigger_topic.messages() == []
 
 
-def test_a_kick_that_comes_late_to_an_empty_queue_costs_one_look(load, context, queue):
-    function = load("process_tasks")
-    kick = {"Records": [{"Sns": {"Timestamp": "2026-01-01T00:00:00.000Z"}}]}
-    begun = time.monotonic()
-    assert function.handle(kick, context)["TasksClaimed"] == 0
-    assert time.monotonic() - begun < 0.9  # a fresh kick would have it watched for a second
+@pytest.mark.parametrize(
+    ("event", "sent"),
+    [
+        ({"Records": [{"Sns": {"Timestamp": "1970-01-01T00:00:02.500Z"}}]}, 2_500_000),
+        ({"Records": []}, None),
+        ("by hand", None),
+    ],
+)
+def test_a_run_knows_when_its_kick_was_sent(load, context, monkeypatch, event, sent):
+    function, given = load("process_tasks"), {}
+
+    def run(**options):
+        given.update(options)
+        return RunReport()
+
+    monkeypatch.setattr(function.processor, "run", run)
+    function.handle(event, context)
+    assert (given["woken_at"], given["time_limit"]) == (sent, 60)

@@ -3,10 +3,8 @@
 import json
 from types import ModuleType
 
-import boto3
 import pytest
 
-from lab import dynamodb_local
 from tests.ends import (
     TOKEN,
     WAYS,
@@ -106,43 +104,6 @@ def test_the_end_of_a_damaged_task_is_told_whatever_it_holds(
     function.handle({"Records": [record]}, context)
     (event,) = told(events_topic)
     assert event["error"]["type"] == "DamagedTask"
-
-
-def test_a_second_delivery_tells_the_same_id(function, context, events_topic):
-    ((record, _),) = success().ends
-    function.handle({"Records": [record]}, context)
-    function.handle({"Records": [record]}, context)
-    one, other = told(events_topic)
-    assert one == other
-
-
-def test_subscribers_filter_by_status_type_and_key(function, context, events_topic, moto_endpoint):
-    arguments = {"endpoint_url": moto_endpoint, **dynamodb_local.CREDENTIALS}
-    sqs, sns = boto3.client("sqs", **arguments), boto3.client("sns", **arguments)
-
-    def subscribed(name: str, **policy: list[str]) -> str:
-        url = sqs.create_queue(QueueName=f"{name}-{events_topic.arn.rsplit(':')[-1]}")["QueueUrl"]
-        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]
-        sns.subscribe(
-            TopicArn=events_topic.arn,
-            Protocol="sqs",
-            Endpoint=arn["QueueArn"],
-            Attributes={"FilterPolicy": json.dumps(policy), "RawMessageDelivery": "true"},
-        )
-        return url
-
-    def received(url: str) -> list[str]:
-        messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
-        return [json.loads(message["Body"])["status"] for message in messages]
-
-    bad = subscribed("bad", status=["FAILURE", "SHED"], taskType=["a"])
-    device = subscribed("device", taskKey=["device"])
-    others = subscribed("others", taskType=["b"])
-    batch = [record for way in (success(), shed_by_the_sweep()) for record, _ in way.ends]
-    function.handle({"Records": batch}, context)
-    assert received(bad) == ["SHED"]
-    assert sorted(received(device)) == ["SHED", "SUCCESS"]
-    assert received(others) == []
 
 
 def test_lambda_is_told_which_records_to_try_again(function, context, monkeypatch):

@@ -101,6 +101,14 @@ def test_what_sns_did_not_take_is_named():
     assert failed == {"event-3", "event-14"}
 
 
+def test_subscribers_can_filter_by_status_type_and_key():
+    sns = Sns()
+    topic(sns).publish([end(Ending.SHED, key="device")])
+    ((entry,),) = sns.calls
+    named = {name: one["StringValue"] for name, one in entry["MessageAttributes"].items()}
+    assert named == {"status": "SHED", "taskType": "a", "taskKey": "device"}
+
+
 def test_names_that_no_message_can_hold_are_told_all_the_same():
     sns = Sns()
     strange = End(event_id="e", ending=Ending.SUCCESS, task_id="\x01t", task_type="a\x00b\ufffe")
