@@ -31,17 +31,6 @@ def test_requests_beyond_its_slots_are_refused_at_once():
         assert legacy.counts() == {"served": 2, "refused": 4}
 
 
-def test_its_capacity_is_slots_over_service_time():
-    with downstream.running(slots=4, service_seconds=0.4) as legacy:
-        assert legacy.capacity == 10
-
-
-def test_another_path_is_not_work():
-    with downstream.running(slots=1, service_seconds=0.01) as legacy:
-        assert status_of(legacy.url + "/elsewhere") == 404
-        assert legacy.counts()["served"] == 0
-
-
 def test_it_ends_when_whoever_started_it_is_gone():
     process = subprocess.Popen(
         [sys.executable, "-m", "demo.downstream"],

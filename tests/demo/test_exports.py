@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from demo.exports import Window, windows
+from demo.exports import windows
 
 
 @given(
@@ -21,11 +21,3 @@ def test_windows_are_consecutive_cover_the_run_and_are_at_most_half_a_deadline_l
     assert found[-1].end == start + seconds
     assert all(a.end == b.start for a, b in pairwise(found))
     assert all(0 < window.end - window.start <= deadline / 2 for window in found)
-
-
-def test_the_last_window_ends_with_the_run():
-    assert list(windows(start=100, end=112, deadline_seconds=10)) == [
-        Window(start=100, end=105),
-        Window(start=105, end=110),
-        Window(start=110, end=112),
-    ]

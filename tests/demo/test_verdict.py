@@ -2,13 +2,11 @@
 
 import io
 import json
-import math
 
-import pytest
 from rich.console import Console
 
 from demo.ledger import Counts, Stretch
-from demo.verdict import Report, contradictions, print_overload, print_summary, quantile
+from demo.verdict import Report, contradictions, print_overload, print_summary
 
 COUNTS = {"waiting": 0, "taken": 0, "succeeded": 6, "failed": 1, "cancelled": 0, "shed": 3}
 SECONDS = {"p50": 0.1, "p95": 1.25, "p99": 2, "max": 3}
@@ -50,14 +48,10 @@ def test_a_number_that_the_table_did_not_show_is_named(tmp_path):
     ]
 
 
-def test_a_run_without_tasks_is_no_success(tmp_path):
-    nothing = dict.fromkeys(COUNTS, 0)
+def test_a_run_without_tasks_or_with_tasks_left_at_its_end_is_no_success(tmp_path):
+    nothing, left = dict.fromkeys(COUNTS, 0), {"waiting": 1, "taken": 2, "succeeded": 3}
     found = list(contradictions(report(tmp_path, created=0, **nothing), Counts(**nothing)))
     assert found == ["No task was created."]
-
-
-def test_tasks_left_at_the_end_are_named(tmp_path):
-    left = {"waiting": 1, "taken": 2, "succeeded": 3}
     found = list(contradictions(report(tmp_path, **left), Counts(**COUNTS | left)))
     assert found == ["1 waiting and 2 taken tasks were left at the end."]
 
@@ -81,12 +75,3 @@ def test_the_overload_stands_beside_theory():
     assert "shedding rate 0.600" in text
     assert "1 − 1/ρ = 0.600" in text
     assert "0.20 s (p50)" in text
-
-
-@pytest.mark.parametrize(("share", "value"), [(0.01, 1), (0.5, 2), (0.51, 3), (0.95, 4), (1, 4)])
-def test_a_quantile_is_the_smallest_value_that_enough_do_not_exceed(share, value):
-    assert quantile((1, 2, 3, 4), share) == value
-
-
-def test_no_values_have_no_quantile():
-    assert math.isnan(quantile((), 0.5))

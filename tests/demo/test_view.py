@@ -49,15 +49,6 @@ def test_without_a_terminal_there_is_one_plain_line_for_many_looks():
     assert "\x1b" not in line
 
 
-def test_without_a_terminal_the_end_of_a_phase_is_written_down_at_once():
-    output = io.StringIO()
-    with view(output) as shown:
-        shown.show(PHASE, 1, SNAPSHOT)
-        shown.show(PHASE, 2, SNAPSHOT, end=True)
-        shown.show(PHASE, 3, SNAPSHOT)
-    assert len(output.getvalue().splitlines()) == 2
-
-
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_terminal_shows_where_every_task_is_and_how_fast_they_move(width):
     shown = "\n".join(frame(SNAPSHOT, replace(SNAPSHOT, oldest_waiting=None), width=width))
@@ -74,16 +65,6 @@ def test_the_frame_keeps_its_width_however_long_it_runs(width):
     lines = frame(*[SNAPSHOT] * 200, width=width)
     assert len({len(line) for line in lines[1:-1]}) == 1
     assert len(lines[1]) <= width
-
-
-def test_the_oldest_bar_is_as_much_longer_than_the_newest_as_it_waits_longer():
-    bars = {line[3:15].strip(): line.count("█") for line in frame(SNAPSHOT, width=80)}
-    assert bars["newest waits"] == 0
-    assert 44 <= bars["oldest waits"] < 47
-
-
-def test_a_phase_that_is_over_is_ticked_off():
-    assert "✓ overload" in "\n".join(frame(SNAPSHOT, width=80, end=True))
 
 
 @pytest.mark.parametrize(
