@@ -179,9 +179,7 @@ def test_a_stream_that_is_off_or_shows_too_little_is_found() -> None:
 # The header Date of every answer
 
 
-@pytest.mark.parametrize(
-    ("seconds", "told"), [(0, []), (2, []), (90, ["behind"]), (-3600, ["ahead"])]
-)
+@pytest.mark.parametrize(("seconds", "told"), [(2, []), (90, ["behind"]), (-3600, ["ahead"])])
 def test_a_clock_that_is_off_is_found(seconds: float, told: list[str]) -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
     answer = {"ResponseMetadata": {"HTTPHeaders": {"date": date}}}
@@ -228,7 +226,6 @@ def test_what_the_caller_may_not_ask_is_not_taken_for_a_finding() -> None:
             ],
             "None of 3 long workers Encoders runs: unable to pull the image",
         ),
-        ([{"status": "ACTIVE", "desiredCount": 0, "runningCount": 0, "events": []}], None),
         ([{"status": "ACTIVE", "desiredCount": 2, "runningCount": 1, "events": []}], None),
     ],
 )

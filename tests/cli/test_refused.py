@@ -84,11 +84,6 @@ ABOUT_THE_ENVIRONMENT: dict[str, tuple[list[str], dict[str, str | None], str]] =
         {"AWS_DEFAULT_REGION": None},
         "specify a region: check region",
     ),
-    "no region, by name": (
-        ["--queue", "prod", "stats"],
-        {"AWS_DEFAULT_REGION": None},
-        "specify a region: check region",
-    ),
     "an unknown profile": (
         ["--table", "t", "stats"],
         {"AWS_PROFILE": "nobodys"},
@@ -99,12 +94,6 @@ ABOUT_THE_ENVIRONMENT: dict[str, tuple[list[str], dict[str, str | None], str]] =
         {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None},
         "there are no credentials: give the process a role, or set AWS_PROFILE",
     ),
-    "a malformed endpoint": (
-        ["--table", "t", "--endpoint-url", "nonsense", "stats"],
-        {},
-        "endpoint: nonsense",
-    ),
-    "a malformed region": (["--table", "t", "--region", "here, there", "stats"], {}, "here, there"),
     "a deadline of NaN": (
         ["--table", "t", "--deadline-seconds", "nan", "stats"],
         {},

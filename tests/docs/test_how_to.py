@@ -62,18 +62,21 @@ def test_every_code_of_the_pages_is_a_file_that_is_run_here() -> None:
     assert [name for name in PAGES if not run & set(FILES[name])] == []
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("page", having("test_tasks.py"))
 def test_the_tests_of_a_page_pass(page: str, tmp_path: Path) -> None:
     options = ["-q", "-p", "no:cacheprovider", "-p", "lifoq.testing.plugin"]
     assert " passed" in python(written(page, tmp_path), "-m", "pytest", *options)
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("page", sorted({*having("app.py")} - {"ci-cd"}))
 def test_the_application_of_a_page_is_synthesized(page: str, tmp_path: Path) -> None:
     python(written(page, tmp_path), "app.py", CDK_OUTDIR=str(tmp_path / "out"))
     assert list((tmp_path / "out").glob("*.template.json"))
 
 
+@pytest.mark.prove
 def test_only_jobs_of_the_environment_may_deploy_and_others_may_look(tmp_path: Path) -> None:
     python(written("ci-cd", tmp_path), "app.py", CDK_OUTDIR=str(tmp_path / "out"))
     (template,) = (tmp_path / "out").glob("*.template.json")
@@ -129,6 +132,7 @@ def account(moto_endpoint: str) -> Account:
     return Account(moto_endpoint)
 
 
+@pytest.mark.prove
 def test_what_is_missing_is_brought_back_and_what_is_there_stays(
     account: Account, tmp_path: Path
 ) -> None:
@@ -158,6 +162,7 @@ def test_what_is_missing_is_brought_back_and_what_is_there_stays(
     assert [task.task_id for task in now.peek()] == ["lost"]
 
 
+@pytest.mark.prove
 def test_all_tasks_of_a_person_are_deleted_but_those_at_work(
     account: Account, tmp_path: Path
 ) -> None:

@@ -30,6 +30,12 @@ class Topic:
         queue = self._sqs.get_queue_attributes(QueueUrl=self._url, AttributeNames=["QueueArn"])
         sns.subscribe(TopicArn=self.arn, Protocol="sqs", Endpoint=queue["Attributes"]["QueueArn"])
 
+    def emptied(self) -> "Topic":
+        """Without what another test has published."""
+        while self.messages():
+            pass
+        return self
+
     def messages(self) -> list[str]:
         """What has been published since the last call."""
         answer = self._sqs.receive_message(QueueUrl=self._url, MaxNumberOfMessages=10)
@@ -49,14 +55,19 @@ def queue(table: DynamoTable, moto_endpoint: str) -> Queue:
     return Queue.connect(table=table.name, endpoint_url=moto_endpoint, **dynamodb_local.CREDENTIALS)
 
 
-@pytest.fixture
-def processor_topic(table: DynamoTable, moto_endpoint: str) -> Topic:
-    return Topic(moto_endpoint, f"process-{table.name}")
+@pytest.fixture(scope="session")
+def topics(moto_endpoint: str) -> dict[str, Topic]:
+    return {name: Topic(moto_endpoint, name) for name in ("process", "trigger", "events")}
 
 
 @pytest.fixture
-def trigger_topic(table: DynamoTable, moto_endpoint: str) -> Topic:
-    return Topic(moto_endpoint, f"trigger-{table.name}")
+def processor_topic(topics: dict[str, Topic]) -> Topic:
+    return topics["process"].emptied()
+
+
+@pytest.fixture
+def trigger_topic(topics: dict[str, Topic]) -> Topic:
+    return topics["trigger"].emptied()
 
 
 @pytest.fixture

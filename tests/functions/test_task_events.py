@@ -19,8 +19,8 @@ from tests.functions.conftest import Topic
 
 
 @pytest.fixture
-def events_topic(table, moto_endpoint) -> Topic:
-    return Topic(moto_endpoint, f"events-{table.name}")
+def events_topic(topics) -> Topic:
+    return topics["events"].emptied()
 
 
 @pytest.fixture

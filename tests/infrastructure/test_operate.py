@@ -119,20 +119,12 @@ def reserve(executions: int) -> None:
     )
 
 
-def test_deploying_to_a_protected_stage_asks_first(cli: Cli) -> None:
+def test_deploying_to_a_protected_stage_asks_first(cli: Cli, tmp_path: Path) -> None:
     status, output = run("deploy", "prod", answer="n\n")
+    assert (status, "protected" in output, cli.given) == (1, True, [])
 
-    assert status == 1
-    assert "protected" in output
-    assert cli.given == []
-
-
-def test_deploying_goes_on_when_it_is_confirmed(cli: Cli, tmp_path: Path) -> None:
-    status, _ = run("deploy", "prod", answer="y\n")
-
-    assert status == 0
-    output = f"--output={tmp_path / 'prod'}"
-    assert cli.given == [("deploy", "--all", "-c", "stage=prod", output)]
+    assert run("deploy", "prod", answer="y\n")[0] == 0
+    assert cli.given == [("deploy", "--all", "-c", "stage=prod", f"--output={tmp_path / 'prod'}")]
 
 
 def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli: Cli, tmp_path: Path) -> None:
@@ -144,34 +136,21 @@ def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli: Cli, tmp_pa
 
 
 @pytest.mark.usefixtures("processor")
-def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli: Cli) -> None:
-    reserve(0)
-    cli.meanwhile = lambda: reserve(3)
-    status, output = run("deploy", "dev")
-
-    assert (status, concurrency()) == (0, 0)
-    assert "'dev' was paused, and still is" in output
-
-
-@pytest.mark.usefixtures("processor")
-def test_a_pause_survives_a_deployment_that_fails(cli: Cli) -> None:
-    def fail() -> None:
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli: Cli, *, fails: bool) -> None:
+    def deploy() -> None:
         reserve(3)
-        raise click.exceptions.Exit(1)
+        if fails:
+            raise click.exceptions.Exit(1)
 
-    reserve(0)
-    cli.meanwhile = fail
-
-    assert run("deploy", "dev")[0] == 1
-    assert concurrency() == 0
-
-
-@pytest.mark.usefixtures("processor")
-def test_a_stage_that_runs_is_not_paused_by_a_deployment(cli: Cli) -> None:
-    cli.meanwhile = lambda: reserve(3)
-
+    cli.meanwhile = deploy
     assert "paused" not in run("deploy", "dev")[1]
     assert concurrency() == 3
+
+    reserve(0)
+    status, output = run("deploy", "dev")
+    assert (status, concurrency()) == (int(fails), 0)
+    assert "'dev' was paused, and still is" in output
 
 
 @pytest.mark.usefixtures("processor")
@@ -197,22 +176,16 @@ def test_what_old_data_needs_stays_though_the_stage_has_it_no_more(cli: Cli) -> 
     assert "lifoq-dev-key is no longer part of the stage, and stays" in output
 
 
-def test_a_protected_stage_is_not_destroyed(cli: Cli) -> None:
-    stack("lifoq-prod-state")
-    status, output = run("destroy", "prod", "--yes")
+@pytest.mark.parametrize(("stage", "protected"), [("prod", False), ("dev", True)])
+def test_a_stage_that_is_protected_or_was_deployed_so_is_not_destroyed(
+    stage: str, *, protected: bool
+) -> None:
+    stack(f"lifoq-{stage}-state", protected=protected)
+    status, output = run("destroy", stage, "--yes")
 
     assert status == 1
-    assert "'prod' is protected: set its 'protected' to false" in output
-    assert stacks() == {"lifoq-prod-state"}
-
-
-def test_a_stage_that_was_deployed_with_protection_is_not_destroyed() -> None:
-    stack("lifoq-dev-state", protected=True)
-    status, output = run("destroy", "dev", "--yes")
-
-    assert status == 1
-    assert "'dev' is protected: set its 'protected' to false" in output
-    assert stacks() == {"lifoq-dev-state"}
+    assert f"'{stage}' is protected: set its 'protected' to false" in output
+    assert stacks() == {f"lifoq-{stage}-state"}
 
 
 @pytest.mark.usefixtures("processor")
