@@ -4,55 +4,19 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import boto3
 import pytest
 from moto import mock_aws
 
-from lifoq.client.connection import Connection
-from lifoq.client.deployment import Deployment
-from lifoq.items.lifetimes import Lifetimes
 from lifoq_cli.app import main
-
-PROCESSORS = 3
+from tests.deployed import PROCESSORS, concurrency, deploy_dev
 
 
 @pytest.fixture(autouse=True)
 def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """With a queue ``dev``, whose processor runs 77 s at the most."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with mock_aws():
-        role = boto3.client("iam").create_role(RoleName="r", AssumeRolePolicyDocument="{}")
-        boto3.client("lambda").create_function(
-            FunctionName="processor",
-            Role=role["Role"]["Arn"],
-            Runtime="python3.13",
-            Handler="a.b",
-            Code={"ZipFile": b""},
-            Timeout=77,
-        )
-        topic = boto3.client("sns").create_topic(Name="kicks")["TopicArn"]
-        settings = Connection(table="t", lifetimes=Lifetimes(), topics={"process": topic})
-        deployed = Deployment(
-            release="0.1.0",
-            functions={"process_tasks": "processor"},
-            processors=PROCESSORS,
-            stream_mapping="",
-            schedules=(),
-            alarms=(),
-            alarm_topic="",
-            dead_letters="",
-            export_bucket="",
-        )
-        for name, value in (("queue", settings), ("deployment", deployed)):
-            boto3.client("ssm").put_parameter(
-                Name=f"/lifoq/dev/{name}", Value=value.encode(), Type="String"
-            )
+        deploy_dev()
         yield
-
-
-def concurrency() -> int | None:
-    answer = boto3.client("lambda").get_function_concurrency(FunctionName="processor")
-    return answer.get("ReservedConcurrentExecutions")
 
 
 def test_a_pause_lets_no_processor_start_and_says_how_long_one_may_run(

@@ -11,22 +11,8 @@ import pytest
 from click.testing import CliRunner
 from moto import mock_aws
 
-from lifoq.client.connection import Connection
-from lifoq.client.deployment import Deployment
-from lifoq.items.lifetimes import Lifetimes
 from stacks import operate
-
-DEPLOYED = Deployment(
-    release="0.1.0",
-    functions={"process_tasks": "processor"},
-    processors=3,
-    stream_mapping="",
-    schedules=(),
-    alarms=(),
-    alarm_topic="",
-    dead_letters="",
-    export_bucket="",
-)
+from tests.deployed import concurrency, deploy_dev
 
 
 @pytest.fixture(autouse=True)
@@ -87,30 +73,11 @@ def stacks() -> set[str]:
 
 
 @pytest.fixture
-def processor() -> Any:
-    """A stage ``dev`` as it is deployed; its processor runs 77 s at the most."""
-    role = boto3.client("iam").create_role(RoleName="r", AssumeRolePolicyDocument="{}")
-    boto3.client("lambda").create_function(
-        FunctionName="processor",
-        Role=role["Role"]["Arn"],
-        Runtime="python3.13",
-        Handler="a.b",
-        Code={"ZipFile": b""},
-        Timeout=77,
-    )
-    topic = boto3.client("sns").create_topic(Name="kicks")["TopicArn"]
+def processor() -> None:
+    """A stage ``dev`` as it is deployed."""
+    deploy_dev()
     stack("lifoq-dev-state", "exports-of-dev", "payloads-of-dev")
     stack("lifoq-dev-queue")
-    settings = Connection(table="t", lifetimes=Lifetimes(), topics={"process": topic})
-    for name, value in (("queue", settings), ("deployment", DEPLOYED)):
-        boto3.client("ssm").put_parameter(
-            Name=f"/lifoq/dev/{name}", Value=value.encode(), Type="String"
-        )
-
-
-def concurrency() -> int | None:
-    answer = boto3.client("lambda").get_function_concurrency(FunctionName="processor")
-    return answer.get("ReservedConcurrentExecutions")
 
 
 def reserve(executions: int) -> None:
