@@ -64,6 +64,8 @@ def test_past_attempts_are_counted_by_how_they_ended_and_why() -> None:
 def test_the_ten_commonest_reasons_are_told_and_all_are_counted() -> None:
     found = attempts.build(counted(("mail", [("RETRIED", f"E{n:02}") for n in range(12)])))
     assert (found["attempts"], len(found["by_reason"])) == (12, attempts.LONGEST)
+    nothing = attempts.build(counted(("mail", None)))
+    assert nothing == {"tasks": 0, "attempts": 0, "by_reason": []}
 
 
 def test_the_page_says_in_words_how_the_attempts_ended() -> None:
@@ -72,12 +74,6 @@ def test_the_page_says_in_words_how_the_attempts_ended() -> None:
         ("mail", "its worker was lost", "(none)", "2"),
         ("mail", "did not count", "Busy", "1"),
     ]
-
-
-def test_without_past_attempts_nothing_is_told() -> None:
-    found = attempts.build(counted(("mail", None)))
-    assert found == {"tasks": 0, "attempts": 0, "by_reason": []}
-    assert details.attempts({"past_attempts": found}).rows == []
 
 
 @pytest.mark.parametrize("broken", [b"", BY_HAND])

@@ -172,7 +172,6 @@ def test_attempts_before_a_redrive_are_told_by_how_they_ended_and_why(told: Any)
         ("retried-then-done", "succeeded", 0),
         # At the deadline, not at the deletion 59.9 s later.
         ("shed-by-ttl", "shed", 600),
-        ("shed-after-a-retry", "shed", 600),
         ("deleted-early", "shed", 600),
         ("deleted-before-a-deadline-to-come", "shed", 300),
         ("expired-but-there", "shed", 660),
