@@ -96,3 +96,8 @@ def test_waits_of_milliseconds_and_of_hours_stand_on_one_axis() -> None:
     )
     assert axis.at(0) == 0
     assert axis.at(3_600) < 1
+
+
+def test_the_numbers_of_events_that_lie_close_do_not_touch() -> None:
+    marks = _drawn(events=[("a", 30), ("b", 31), ("c", 32), ("d", 60)]).marks
+    assert [mark.is_low for mark in marks] == [False, True, False, False]

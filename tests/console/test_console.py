@@ -450,3 +450,10 @@ def test_a_browser_keeps_the_page_fresh(queue: Queue, start, tmp_path: Path):
         check=True,
     ).stdout
     assert "Paused: no task starts" in shown
+
+
+def test_white_space_at_the_ends_of_names_is_part_of_them(queue: Queue, console: Console):
+    fail(queue, " t ", task_type=" a ")
+    assert "failed for good" in console.page("/task?id=+t+")
+    assert "No task matches." not in console.page("/tasks?status=FAILURE&type=+a+")
+    assert "No task matches." in console.page("/tasks?status=FAILURE&type=a")

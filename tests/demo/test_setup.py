@@ -88,3 +88,19 @@ def test_no_java_is_one_sentence(machine, tmp_path):
     result = machine.run("find-java", str(tmp_path / "no-jvm"))
     assert result.returncode == 1
     assert result.stderr.startswith("Java 17 or newer is needed")
+
+
+def test_make_help_lists_every_target():
+    targets = {
+        line.removeprefix(".PHONY: ")
+        for line in (ROOT / "Makefile").read_text().splitlines()
+        if line.startswith(".PHONY: ")
+    }
+    told = subprocess.run(
+        ["make", "--no-print-directory", "help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {line.split()[1] for line in told.stdout.splitlines()} == targets

@@ -80,3 +80,12 @@ def test_a_sparkline_is_full_at_its_top_and_shows_all_that_is_not_nought(values,
 )
 def test_a_bar_is_drawn_to_an_eighth_of_a_column(share, drawn):
     assert bar(share, 4) == drawn
+
+
+def test_without_a_terminal_the_end_of_a_phase_is_written_down_at_once():
+    output = io.StringIO()
+    with view(output) as shown:
+        shown.show(PHASE, 1, SNAPSHOT)
+        shown.show(PHASE, 2, SNAPSHOT, end=True)
+        shown.show(PHASE, 3, SNAPSHOT)
+    assert len(output.getvalue().splitlines()) == 2
