@@ -31,11 +31,12 @@ from lifoq.testing.fixtures import noise
 from lifoq_cdk import asset
 from lifoq_cdk.queries import QUERIES
 from localcloud import LocalCloud
+from tests.ends import TOKEN
 from tests.infrastructure.deployments import ROOT, Deployment, assemble, packages
 
 STAGE = "demo"
 PAYLOAD = "what-nobody-should-read-in-a-log"
-FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks", "ingest", "api"]
+FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks", "ingest", "api", "task_events"]
 HERE = "us-east-1:123456789012"
 QUICK: dict[str, Any] = {
     "deadline_seconds": 60,
@@ -50,10 +51,15 @@ QUICK: dict[str, Any] = {
         "events": [{"source": ["com.example.shop"]}],
     },
     "api": {},
+    "events": {"step_functions": True},
     "large_payloads": True,
 }
 LARGE = noise(40_000)
 """A payload that goes into the bucket."""
+FORMS = {"S": {"secret": PAYLOAD}, "B": [PAYLOAD] * 100, "M": [LARGE]}
+"""A payload of each form that an item has it in: text, compressed, in the bucket."""
+FORM_KEY = "forms"
+"""Of their tasks."""
 LAMBDAS_OWN = {
     # What the Lambda service does in the function's name: logs, traces, streams, queues.
     "logs:CreateLogStream",
@@ -73,8 +79,11 @@ LAMBDAS_OWN = {
 }
 IMPLIED = {"s3:ListBucket"}
 """Of no call: who has it is told of an object that is gone."""
-TRANSACTION = ("dynamodb:PutItem", "dynamodb:UpdateItem")
-"""IAM knows no TransactWriteItems, only what is in it."""
+BATCHES = {
+    "dynamodb:TransactWriteItems": ("dynamodb:PutItem", "dynamodb:UpdateItem"),
+    "sns:PublishBatch": ("sns:Publish",),
+}
+"""IAM knows only what is in them."""
 
 
 class Stage:
@@ -92,7 +101,14 @@ class Stage:
             "create_tasks": self.generator["CreateTasksFunctionName"],
             "ingest": self.queue["IngestFunctionName"],
             "api": self.queue["ApiFunctionName"],
+            "task_events": self._named(f"lifoq-{STAGE}-queue-TaskEvents"),
         }
+
+    def _named(self, beginning: str) -> str:
+        pages = self.cloud.client("lambda").get_paginator("list_functions").paginate()
+        names = [one["FunctionName"] for page in pages for one in page["Functions"]]
+        (found,) = [name for name in names if name.startswith(beginning)]
+        return str(found)
 
     def put(self, task_type: str, task_id: str, payload: Any = None) -> dict[str, Any]:
         return self.invoke(
@@ -154,8 +170,7 @@ class Stage:
         for line in self.cloud.calls.read_text().splitlines():
             call = json.loads(line)
             if call["caller"] == self.functions[function]:
-                action = call["action"]
-                parts = TRANSACTION if action == "dynamodb:TransactWriteItems" else (action,)
+                parts = BATCHES.get(call["action"], (call["action"],))
                 found |= {(part, resource) for part in parts for resource in call["resources"]}
         return found
 
@@ -242,10 +257,51 @@ def worked(stage: Stage, deployed: Processing) -> Stage:
     large_message = message(stage, LARGE)
     for task_id in ("large", large_message):
         stage.until(task_id, "SUCCESS")
+    hand_over(stage)
     # One run that is killed at work.
     stage.put("acceptance.dies", "survivor")
     stage.until("survivor", "SUCCESS", sweeping=True)
     return stage
+
+
+def hand_over(stage: Stage) -> None:
+    """A state machine waits for a task with a payload of each form, and a topic tells of it; the
+    last task is shed."""
+    sns, sqs, states = map(stage.cloud.client, ("sns", "sqs", "stepfunctions"))
+    sqs.create_queue(QueueName="ends")
+    sns.subscribe(
+        TopicArn=stage.queue["TaskEventsTopicArn"],
+        Protocol="sqs",
+        Endpoint=f"arn:aws:sqs:{HERE}:ends",
+        Attributes={
+            "FilterPolicy": json.dumps({"taskKey": [FORM_KEY]}),
+            "RawMessageDelivery": "true",
+        },
+    )
+    tokens = sqs.create_queue(QueueName="tokens")["QueueUrl"]
+    wait = {
+        "Type": "Task",
+        "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken",
+        "Parameters": {"QueueUrl": tokens, "MessageBody.$": "$$.Task.Token"},
+        "End": True,
+    }
+    machine = states.create_state_machine(
+        name="waits",
+        definition=json.dumps({"StartAt": "Wait", "States": {"Wait": wait}}),
+        roleArn=f"arn:aws:iam::{HERE.split(':')[1]}:role/waits",
+    )["stateMachineArn"]
+    queue = Queue.connect(STAGE)
+    for form, payload in FORMS.items():
+        states.start_execution(stateMachineArn=machine, name=form)
+        (message,) = sqs.receive_message(QueueUrl=tokens, WaitTimeSeconds=20)["Messages"]
+        sqs.delete_message(QueueUrl=tokens, ReceiptHandle=message["ReceiptHandle"])
+        queue.put(
+            "acceptance.succeeds", payload, task_id=form, key=FORM_KEY, task_token=message["Body"]
+        )
+        stage.until(form, "SUCCESS")
+    queue.put("acceptance.succeeds", task_id="shed", deadline=0.000_001, task_token=TOKEN)
+    while stage.item("shed"):
+        stage.invoke("sweep", {})
 
 
 def over_http(stage: Stage) -> None:
@@ -360,6 +416,46 @@ def test_what_no_item_holds_lies_in_the_bucket_and_is_shown_whole(
     assert (got["payload"], got["result"]) == ([LARGE], [LARGE])
 
 
+@pytest.mark.parametrize(("form", "payload"), FORMS.items())
+def test_a_payload_of_each_form_goes_every_way(worked: Stage, form: str, payload: Any) -> None:
+    item = worked.item(form)
+    assert set(item["payload"]) == {form}
+    pages = worked.cloud.client("dynamodb").get_paginator("scan")
+    scanned = pages.paginate(TableName=worked.state["TableName"])
+    assert item in [one for page in scanned for one in page["Items"]]
+
+    states = worked.cloud.client("stepfunctions")
+    execution = f"arn:aws:states:{HERE}:execution:waits:{form}"
+    found = until(lambda: ended(states.describe_execution(executionArn=execution)))
+    assert found["status"] == "SUCCEEDED"
+    assert json.loads(found["output"]) == payload
+
+    told = until(lambda: end_of(worked, form))
+    assert told.get("result", told.get("resultBytes")) in (payload, len(json.dumps(payload)))
+
+
+def until(probe: Callable[[], Any]) -> Any:
+    """The first true answer."""
+    deadline = time.monotonic() + 30
+    while not (found := probe()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return found
+
+
+def ended(execution: dict[str, Any]) -> dict[str, Any] | None:
+    return None if execution["status"] == "RUNNING" else execution
+
+
+def end_of(stage: Stage, task_id: str) -> dict[str, Any] | None:
+    """What the topic tells of a task."""
+    sqs = stage.cloud.client("sqs")
+    url = sqs.get_queue_url(QueueName="ends")["QueueUrl"]
+    got = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
+    messages = [json.loads(one["Body"]) for one in got.get("Messages", [])]
+    return next((one for one in messages if one["taskId"] == task_id), None)
+
+
 def test_what_http_does_not_know_is_not_found(worked: Stage) -> None:
     with pytest.raises(urllib.error.HTTPError, match="404"):
         worked.http("GET", "/nowhere")
@@ -370,18 +466,39 @@ def test_a_message_that_makes_no_task_is_in_the_dead_letters_with_the_reason(
 ) -> None:
     other = {"note": {"DataType": "String", "StringValue": "none"}}
     message_id = message(worked, **other)
+    assert "task_type" in until(lambda: refusal_of(worked, message_id))
+
+
+def test_a_message_that_is_nested_too_deep_is_refused_alone(worked: Stage) -> None:
     sqs = worked.cloud.client("sqs")
-    found: dict[str, Any] = {}
-    deadline = time.monotonic() + 30
-    while message_id not in found and time.monotonic() < deadline:
-        for url in sqs.list_queues()["QueueUrls"]:
-            if "DeadLetters" in url:
-                letters = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
-                bodies = [json.loads(one["Body"]) for one in letters.get("Messages", [])]
-                found |= {
-                    one["event"]["Records"][0]["messageId"]: one for one in bodies if "event" in one
-                }
-    assert "task_type" in found[message_id]["reason"]
+    texts = ["1", "[" * 3000 + "]" * 3000, "2", "3"]
+    entries = [
+        {"Id": str(number), "MessageBody": text, "MessageAttributes": TYPE}
+        for number, text in enumerate(texts)
+    ]
+    url = sqs.get_queue_url(QueueName="orders")["QueueUrl"]
+    sent = sqs.send_message_batch(QueueUrl=url, Entries=entries)["Successful"]
+
+    one, deep, two, three = (answer["MessageId"] for answer in sent)
+    for task_id in (one, two, three):
+        worked.until(task_id, "SUCCESS")
+    assert "RecursionError" in until(lambda: refusal_of(worked, deep))
+
+
+def refusal_of(stage: Stage, message_id: str) -> str | None:
+    """Why no task was made of a message, as the dead letters tell."""
+    sqs = stage.cloud.client("sqs")
+    urls = sqs.list_queues(QueueNamePrefix=f"lifoq-{STAGE}-queue-DeadLetters")["QueueUrls"]
+    letters = sqs.receive_message(QueueUrl=urls[0], MaxNumberOfMessages=10, VisibilityTimeout=0)
+    bodies = [json.loads(one["Body"]) for one in letters.get("Messages", [])]
+    return next(
+        (
+            one["reason"]
+            for one in bodies
+            if "event" in one and one["event"]["Records"][0]["messageId"] == message_id
+        ),
+        None,
+    )
 
 
 def test_pausing_stops_processing_and_nothing_else(worked: Stage, deployed: Processing) -> None:
