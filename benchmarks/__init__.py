@@ -4,17 +4,17 @@ from typing import Final
 
 NAMES: Final = (
     "goodput",
-    "fairness",
-    "beside_others",
     "freshness",
+    "fairness",
+    "cost",
+    "ceiling",
+    "backlog",
     "latency",
     "processor",
     "producer",
-    "backlog",
     "coldstart",
-    "cost",
+    "beside_others",
     "reports",
-    "ceiling",
     "analytics",
 )
 """In the order in which they run, and are shown."""

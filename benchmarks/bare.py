@@ -34,8 +34,8 @@ class Ratio(Row):
     bare_tasks_per_second: Annotated[float, "bare, tasks/s"]
     ratio: Annotated[float, "ratio"]
     """Of the two speeds in the same repeat."""
-    least: Annotated[float, "least"]
-    most: Annotated[float, "most"]
+    least: float
+    most: float
     cpu_ms_per_task: Annotated[float, "CPU ms a task"]
     bare_cpu_ms_per_task: Annotated[float, "bare"]
 

@@ -84,11 +84,13 @@ class Metered(Table):
 
     def __init__(self, *, answer: float = 0.0) -> None:
         super().__init__(answer=answer)
-        self.write_units = self.read_units = 0.0
-        self.index_writes: Counter[Place] = Counter()
-        self.queries = self.rows = self.refused = 0
         self._times = 1
         self._read = 0
+        self.reset()
+
+    def reset(self) -> None:
+        self.write_units = self.read_units = 0.0
+        self.index_writes: Counter[Place] = Counter()
 
     def put(self, item: Item, **terms: Any) -> None:
         self._judged(lambda: super(Metered, self).put(item, **terms))
@@ -107,7 +109,6 @@ class Metered(Table):
         try:
             super().update_and_put(task_id, change, items, **terms)
         except TransactionRefused:
-            self.refused += 1
             self.write_units += 2 * (1 + len(items))  # of small items
             raise
         finally:
@@ -121,7 +122,6 @@ class Metered(Table):
     def query(self, span: Span, **terms: Any) -> Page:
         self._read = 0
         page = super().query(span, **terms)
-        self.queries += 1
         self.read_units += LEAST_READ * max(1, math.ceil(self._read / READ_BYTES))
         return page
 
@@ -135,7 +135,6 @@ class Metered(Table):
         try:
             return call()
         except ConditionFailed as failed:
-            self.refused += 1
             self.write_units += _units(item_bytes(failed.item or {}))
             raise
 
@@ -150,7 +149,6 @@ class Metered(Table):
 
     def _project(self, index: str, task_id: str) -> Item:
         row = super()._project(index, task_id)
-        self.rows += 1
         self._read += item_bytes(row)
         return row
 

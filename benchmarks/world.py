@@ -56,13 +56,15 @@ class World:
         *,
         lifetimes: Lifetimes,
         settings: WorkerSettings,
+        worker: Callable[..., Any] = Processor,
     ) -> None:
-        """``work`` is done with each payload; it may sleep on the ``host``."""
+        """``work`` is done with each payload; it may sleep on the ``host``. ``worker``: makes what
+        runs it."""
         self.host = table.host
         self.store = Store(table, lifetimes=lifetimes, host=self.host)
         registry = Registry()
         registry.task(TYPE)(lambda payload, _context: work(payload))
-        self._processor = Processor(self.store, registry, settings, host=self.host)
+        self._worker = worker(self.store, registry, settings, host=self.host)
         self._table = table
         self._kicked = False
 
@@ -96,6 +98,6 @@ class World:
         with suppress(Over):
             while True:
                 self.host.pass_time(self.host.end, enough=lambda: self._kicked)
-                self._processor.run()
+                self._worker.run()
                 self._table.expire(self.host.time)
                 self._kicked = self.store.end_of_line(newest=True) is not None

@@ -14,7 +14,7 @@ class Run(Row):
     cpu_seconds: Annotated[float, "CPU, s"]
     """Of the process with its children."""
     peak_mb: Annotated[int, "most memory, MB"]
-    load_before: Annotated[float, "load before"]
+    load_before: float
 
 
 class Results(Row):

@@ -13,12 +13,12 @@ class Outcome(Row):
     in_time: Annotated[float, "in time", percent]
     """Of all puts."""
     busy: Annotated[float, "downstream busy", percent]
-    useful: Annotated[float, "of use", percent]
+    useful: float
     """For tasks that started in time."""
     idle_ms: Annotated[float, "idle a task, ms"]
     cpu_ms: Annotated[float, "CPU a task, ms"]
     server_cpu_ms: Annotated[float, "server's CPU, ms"]
-    put: Annotated[int, "put"]
+    put: int
     ran: Annotated[int, "ran"]
     shed: Annotated[int, "known to be shed"]
     without_trace: Annotated[int, "without a trace"]

@@ -13,7 +13,6 @@ class Course(Row):
     pending: Annotated[int, "PENDING"]
     taken: Annotated[int, "TAKEN"]
     delayed: Annotated[int, "DELAYED"]
-    failure: Annotated[int, "FAILURE"]
     tasks_per_second: Annotated[float, "tasks/s"]
     in_one_partition: Annotated[float, "in one partition"]
     """Where all statuses of an index share it, as in a young table."""

@@ -1,6 +1,5 @@
 """``python -m benchmarks.coldstart``: what a function does before its first event."""
 
-import logging
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 
 import click
 
-from benchmarks.coldstart import memory
 from benchmarks.coldstart.results import Results, Start
 from benchmarks.coldstart.sandbox import SERVICES, Sandbox, lay_out
 from benchmarks.record import recording
@@ -18,8 +16,7 @@ from benchmarks.record import recording
 @click.command()
 @click.option("--rounds", default=5, show_default=True, help="Processes of each kind.")
 def main(rounds: int) -> None:
-    """Start every function's process, again and again, and put each to work once. About 30 s."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    """Start every function's process, again and again. About 30 s."""
     with (
         recording("coldstart", "python -m benchmarks.coldstart") as found,
         tempfile.TemporaryDirectory() as folder,
@@ -28,7 +25,6 @@ def main(rounds: int) -> None:
         found.results = Results(
             zipped_mb=sandbox.package_bytes / 1_000_000,
             starts=starts(sandbox, rounds),
-            memory=memory.at_work(sandbox),
         )
 
 

@@ -10,24 +10,16 @@ class Start(Row):
 
     function: Annotated[str, "function"]
     start_ms: Annotated[float, "ready after, ms"]
-    least_ms: Annotated[float, "least"]
-    most_ms: Annotated[float, "most"]
+    least_ms: float
+    most_ms: float
     boto3_ms: Annotated[float, "boto3, ms"]
     """It and a client for each service that the function speaks to."""
     own_ms: Annotated[float, "own, ms"]
     """What comes on top of it."""
-    source_kb: Annotated[float, "source read, KB"]
-
-
-class Memory(Row):
-    function: Annotated[str, "function"]
-    after_start_mb: Annotated[float, "after the start, MB"]
-    peak_mb: Annotated[float, "most at work, MB"]
-    configured_mb: Annotated[int, "configured, MB"]
+    source_kb: float
 
 
 class Results(Row):
     zipped_mb: float
     """The package."""
     starts: list[Start]
-    memory: list[Memory]

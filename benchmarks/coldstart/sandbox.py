@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -60,9 +60,7 @@ class Sandbox:
     """boto3 and what it needs, with bytecode, since Lambda's runtime does not change."""
     package_bytes: int
 
-    def start(
-        self, what: str, *services: str, events: Iterable[Any] = (), **variables: str
-    ) -> dict[str, Any]:
+    def start(self, what: str, *services: str) -> dict[str, Any]:
         """What the probe found in a process of its own; CalledProcessError where it failed."""
         finished = subprocess.run(
             # -B: as on Lambda, where the asset's folder is read-only, no bytecode is kept.
@@ -70,8 +68,7 @@ class Sandbox:
                 *(sys.executable, "-I", "-S", "-B", str(_PROBE)),
                 *(str(self.task), str(self.runtime), what, *services),
             ],
-            env={**ENVIRONMENT, **variables},
-            input="".join(json.dumps(event) + "\n" for event in events),
+            env=ENVIRONMENT,
             stdout=subprocess.PIPE,
             text=True,
             check=True,

@@ -8,10 +8,11 @@ from benchmarks.record import Row
 class Transition(Row):
     """Write units, by the size of the payload in bytes of JSON."""
 
-    transition: Annotated[str, "transition"]
-    small: Annotated[float, "write units"]
+    transition: str
+    small: float
     """100 bytes."""
-    large: Annotated[float, "16 KB of JSON"]
+    large: float
+    """16 KB."""
 
 
 class Units(Row):
@@ -28,12 +29,12 @@ class Runs(Row):
 
     load: Annotated[str, "load"]
     tasks: Annotated[int, "tasks"]
-    trigger_runs: Annotated[int, "trigger runs"]
-    processor_runs: Annotated[int, "processor runs"]
+    trigger_runs: int
+    processor_runs: int
     runs_per_task: Annotated[float, "runs a task"]
     gigabyte_seconds_per_task: Annotated[float, "GB-seconds a task"]
-    kicks_per_task: Annotated[float, "kicks a task"]
-    spare_kicks_per_task: Annotated[float, "of them spare"]
+    kicks_per_task: float
+    spare_kicks_per_task: float
     log_bytes_per_task: float
 
 

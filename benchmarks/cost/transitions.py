@@ -141,11 +141,16 @@ def rows() -> list[Transition]:
 
 
 def units(name: str, size: int) -> float:
+    return counted(name, size).write_units
+
+
+def counted(name: str, size: int) -> Metered:
+    """What the transition takes, and not what comes before it."""
     table = Metered()
     table.host.end = START + 60 * MICROSECONDS
     desk = Desk(table, table.host, size)
     begin, act = TRANSITIONS[name]
     task = begin(desk)
-    before = table.write_units
+    table.reset()
     act(desk, task)
-    return table.write_units - before
+    return table

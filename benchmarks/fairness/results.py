@@ -16,7 +16,7 @@ class Flood(Row):
     quiet_wait_p95: Annotated[float, "their wait, p95, s"]
     """Seconds, of those that started."""
     flood_per_second: Annotated[float, "flood: started a second"]
-    slots_busy: Annotated[float, "slots busy", percent]
+    slots_busy: float
     read_units_per_task: Annotated[float, "read units a task"]
     read_units_per_second: Annotated[float, "read units a second"]
 

@@ -3,50 +3,56 @@
 As the AWS sample does it, on lifoq's own store, and with the same number of tasks in flight.
 """
 
-import time
-import uuid
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from functools import partial
+from typing import Any, Final
 
-from lifoq.basics.host import SYSTEM, microseconds
+from lifoq.basics.host import Host, microseconds
 from lifoq.errors import NotClaimed
-from lifoq.tables.store import Store
-from lifoq.worker.context import Context
+from lifoq.tables.store import Candidate, Store
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
 
+LONGEST: Final = 3_600.0
+"""Seconds of a page."""
+
 
 class PageBarrier:
-    """Claims, runs and settles each task of a page in one of ``in_flight`` threads."""
+    """Claims, runs and settles each task of a page, ``in_flight`` at a time."""
 
-    def __init__(self, store: Store, registry: Registry, settings: WorkerSettings) -> None:
+    def __init__(
+        self, store: Store, registry: Registry, settings: WorkerSettings, *, host: Host
+    ) -> None:
         self._store = store
         self._registry = registry
         self._settings = settings
+        self._host = host
 
     def run(self) -> None:
-        until = time.monotonic() + self._settings.window
-        with ThreadPoolExecutor(self._settings.in_flight) as threads:
-            while time.monotonic() < until:
-                page = self._store.candidates(limit=self._settings.page)
-                list(threads.map(self._work, [row.task_id for row in page.rows]))
+        until = self._host.monotonic() + microseconds(self._settings.window)
+        while self._host.monotonic() < until:
+            page = deque(self._store.candidates(limit=self._settings.page).rows)
+            ended = self._host.mailbox()
+            slots = range(self._settings.in_flight)
+            for _ in slots:
+                self._host.spawn(partial(self._work_off, page, ended), "slot")
+            for _ in slots:
+                ended.take(LONGEST)
+
+    def _work_off(self, page: deque[Candidate], ended: Any) -> None:
+        while page:
+            self._work(page.popleft().task_id)
+        ended.put(None)
 
     def _work(self, task_id: str) -> None:
-        lease = self._settings.lease
+        claim_id, lease = self._host.new_id(), self._settings.lease
         try:
-            task = self._store.claim(task_id, claim_id=uuid.uuid4().hex, lease=lease)
+            task = self._store.claim(task_id, claim_id=claim_id, lease=lease)
         except NotClaimed:
             return
         kind = self._registry.get(task.task_type)
         if kind is None:
             raise LookupError(task.task_type)
-        ends_at = SYSTEM.now() + microseconds(self._settings.task_timeout)
-        context = Context(
-            task=task,
-            store=self._store,
-            host=SYSTEM,
-            lease=lambda: lease,
-            max_attempts=self._settings.max_attempts,
-            ends_at=ends_at,
-        )
-        kind.handler(task.payload, context)
+        no_context: Any = None
+        kind.handler(task.payload, no_context)
         self._store.succeed(task, "null")

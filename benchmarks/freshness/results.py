@@ -12,10 +12,9 @@ class Waits(Row):
     load: Annotated[str, "load"]
     """Tasks in flight, and the service of each."""
     p50_ms: Annotated[float, "p50, ms"]
-    p99_ms: Annotated[float, "p99"]
     longest_ms: Annotated[float, "longest"]
     bound_ms: Annotated[float, "bound"]
-    """One service, and a settle, a query and a claim, each at its 99th percentile."""
+    """One service, and a settle, a query and a claim."""
     within_bound: Annotated[int, "within it"]
     new_tasks: Annotated[int, "of"]
 

@@ -1,9 +1,7 @@
 """What the benchmark finds. Times are in mean service times."""
 
 from statistics import fmean
-from typing import Annotated
 
-from benchmarks.performance.text import percent
 from benchmarks.record import Row
 
 
@@ -11,16 +9,16 @@ class Outcome(Row):
     """A queue whose deadline is the patience of its clients, under a steady load."""
 
     policy: str
-    load: Annotated[float, "ρ"]
-    goodput: Annotated[float, "goodput", percent]
+    load: float
+    goodput: float
     """Share of the capacity that goes to tasks which start in time."""
-    theory: Annotated[float | None, "theory", percent]
-    ci95: Annotated[float, "± (95 %)", percent]
-    shed: Annotated[float | None, "shed", percent]
+    theory: float | None
+    ci95: float
+    shed: float | None
     """Share of the arrivals that never start."""
-    wait_p50: Annotated[float | None, "wait p50, services"]
+    wait_p50: float | None
     """Of those that start in time."""
-    wait_p95: Annotated[float | None, "wait p95, services"]
+    wait_p95: float | None
 
     @property
     def agrees(self) -> bool:

@@ -10,10 +10,10 @@ class Hop(Row):
 
     hop: Annotated[str, "hop"]
     until: Annotated[str, "until"]
-    warm_p50: Annotated[float, "warm p50, ms"]
-    warm_p99: Annotated[float, "warm p99"]
-    cold_p50: Annotated[float, "cold p50"]
-    cold_p99: Annotated[float, "cold p99"]
+    warm_p50: Annotated[float, "warm, ms"]
+    warm_p99: float
+    cold_p50: Annotated[float, "cold, ms"]
+    cold_p99: float
 
 
 class Results(Row):

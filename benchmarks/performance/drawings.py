@@ -12,9 +12,6 @@ from benchmarks.goodput.results import Results as Goodput
 from benchmarks.performance import charts
 from benchmarks.performance.charts import AnyChart
 
-Results = Mapping[str, Any]
-"""``results`` of a ``results.json``."""
-
 PAID_FOR: Final = {
     "write units": "writes",
     "read units": "reads",
@@ -103,11 +100,10 @@ def cost_per_million(lines: Sequence[Line]) -> AnyChart:
     return charts.bars(rows, bar="load", value="usd", part="for", title=title)
 
 
-_ALL: Final[Sequence[Callable[[Any], AnyChart]]] = (
-    goodput_by_load,
-    goodput_adaptive,
-    goodput_storm,
-    freshness_waits,
-    cost_per_million,
-)
-DRAWINGS: Final = {drawing.__name__.replace("_", "-"): drawing for drawing in _ALL}
+DRAWINGS: Final[Mapping[str, Callable[[Any], AnyChart]]] = {
+    "goodput-by-load": goodput_by_load,
+    "goodput-adaptive": goodput_adaptive,
+    "goodput-storm": goodput_storm,
+    "freshness-waits": freshness_waits,
+    "cost-per-million": cost_per_million,
+}

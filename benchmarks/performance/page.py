@@ -1,7 +1,7 @@
 """Puts the page together: a section for each benchmark, filled with what its last run found."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from importlib import import_module
@@ -21,12 +21,6 @@ PAGE: Final = "performance.md"
 CHARTS: Final = "charts"
 
 
-def one(rows: Iterable[Mapping[str, Any]], **wanted: Any) -> Mapping[str, Any]:
-    """The one row with these values; ValueError where it is none, or several."""
-    (found,) = [row for row in rows if all(row[key] == value for key, value in wanted.items())]
-    return found
-
-
 ENVIRONMENT: Final = Environment(
     loader=FileSystemLoader(record.HERE),
     undefined=StrictUndefined,
@@ -39,10 +33,6 @@ ENVIRONMENT: Final = Environment(
 for form in (forms.number, forms.percent, forms.span):
     ENVIRONMENT.filters[form.__name__] = form
 ENVIRONMENT.globals["table"] = table
-ENVIRONMENT.filters["zip"] = zip
-ENVIRONMENT.globals |= {
-    "one": one,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +65,7 @@ class Section:
         folder = record.HERE / name
         files = sorted(folder.glob("results*.json"), key=lambda file: len(file.name))
         section = cls(name=name, runs={file.name: record.load(file) for file in files})
-        typed = (folder / "results.py").exists()
-        kind = import_module(f"benchmarks.{name}.results").Results if typed else dict
+        kind = import_module(f"benchmarks.{name}.results").Results
         found = {_variable(file): kind(**run["results"]) for file, run in section.runs.items()}
         section.fill((folder / "section.md.j2").read_text(), found)
         return section
@@ -111,23 +100,15 @@ def _variable(file: str) -> str:
 
 
 def made(run: Mapping[str, Any]) -> str:
-    """When and on what a run was."""
-    machine = run["machine"]
-    return ", ".join(
-        (
-            f"{date.fromisoformat(run['date']):%-d %B %Y}",
-            f"commit {run['commit']}",
-            f"{machine['cores']} cores of {machine['processor']}",
-            f"load {forms.shown(machine['load_before'])} before",
-            f"{forms.number(run['seconds'])} s",
-        )
-    )
+    """When a run was, and of what."""
+    return f"{date.fromisoformat(run['date']):%-d %B %Y}, commit {run['commit']}"
 
 
 def text(sections: Sequence[Section]) -> str:
     """The page."""
     template = ENVIRONMENT.get_template("performance/page.md.j2")
-    page = template.render(sections=sections, made=made)
+    machine = next(run["machine"] for section in sections for run in section.runs.values())
+    page = template.render(sections=sections, machine=machine, made=made)
     return re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n"
 
 

@@ -13,7 +13,7 @@ class Storm(Row):
     checks: Annotated[int, "checks"]
     useful: Annotated[int, "of them useful"]
     useful_per_second: Annotated[float, "useful checks/s"]
-    last_checked: Annotated[int, "devices whose last report was checked"]
+    last_checked: Annotated[int, "last reports checked"]
     seconds: Annotated[float, "s until nothing waits"]
     units_per_useful: Annotated[float, "write units a useful check"]
 

@@ -44,7 +44,9 @@ def test_charts_are_readable_on_a_white_and_on_a_dark_page():
 
 
 def test_a_missed_goal_is_said_on_the_first_screen_and_in_its_section():
-    section = page.Section(name="speed", runs={})
+    machine = {"cores": 2, "processor": "any"}
+    run = {"machine": machine, "date": "2026-11-22", "commit": "abc", "command": "run it"}
+    section = page.Section(name="speed", runs={"results.json": run})
     section.fill(
         '{% set title, question, meaning = "Speed", "How fast?", "Fast." %}\n'
         '{{ goal("as fast as light", results.speed, met=False) }}\n'
@@ -57,6 +59,7 @@ def test_a_missed_goal_is_said_on_the_first_screen_and_in_its_section():
     assert "- [Speed](#speed): as fast as light. Measured: 12,346." in first
     assert "- Goal: as fast as light. **Missed**: 12,346." in rest
     assert "- Goal: at all. Met: so." in rest
+    assert "[results](../benchmarks/speed/results.json)" in rest
 
 
 def test_a_table_has_what_has_a_heading():
