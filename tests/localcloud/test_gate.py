@@ -237,7 +237,9 @@ def test_nothing_happens_without_a_key_that_was_issued(
 
 
 @pytest.mark.parametrize("request_", DOORS.values(), ids=list(DOORS))
-@pytest.mark.parametrize("key", [OURS.access_key(), FUNCTION, ISSUED])
+@pytest.mark.parametrize(
+    "key", [OURS.access_key(), FUNCTION, ISSUED], ids=["ours", "of a function", "issued"]
+)
 def test_a_key_of_this_start_opens_every_door(
     world: World, request_: dict[str, Any], key: str
 ) -> None:
