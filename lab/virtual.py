@@ -9,6 +9,7 @@ import heapq
 import itertools
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from greenlet import getcurrent, greenlet
@@ -57,6 +58,9 @@ class VirtualHost:
 
     def monotonic(self) -> int:
         return self.time
+
+    def invocation(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def stamp(self, now: int) -> int:
         return self._stamps.next(now)

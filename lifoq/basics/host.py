@@ -8,7 +8,8 @@ import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
 Message = TypeVar("Message")
@@ -45,7 +46,12 @@ class Host(Protocol):
         ...
 
     def monotonic(self) -> int:
-        """Microseconds since some moment; it never steps. Durations are measured with it."""
+        """Microseconds since some moment; it never steps back. Durations are measured with it,
+        those among them that reach over several invocations (see ``SteadyClock``)."""
+        ...
+
+    def invocation(self) -> AbstractContextManager[None]:
+        """Around what one invocation does: before it, this process may have been frozen."""
         ...
 
     def stamp(self, now: int) -> int:
@@ -88,11 +94,50 @@ class Stamps:
             return self._last
 
 
+class SteadyClock:
+    """A monotonic clock that does not lose the time for which its process was frozen.
+
+    Lambda freezes a process between two invocations, and the machine's monotonic clock stands still
+    meanwhile. So within an invocation this one goes on as that does, and between two as the time of
+    day does: not where that was set back, nor where it was set in an invocation. Set ahead between
+    two, it cannot be told from time that has passed.
+    """
+
+    def __init__(self, *, monotonic: Callable[[], int], now: Callable[[], int]) -> None:
+        """Both in microseconds: the machine's monotonic clock, and its time of day."""
+        self._monotonic = monotonic
+        self._now = now
+        self._frozen = 0
+        """For how long this process has been, so far."""
+        self._apart = self._of_day()
+
+    def read(self) -> int:
+        return self._monotonic() + self._frozen
+
+    @contextmanager
+    def invocation(self) -> Iterator[None]:
+        before, self._apart = self._apart, self._of_day()
+        self._frozen += max(0, self._apart - before)
+        try:
+            yield
+        finally:
+            self._apart = self._of_day()
+
+    def _of_day(self) -> int:
+        """How far the time of day is ahead of the monotonic clock."""
+        return self._now() - self._monotonic()
+
+
+def _monotonic() -> int:
+    return time.monotonic_ns() // 1_000
+
+
 class SystemHost:
     """This process, for real."""
 
     def __init__(self) -> None:
         self._stamps = Stamps()
+        self._steady = SteadyClock(monotonic=_monotonic, now=self.now)
         self._idle: list[queue.SimpleQueue[Callable[[], None]]] = []
         """What hands work to a thread that has none; to start another costs more."""
 
@@ -100,7 +145,10 @@ class SystemHost:
         return time.time_ns() // 1_000
 
     def monotonic(self) -> int:
-        return time.monotonic_ns() // 1_000
+        return self._steady.read()
+
+    def invocation(self) -> AbstractContextManager[None]:
+        return self._steady.invocation()
 
     def stamp(self, now: int) -> int:
         return self._stamps.next(now)

@@ -185,9 +185,10 @@ class Book:
         """The book's time, in which lanes that nobody has gain tokens. It goes on as fast as each
         worker's own clock does: ``own`` is what that makes it now, 0 for who has not been here
         before. Epoch clocks (``now``) differ, and must make no tokens each time that a lane goes
-        from one behind to one ahead: what they say counts only where it is longer ago than they
+        from one behind to one ahead: what they say counts only where it is further off than they
         may be apart."""
-        return max(self.counted, own, now - microseconds(CLOCKS_APART))
+        apart = microseconds(CLOCKS_APART)
+        return max(self.counted, min(own, now + apart), now - apart)
 
     def after(
         self, turn: Turn, whole: Whole, *, now: int, time: int

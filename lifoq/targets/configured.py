@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from typing import Any, Final
@@ -11,6 +10,7 @@ import boto3
 from botocore.config import Config
 
 from lifoq.basics import jsontext
+from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.errors import InvalidInput
 from lifoq.targets.function import LambdaHandler, LambdaTarget
 from lifoq.targets.https import HttpsHandler, HttpsTarget
@@ -63,13 +63,13 @@ class Secrets:
     def __init__(
         self,
         client: Callable[[], Any] = lambda: boto3.client("secretsmanager"),
-        monotonic: Callable[[], float] = time.monotonic,
+        host: Host = SYSTEM,
     ) -> None:
-        """``client``: made when the first secret is asked for. ``monotonic``: seconds."""
+        """``client``: made when the first secret is asked for."""
         self._make_client = client
-        self._monotonic = monotonic
+        self._host = host
         self._client: Any = None
-        self._kept: dict[str, tuple[float, str]] = {}
+        self._kept: dict[str, tuple[int, str]] = {}
         self._asking = threading.Lock()
 
     def text(self, name: str) -> str:
@@ -77,13 +77,13 @@ class Secrets:
             return self._text(name)
 
     def _text(self, name: str) -> str:
-        now = self._monotonic()
+        now = self._host.monotonic()
         if name in self._kept and now < self._kept[name][0]:
             return self._kept[name][1]
         if self._client is None:
             self._client = self._make_client()
         text: str = self._client.get_secret_value(SecretId=name)["SecretString"]
-        self._kept[name] = now + KEPT, text
+        self._kept[name] = now + microseconds(KEPT), text
         return text
 
 

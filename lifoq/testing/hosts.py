@@ -1,19 +1,22 @@
 """Hosts whose clock the test moves."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
-from lifoq.basics.host import MICROSECONDS, Stamps, SystemHost, microseconds
+from lifoq.basics.host import MICROSECONDS, Stamps, SteadyClock, SystemHost, microseconds
 
 START = 1_800_000_000 * MICROSECONDS
 """Epoch microseconds; a whole second."""
 
 
 class ManualHost:
-    """One thread; time passes only by ``sleep`` and ``advance``."""
+    """One thread; time passes only by ``sleep``, ``advance`` and ``freeze``."""
 
     def __init__(self, start: int = START) -> None:
         self.time = start
+        self._frozen = 0
+        self._steady = SteadyClock(monotonic=lambda: self.time - self._frozen, now=self.now)
         self._ids = 0
         self._stamps = Stamps()
         self.slept: list[float] = []
@@ -23,13 +26,21 @@ class ManualHost:
         return self.time
 
     def monotonic(self) -> int:
-        return self.time
+        return self._steady.read()
+
+    def invocation(self) -> AbstractContextManager[None]:
+        return self._steady.invocation()
 
     def stamp(self, now: int) -> int:
         return self._stamps.next(now)
 
     def advance(self, seconds: float) -> None:
         self.time += microseconds(seconds)
+
+    def freeze(self, seconds: float) -> None:
+        """As Lambda does between two invocations: the monotonic clock stands still."""
+        self.advance(seconds)
+        self._frozen += microseconds(seconds)
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -51,8 +62,8 @@ class TurnableHost(SystemHost):
     """This process, with its threads; its time of day goes on by itself, and by ``advance``."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._ahead = 0
+        super().__init__()
 
     def now(self) -> int:
         return super().now() + self._ahead

@@ -99,9 +99,10 @@ class Processor:
         Raises StoreUnavailable where that kept it from claiming anything, and QueueMisconfigured
         and ProcessUnusable, once whatever was in flight is settled.
         """
-        return self._run(
-            time_limit=time_limit, woken_at=woken_at, on_progress=on_progress
-        ).execute()
+        with self._host.invocation():
+            return self._run(
+                time_limit=time_limit, woken_at=woken_at, on_progress=on_progress
+            ).execute()
 
     def serve(self, *, on_progress: Callable[[RunReport], None] = lambda _: None) -> RunReport:
         """Work until ``stop``, an empty queue watched on: for a process that is there for this

@@ -50,6 +50,10 @@ class StallWatch:
 
     def stalled(self) -> bool:
         """Look once a sweep. StoreUnavailable and QueueMisconfigured pass."""
+        with self._host.invocation():
+            return self._stalled()
+
+    def _stalled(self) -> bool:
         now = self._host.monotonic()
         before, self._waited = self._waited, self._newest_waiting()
         if not self._waited:

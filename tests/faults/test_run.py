@@ -139,6 +139,23 @@ def world() -> Iterator[World]:
     world.scheduler.close()
 
 
+# Frozen between runs
+
+
+def test_what_a_run_leaves_behind_grows_older_while_its_process_is_frozen(world: World):
+    """At a task in ten seconds, one a minute waits for no token."""
+    world.handle("a", rate_limit=0.1)
+    world.handle("any other, so that no run waits for a token to end")
+    processor = world.processor(window=20)
+    for minute in range(3):
+        world.sleep(60 * minute - world.seconds)
+        world.machine.resume()
+        world.put("a", minute)
+        assert processor.run().succeeded == 1
+        world.machine.freeze()
+    assert [round(at - 60 * minute, 1) for at, minute in world.begun] == [0, 0, 0]
+
+
 # Slow calls
 
 

@@ -390,7 +390,7 @@ class Connection:
 
         if self._looks is not None:
             self._looks.sends(span, start)
-        sent = self._machine.monotonic()
+        sent = self._machine.true_time()
         page = self._call(f"query {span.index} {span.status}", "", read, blame)
         if self._looks is not None:
             self._looks.shown(span, start, page, newest_first=newest_first, sent=sent)

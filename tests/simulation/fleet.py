@@ -215,7 +215,7 @@ class Fleet:
                 self.running.remove(worker)
             self.last_run = self._scheduler.time
         if usable and self._database.draw.random() < 0.5:
-            worker.machine.suspend()  # threads that still run are frozen until the next run
+            self._rest(worker.machine)  # threads that still run are frozen until the next run
             self._idle.append(worker)
         else:
             worker.machine.crash()
@@ -224,7 +224,7 @@ class Fleet:
         """Whether the process can be used again."""
         settings, machine = self.scenario.worker, worker.machine
         limit = self.scenario.run_lasts
-        began, pauses, outages = machine.monotonic(), machine.pauses, machine.outages
+        began, pauses, outages = machine.true_time(), machine.pauses, machine.outages
         worker.looks.begin()
         since = len(self._database.history.writes)
         told = RunReport()
@@ -236,7 +236,7 @@ class Fleet:
             self._database.trace.add(f"{machine.name} is replaced: {error}")
         if replace(report, remaining=False) != told:
             raise Violation(f"a run told of {told} on its way, and reports {report}")
-        took = (machine.monotonic() - began) / MICROSECONDS
+        took = (machine.true_time() - began) / MICROSECONDS
         writes = [w for w in self._database.history.writes[since:] if w.machine == machine.name]
         self._check_counts(report, writes)
         self._check_own_settles(worker, report, writes)
@@ -307,7 +307,7 @@ class Fleet:
         if report.remaining:
             raise Violation("a run ended before its window, and says that tasks remain")
         worker.looks.assert_empty(ago=GIVES_BACK if settings.shared_limits else 0.0)
-        idle = (worker.machine.monotonic() - worker.looks.last_claim) / MICROSECONDS
+        idle = (worker.machine.true_time() - worker.looks.last_claim) / MICROSECONDS
         if took < settings.linger or idle < settings.linger / 2:
             raise Violation(f"a run believed the queue empty after {idle:.2f} s of {took:.2f} s")
 
@@ -397,13 +397,22 @@ class Fleet:
             self._cloud.sleep(self.sweep_every)
             idle[:] = [(machine, sweeper) for machine, sweeper in idle if machine.alive]
             machine, sweeper = idle.pop() if idle else self._new_sweeper()
+            machine.resume()
             machine.spawn(partial(self._sweep_and_rest, machine, sweeper, idle), "sweep")
 
     def _sweep_and_rest(
         self, machine: Machine, sweeper: Sweeper, idle: list[tuple[Machine, Sweeper]]
     ) -> None:
         self._sweep(machine, sweeper)
+        self._rest(machine)
         idle.append((machine, sweeper))
+
+    def _rest(self, machine: Machine) -> None:
+        """Until the next invocation."""
+        if self.scenario.freezes:
+            machine.freeze()
+        else:
+            machine.suspend()
 
     def _new_sweeper(self) -> tuple[Machine, Sweeper]:
         self._made += 1

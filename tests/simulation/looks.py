@@ -201,18 +201,18 @@ class Looks:
         self.last = None
         self._order.begin()
         self._held.clear()
-        self._used.end_all(self._machine.monotonic())
+        self._used.end_all(self._machine.true_time())
         self._of_earlier_runs.update(self._trying)
         self._old_strands.update(claim.strand for claim in self._trying.values())
         self._trying.clear()
         self._refused.clear()
         self._shown_as.clear()
         self._machine.runs += 1
-        self._looked_at = self._began = self._machine.monotonic()
+        self._looked_at = self._began = self._machine.true_time()
 
     def stops(self) -> None:
         """It claims no more."""
-        self._window = self._machine.monotonic() - self._began
+        self._window = self._machine.true_time() - self._began
 
     # Looks
 
@@ -220,12 +220,12 @@ class Looks:
         """A page is asked for."""
         if _looks_for_tasks(span) and start is None:
             self.assert_watchful()
-            self._looked_at = self._machine.monotonic()
+            self._looked_at = self._machine.true_time()
 
     def went_wrong(self, span: Span) -> None:
         """A call for a page went wrong, or took very long."""
         if _looks_for_tasks(span):
-            self._faults.append(self._machine.monotonic())
+            self._faults.append(self._machine.true_time())
 
     def shown(
         self, span: Span, start: Cursor | None, page: Page, *, newest_first: bool, sent: int
@@ -245,7 +245,7 @@ class Looks:
         self.last = None
         if not self._paced:  # else slots stay free, and what is behind the newest waits
             self._assert_finds_what_waits(FOUND_WITHIN)
-        now, clock = self._machine.monotonic(), self._machine.now()
+        now, clock = self._machine.true_time(), self._machine.now()
         if not self._order.begins(page, newest_first=newest_first, sent=sent, clock=clock, now=now):
             return
         just_refused = {i for i, at in self._refused.items() if now - at <= microseconds(0.5)}
@@ -264,7 +264,7 @@ class Looks:
 
     def assert_watchful(self, until: int | None = None) -> None:
         """Up to this moment, no slot was free for long without a look."""
-        now = self._machine.monotonic() if until is None else until
+        now = self._machine.true_time() if until is None else until
         since = max(self._looked_at, self._free_since(), self._machine.resumed_at)
         gap = (now - since) / MICROSECONDS
         if gap > LONGEST_GAP:
@@ -272,7 +272,7 @@ class Looks:
 
     def _assert_finds_what_waits(self, seconds: float) -> None:
         """Whatever waits for so long within sight, and can start, was tried."""
-        now = min(self._machine.monotonic(), self._began + self._window)
+        now = min(self._machine.true_time(), self._began + self._window)
         clock = self._machine.now()
         for item, visible_since in self._waiting():
             task_id, task_type = str(item[Attribute.TASK_ID]), str(item[Attribute.TASK_TYPE])
@@ -304,7 +304,7 @@ class Looks:
                 )
 
     def _free_since(self, task_type: str | None = None) -> int:
-        now = self._machine.monotonic()
+        now = self._machine.true_time()
         self._forget_what_was_left()
         if self._crowded():
             self._crowded_until = now
@@ -316,7 +316,7 @@ class Looks:
     def _suspect_since(self) -> int:
         """The last moment at which what may be a suspect was tried or held."""
         if any(True in claim.shown_as for claim in self._at_work()):
-            self._suspect_until = self._machine.monotonic()
+            self._suspect_until = self._machine.true_time()
         return self._suspect_until
 
     def _key_free_since(self, item: Item) -> int:
@@ -325,7 +325,7 @@ class Looks:
         if keyed is None:
             return 0
         here = any(claim.keyed == keyed for claim in self._at_work())
-        own = self._machine.monotonic() if here else self._keyed_until.get(keyed, 0)
+        own = self._machine.true_time() if here else self._keyed_until.get(keyed, 0)
         return max(own, self._keys.busy_until(keyed)) + microseconds(LONGEST_PAUSE)
 
     def _at_work(self) -> list[Claim]:
@@ -401,14 +401,14 @@ class Looks:
             self.last.tried[task_id] = self._believed_keys.get(task_id)
             self._note_if_moved(self.last, task_id)
         self._chosen.add(strand)
-        self._used.begins(claim, self._believed_keys.get(task_id), self._machine.monotonic())
+        self._used.begins(claim, self._believed_keys.get(task_id), self._machine.true_time())
         trying[claim] = Claim(
             keyed=_keyed(change),
             strand=strand,
             claim_id=claim,
             task_id=task_id,
             task_type=task_type,
-            sent=self._machine.monotonic(),
+            sent=self._machine.true_time(),
             shown_as=shown_as,
         )
 
@@ -465,13 +465,13 @@ class Looks:
             if self._of_earlier_runs.pop(claim, None) is not None:
                 self._rooms.end(claim, started=False)
                 return
-            if lost and self._machine.monotonic() < self._began + self._lasts:
+            if lost and self._machine.true_time() < self._began + self._lasts:
                 self.recognisable[claim] = sent.task_type
-            self.last_claim = self._machine.monotonic()
+            self.last_claim = self._machine.true_time()
             self._granted(claim)
             return
         if not lost:
-            self._refused[sent.task_id] = self._machine.monotonic()
+            self._refused[sent.task_id] = self._machine.true_time()
 
     def _handed_back(self, claim: str) -> None:
         """The worker could not begin with it."""
@@ -494,11 +494,11 @@ class Looks:
         if _claims(change):
             own = there.get(Attribute.CLAIM_ID) == claim
             if own and there[Attribute.TASK_STATUS] == Status.TAKEN:
-                if self._machine.monotonic() < self._began + self._lasts:
+                if self._machine.true_time() < self._began + self._lasts:
                     self.recognisable[claim] = self._trying[claim].task_type
                 self._granted(claim)
             else:
-                self._refused[task_id] = self._machine.monotonic()
+                self._refused[task_id] = self._machine.true_time()
                 self._over(claim)
         elif Attribute.CLAIM_ID not in change.set and Attribute.TASK_STATUS in change.set:
             # What is still its own was refused for a put that was parked, or withdrawn: it writes
@@ -522,7 +522,7 @@ class Looks:
         if self._is_forgotten(change):
             return
         if _claims(change):
-            self.last_claim = self._machine.monotonic()
+            self.last_claim = self._machine.true_time()
             self._granted(str(change.set[Attribute.CLAIM_ID]))
         elif Attribute.TASK_STATUS in change.set:
             self._settles(task_id, claim_of(change))
@@ -543,11 +543,11 @@ class Looks:
         if found.task_type == self._unregistered:  # has no task code to come back
             self._rooms.end(claim, started=True)
         else:
-            self._granted_at[claim] = self._machine.monotonic()
+            self._granted_at[claim] = self._machine.true_time()
 
     def _forget_what_was_left(self) -> None:
         """A claim whose answer came after the end of the run starts nothing."""
-        now = self._machine.monotonic()
+        now = self._machine.true_time()
         for claim, granted in list(self._granted_at.items()):
             if claim in self._code_started or granted < now:
                 del self._granted_at[claim]
@@ -559,10 +559,10 @@ class Looks:
         self._free_since()
         self._suspect_since()
         sent = self._trying.pop(claim)
-        self._used.ends(claim, self._machine.monotonic())
-        self._ended[sent.task_id] = self._machine.monotonic()
+        self._used.ends(claim, self._machine.true_time())
+        self._ended[sent.task_id] = self._machine.true_time()
         if sent.keyed is not None:
-            self._keyed_until[sent.keyed] = self._machine.monotonic()
+            self._keyed_until[sent.keyed] = self._machine.true_time()
         self._rooms.end(claim, started=False)
 
     def left(self) -> None:
@@ -583,14 +583,14 @@ class Looks:
         if task_id in self._held and self._held[task_id].claim_id != claim:
             return  # of an attempt before
         if claim not in self._code_started:
-            self._refused[task_id] = self._machine.monotonic()
+            self._refused[task_id] = self._machine.true_time()
         self._free_since()
         self._suspect_since()
         held = self._held.pop(task_id, None)
-        self._used.ends(claim, self._machine.monotonic())
+        self._used.ends(claim, self._machine.true_time())
         if held is not None and held.keyed is not None:
-            self._keyed_until[held.keyed] = self._machine.monotonic()
-        self._ended[task_id] = self._machine.monotonic()
+            self._keyed_until[held.keyed] = self._machine.true_time()
+        self._ended[task_id] = self._machine.true_time()
         self._shown_as[task_id] = frozenset({False})  # it outlived its attempt
 
     def _assert_rate(self, claim: Claim) -> None:

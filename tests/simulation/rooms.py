@@ -78,7 +78,7 @@ class Rooms:
 
     def enter(self, claim: str, task_type: str) -> None:
         """A claim is sent."""
-        room, now = self._room(task_type), self._machine.monotonic()
+        room, now = self._room(task_type), self._machine.true_time()
         # A machine may stand still between the decision and the sending, and then do both at once
         # with what it has learned by then.
         stood_still = now - self._machine.resumed_at <= AT_ONCE
@@ -103,7 +103,7 @@ class Rooms:
     def end(self, claim: str, *, started: bool, refused: bool = False) -> None:
         """It gave nothing to run, or its task code is back; ``refused`` by the downstream."""
         task_type = self._types.pop(claim)
-        room, now = self._room(task_type), self._machine.monotonic()
+        room, now = self._room(task_type), self._machine.true_time()
         for left in (room, self._slots):
             if left.full:
                 left.was_full_until = now
@@ -126,12 +126,12 @@ class Rooms:
 
     def held_since(self, task_type: str, moment: int) -> bool:
         """Whether another of this type had to wait at any time after the moment."""
-        now = self._machine.monotonic()
+        now = self._machine.true_time()
         return max(r.held_until(now) for r in (self._slots, self._room(task_type))) >= moment
 
     def free_since(self, task_type: str | None = None) -> int:
         """The last moment at which no slot was free for a task of this type; or of any type."""
-        now = self._machine.monotonic()
+        now = self._machine.true_time()
         names = self._unrated if task_type is None else [task_type]
         types = min((self._room(name).held_until(now) for name in names), default=now)
         return max(self._slots.held_until(now), types)

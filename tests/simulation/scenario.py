@@ -88,6 +88,8 @@ class Scenario:
     """The longest that TTL leaves an expired item alone."""
     only_the_sweep_kicks: bool
     """In the calm after the chaos: whether every other kick stays lost."""
+    freezes: bool
+    """Whether monotonic clocks stand still between two invocations of a function."""
     faults: Faults
 
     @property
@@ -142,6 +144,7 @@ class Scenario:
             ttl_every=draw.choice((5.0, 40.0)),
             ttl_late=draw.choice((0.0, 30.0, 1_000.0)),
             only_the_sweep_kicks=draw.random() < 0.5,
+            freezes=random.Random(f"freezes {seed}").random() < 0.6,
             faults=_faults(draw, late=random.Random(f"late {seed}").choice((0, 0.1, 0.4))),
         )
 

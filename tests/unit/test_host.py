@@ -3,7 +3,9 @@
 import queue
 import threading
 
-from lifoq.basics.host import Stamps, SystemHost
+import pytest
+
+from lifoq.basics.host import Stamps, SteadyClock, SystemHost
 
 
 def test_stamps_increase_though_the_clock_stands_still_or_steps_back():
@@ -24,6 +26,44 @@ def test_stamps_of_all_threads_are_distinct():
     for thread in threads:
         thread.join()
     assert len(set(seen)) == 8000
+
+
+class Clocks:
+    """Seconds of a machine's clocks."""
+
+    def __init__(self) -> None:
+        self.monotonic, self.day = 1_000, 50_000
+        self.steady = SteadyClock(monotonic=lambda: self.monotonic, now=lambda: self.day)
+
+    def passes(self, seconds: int) -> None:
+        self.monotonic += seconds
+        self.day += seconds
+
+
+def test_while_a_process_is_frozen_between_invocations_its_time_goes_on():
+    clocks = Clocks()
+    start = clocks.steady.read()
+    clocks.day += 20  # frozen before the first
+    for _ in range(3):
+        with clocks.steady.invocation():
+            clocks.passes(5)
+        clocks.day += 60
+    assert clocks.steady.read() - start == 20 + 3 * 5 + 2 * 60
+
+
+@pytest.mark.parametrize("step", [-3600, 3600])
+def test_a_clock_that_is_set_in_an_invocation_or_back_between_two_changes_no_duration(step):
+    clocks = Clocks()
+    start = clocks.steady.read()
+    with clocks.steady.invocation():
+        clocks.day += step
+        assert clocks.steady.read() == start
+    with clocks.steady.invocation():
+        clocks.passes(5)
+    clocks.day -= 3600
+    with clocks.steady.invocation():
+        clocks.passes(5)
+    assert clocks.steady.read() - start == 10
 
 
 def test_a_mailbox_gives_up_in_time_and_keeps_order():

@@ -43,6 +43,16 @@ def test_tasks_that_nobody_claims_stall_the_queue_after_five_minutes(store, host
     assert found == [False] * 5 + [True] * 3
 
 
+def test_frozen_between_its_looks_it_stalls_as_soon(store, host, watch):
+    """As in Lambda, whose monotonic clock stands still then."""
+    put(store)
+    found = []
+    for _ in range(8):
+        host.freeze(60)
+        found.append(watch.stalled())
+    assert found == [False] * 5 + [True] * 3
+
+
 def test_a_claim_ends_it(store, host, watch):
     first = put(store, "a")
     put(store)

@@ -22,6 +22,7 @@ from lifoq.targets.address import AddressRefused, network, permitted
 from lifoq.targets.configured import MOST_BYTES, Secrets, decode, encode, register
 from lifoq.targets.function import LambdaHandler, LambdaTarget
 from lifoq.targets.https import HttpsHandler, HttpsTarget
+from lifoq.testing.hosts import ManualHost
 from lifoq.worker.processor import Processor
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -554,17 +555,20 @@ def test_more_targets_than_an_environment_holds_are_refused():
 
 
 def test_a_secret_is_kept_for_five_minutes():
-    now, asked = [0.0], []
+    host, asked = ManualHost(), []
 
     def get_secret_value(SecretId):  # noqa: N803
         asked.append(SecretId)
         return {"SecretString": f"{SecretId} {len(asked)}"}
 
     client = SimpleNamespace(get_secret_value=get_secret_value)
-    secrets = Secrets(client=lambda: client, monotonic=lambda: now[0])
+    secrets = Secrets(client=lambda: client, host=host)
     assert [secrets.text("a"), secrets.text("a"), secrets.text("b")] == ["a 1", "a 1", "b 2"]
-    now[0] = 301
+    host.advance(301)
     assert secrets.text("a") == "a 3"
+    host.freeze(301)
+    with host.invocation():
+        assert secrets.text("a") == "a 4"
 
 
 def test_tasks_of_a_target_run_beside_those_of_code(downstream):

@@ -3,9 +3,10 @@ or stand still."""
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
-from lifoq.basics.host import Stamps, microseconds
+from lifoq.basics.host import Stamps, SteadyClock, microseconds
 from tests.virtual.scheduler import Crashed, Scheduler, Strand
 
 
@@ -17,8 +18,15 @@ class Machine:
         self.pauses = 0
         """How often it stood still."""
         self.resumed_at = 0
-        """When it last went on, after it stood still; monotonic."""
+        """When it last went on, after it stood still; by the true clock."""
         self.skew = microseconds(skew)
+        self._frozen = 0
+        """Microseconds for which its monotonic clock has stood still."""
+        self._frozen_since: int | None = None
+        self._steady = SteadyClock(
+            monotonic=lambda: self.scheduler.time - self._frozen,
+            now=lambda: self.scheduler.time + self.skew,
+        )
         self._power = scheduler.power()
         self._stamps = Stamps()
         self._ids = 0
@@ -36,6 +44,14 @@ class Machine:
         return self.scheduler.time + self.skew
 
     def monotonic(self) -> int:
+        self.assert_alive()
+        return self._steady.read()
+
+    def invocation(self) -> AbstractContextManager[None]:
+        return self._steady.invocation()
+
+    def true_time(self) -> int:
+        """What its own clocks should tell."""
         self.assert_alive()
         return self.scheduler.time
 
@@ -72,9 +88,17 @@ class Machine:
         self.pauses += 1
         self.scheduler.suspend(self._power)
 
+    def freeze(self) -> None:
+        """As Lambda does between invocations: its monotonic clock stands still as well, and what
+        sleeps there sleeps for as much longer."""
+        self.suspend()
+        self._frozen_since = self.scheduler.time
+
     def resume(self) -> None:
-        self.resumed_at = self.scheduler.time
-        self.scheduler.resume(self._power)
+        now = self.resumed_at = self.scheduler.time
+        frozen = 0 if self._frozen_since is None else now - self._frozen_since
+        self._frozen, self._frozen_since = self._frozen + frozen, None
+        self.scheduler.resume(self._power, later=frozen)
 
     def assert_alive(self) -> None:
         """Crashed, where it is not."""

@@ -37,6 +37,8 @@ class Strand:
         """The director's is the caller's; ``spawn`` gives every other its own."""
         self.ticket = 0
         """Of its latest entry in the agenda; earlier ones are void."""
+        self.due = 0
+        """When it goes on by that entry."""
 
 
 @dataclass
@@ -45,8 +47,6 @@ class Power:
 
     on: bool = True
     suspended: bool = False
-    parked: list[Strand] = field(default_factory=list)
-    """Strands whose time came while the machine was suspended."""
     strands: list[Strand] = field(default_factory=list)
 
 
@@ -99,11 +99,11 @@ class Scheduler:
     def suspend(self, power: Power) -> None:
         power.suspended = True
 
-    def resume(self, power: Power) -> None:
+    def resume(self, power: Power, *, later: int = 0) -> None:
+        """``later``: microseconds by which its strands sleep longer."""
         power.suspended = False
-        for strand in power.parked:
-            self._enter(strand, self.time)
-        power.parked.clear()
+        for strand in power.strands:
+            self._enter(strand, max(self.time, strand.due + later))
 
     def close(self) -> None:
         """End every strand. Called by the director, also after a failure."""
@@ -117,6 +117,7 @@ class Scheduler:
 
     def _enter(self, strand: Strand, time: int) -> None:
         strand.ticket += 1
+        strand.due = time
         heapq.heappush(self._agenda, (time, self._draw.random(), strand.ticket, strand))
 
     def _next(self) -> Strand:
@@ -131,7 +132,6 @@ class Scheduler:
             if ticket != strand.ticket:
                 continue
             if strand.power.suspended and strand.power.on:
-                strand.power.parked.append(strand)
                 continue
             self.time = max(self.time, time)
             return strand

@@ -117,6 +117,19 @@ def test_clocks_that_differ_make_no_tokens(books: Books, store: Store, host: Man
     assert tokens <= 1 + 0.5 * 3  # what it holds, and the difference once
 
 
+def test_one_whose_time_leaped_holds_up_no_lane_of_others(
+    books: Books, store: Store, host: ManualHost
+):
+    """Between two invocations, a clock that was set ahead looks like time that has passed."""
+    leaping = ManualHost()
+    others = Books(store, host=leaping)
+    take(others, "leaps", ALL)
+    leaping.advance(3600)
+    take(others, "leaps", NONE, keeps=NONE)  # all tokens are used
+    host.advance(2 * CLOCKS_APART + 1)
+    assert take(books, "w", ALL).tokens == pytest.approx(2)
+
+
 def test_who_has_more_than_an_even_part_is_told_what_is_fair(books: Books):
     assert take(books, "w1", ALL).fair == ALL
     take(books, "w2", Amount(1, 1))
