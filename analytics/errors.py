@@ -65,6 +65,14 @@ class StorageError(ReportError):
         )
 
 
+class SparkError(ReportError):
+    """Spark, or a worker of it, failed in a way that nobody foresaw."""
+
+    def __init__(self, reason: str, log: str) -> None:
+        self.log = log
+        super().__init__(f"Spark failed ({reason}); {log} tells more.")
+
+
 class JavaMissingError(ReportError):
     """Spark cannot start."""
 

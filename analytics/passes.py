@@ -13,15 +13,12 @@ data.
 """
 
 import heapq
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j brings no types
 from pyspark import RDD, SparkContext
 
 from . import (
@@ -42,7 +39,6 @@ from . import (
 from .buckets import Span
 from .columns import NEVER
 from .datafiles import Digest, LongLine, UnreadableError
-from .errors import ReportError
 from .images import BAD_LINE, OBSERVATION, Observed
 from .peak import Cells
 from .percentiles import Measure
@@ -166,8 +162,7 @@ class Reading:
 
     def records(self) -> list[Record]:
         """What became of each file. This is what has Spark read them."""
-        with _failures_told():
-            found = self._spark.runJob(self._pieces.values(), list, [self.partitions])
+        found = self._spark.runJob(self._pieces.values(), list, [self.partitions])
         return sorted(found, key=lambda record: record.source)
 
     def judge(self, plan: Plan) -> Tally:
@@ -176,8 +171,7 @@ class Reading:
                 yield _judge(partition, [piece for _, piece in pieces], plan)
 
         partitions = self.partitions
-        with _failures_told():
-            tallies = self._pieces.mapPartitionsWithIndex(judge).collect()
+        tallies = self._pieces.mapPartitionsWithIndex(judge).collect()
         return Tally.together(tallies, plan.span)
 
 
@@ -201,22 +195,9 @@ def look_closer(
             values = percentiles.values_in(measures(judged, points=plan.points), ranks)
         return values, peak.count_events(judged, cells, as_of=plan.span.as_of)
 
-    with _failures_told():
-        found = spark.parallelize(range(partitions), partitions).map(look).collect()
+    found = spark.parallelize(range(partitions), partitions).map(look).collect()
     values = None if ranks is None else percentiles.add_values([values for values, _ in found])
     return values, peak.add_events([events for _, events in found])
-
-
-@contextmanager
-def _failures_told() -> Iterator[None]:
-    """The sentence that a task ended with, in place of Java's account of how it did."""
-    try:
-        yield
-    except Py4JJavaError as error:
-        sentence = re.search(r"^analytics\.errors\.\w+: (.*)$", str(error), re.MULTILINE)
-        if sentence is None:
-            raise
-        raise ReportError(sentence[1]) from error
 
 
 def part(folder: str, partition: int) -> str:

@@ -102,7 +102,7 @@ def report(
     A PATH is an export's folder (the one with manifest-summary.json) or any folder above several,
     local or s3://.
     """
-    console = Console(stderr=True)
+    console = Console(file=sys.stderr)  # as it is now: while Spark runs, others write elsewhere
     try:
         request = analysis.Request(
             paths=[_located(path) for path in paths],
@@ -117,8 +117,8 @@ def report(
         )
         with _telling(console) as tell:
             tell("starting Spark")
-            spark = session.start()
-            answers = analysis.Analysis(spark, request, tell=tell).run()
+            with session.running() as spark:
+                answers = analysis.Analysis(spark, request, tell=tell).run()
     except ReportError as error:
         console.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
         sys.exit(_CANNOT_REPORT)

@@ -1,15 +1,31 @@
 """Spark: the caller's under ``spark-submit``, else one on this machine."""
 
 import os
+import re
 import shutil
+import signal
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
+from typing import Final, TextIO, cast
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j brings no types
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
 
 from lifoq.basics import cache
 
-from .errors import JavaMissingError
+from .errors import JavaMissingError, ReportError, SparkError
+
+_APP: Final = "lifoq-report"
+_LONGEST_REASON: Final = 300
+_OF_SPARK: Final = (Py4JError, PySparkException, ConnectionError, EOFError)
+"""What fails in Java, or where that is gone."""
+_OF_A_TASK: Final = re.compile(r"^.*\(TID \d+\) \([^)]*\): ")
+"""How Java begins, where a task failed."""
 
 
 def classes() -> Path:
@@ -18,17 +34,67 @@ def classes() -> Path:
     return cache.folder() / "spark" / "classes.jsa"
 
 
-def start(*java_options: str) -> SparkContext:
-    """Start Spark, with further options for Java, or join the context of ``spark-submit``.
+@contextmanager
+def running(*java_options: str) -> Iterator[SparkContext]:
+    """Spark, with further options for Java, or that of ``spark-submit``; stopped in the end, or a
+    cluster would take the report for one that failed.
 
-    Raises ``JavaMissingError`` where there is no Java.
+    Raises ReportError for whatever fails in Java or in a worker.
     """
-    conf = SparkConf().setAppName("lifoq-report")
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        if not _java_is_present():
-            raise JavaMissingError
-        conf.setAll(list(_local(*java_options).items()))
-    return SparkContext.getOrCreate(conf)
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        with failures_told("its log"):
+            yield from _until_stopped(SparkContext.getOrCreate(SparkConf().setAppName(_APP)))
+    elif not _java_is_present():
+        raise JavaMissingError
+    else:
+        with _log() as log, failures_told(log.name), redirect_stderr(log):
+            # Spark's workers run this, and else the python3 of the PATH.
+            os.environ["PYSPARK_PYTHON"] = sys.executable
+            conf = SparkConf().setAppName(_APP).setAll(list(_local(*java_options).items()))
+            told = {"stdout": log, "stderr": log}
+            gateway = launch_gateway(conf, told)  # type: ignore[no-untyped-call]  # pyspark's
+            interrupted = signal.getsignal(signal.SIGINT)
+            spark = SparkContext(conf=conf, gateway=gateway)
+            signal.signal(signal.SIGINT, interrupted)  # Spark's own makes a failure of it
+            yield from _until_stopped(spark)
+
+
+def _until_stopped(spark: SparkContext) -> Iterator[SparkContext]:
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _log() -> Iterator[TextIO]:
+    """A file for what is said to standard error meanwhile, kept where Spark fails."""
+    with tempfile.NamedTemporaryFile("w", prefix=f"{_APP}-", suffix=".log", delete=False) as log:
+        kept = False
+        try:
+            yield cast(TextIO, log)
+        except SparkError:
+            kept = True
+            raise
+        finally:
+            if not kept:
+                Path(log.name).unlink()
+
+
+@contextmanager
+def failures_told(log: str) -> Iterator[None]:
+    """The sentence that a worker ended with, or a reason and where to read on, in place of Java's
+    account of how it did."""
+    try:
+        yield
+    except _OF_SPARK as error:
+        account = str(error).partition("\n\tat ")[0].strip()
+        module = re.escape(ReportError.__module__)
+        sentence = re.search(rf"^{module}\.\w+: (.*)$", account, re.MULTILINE)
+        if sentence is not None:
+            raise ReportError(sentence[1]) from error
+        reason = _OF_A_TASK.sub("", account.rpartition("\n")[2])
+        raise SparkError(reason[:_LONGEST_REASON], log) from error
 
 
 def _local(*java_options: str) -> dict[str, str]:
@@ -53,7 +119,6 @@ def _local(*java_options: str) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": " ".join(options),
-        "spark.pyspark.python": sys.executable,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

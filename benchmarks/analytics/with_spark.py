@@ -12,13 +12,14 @@ from analytics import analysis, session
 
 
 def main(folder: Path, out: Path) -> dict[str, object]:
-    spark = session.start()
-    begun = time.perf_counter()
     request = analysis.Request(paths=[str(folder)], out=str(out))
-    answers = analysis.Analysis(spark, request, tell=lambda _step: None).run()
+    with session.running() as spark:
+        begun = time.perf_counter()
+        answers = analysis.Analysis(spark, request, tell=lambda _step: None).run()
+        seconds = time.perf_counter() - begun
     wait = answers["wait_seconds"]
     return {
-        "processing_seconds": round(time.perf_counter() - begun, 2),
+        "processing_seconds": round(seconds, 2),
         "answers": {
             "created": answers["tasks"]["created"],
             "shed": answers["tasks"]["shed"],

@@ -12,9 +12,8 @@ from analytics import analysis, session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkContext]:
-    running = session.start()
-    yield running
-    running.stop()
+    with session.running() as running:
+        yield running
 
 
 class Reporter:
@@ -27,7 +26,8 @@ class Reporter:
     def __call__(self, *paths: Path, **options: Any) -> dict[str, Any]:
         named = [str(path) for path in paths]
         request = analysis.Request(paths=named, out=str(self.out), **options)
-        return analysis.Analysis(self._spark, request, tell=lambda _step: None).run()
+        with session.failures_told("the log"):
+            return analysis.Analysis(self._spark, request, tell=lambda _step: None).run()
 
 
 @pytest.fixture

@@ -1,10 +1,18 @@
-"""How Spark is started on this machine."""
+"""How Spark is started, what is said where it fails, and that it is stopped."""
 
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from pyspark import SparkContext
 
 from analytics import session
+from analytics.errors import ReportError, SparkError
 
 
 def test_an_archive_of_classes_is_used_from_the_cache_and_not_missed_where_there_is_none(
@@ -19,3 +27,58 @@ def test_an_archive_of_classes_is_used_from_the_cache_and_not_missed_where_there
 
     options = session._local()["spark.driver.extraJavaOptions"]
     assert f"-XX:SharedArchiveFile={archive}" in options
+
+
+def test_workers_run_the_python_that_started_spark(spark: SparkContext) -> None:
+    assert spark.parallelize([0], 1).map(lambda _: sys.executable).collect() == [sys.executable]
+
+
+@pytest.mark.parametrize(
+    ("fails", "reason"),
+    [
+        (lambda _: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda _: os._exit(1), "Python worker exited unexpectedly"),
+    ],
+    ids=["an exception", "a crash"],
+)
+def test_what_nobody_foresaw_is_told_in_a_sentence_that_names_the_log(
+    fails: Callable[[int], Any], reason: str, spark: SparkContext
+) -> None:
+    with pytest.raises(SparkError) as told, session.failures_told("the.log"):
+        spark.parallelize([0], 1).map(fails).collect()
+    assert reason in str(told.value)
+    assert "; the.log tells more" in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_java_that_does_not_start_is_told_with_the_log_which_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho I am no Java >&2\nexit 1\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setattr(session.tempfile, "tempdir", str(tmp_path))
+
+    exited = pytest.raises(SparkError, match="Java gateway process exited")
+    with exited as told, session.running():
+        pass
+
+    assert "I am no Java" in Path(told.value.log).read_text()
+
+
+@pytest.mark.parametrize("failure", [None, ReportError("an export is damaged")])
+def test_spark_is_stopped_whatever_becomes_of_the_report(
+    failure: ReportError | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stops: list[str] = []
+    cluster = SimpleNamespace(stop=lambda: stops.append("stop"))
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    monkeypatch.setattr(SparkContext, "getOrCreate", lambda _conf: cluster)
+    monkeypatch.setattr(session, "SparkConf", lambda: SimpleNamespace(setAppName=lambda name: name))
+
+    with suppress(ReportError), session.running():
+        if failure is not None:
+            raise failure
+    assert stops == ["stop"]

@@ -1,5 +1,6 @@
 """A report from S3 to S3: nothing but Arrow's file system and the environment's credentials."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,7 +53,9 @@ def forget() -> None:
 
 
 @pytest.mark.prove
-def test_exports_in_s3_make_a_report_in_s3_again_and_again(bucket: Any, tmp_path: Path) -> None:
+def test_exports_in_s3_make_a_report_in_s3_again_and_again_without_an_activated_environment(
+    bucket: Any, tmp_path: Path
+) -> None:
     """In a process of its own, since Spark's workers keep the environment that they began with."""
     lines = [full_line(item(f"t{number}", "PENDING")) for number in range(3)]
     Exporter(root=tmp_path).full([*lines, "bad"], at=at(60), files=2)
@@ -64,10 +67,15 @@ def test_exports_in_s3_make_a_report_in_s3_again_and_again(bucket: Any, tmp_path
         *("--out", f"{root}/out", "--state", "s3a://exports/state", "--format", "json"),
     ]
 
+    path = f"{_no_python(tmp_path)}{os.pathsep}{os.environ['PATH']}"
+
     for _ in range(2):
-        told = subprocess.run(command, capture_output=True, check=False, text=True)
+        told = subprocess.run(
+            command, env={**os.environ, "PATH": path}, capture_output=True, check=False, text=True
+        )
         assert told.returncode == 0, told.stderr
         assert '"created": 3' in told.stdout
+        assert all(line.startswith("step: ") for line in told.stderr.splitlines()), told.stderr
 
     written = {each.key for each in bucket.objects.all() if not each.key.endswith("/")}
     assert {
@@ -78,6 +86,15 @@ def test_exports_in_s3_make_a_report_in_s3_again_and_again(bucket: Any, tmp_path
     assert any(key.startswith("out/quarantine.parquet/") for key in written)
     assert any(key.startswith("state/observations/window=") for key in written)
     assert storage.read(f"{root}/out/summary.json").decode().strip() == told.stdout.strip()
+
+
+def _no_python(folder: Path) -> Path:
+    """Where no environment is activated, a python3 comes first that knows nothing of a report."""
+    first = folder / "bin" / "python3"
+    first.parent.mkdir()
+    first.write_text("#!/bin/sh\nexit 1\n")
+    first.chmod(0o755)
+    return first.parent
 
 
 def test_s3_that_refuses_is_told_with_the_path(bucket: Any, report: Any) -> None:
