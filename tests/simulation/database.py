@@ -304,6 +304,7 @@ class Connection:
             looks.lost_update(change)
             raise
         looks.after_update(task_id, change)
+        looks.knows_key(after)
         if claim not in self._database.history.claims:  # but brings in what is due
             looks.shows(after)
         return after

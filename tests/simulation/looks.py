@@ -186,7 +186,7 @@ class Looks:
         self._keyed_until: dict[Keyed, int] = {}
         """When this worker was last done with a task of a key."""
         self._believed_keys: dict[str, str | None] = {}
-        """By task, as it was shown last."""
+        """By task, as the worker was shown it last."""
         self._crowded_until = 0
         self._suspect_until = 0
         self.last_claim = 0
@@ -235,7 +235,6 @@ class Looks:
             return
         for row in page.rows:
             self.shows(row)
-            self._believed_keys[str(row[Attribute.TASK_ID])] = row.get(Attribute.TASK_KEY)
         if start is not None:
             return
         if sent < max(self._latest_sent, self._began):  # a later look was answered before
@@ -261,6 +260,11 @@ class Looks:
         """A page shows it, or the write that promoted it."""
         task_id, lost = str(row[Attribute.TASK_ID]), row.get(Attribute.LEASES_LOST, 0) > 0
         self._shown_as[task_id] = self._shown_as.get(task_id, frozenset()) | {lost}
+        self.knows_key(row)
+
+    def knows_key(self, row: Item) -> None:
+        """A page shows it, or an answer to a write."""
+        self._believed_keys[str(row[Attribute.TASK_ID])] = row.get(Attribute.TASK_KEY)
 
     def assert_watchful(self, until: int | None = None) -> None:
         """Up to this moment, no slot was free for long without a look."""
