@@ -93,6 +93,14 @@ def test_a_result_that_is_stored_compressed_is_told_as_it_was(function, context,
     assert event["result"] == words
 
 
+def test_a_second_delivery_tells_the_same_id(function, context, events_topic):
+    ((record, _),) = success().ends
+    function.handle({"Records": [record]}, context)
+    function.handle({"Records": [record]}, context)
+    one, other = told(events_topic)
+    assert one == other
+
+
 @pytest.mark.parametrize(
     "value", [{"NULL": True}, {"BS": ["AA=="]}, {"M": {"x": {"BS": ["AA=="]}}}]
 )
