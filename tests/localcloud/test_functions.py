@@ -192,8 +192,9 @@ def test_output_goes_to_the_functions_log_and_metrics_to_cloudwatch(deployed: De
 
     assert error is None
     log = deployed.cloud.logs / f"{deployed.ids['Meter']}.log"
-    assert '"_aws"' in log.read_text()
-    metrics = deployed.client("cloudwatch").list_metrics(Namespace="probe")["Metrics"]
+    eventually(lambda: '"_aws"' in log.read_text())  # it comes by another way than the answer
+    cloudwatch = deployed.client("cloudwatch")
+    metrics = eventually(lambda: cloudwatch.list_metrics(Namespace="probe")["Metrics"])
     assert [(one["MetricName"], one["Dimensions"]) for one in metrics] == [
         ("Probes", [{"Name": "service", "Value": "test"}])
     ]
