@@ -50,10 +50,10 @@ class Now:
 class Machine(SystemHost):
     def __init__(self, server: Any, off: float) -> None:
         """``off``: seconds by which its clock is ahead."""
-        super().__init__()
-        self._stamps = Stamps()
         self._server = server
         self._off = microseconds(off)
+        super().__init__()
+        self._stamps = Stamps()
 
     def now(self) -> int:
         return self._server.now() + self._off
