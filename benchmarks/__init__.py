@@ -14,7 +14,6 @@ NAMES: Final = (
     "producer",
     "coldstart",
     "beside_others",
-    "reports",
     "analytics",
 )
 """In the order in which they run, and are shown."""

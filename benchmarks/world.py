@@ -1,5 +1,6 @@
 """A queue, its processor and its clients, from end to end in virtual time."""
 
+import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final, TypeVar
@@ -43,6 +44,14 @@ class Table(MemoryTable):
     def _wait(self) -> None:
         if self._answer:
             self.host.sleep(self._answer)
+
+
+def poisson(rate: float, until: float, draw: random.Random) -> Iterator[float]:
+    """Moments of arrivals."""
+    moment = draw.expovariate(rate)
+    while moment < until:
+        yield moment
+        moment += draw.expovariate(rate)
 
 
 class World:

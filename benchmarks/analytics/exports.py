@@ -10,13 +10,14 @@ payload.
 """
 
 import base64
-import datetime as dt
 import hashlib
 import json
 import sys
 from pathlib import Path
 
 import duckdb
+
+from analytics.times import to_iso
 
 SECOND = 1_000_000
 START = 1_763_596_800 * SECOND
@@ -114,13 +115,9 @@ def _export(
             }
         )
     (export / "manifest-files.json").write_text("".join(json.dumps(e) + "\n" for e in entries))
-    iso = {k: _iso(v) if isinstance(v, int) else v for k, v in times.items()}
+    iso = {name: to_iso(at) if isinstance(at, int) else at for name, at in times.items()}
     summary = {"tableArn": ARN, "itemCount": lines, "outputFormat": "DYNAMODB_JSON", **iso}
     (export / "manifest-summary.json").write_text(json.dumps(summary))
-
-
-def _iso(micros: int) -> str:
-    return dt.datetime.fromtimestamp(micros / SECOND, dt.UTC).isoformat()
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 import click
+import numpy as np
 
 from benchmarks.backlog.queue import Backlog, Cost, Layer
-from benchmarks.backlog.results import Depth, Results, ShortLived
+from benchmarks.backlog.results import Depth, Results
 from benchmarks.record import recording
 from lab.dynamodb_local import running
 from lifoq.items.lifetimes import Lifetimes
@@ -17,7 +17,6 @@ from lifoq.items.lifetimes import Lifetimes
 DEADLINE: Final = Lifetimes().deadline
 SPARE: Final = 1_800.0
 """Seconds that the run may take: nothing of what is alive at first expires in it."""
-SHORT_LIVED: Final = 5_000
 WARM_UP: Final = 20
 """Looks until connections stand and Java has compiled what it runs."""
 
@@ -29,7 +28,7 @@ WARM_UP: Final = 20
 @click.option("--expired", default=100_000, show_default=True, help="At the oldest end.")
 @click.option("--looks", default=200, show_default=True, help="At each queue and end.")
 def main(depths: tuple[int, ...], expired: int, looks: int) -> None:
-    """Look at queues of different depth, and claim. About seven minutes."""
+    """Look at queues of different depth, and claim. About ten minutes."""
     with (
         recording("backlog", "python -m benchmarks.backlog") as found,
         tempfile.TemporaryDirectory() as folder,
@@ -42,7 +41,7 @@ def main(depths: tuple[int, ...], expired: int, looks: int) -> None:
         for queue in queues.values():
             queue.fill(mountain(expired))
         rows += measure(queues, looks, expired=expired)
-        found.results = Results(depths=rows, short_lived=short_lived(queues[depths[0]]))
+        found.results = Results(depths=rows)
 
 
 def waiting(count: int) -> Layer:
@@ -69,44 +68,20 @@ def measure(queues: Mapping[int, Backlog], looks: int, *, expired: int) -> list[
     for _ in range(WARM_UP + looks):
         for (end, depth), found in costs.items():
             found.append(queues[depth].look_and_claim(newest_first=end == "newest"))
-    rows = []
-    for end in ("newest", "oldest"):
-        first = costs[end, min(queues)][WARM_UP:]
-        rows += [
-            depth_row(end, expired, depth, costs[end, depth][WARM_UP:], first) for depth in queues
-        ]
-    return rows
-
-
-def depth_row(
-    end: str, expired: int, waiting: int, costs: list[Cost], shallowest: list[Cost]
-) -> Depth:
-    return Depth(
-        order=f"{end} first",
-        expired=expired,
-        waiting=waiting,
-        look_ms=round(median(cost.look_ms for cost in costs), 2),
-        claim_ms=round(median(cost.claim_ms for cost in costs), 2),
-        read_units=median(cost.read_units for cost in costs),
-        write_units=median(cost.write_units for cost in costs),
-        ratio=round(_both(costs) / _both(shallowest), 2),
-    )
-
-
-def _both(costs: list[Cost]) -> float:
-    return median(cost.look_ms for cost in costs) + median(cost.claim_ms for cost in costs)
-
-
-def short_lived(queue: Backlog) -> ShortLived:
-    """What does cost: tasks with deadlines of their own, much shorter than the queue's, that have
-    expired at the newest end, where no bound of the query leaves them out."""
-    queue.fill(Layer(prefix="short-", count=SHORT_LIVED, youngest=0.5, oldest=0.9, lives=-10))
-    costs = [queue.look_and_claim() for _ in range(10)]
-    return ShortLived(
-        expired=SHORT_LIVED,
-        look_ms=round(median(cost.look_ms for cost in costs), 2),
-        read_units=median(cost.read_units for cost in costs),
-    )
+    medians = {queue: np.median(found[WARM_UP:], axis=0) for queue, found in costs.items()}
+    return [
+        Depth(
+            order=f"{end} first",
+            expired=expired,
+            waiting=depth,
+            look_ms=round(look, 2),
+            claim_ms=round(claim, 2),
+            read_units=read,
+            write_units=written,
+            ratio=round((look + claim) / sum(medians[end, min(queues)][:2]), 2),
+        )
+        for (end, depth), (look, claim, read, written) in medians.items()
+    ]
 
 
 if __name__ == "__main__":

@@ -20,14 +20,5 @@ class Depth(Row):
     """Look and claim, beside those of the shallowest queue with the same order and expired."""
 
 
-class ShortLived(Row):
-    """Tasks that expired at the newest end by deadlines of their own; what a look takes then."""
-
-    expired: int
-    look_ms: float
-    read_units: float
-
-
 class Results(Row):
     depths: list[Depth]
-    short_lived: ShortLived

@@ -15,7 +15,7 @@ import click
 import psutil
 
 from benchmarks.beside_others.contenders import contenders
-from benchmarks.beside_others.measure import PATIENCE, SERVICE, SLOTS, Load, outcome
+from benchmarks.beside_others.measure import PATIENCE, SERVICE, SLOTS, outcome
 from benchmarks.beside_others.packages import installed
 from benchmarks.beside_others.results import Outcome, Results
 from benchmarks.record import recording
@@ -35,7 +35,7 @@ TABLE: Final = "beside-others"
 def main(seconds: float, rate: float, deadline: float, only: str | None) -> None:
     """The demo's overload through lifoq, RQ, BullMQ and Celery, one after the other. Some seven
     minutes. It needs redis-server, and installs the others' packages into .build."""
-    load, packages = Load(rate=rate, seconds=seconds, deadline=deadline), installed()
+    packages = installed()
     with (
         recording("beside_others", "python -m benchmarks.beside_others") as found,
         TemporaryDirectory() as scratch,
@@ -62,7 +62,9 @@ def main(seconds: float, rate: float, deadline: float, only: str | None) -> None
             with running(slots=SLOTS, service_seconds=SERVICE) as downstream:
                 server = redis_server if contender.needs_redis else database
                 here = {**given, "BESIDE_URL": downstream.url}
-                outcomes.append(outcome(contender, load, given=here, server=server))
+                outcomes.append(
+                    outcome(contender, rate=rate, seconds=seconds, given=here, server=server)
+                )
             print(outcomes[-1], flush=True)
         if only:
             raise SystemExit

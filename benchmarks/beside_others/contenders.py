@@ -20,8 +20,8 @@ class Contender:
     """With ``put`` it puts the load, with ``count`` it prints the counts."""
     shed: Callable[[Counts, int], int] = lambda counts, _ran: counts["shed"]
     """Of its counts, and of how many tasks ran: how many it knows to have been shed."""
-    deadline: float | None = None
-    """Seconds; None: the load's."""
+    deadline: float
+    """Seconds after which it drops a task."""
     needs_redis: bool = True
 
 
@@ -32,7 +32,7 @@ def contenders(
     python, node = str(packages.python), ("node", "benchmarks/beside_others/with_bullmq.mjs")
     options = f"--table {table} --endpoint-url {endpoint} --region us-east-1 --deadline-seconds"
 
-    def celery(name: str, own: float | None) -> Contender:
+    def celery(name: str, own: float) -> Contender:
         worker = f"--app {HERE}.with_celery --quiet worker --concurrency 4 --loglevel ERROR"
         return Contender(
             name=name,
@@ -49,6 +49,7 @@ def contenders(
                 *("--tasks", f"{HERE}.with_lifoq", "--in-flight", "4"),
             ),
             client=(sys.executable, "-m", f"{HERE}.with_lifoq"),
+            deadline=deadline,
             needs_redis=False,
         ),
         Contender(
@@ -58,13 +59,15 @@ def contenders(
                 *("--num-workers", "4", "--url", redis, "--path", "."),
             ),
             client=(python, "-m", f"{HERE}.with_rq"),
+            deadline=deadline,
         ),
         Contender(
             name="BullMQ, lifo and an age check",
             work=(*node, "work"),
             client=node,
+            deadline=deadline,
             shed=lambda counts, ran: counts["completed"] - ran,
         ),
-        celery("Celery, expires", None),
+        celery("Celery, expires", deadline),
         celery("Celery, expires 2 s", 2.0),
     ]

@@ -30,15 +30,6 @@ END: Final = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
-    rate: float
-    """Puts per second."""
-    seconds: float
-    deadline: float
-    """Of the queue, in seconds."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Ran:
     """A task that ran; epoch seconds."""
 
@@ -57,16 +48,21 @@ class Ran:
 
 
 def outcome(
-    contender: Contender, load: Load, *, given: Mapping[str, str], server: psutil.Process
+    contender: Contender,
+    *,
+    rate: float,
+    seconds: float,
+    given: Mapping[str, str],
+    server: psutil.Process,
 ) -> Outcome:
-    """What became of the load. ``given``: settings of the environment; ``server``: what keeps the
-    tasks."""
-    log, deadline = Path(given["BESIDE_LOG"]), contender.deadline or load.deadline
+    """What became of ``rate`` puts a second. ``given``: settings of the environment; ``server``:
+    what keeps the tasks."""
+    log, deadline = Path(given["BESIDE_LOG"]), contender.deadline
     environment = {
         **os.environ,
         **given,
-        "BESIDE_RATE": str(load.rate),
-        "BESIDE_SECONDS": str(load.seconds),
+        "BESIDE_RATE": str(rate),
+        "BESIDE_SECONDS": str(seconds),
         "BESIDE_DEADLINE": str(deadline),
         "BESIDE_SLOTS": str(SLOTS),
     }
@@ -79,7 +75,7 @@ def outcome(
         return said.stdout.decode()
 
     with _working(contender.work, environment) as worker:
-        _warm_up(lambda: client("put", BESIDE_SECONDS=str(SLOTS / load.rate)), deadline, log)
+        _warm_up(lambda: client("put", BESIDE_SECONDS=str(SLOTS / rate)), deadline, log)
         log.unlink()
         before = json.loads(client("count"))
         putting = subprocess.Popen((*contender.client, "put"), cwd=ROOT, env=environment)
@@ -94,7 +90,7 @@ def outcome(
         counts = {name: n - before[name] for name, n in json.loads(client("count")).items()}
     ran = [Ran(**json.loads(line)) for line in log.read_text().splitlines()]
     log.unlink()
-    put, slots = round(load.rate * load.seconds), SLOTS * (ended - began)
+    put, slots = round(rate * seconds), SLOTS * (ended - began)
     busy = sum(task.within(began, ended) for task in ran)
     tasks = sum(began < task.ended <= ended for task in ran)
     shed = contender.shed(counts, len(ran))

@@ -1,6 +1,5 @@
 """What the others need, in a folder of their own: the product's environment stays as it is."""
 
-import hashlib
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -10,8 +9,10 @@ from typing import Final
 import click
 
 HERE: Final = Path(__file__).parent
-FILES: Final = ("requirements.txt", "package.json", "package-lock.json")
 BUILD: Final = HERE.parents[1] / ".build" / "beside_others"
+PROGRAMS: Final = {"redis-server": "apt-get install redis-server"} | dict.fromkeys(
+    ("uv", "npm", "node"), "run make setup"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,30 +23,22 @@ class Packages:
 
 
 def installed() -> Packages:
-    """Install what the lock files name, unless it is there. UsageError where a program is
+    """Install what the lock files name; what is there is kept. UsageError where a program is
     missing."""
-    for program, remedy in (("redis-server", "apt-get install redis-server"), *_OURS):
+    for program, remedy in PROGRAMS.items():
         if shutil.which(program) is None:
             raise click.UsageError(f"{program} is missing: {remedy}")
-    locked = hashlib.sha256(b"".join((HERE / name).read_bytes() for name in FILES)).hexdigest()
-    folder, ready = BUILD / locked[:12], BUILD / locked[:12] / "ready"
-    packages = Packages(python=folder / "python" / "bin" / "python", modules=folder)
-    if not ready.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        _run("uv", "venv", "--quiet", str(folder / "python"))
-        sync = ("uv", "pip", "sync", "--quiet", "--require-hashes")
-        _run(*sync, "--python", str(packages.python), str(HERE / FILES[0]))
-        for name in FILES[1:]:
-            shutil.copy(HERE / name, folder)
-        quiet = ("--loglevel=error", "--no-audit", "--no-fund")
-        _run("npm", "install", "--ignore-scripts", *quiet, "--prefix", str(folder))
-        ready.touch()
-    return packages
+    BUILD.mkdir(parents=True, exist_ok=True)
+    python = BUILD / "python" / "bin" / "python"
+    _run("uv", "venv", "--quiet", "--allow-existing", BUILD / "python")
+    sync = ("uv", "pip", "sync", "--quiet", "--require-hashes", "--python", python)
+    _run(*sync, HERE / "requirements.txt")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, BUILD)
+    quiet = ("--loglevel=error", "--no-audit", "--no-fund")
+    _run("npm", "install", "--ignore-scripts", *quiet, "--prefix", BUILD)
+    return Packages(python=python, modules=BUILD)
 
 
-_OURS: Final = tuple((program, "run make setup") for program in ("uv", "npm", "node"))
-
-
-def _run(*command: str) -> None:
-    subprocess.run(command, check=True)
+def _run(*command: object) -> None:
+    subprocess.run(list(map(str, command)), check=True)

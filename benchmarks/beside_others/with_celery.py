@@ -1,7 +1,6 @@
 """Celery: oldest first; what has expired is revoked when a worker comes to it."""
 
 import json
-import sys
 
 from celery import Celery
 
@@ -20,8 +19,5 @@ def counts() -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "put":
-        expires = float(work.setting("DEADLINE"))
-        work.put_all(lambda number, put: check.apply_async((number, put), expires=expires))
-    else:
-        print(json.dumps(counts()))
+    expires = float(work.setting("DEADLINE"))
+    work.main(lambda number, put: check.apply_async((number, put), expires=expires), counts)

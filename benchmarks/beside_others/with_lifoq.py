@@ -1,7 +1,5 @@
 """lifoq: newest first, shed at the deadline."""
 
-import json
-import sys
 from typing import Any
 
 from benchmarks.beside_others import work
@@ -21,7 +19,7 @@ if __name__ == "__main__":
         lifetimes=Lifetimes(deadline=DEADLINE),
         endpoint_url=work.setting("DYNAMODB"),
     )
-    if sys.argv[1] == "put":
-        work.put_all(lambda number, put: queue.put("device.check", {"number": number, "put": put}))
-    else:
-        print(json.dumps({"shed": queue.stats().expired_present.value}))
+    work.main(
+        lambda number, put: queue.put("device.check", {"number": number, "put": put}),
+        lambda: {"shed": queue.stats().expired_present.value},
+    )

@@ -1,8 +1,5 @@
 """RQ: newest first by ``at_front``; Redis deletes what is older than its ``ttl``."""
 
-import json
-import sys
-
 from redis import Redis
 from rq import Queue
 
@@ -24,7 +21,4 @@ def counts() -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "put":
-        work.put_all(put)
-    else:
-        print(json.dumps(counts()))
+    work.main(put, counts)

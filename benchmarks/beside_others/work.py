@@ -3,6 +3,7 @@ installed: nothing but the standard library."""
 
 import json
 import os
+import sys
 import time
 import urllib.request
 from collections.abc import Callable
@@ -30,3 +31,11 @@ def put_all(put: Callable[[int, float], object]) -> None:
     for number in range(round(rate * float(setting("SECONDS")))):
         time.sleep(max(0.0, began + number / rate - time.time()))
         put(number, time.time())
+
+
+def main(put: Callable[[int, float], object], counts: Callable[[], dict[str, int]]) -> None:
+    """What a contender's client is asked for: ``put`` or ``count``."""
+    if sys.argv[1] == "put":
+        put_all(put)
+    else:
+        print(json.dumps(counts()))

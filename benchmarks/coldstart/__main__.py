@@ -50,8 +50,6 @@ def row(function: str, runs: Sequence[Any], clients: Sequence[Any]) -> Start:
     return Start(
         function=function,
         start_ms=round(median(taken), 1),
-        least_ms=round(min(taken), 1),
-        most_ms=round(max(taken), 1),
         boto3_ms=round(median(boto3), 1),
         own_ms=round(median(own), 1),
         source_kb=round(runs[0]["asset_source_bytes"] / 1000),

@@ -10,8 +10,6 @@ class Start(Row):
 
     function: Annotated[str, "function"]
     start_ms: Annotated[float, "ready after, ms"]
-    least_ms: float
-    most_ms: float
     boto3_ms: Annotated[float, "boto3, ms"]
     """It and a client for each service that the function speaks to."""
     own_ms: Annotated[float, "own, ms"]

@@ -37,9 +37,8 @@ def main() -> None:
             runs=runs,
             per_million=bill.per_million(units, runs),
             month=month,
-            alternatives=bill.alternatives(
-                memory_megabytes=memory["processor"], service_seconds=0.1
-            ),
+            sqs_in_batches=bill.sqs(batch=10),
+            sqs_one_at_a_time=bill.sqs(batch=1),
         )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.cost.results import Alternative, Line, Runs, Units
+from benchmarks.cost.results import Line, Runs, Units
 
 _DATA: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("prices.json").read_text())
 PRICES: Final[dict[str, dict[str, Any]]] = {price["name"]: price for price in _DATA["prices"]}
@@ -19,8 +19,6 @@ STREAM_READS: Final = 4
 (https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html)."""
 RUNS_OF: Final = {"one at a time": "one at a time", "backlog": "saturated, then drained"}
 """Whose units (in virtual time) and whose runs (on the local cloud) make a bill together."""
-SAMPLE_UNITS: Final = {"succeeds at once": 8, "its downstream is saturated": 22}
-"""Write units per task of the AWS sample with the same pattern, counted on its code."""
 
 
 def usd(name: str, quantity: float) -> float:
@@ -90,20 +88,11 @@ def month(
     )
 
 
-def alternatives(*, memory_megabytes: int, service_seconds: float) -> list[Alternative]:
-    """Of others, computed from documented request counts, not measured."""
-    found = []
-    for load, batch in (("batches of 10", 10), ("one at a time", 1)):
-        quantities = {
-            "SQS requests": 3 * MILLION / batch,  # sent, received, deleted
-            "function runs": MILLION / batch,
-            "function time": MILLION / batch * service_seconds * memory_megabytes / 1024,
-        }
-        dollars = sum(usd(what, quantity) for what, quantity in quantities.items())
-        found.append(Alternative(who="SQS and Lambda", load=load, usd=dollars))
-    return found + [
-        Alternative(
-            who="the AWS sample, writes alone", load=load, usd=usd("write units", units * MILLION)
-        )
-        for load, units in SAMPLE_UNITS.items()
-    ]
+def sqs(*, batch: int) -> float:
+    """What a million small tasks of 0.1 s cost with SQS and a function of 512 MB, whose handlers
+    work side by side: computed from documented request counts, not measured."""
+    return (
+        usd("SQS requests", 3 * MILLION / batch)  # sent, received, deleted
+        + usd("function runs", MILLION / batch)
+        + usd("function time", MILLION / batch * 0.1 * 512 / 1024)
+    )

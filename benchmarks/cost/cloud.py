@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from benchmarks.cost.payload import report
 from benchmarks.cost.results import Runs
 from benchmarks.deployed import FUNCTIONS, Deployment, durations
-from benchmarks.payloads import report
 from lifoq import NewTask
 
 ALONE: Final = 5

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from benchmarks.cost.payload import report
 from benchmarks.cost.results import Units
-from benchmarks.payloads import report
 from benchmarks.units import Metered, item_bytes
 from lab.virtual import START
 from lifoq import Busy, NewTask, Processor, Registry, Sweeper, WorkerSettings

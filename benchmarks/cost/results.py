@@ -49,16 +49,12 @@ class Line(Row):
     usd: float
 
 
-class Alternative(Row):
-    who: Annotated[str, "a million tasks of at most 64 KB"]
-    load: Annotated[str, "load"]
-    usd: Annotated[float, "dollars"]
-
-
 class Results(Row):
     transitions: list[Transition]
     units: list[Units]
     runs: list[Runs]
     per_million: list[Line]
     month: list[Line]
-    alternatives: list[Alternative]
+    sqs_in_batches: float
+    sqs_one_at_a_time: float
+    """Dollars per million tasks."""

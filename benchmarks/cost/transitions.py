@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from benchmarks.cost.payload import report
 from benchmarks.cost.results import Transition
-from benchmarks.payloads import report
 from benchmarks.units import Metered
 from lab.virtual import START
 from lifoq.basics.host import MICROSECONDS, Host

@@ -2,9 +2,9 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from statistics import quantiles
 from typing import Final
 
@@ -13,7 +13,7 @@ import click
 from benchmarks.fairness.results import Flood, Results
 from benchmarks.record import recording
 from benchmarks.units import Metered
-from benchmarks.world import World
+from benchmarks.world import World, poisson
 from lifoq import WorkerSettings
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Item
@@ -88,7 +88,8 @@ def flood(setting: Setting, seconds: float) -> Flood:
         ),
     )
     for key, rate in RATES.items():
-        world.feed(_arrivals(key, rate, seconds), come)
+        moments = poisson(rate, seconds, random.Random(key))
+        world.feed(zip(moments, repeat(key), strict=False), come)
     world.run(seconds + PATIENCE)
     quiet = [key for key in put if key != "flood"]
     waited = [wait for key in quiet for wait in waits[key]]
@@ -104,15 +105,6 @@ def flood(setting: Setting, seconds: float) -> Flood:
         read_units_per_task=table.read_units / started,
         read_units_per_second=table.read_units / (seconds + PATIENCE),
     )
-
-
-def _arrivals(key: str, rate: float, seconds: float) -> Iterator[tuple[float, str]]:
-    """Poisson."""
-    draw = random.Random(key)
-    moment = draw.expovariate(rate)
-    while moment < seconds:
-        yield moment, key
-        moment += draw.expovariate(rate)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Final
 
 from lifoq.basics.host import Host, microseconds
-from lifoq.errors import NotClaimed
 from lifoq.tables.store import Candidate, Store
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
@@ -45,11 +44,8 @@ class PageBarrier:
         ended.put(None)
 
     def _work(self, task_id: str) -> None:
-        claim_id, lease = self._host.new_id(), self._settings.lease
-        try:
-            task = self._store.claim(task_id, claim_id=claim_id, lease=lease)
-        except NotClaimed:
-            return
+        lease = self._settings.lease
+        task = self._store.claim(task_id, claim_id=self._host.new_id(), lease=lease)
         kind = self._registry.get(task.task_type)
         if kind is None:
             raise LookupError(task.task_type)

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import partial
 from statistics import fmean, stdev
 from typing import Final
 
 import click
 
-from benchmarks.goodput import storm, theory
+from benchmarks.goodput import theory
 from benchmarks.goodput.queue import (
     ADAPTIVE,
     NEWEST,
@@ -48,7 +47,7 @@ THEORY: Final[Mapping[Policy, Callable[[float, float], float]]] = {
 
 @click.command()
 @click.option("--scale", default=1.0, show_default=True, help="How much longer to simulate.")
-@click.option("--seeds", default=12, show_default=True, help="Of each storm, and lost queue.")
+@click.option("--seeds", default=12, show_default=True, help="Of queues that fall behind.")
 @click.option("--processes", default=2, show_default=True, help="Simulations side by side.")
 def main(scale: float, seeds: int, processes: int) -> None:
     """Simulate queues under load with the real processor and store in virtual time, and compare
@@ -63,13 +62,9 @@ def main(scale: float, seeds: int, processes: int) -> None:
             setting: pool.submit(simulate, *setting, LENGTHS[setting[1]] * scale)
             for setting in steady
         }
-        storms = pool.map(partial(storm.storm, seeds=seeds), (*UNKNOWN, OLDEST_FOR_EVER, OLDEST))
         outcomes = {setting: future.result() for setting, future in simulated.items()}
         found.results = Results(
             patience=PATIENCE,
-            bucket=storm.BUCKET,
-            burst_begins=storm.BEGINS,
-            burst_ends=storm.ENDS,
             by_load=[
                 *(
                     _outcome(policy, outcome)
@@ -83,12 +78,11 @@ def main(scale: float, seeds: int, processes: int) -> None:
                 for three in (KNOWN, UNKNOWN)
                 for load in LENGTHS
             ],
-            storms=list(storms),
         )
 
 
 def _outcome(policy: Policy, outcome: Steady) -> Outcome:
-    goodput, ci95 = outcome.mean(outcome.goodputs)
+    goodput, ci95 = outcome.goodput()
     expected = THEORY.get(policy)
     return Outcome(
         policy=policy.name,
@@ -118,17 +112,13 @@ def _lost(load: float, seeds: int) -> Outcome:
 
 
 def _choice(deadline: float, newest: Steady, oldest: Steady, adaptive: Steady) -> Choice:
-    shares = [one.mean(one.goodputs)[0] / one.load for one in (newest, oldest, adaptive)]
-    better = newest if shares[0] > shares[1] else oldest
-    gain, ci95 = adaptive.mean(adaptive.goodputs - better.goodputs)
+    shares = [one.goodput()[0] / one.load for one in (newest, oldest, adaptive)]
     return Choice(
         deadline=deadline,
         load=adaptive.load,
         newest=shares[0],
         oldest=shares[1],
         adaptive=shares[2],
-        better_by_points=100 * gain / adaptive.load,
-        ci95_points=100 * ci95 / adaptive.load,
     )
 
 

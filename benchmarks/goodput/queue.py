@@ -6,11 +6,11 @@ Times are in mean service times, of which each lasts so long that what the queue
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from benchmarks.world import Table, World
+from benchmarks.world import Table, World, poisson
 from lifoq import WorkerSettings
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.change import Item
@@ -46,7 +46,6 @@ OLDEST_FOR_EVER: Final = Policy(
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    task_id: str
     moment: float
     wait: float
     service: float
@@ -81,14 +80,15 @@ class Queue:
     def at(self, moment: float, action: Callable[[], object]) -> None:
         self._world.at(moment * SERVICE, action)
 
-    def feed(
-        self, arrivals: Iterator[tuple[float, float]], come: Callable[[float], object]
-    ) -> None:
-        """``arrivals``: moments, and what each brings of work."""
-        self._world.feed(((moment * SERVICE, work) for moment, work in arrivals), come)
+    def load(self, rate: float, until: float, seed: str, come: Callable[[float], object]) -> None:
+        """Have ``come`` called with the service of each arrival. The same seed makes the same
+        arrivals, whatever becomes of them: policies are compared on one load."""
+        draw = random.Random(seed)
+        moments = poisson(rate, until, draw)
+        self._world.feed(((moment * SERVICE, draw.expovariate(1)) for moment in moments), come)
 
-    def put(self, service: float) -> str:
-        return self._world.put(service).task_id
+    def put(self, service: float) -> None:
+        self._world.put(service)
 
     def run(self, until: float) -> None:
         self._world.run(until * SERVICE)
@@ -97,26 +97,11 @@ class Queue:
         waited = (self._world.host.time - int(item[Attribute.ENQUEUED_AT])) / MICROSECONDS
         self._on_start(
             Start(
-                task_id=str(item[Attribute.TASK_ID]),
                 moment=self.now,
                 wait=waited / SERVICE,
                 service=float(item[Attribute.PAYLOAD]),
             )
         )
-
-
-def arrivals(
-    phases: Sequence[tuple[float, float]], draw: random.Random
-) -> Iterator[tuple[float, float]]:
-    """Poisson arrivals with exponential services, over phases of a length and a rate each. The same
-    draw makes the same arrivals, whatever becomes of them: policies are compared on one load."""
-    begins = 0.0
-    for length, rate in phases:
-        moment = begins + draw.expovariate(rate)
-        begins += length
-        while moment < begins:
-            yield moment, draw.expovariate(1)
-            moment += draw.expovariate(rate)
 
 
 def _seconds(services: float) -> float:

@@ -1,7 +1,5 @@
 """What the benchmark finds. Times are in mean service times."""
 
-from statistics import fmean
-
 from benchmarks.record import Row
 
 
@@ -36,29 +34,14 @@ class Choice(Row):
     newest: float
     oldest: float
     adaptive: float
-    better_by_points: float
-    """Than the better of the two."""
-    ci95_points: float
-
-
-class Storm(Row):
-    """A burst, and clients that ask again."""
-
-    policy: str
-    goodput: list[float]
-    """Of each bucket of time."""
 
     @property
-    def last_half(self) -> float:
-        """Of the time after the burst: of 32 buckets the last 16."""
-        return fmean(self.goodput[-16:])
+    def behind(self) -> float:
+        """The better of the two, in points."""
+        return 100 * (max(self.newest, self.oldest) - self.adaptive)
 
 
 class Results(Row):
     patience: float
-    bucket: float
-    burst_begins: float
-    burst_ends: float
     by_load: list[Outcome]
     adaptive: list[Choice]
-    storms: list[Storm]

@@ -1,6 +1,5 @@
 """A queue under a load that goes on and on: one long simulation, cut into stretches."""
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -8,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.goodput.queue import PATIENCE, Policy, Queue, Start, arrivals
+from benchmarks.goodput.queue import PATIENCE, Policy, Queue, Start
 
 STRETCHES: Final = 20
 WARM_UP: Final = 0.1
@@ -49,14 +48,11 @@ class Steady:
         waits = sorted(chain.from_iterable(s.waits for s in self.stretches))
         return waits[int(part * (len(waits) - 1))]
 
-    @property
-    def goodputs(self) -> "np.typing.NDArray[np.float64]":
-        return np.array([s.in_time for s in self.stretches]) / self.length
-
-    def mean(self, values: "np.typing.NDArray[np.float64]") -> tuple[float, float]:
-        """Of a value of each stretch, and half the interval that holds the true mean in 95 % of all
-        cases. Freed of what a line through the stretches explains by two things whose true means
-        are known: how much work happened to arrive, and how long the started tasks took."""
+    def goodput(self) -> tuple[float, float]:
+        """The mean, and half the interval that holds the true one in 95 % of all cases. Freed of
+        what a line through the stretches explains by two things whose true means are known: how
+        much work happened to arrive, and how long the started tasks happened to take."""
+        values = np.array([s.in_time for s in self.stretches]) / self.length
         offered = [s.offered / self.length - self.load for s in self.stretches]
         services = [s.started / max(1, s.starts) - 1 for s in self.stretches]
         design = np.column_stack([np.ones(len(values)), offered, services])
@@ -90,8 +86,7 @@ def simulate(policy: Policy, load: float, length: float) -> Steady:
         queue.put(service)
 
     queue = Queue(policy, started)
-    draw = random.Random(f"{load:.3f}")  # the same for all policies
-    queue.feed(arrivals([(begins + length, load)], draw), arrive)
+    queue.load(load, begins + length, f"{load:.3f}", arrive)
     queue.run(begins + length)
     return Steady(load=load, length=one, stretches=stretches)
 
@@ -100,6 +95,6 @@ def lost(load: float, length: float, seed: int, policy: Policy) -> float:
     """Goodput of a queue over its first ``length``, begun empty."""
     in_time: list[float] = []
     queue = Queue(policy, lambda s: in_time.append(s.service if s.wait <= PATIENCE else 0.0))
-    queue.feed(arrivals([(length, load)], random.Random(seed)), queue.put)
+    queue.load(load, length, f"{seed}", queue.put)
     queue.run(length)
     return sum(in_time) / length

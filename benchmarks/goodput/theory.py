@@ -41,8 +41,6 @@ def oldest_first_with_deadline(load: float, patience: float) -> float:
 def _renewal(load: float, x: float) -> float:
     """H(x) = Σ ρⁿ P(n services together ≤ x). Below saturation, (1 − ρ) H(x) is P(W ≤ x) of the
     queue that drops nothing (Pollaczek and Khinchine)."""
-    if load == 1:
-        return 1 + x
     return float((1 - load * np.exp(-(1 - load) * x)) / (1 - load))
 
 
@@ -51,8 +49,3 @@ def oldest_first_at_first(load: float, patience: float, horizon: float) -> float
     arrivals start in time for (D + 1) / (ρ − 1), from what a Lévy process that drifts off spends
     below D."""
     return load * (patience + 1) / (load - 1) / horizon
-
-
-def shed(load: float) -> float:
-    """The share of tasks that no order can serve."""
-    return max(0.0, 1 - 1 / load)

@@ -8,25 +8,23 @@ import vl_convert
 
 from benchmarks.record import Row
 
-AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
+AnyChart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 WIDTH: Final = 560
 HEIGHT: Final = 260
 INK: Final = "#767b82"
 """Some 4.2 : 1 in contrast to white, and to GitHub's dark page."""
 FAINT: Final = "#767b8240"
-COLORS: Final = (
-    "#3b82c4",
-    "#d1622b",
-    "#2a9d74",
-    "#c2497f",
-    "#c98a04",
-    "#8a8f98",
-    "#7a5cc4",
-    "#5aa9b8",
-)
+COLORS: Final = ("#3b82c4", "#d1622b", "#2a9d74", "#c2497f", "#c98a04", "#8a8f98")
 """Distinct to the colour-blind in this order, on white and on near-black."""
 
+TEXT: Final = {
+    "labelColor": INK,
+    "titleColor": INK,
+    "labelFontSize": 12,
+    "titleFontSize": 12,
+    "titleFontWeight": "normal",
+}
 CONFIG: Final[dict[str, Any]] = {
     "background": "transparent",
     # A reader's font may be wider than the one that the layout was made with.
@@ -34,36 +32,25 @@ CONFIG: Final[dict[str, Any]] = {
     "font": "Helvetica, Arial, Liberation Sans, sans-serif",
     "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": HEIGHT},
     "axis": {
-        "labelColor": INK,
+        **TEXT,
         "labelLimit": 260,
-        "titleColor": INK,
         "domainColor": INK,
         "tickColor": INK,
         "gridColor": FAINT,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
         "titlePadding": 8,
     },
     "axisQuantitative": {"tickCount": 6},
     "legend": {
         "orient": "top",
+        **TEXT,
         "columnPadding": 30,
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
         "labelLimit": 300,
         "symbolStrokeWidth": 2.5,
     },
-    "header": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12},
-    "title": {"color": INK, "fontSize": 13, "fontWeight": "normal", "anchor": "start"},
+    "header": {"labelColor": INK, "labelFontSize": 12},
     "range": {"category": list(COLORS)},
     "line": {"strokeWidth": 2},
     "point": {"filled": True, "size": 45},
-    "rule": {"color": INK, "strokeDash": [5, 4]},
-    "text": {"color": INK, "fontSize": 12},
 }
 
 
@@ -90,28 +77,25 @@ def plain(rows: Iterable[Row]) -> list[dict[str, Any]]:
     return [row.model_dump() for row in rows]
 
 
-def color(field: str, *, columns: int | None = None) -> alt.Color:
-    """A colour for each value, in the order of the rows; ``columns`` of the legend."""
-    legend = alt.Legend(columns=columns) if columns else alt.Undefined
-    return alt.Color(f"{field}:N", title=None, sort=None, legend=legend)
+def color(field: str) -> alt.Color:
+    """A colour for each value, in the order of the rows."""
+    return alt.Color(f"{field}:N", title=None, sort=None, legend=alt.Legend(columns=3))
 
 
-def x(field: str, title: str, rows: Iterable[Mapping[str, Any]], *, log: bool = False) -> alt.X:
+def x(field: str, title: str, rows: Iterable[Mapping[str, Any]]) -> alt.X:
     """A horizontal axis from the least to the greatest value, with a tick at each."""
     ticks = sorted({row[field] for row in rows})
     return alt.X(
         f"{field}:Q",
-        title=f"{title} (logarithmic)" if log else title,
-        scale=alt.Scale(
-            type="log" if log else "linear", domain=[ticks[0], ticks[-1]], nice=False, padding=10
-        ),
+        title=title,
+        scale=alt.Scale(domain=[ticks[0], ticks[-1]], nice=False, padding=10),
         axis=alt.Axis(values=ticks, format=",~r", labelOverlap="parity"),
     )
 
 
-def share(field: str, title: str, **options: Any) -> alt.Y:
+def share(field: str, title: str) -> alt.Y:
     """A vertical axis in per cent of a share."""
-    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(format=".0%"), **options)
+    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(format=".0%"))
 
 
 def lines(rows: Iterable[Mapping[str, Any]], **channels: Any) -> alt.Chart:

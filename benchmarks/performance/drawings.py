@@ -8,7 +8,6 @@ import altair as alt
 from benchmarks.cost.results import Line
 from benchmarks.freshness.results import Waits
 from benchmarks.goodput.results import Choice, Outcome
-from benchmarks.goodput.results import Results as Goodput
 from benchmarks.performance import charts
 from benchmarks.performance.charts import AnyChart
 
@@ -32,7 +31,7 @@ def goodput_by_load(outcomes: Sequence[Outcome]) -> AnyChart:
         rows,
         x=charts.x("load", "load ρ", rows),
         y=charts.share("goodput", "goodput, share of capacity"),
-        color=charts.color("policy", columns=2),
+        color=charts.color("policy"),
     )
 
 
@@ -54,26 +53,6 @@ def goodput_adaptive(choices: Sequence[Choice]) -> AnyChart:
         color=charts.color("order"),
     )
     return lines.properties(width=270).facet(column=alt.Column("deadline:N", title=None, sort=None))
-
-
-def goodput_storm(results: Goodput) -> AnyChart:
-    rows = [
-        {"from": place * results.bucket, "goodput": goodput, "policy": storm.policy}
-        for storm in results.storms
-        for place, goodput in enumerate(storm.goodput)
-    ]
-    burst = [{"from": results.burst_begins, "to": results.burst_ends}]
-    band: alt.Chart = alt.Chart(charts.values(burst)).mark_rect(color=charts.INK, opacity=0.15)
-    lines: alt.Chart = alt.Chart(charts.values(rows)).mark_line()
-    both: AnyChart = alt.layer(
-        band.encode(x="from:Q", x2="to:Q"),
-        lines.encode(
-            x=alt.X("from:Q", title="time, mean service times", axis=alt.Axis(grid=False)),
-            y=charts.share("goodput", "goodput, share of capacity"),
-            color=charts.color("policy", columns=3),
-        ),
-    )
-    return both
 
 
 def freshness_waits(waits: Sequence[Waits]) -> AnyChart:
@@ -103,7 +82,6 @@ def cost_per_million(lines: Sequence[Line]) -> AnyChart:
 DRAWINGS: Final[Mapping[str, Callable[[Any], AnyChart]]] = {
     "goodput-by-load": goodput_by_load,
     "goodput-adaptive": goodput_adaptive,
-    "goodput-storm": goodput_storm,
     "freshness-waits": freshness_waits,
     "cost-per-million": cost_per_million,
 }

@@ -66,7 +66,11 @@ class Section:
         files = sorted(folder.glob("results*.json"), key=lambda file: len(file.name))
         section = cls(name=name, runs={file.name: record.load(file) for file in files})
         kind = import_module(f"benchmarks.{name}.results").Results
-        found = {_variable(file): kind(**run["results"]) for file, run in section.runs.items()}
+        # ``results.json`` is called ``results``, ``results-large.json`` ``large``.
+        found = {
+            Path(file).stem.removeprefix("results-"): kind(**run["results"])
+            for file, run in section.runs.items()
+        }
         section.fill((folder / "section.md.j2").read_text(), found)
         return section
 
@@ -92,11 +96,6 @@ class Section:
         """``description``: for who cannot see it."""
         self.charts[name] = svg(DRAWINGS[name](rows), description)
         return f"**{title}**\n\n![{description}]({CHARTS}/{name}.svg)"
-
-
-def _variable(file: str) -> str:
-    """``results.json`` is called ``results``, ``results-large.json`` ``large``."""
-    return Path(file).stem.removeprefix("results-")
 
 
 def made(run: Mapping[str, Any]) -> str:

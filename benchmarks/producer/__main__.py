@@ -1,6 +1,7 @@
 """``python -m benchmarks.producer``: puts, beside bare writes of the same items."""
 
-from collections.abc import Mapping
+import time
+import uuid
 from typing import Any, Final
 
 import click
@@ -20,72 +21,47 @@ WARM_UP: Final = 1_500
 def main(puts: int, batched: int, repeats: int) -> None:
     """Measure put and put_many beside bare writes of the same items."""
     with recording("producer", "python -m benchmarks.producer") as found, ground() as here:
-        one, many = Puts(here), Batches(here)
-        here.fill(min(WARM_UP, batched))
-        found.results = Results(
-            ratios=[
-                contest("`put`", one.ours, one.bare, tasks=puts, repeats=repeats),
-                contest("`put_many`", many.ours, many.bare, tasks=batched, repeats=repeats),
-            ]
+        producer = Producer(here)
+        producer.put_many(min(WARM_UP, batched))
+        one = contest("`put`", producer.put, producer.bare_puts, tasks=puts, repeats=repeats)
+        many = contest(
+            "`put_many`", producer.put_many, producer.bare_batches, tasks=batched, repeats=repeats
         )
+        found.results = Results(ratios=[one, many])
 
 
-class Puts:
-    """``put`` beside ``PutItem``: the request of one put, with another key."""
-
+class Producer:
     def __init__(self, here: Ground) -> None:
         self._here = here
         with here.listening("PutItem") as seen:
-            self.ours(1)
-        (self._sent,) = seen
-        self._keys = _Keys(self._sent["Item"])
+            self.put(1)
+        (self._request,) = seen
 
-    def ours(self, number: int) -> None:
+    def put(self, number: int) -> None:
         for n in range(number):
             self._here.queue.put("empty", {"number": n})
 
-    def bare(self, number: int) -> None:
-        for _ in range(number):
-            item = {**self._sent["Item"], **self._keys.next()}
-            self._here.client.put_item(**{**self._sent, "Item": item})
-
-
-class Batches:
-    """``put_many`` beside ``BatchWriteItem``: the requests of one batch, with other keys."""
-
-    def __init__(self, here: Ground) -> None:
-        self._here = here
-        with here.listening("BatchWriteItem") as seen:
-            self.ours(MAX_BATCH)
-        (sent,) = seen
-        self._item = sent["RequestItems"][NAME][0]["PutRequest"]["Item"]
-        self._keys = _Keys(self._item)
-
-    def ours(self, number: int) -> None:
+    def put_many(self, number: int) -> None:
         outcomes = self._here.queue.put_many(new_tasks(number))
         if not all(outcome.created for outcome in outcomes):
             raise RuntimeError("a task was not put")
 
-    def bare(self, number: int) -> None:
+    def bare_puts(self, number: int) -> None:
+        """The request of one put, with another item."""
+        for _ in range(number):
+            self._here.client.put_item(**{**self._request, "Item": self._item()})
+
+    def bare_batches(self, number: int) -> None:
         for _ in range(0, number, MAX_BATCH):
-            items = [{**self._item, **self._keys.next()} for _ in range(MAX_BATCH)]
-            puts = [{"PutRequest": {"Item": item}} for item in items]
+            puts = [{"PutRequest": {"Item": self._item()}} for _ in range(MAX_BATCH)]
             self._here.once.batch_write_item(RequestItems={NAME: puts})
 
-
-class _Keys:
-    """Keys for copies of an item, as long as the product's."""
-
-    def __init__(self, item: Mapping[str, Any]) -> None:
-        self._prefix = item["taskId"]["S"][:16]
-        self._created = int(item["taskCreated"]["N"])
-        self._number = 0
-
-    def next(self) -> dict[str, Any]:
-        self._number += 1
+    def _item(self) -> dict[str, Any]:
+        """The item of one put, with keys of its own."""
         return {
-            "taskId": {"S": f"{self._prefix}{self._number:016}"},
-            "taskCreated": {"N": str(self._created + self._number)},
+            **self._request["Item"],
+            "taskId": {"S": uuid.uuid4().hex},
+            "taskCreated": {"N": str(time.time_ns() // 1_000)},
         }
 
 

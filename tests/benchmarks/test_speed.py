@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.bare import NAME, compared, ground
 from benchmarks.processor.__main__ import nothing, race
-from benchmarks.producer.__main__ import Batches, Puts
+from benchmarks.producer.__main__ import Producer
 from lab.virtual import START, VirtualHost
 from lifoq import NewTask, Processor, Queue, Registry, WorkerSettings
 from lifoq.basics.host import MICROSECONDS, microseconds
@@ -26,9 +26,10 @@ def test_both_work_off_each_task_and_put_the_same_items():
         assert {(one["taskStatus"]["S"], one["attempts"]["N"]) for one in ended} == {
             ("SUCCESS", "1")
         }
-        for way in (Puts(here), Batches(here)):
+        producer = Producer(here)
+        for bare in (producer.bare_puts, producer.bare_batches):
             before = len(items(here))
-            way.bare(25)
+            bare(25)
             assert len(items(here)) == before + 25
         waiting = [one for one in items(here) if one["taskStatus"]["S"] == "PENDING"]
         assert len({frozenset(one) for one in waiting}) == 1

@@ -1,1 +1,0 @@
-"""How fast is the report, and what does it need?"""

@@ -1,1 +1,0 @@
-"""How many tasks a second one queue takes."""

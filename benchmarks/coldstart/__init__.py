@@ -1,1 +1,0 @@
-"""Cold start: what a function does before its first event, and how much memory it takes."""

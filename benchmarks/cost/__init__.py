@@ -1,1 +1,0 @@
-"""What a task costs: write units, reads, runs, kicks, counted on the real code."""

@@ -1,1 +1,0 @@
-"""Fairness: what one key that floods the queue does to the others."""

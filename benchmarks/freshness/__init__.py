@@ -1,1 +1,0 @@
-"""Freshness: how long a new task waits until it starts, behind a backlog that never ends."""

@@ -1,1 +1,0 @@
-"""Goodput under overload: which order serves most tasks in time."""

@@ -1,1 +1,0 @@
-"""How fast producers put tasks, beside the bare writes that it takes."""

@@ -1,1 +1,0 @@
-"""A storm of repeated reports, kept or replaced; and tasks whose payloads are large."""
