@@ -17,7 +17,9 @@ def test_it_works_off_its_page_before_it_sees_what_is_newer() -> None:
         together -= 1
 
     settings = WorkerSettings(window=60, in_flight=2, page=3)
-    world = World(Table(answer=0.01), work, lifetimes=Lifetimes(), settings=settings, worker=PageBarrier)
+    world = World(
+        Table(answer=0.01), work, lifetimes=Lifetimes(), settings=settings, worker=PageBarrier
+    )
     for number in range(4):
         world.put(f"old {number}")
     world.at(0.5, lambda: world.put("new"))

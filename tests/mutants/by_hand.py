@@ -21,8 +21,8 @@ BREAKS: Final = (
     Break(
         "newest first",
         "lifoq/worker/sight.py",
-        "max(heads, key=_at) if self.newest_first",
-        "min(heads, key=_at) if self.newest_first",
+        "one > other if self.newest_first",
+        "one < other if self.newest_first",
     ),
     Break(
         "one holder: who has lost the lease changes nothing",
