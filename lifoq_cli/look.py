@@ -7,13 +7,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from lifoq.basics.spans import span
 from lifoq.client.listing import LISTED, Wanted
 from lifoq.errors import DamagedTask, TaskCancelled, TaskFailed, TaskNotFound, TaskShed, WaitTimeout
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.tables.stats import QueueStats
 from lifoq.tables.table import Count
-from lifoq_cli import lent, moments, options, statuses, tasks
+from lifoq_cli import lent, options, statuses, tasks
 from lifoq_cli.session import Queues, Session, print_json
 
 STATUSES: Final = [status.value for status in LISTED]
@@ -64,12 +65,8 @@ def stats_table(found: QueueStats) -> Table:
     for name, meaning in _EXPLAINED.items():
         table.add_row(str(getattr(found, name)), meaning)
     if found.newest_waiting_seconds is not None and found.oldest_waiting_seconds is not None:
-        table.add_row(
-            moments.span(found.newest_waiting_seconds), "is the age of the newest that waits"
-        )
-        table.add_row(
-            moments.span(found.oldest_waiting_seconds), "is the age of the oldest that waits"
-        )
+        table.add_row(span(found.newest_waiting_seconds), "is the age of the newest that waits")
+        table.add_row(span(found.oldest_waiting_seconds), "is the age of the oldest that waits")
     return table
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS
+from lifoq.basics.spans import span
 
 MINUTE: Final = 60
 HOUR: Final = 60 * MINUTE
@@ -13,8 +14,6 @@ DAY: Final = 24 * HOUR
 _UNITS: Final = {"": 1, "s": 1, "m": MINUTE, "min": MINUTE, "h": HOUR, "d": DAY}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 EXAMPLE: Final = "2026-11-20T09:30:00Z"
-_SHORT: Final = 10
-"""Seconds. Below it, tenths are worth showing."""
 
 
 def duration(text: str) -> float:
@@ -59,19 +58,6 @@ def iso(microseconds: int) -> str:
     """``2026-11-20T09:30:00.000000Z``."""
     seconds, fraction = divmod(microseconds, MICROSECONDS)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction:06d}Z"
-
-
-def span(seconds: float) -> str:
-    """``0.3 s``, ``45 s``, ``12 min``, ``3 h 5 min``, ``2 d 4 h``."""
-    if seconds < _SHORT:
-        return f"{seconds:.1f} s"
-    if seconds < 2 * MINUTE:
-        return f"{seconds:.0f} s"
-    if seconds < 2 * HOUR:
-        return f"{seconds / MINUTE:.0f} min"
-    if seconds < 2 * DAY:
-        return f"{seconds // HOUR:.0f} h {seconds % HOUR // MINUTE:.0f} min"
-    return f"{seconds // DAY:.0f} d {seconds % DAY // HOUR:.0f} h"
 
 
 def local(microseconds: int, *, now: int) -> str:

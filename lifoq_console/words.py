@@ -4,28 +4,15 @@ import datetime as dt
 import json
 from typing import Any, Final
 
+from lifoq.basics.spans import span
 from lifoq.errors import InvalidInput
 from lifoq_cli import moments
 
 NONE: Final = "–"
-_GAP: Final = "\N{NO-BREAK SPACE}"
-_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def duration(seconds: float | None) -> str:
-    """``85 ms``, ``4.2 s``, ``3 min 20 s``, ``2 d 4 h``."""
-    if seconds is None:
-        return NONE
-    if seconds < 1:
-        return f"{max(0, round(seconds * 1_000))}{_GAP}ms"
-    if seconds < 10:  # noqa: PLR2004 - below it a tenth of a second matters
-        return f"{seconds:.1f}{_GAP}s"
-    parts, rest = [], round(seconds)
-    for size, unit in _UNITS:
-        wholes, rest = divmod(rest, size)
-        parts.append(f"{wholes}{_GAP}{unit}" if wholes else "")
-    first = next(at for at, part in enumerate(parts) if part)
-    return " ".join(part for part in parts[first : first + 2] if part)
+    return NONE if seconds is None else span(seconds)
 
 
 def moment(microseconds: int | None) -> str:

@@ -8,18 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from lifoq.basics.spans import span
+
 from .. import times
 from ..times import MICROS
 
 NONE: Final = "–"
 
 _GAP: Final = "\N{NO-BREAK SPACE}"
-_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
-_UNITS: Final = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s"))
 _BARE: Final = 10
-"""From so many of a unit on, the next smaller one is left out."""
-_ROUNDED: Final = ((1, _BARE * _MINUTE), (_MINUTE, _BARE * _HOUR), (_HOUR, _BARE * _DAY))
-"""To how many seconds a duration is rounded, up to which one."""
+"""Per cent, from which on no tenths are told."""
 _ALL: Final = 100
 """Per cent."""
 _HUNDREDTH: Final = 0.01
@@ -29,20 +27,7 @@ def duration(seconds: float | None) -> str:
     """At most two units, and no more digits than matter."""
     if seconds is None:
         return NONE
-    milliseconds = round(seconds * 1_000)
-    if milliseconds < 1_000:  # noqa: PLR2004 - a second
-        return _with("under 1" if seconds and not milliseconds else f"{milliseconds}", "ms")
-    if round(seconds, 1) < _BARE:
-        return _with(f"{seconds:.1f}".removesuffix(".0"), "s")
-    smallest = next((part for part, most in _ROUNDED if round(seconds) < most), _DAY)
-    rest = round(seconds / smallest) * smallest
-    found = []
-    for unit, name in _UNITS:
-        wholes, rest = divmod(rest, unit)
-        if wholes:
-            found.append((wholes, name))
-    shown = found[:1] if found[0][0] >= _BARE else found
-    return " ".join(_with(f"{wholes:,}", name) for wholes, name in shown)
+    return span(seconds).replace(" ", _GAP)
 
 
 def count(number: int) -> str:
@@ -89,8 +74,8 @@ class Per:
 
 _PERS: Final = (
     Per(seconds=1, name="second", short="s"),
-    Per(seconds=_MINUTE, name="minute", short="min"),
-    Per(seconds=_HOUR, name="hour", short="h"),
+    Per(seconds=60, name="minute", short="min"),
+    Per(seconds=3_600, name="hour", short="h"),
 )
 
 

@@ -25,28 +25,14 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         moments.duration(text)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (9.94, "9.9 s"),
-        (119, "119 s"),
-        (120, "2 min"),
-        (7200, "2 h 0 min"),
-        (187_200, "2 d 4 h"),
-    ],
-)
-def test_a_span_has_the_unit_that_people_would_use(seconds: float, text: str) -> None:
-    assert moments.span(seconds) == text
-
-
 def test_a_time_is_local_and_tells_how_far_away_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        assert moments.local(NOW - 90_000_000, now=NOW).endswith("90 s ago")
+        assert moments.local(NOW - 90_000_000, now=NOW).endswith("1 min 30 s ago")
         clock = f"{datetime.fromtimestamp(NOW / 1e6, ZoneInfo('Asia/Tokyo')):%H:%M:%S}"
         assert moments.local(NOW, now=NOW).startswith(clock)
-        assert moments.local(NOW + 5 * 86_400_000_000, now=NOW).endswith(", in 5 d 0 h")
+        assert moments.local(NOW + 5 * 86_400_000_000, now=NOW).endswith(", in 5 d")
     finally:
         monkeypatch.undo()
         time.tzset()

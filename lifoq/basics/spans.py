@@ -1,0 +1,28 @@
+"""Durations as a person would say them."""
+
+from typing import Final
+
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+_UNITS: Final = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s"))
+_BARE: Final = 10
+"""From so many of a unit on, the next smaller one is left out."""
+_ROUNDED: Final = ((1, _BARE * _MINUTE), (_MINUTE, _BARE * _HOUR), (_HOUR, _BARE * _DAY))
+"""To how many seconds a duration is rounded, up to which one."""
+
+
+def span(seconds: float) -> str:
+    """``85 ms``, ``4.2 s``, ``3 min 20 s``: at most two units, and no more digits than matter."""
+    milliseconds = round(seconds * 1_000)
+    if milliseconds < 1_000:  # noqa: PLR2004 - a second
+        return f"{'under 1' if seconds and not milliseconds else milliseconds} ms"
+    if round(seconds, 1) < _BARE:
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
+    smallest = next((part for part, most in _ROUNDED if round(seconds) < most), _DAY)
+    rest = round(seconds / smallest) * smallest
+    found = []
+    for unit, name in _UNITS:
+        wholes, rest = divmod(rest, unit)
+        if wholes:
+            found.append((wholes, name))
+    shown = found[:1] if found[0][0] >= _BARE else found
+    return " ".join(f"{wholes:,} {name}" for wholes, name in shown)
