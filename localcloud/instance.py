@@ -44,11 +44,14 @@ class _Invocation:
     started: threading.Event = field(default_factory=threading.Event)
     outcome: Future[Outcome] = field(default_factory=Future)
 
-    def end(self, outcome: Outcome) -> None:
-        """The first end counts: a killed process cannot answer any more."""
-        with contextlib.suppress(InvalidStateError):
+    def end(self, outcome: Outcome) -> bool:
+        """Whether it ends so: the first end counts."""
+        try:
             self.outcome.set_result(outcome)
+        except InvalidStateError:
+            return False
         self.started.set()
+        return True
 
 
 class Instance:
@@ -123,14 +126,13 @@ class Instance:
         try:
             return invocation.outcome.result(self.config.timeout_seconds)
         except TimeoutError:
-            self.kill()
             message = f"Task timed out after {self.config.timeout_seconds:.2f} seconds"
-            self._log(_platform_line(f"{invocation.request_id} {message}"))
-            invocation.end(
-                Outcome.failure(
-                    "Sandbox.Timedout", f"RequestId: {invocation.request_id} Error: {message}"
-                )
+            timed_out = Outcome.failure(
+                "Sandbox.Timedout", f"RequestId: {invocation.request_id} Error: {message}"
             )
+            if invocation.end(timed_out):  # before the kill, which is an end as well
+                self.kill()
+                self._log(_platform_line(f"{invocation.request_id} {message}"))
             return invocation.outcome.result()
 
     def _death(self, invocation: _Invocation) -> Outcome:

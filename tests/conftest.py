@@ -2,6 +2,8 @@
 
 import functools
 import os
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +12,6 @@ from typing import Any
 import boto3
 import botocore.session
 import pytest
-from moto.server import ThreadedMotoServer
 
 from lab import dynamodb_local
 from lifoq.items.change import Item
@@ -88,13 +89,27 @@ def dynamodb_local_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield endpoint
 
 
+_MOTO = """
+import sys
+from moto.server import ThreadedMotoServer
+
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+server.stop()
+"""
+
+
 @pytest.fixture(scope="session")
 def moto_endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    _, port = server.get_host_and_port()
-    yield f"http://localhost:{port}"
-    server.stop()
+    """A process of its own, until its input closes: whoever enters ``mock_aws`` in this one begins
+    with the state of all of its moto forgotten."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _MOTO], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        yield f"http://localhost:{server.stdout.readline().strip()}"
 
 
 @pytest.fixture

@@ -138,6 +138,7 @@ def browsing(address: str, home: Path) -> Iterator[None]:
 def test_a_page_of_another_site_reads_nothing_and_does_nothing(
     deployed: Deployed, tmp_path: Path
 ) -> None:
+    stacks = _stacks(deployed)
     before, _ = deployed.invoke("Probe", {})
     facts = {
         "cloud": deployed.cloud.endpoint,
@@ -153,8 +154,12 @@ def test_a_page_of_another_site_reads_nothing_and_does_nothing(
         read = told.get(timeout=PATIENCE_SECONDS)
 
     assert {name: text for name, text in read.items() if text} == {}
-    stacks = deployed.client("cloudformation").describe_stacks()["Stacks"]
-    assert [stack["StackName"] for stack in stacks] == ["probe"]
+    assert _stacks(deployed) == stacks
     assert deployed.received() == []
     after, _ = deployed.invoke("Probe", {})
     assert after["pid"] == before["pid"]
+
+
+def _stacks(deployed: Deployed) -> list[str]:
+    found = deployed.client("cloudformation").describe_stacks()["Stacks"]
+    return [stack["StackName"] for stack in found]
