@@ -22,6 +22,7 @@ from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Table
 from lifoq.testing import create_table
 from lifoq.testing.fixtures import PastTheLibrary, host, store
+from tests.virtual.bench import Bench
 
 __all__ = ["host", "store"]
 """Fixtures of the contract, for all tests."""
@@ -160,6 +161,14 @@ def table(
     if request.param == "memory":
         return MemoryTable()
     return new_dynamo_table(endpoint_of(request.param))
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    """A queue in virtual time."""
+    bench = Bench()
+    yield bench
+    bench.scheduler.close()
 
 
 class PastDynamo:

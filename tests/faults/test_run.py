@@ -1,9 +1,7 @@
 """Slow calls, limits of several types, task code that misbehaves: what a run makes of them, in
 virtual time."""
 
-import random
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,155 +9,51 @@ import pytest
 from lifoq import (
     Backoff,
     Busy,
+    Cancelled,
     Context,
     Done,
+    LeaseLost,
     NewTask,
-    Processor,
     ProcessUnusable,
-    Queue,
-    Registry,
+    QueueMisconfigured,
     Retry,
     RunReport,
     Status,
-    Store,
     StoreUnavailable,
-    Sweeper,
-    WorkerSettings,
 )
 from lifoq.basics.host import MICROSECONDS, OutOfThreads
+from lifoq.errors import ItemTooLarge
+from lifoq.items import transitions
 from lifoq.items.change import Change, Item
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.table import Cursor, Page, Span
-from lifoq.testing.fixtures import noise
+from lifoq.items.task import TaskError
+from lifoq.tables.table import Page, Span
 from lifoq.testing.hosts import START
+from tests.virtual.bench import CALL, SLOW, Bench
 from tests.virtual.machine import Machine
-from tests.virtual.scheduler import Scheduler
-
-CALL: float = 0.005
-"""Seconds that a call takes."""
-SLOW: float = 25.0
-"""The longest that one may take within the client's limits."""
-
-
-class Table(MemoryTable):
-    """Each call takes its time; ``slow`` says which take very long."""
-
-    def __init__(self, world: "World") -> None:
-        super().__init__()
-        self._world = world
-        self.slow: Callable[[str, str, Change | None], bool] = lambda *_: False
-        self.rows_read = 0
-
-    def _takes(self, what: str, task_id: str = "", change: Change | None = None) -> None:
-        self._world.sleep(SLOW if self.slow(what, task_id, change) else CALL)
-
-    def update(self, task_id: str, change: Change) -> None:
-        self._takes("update", task_id, change)
-        super().update_and_get(task_id, change)
-
-    def update_and_get(self, task_id: str, change: Change) -> Item:
-        self._takes("update", task_id, change)
-        return super().update_and_get(task_id, change)
-
-    def query(
-        self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
-    ) -> Page:
-        page = super().query(span, newest_first=newest_first, limit=limit, start=start)
-        if (span.index, span.status) == (STATUS_CREATED_INDEX, Status.PENDING):
-            self.rows_read += len(page.rows)
-        self._takes("look" if start is None else "look behind")
-        return page
-
-
-class World:
-    """A queue, whose workers are machines under a virtual clock."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self.scheduler = Scheduler(random.Random(seed), start=START)
-        self.draw = random.Random(seed)
-        self.machines = 0
-        self.table = Table(self)
-        self.registry = Registry()
-        self.machine = self.new_machine()
-        self.queue = Queue(Store(self.table, host=self.machine), host=self.machine)
-        self.begun: list[tuple[float, Any]] = []
-        """When which payload's handler began; seconds from the start."""
-
-    def new_machine(self) -> Machine:
-        self.machines += 1
-        return Machine(f"machine-{self.machines}", self.scheduler)
-
-    def sleep(self, seconds: float) -> None:
-        self.scheduler.sleep(seconds)
-
-    @property
-    def seconds(self) -> float:
-        return (self.scheduler.time - START) / MICROSECONDS
-
-    def handle(self, name: str, seconds: float = 0.0, **terms: Any) -> None:
-        """A task type whose tasks take so long."""
-
-        def work(payload: Any, _context: Context) -> None:
-            self.begun.append((self.seconds, payload))
-            self.sleep(seconds)
-
-        self.registry.task(name, **terms)(work)
-
-    def put(self, task_type: str, payload: Any = None, **terms: Any) -> str:
-        return self.queue.put(task_type, payload, **terms).task_id
-
-    def put_many(self, task_type: str, number: int) -> list[str]:
-        outcomes = self.queue.put_many(
-            [NewTask(task_type=task_type, payload=n) for n in range(number)]
-        )
-        return [outcome.task.task_id for outcome in outcomes if outcome.task]
-
-    def processor(
-        self, machine: Machine | None = None, *, only_registered: bool = False, **settings: Any
-    ) -> Processor:
-        host = machine or self.machine
-        return Processor(
-            Store(self.table, host=host),
-            self.registry,
-            WorkerSettings(**settings),
-            host=host,
-            draw=self.draw,
-            only_registered=only_registered,
-        )
-
-    def statuses(self, task_ids: list[str]) -> Counter[str]:
-        return Counter(str(self.table.get(i)[Attribute.TASK_STATUS]) for i in task_ids)  # type: ignore[index]
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    world = World()
-    yield world
-    world.scheduler.close()
-
 
 # Frozen between runs
 
 
-def test_what_a_run_leaves_behind_grows_older_while_its_process_is_frozen(world: World):
+def test_what_a_run_leaves_behind_grows_older_while_its_process_is_frozen(bench: Bench):
     """At a task in ten seconds, one a minute waits for no token."""
-    world.handle("a", rate_limit=0.1)
-    world.handle("any other, so that no run waits for a token to end")
-    processor = world.processor(window=20)
+    bench.handle("a", rate_limit=0.1)
+    bench.handle("any other, so that no run waits for a token to end")
+    processor = bench.processor(window=20)
     for minute in range(3):
-        world.sleep(60 * minute - world.seconds)
-        world.machine.resume()
-        world.put("a", minute)
+        bench.sleep(60 * minute - bench.seconds)
+        bench.machine.resume()
+        bench.put("a", minute)
         assert processor.run().succeeded == 1
-        world.machine.freeze()
-    assert [round(at - 60 * minute, 1) for at, minute in world.begun] == [0, 0, 0]
+        bench.machine.freeze()
+    assert [round(at - 60 * minute, 1) for at, minute in bench.begun] == [0, 0, 0]
 
 
 # Slow calls
 
 
-def test_a_heartbeat_that_is_answered_late_costs_no_other_task_its_lease(world: World):
+def test_a_heartbeat_that_is_answered_late_costs_no_other_task_its_lease(bench: Bench):
     struck: set[str] = set()
 
     def slow(_what: str, task_id: str, change: Change | None) -> bool:
@@ -167,73 +61,73 @@ def test_a_heartbeat_that_is_answered_late_costs_no_other_task_its_lease(world: 
         struck.update([task_id] if first else [])
         return first
 
-    world.table.slow = slow
-    world.handle("long", 50)
-    ids = world.put_many("long", 10)
+    bench.table.slow = slow
+    bench.handle("long", 50)
+    ids = bench.put_many("long", 10)
     leases: list[float] = []
 
     def watch() -> None:
         while True:
-            world.sleep(1)
-            for item in world.table.items():
+            bench.sleep(1)
+            for item in bench.table.items():
                 if item[Attribute.TASK_STATUS] == Status.TAKEN:
-                    left = (item[Attribute.LEASE_EXPIRES] - world.scheduler.time) / MICROSECONDS
+                    left = (item[Attribute.LEASE_EXPIRES] - bench.scheduler.time) / MICROSECONDS
                     leases.append(left)
 
-    world.new_machine().spawn(watch, "watch")
-    report = world.processor(task_timeout=100).run()
+    bench.beside(watch)
+    report = bench.run(task_timeout=100)
     assert len(struck) == 1
     assert min(leases) > 0  # the struck task's, too: its next heartbeat is sent in time
-    assert world.statuses(ids) == {"SUCCESS": 10}
+    assert bench.statuses(ids) == {"SUCCESS": 10}
     assert (report.succeeded, report.leases_lost) == (10, 0)
 
 
 def test_an_error_of_a_heartbeat_that_nobody_understands_ends_the_run_after_its_tasks(
-    world: World,
+    bench: Bench,
 ):
     def strange(_what: str, _task_id: str, change: Change | None) -> bool:
         if change is not None and set(change.set) == {Attribute.LEASE_EXPIRES}:
             raise LookupError("what is this")
         return False
 
-    world.table.slow = strange
-    world.handle("long", 15)
-    ids = world.put_many("long", 2)
+    bench.table.slow = strange
+    bench.handle("long", 15)
+    ids = bench.put_many("long", 2)
     with pytest.raises(LookupError, match="what is this"):
-        world.processor().run()
-    assert world.statuses(ids) == {"SUCCESS": 2}
+        bench.run()
+    assert bench.statuses(ids) == {"SUCCESS": 2}
 
 
-def test_a_look_that_is_answered_late_keeps_what_waits_waiting_for_a_second(world: World):
+def test_a_look_that_is_answered_late_keeps_what_waits_waiting_for_a_second(bench: Bench):
     looks: list[float] = []
 
     def slow(what: str, _task_id: str, _change: Change | None) -> bool:
-        looks.append(world.seconds) if what == "look" else None
+        looks.append(bench.seconds) if what == "look" else None
         return what == "look" and len(looks) == 1
 
-    world.table.slow = slow
-    world.handle("a")
-    world.put("a")
-    world.processor().run()
-    (began, _), *_ = world.begun
+    bench.table.slow = slow
+    bench.handle("a")
+    bench.put("a")
+    bench.run()
+    (began, _), *_ = bench.begun
     assert began < 1.5
 
 
-def test_a_look_that_fails_is_repeated_at_once(world: World):
+def test_a_look_that_fails_is_repeated_at_once(bench: Bench):
     def throttled(what: str, _task_id: str, _change: Change | None) -> bool:
-        if what == "look" and world.seconds < CALL:
+        if what == "look" and bench.seconds < CALL:
             raise StoreUnavailable("throttled")
         return False
 
-    world.table.slow = throttled
-    world.handle("a")
-    world.put("a")
-    world.processor().run()
-    (began, _), *_ = world.begun
+    bench.table.slow = throttled
+    bench.handle("a")
+    bench.put("a")
+    bench.run()
+    (began, _), *_ = bench.begun
     assert began < 0.3
 
 
-def test_a_claim_that_is_answered_late_keeps_the_other_slots_at_work(world: World):
+def test_a_claim_that_is_answered_late_keeps_the_other_slots_at_work(bench: Bench):
     late: list[str] = []
 
     def slow(_what: str, task_id: str, change: Change | None) -> bool:
@@ -241,82 +135,143 @@ def test_a_claim_that_is_answered_late_keeps_the_other_slots_at_work(world: Worl
         late.extend([task_id] if claims and not late else [])
         return claims and late == [task_id]
 
-    world.table.slow = slow
-    world.handle("a", 0.1)
-    world.put_many("a", 41)
-    world.processor(in_flight=4).run()
-    began = sorted(at for at, _ in world.begun)
+    bench.table.slow = slow
+    bench.handle("a", 0.1)
+    bench.put_many("a", 41)
+    bench.run(in_flight=4)
+    began = sorted(at for at, _ in bench.begun)
     assert len(began) == 41
     assert began[39] < 40 * 0.25 / 3  # as fast as three slots are, though the fourth is held up
+
+
+def ends(_what: str, _task_id: str, change: Change | None) -> bool:
+    """Whether it is the write of a success."""
+    status = change.set.get(Attribute.TASK_STATUS) if change is not None else None
+    return status == Status.SUCCESS
+
+
+def test_a_slot_is_free_while_the_outcome_before_is_written_but_not_for_ever_more(bench: Bench):
+    bench.table.slow = ends
+    bench.handle("a")
+    bench.put_many("a", 20)
+    report = bench.run(in_flight=4, window=300)
+    assert len([at for at, _ in bench.begun if at < SLOW]) == 6
+    assert report.succeeded == 20
+
+
+def test_a_handler_that_was_in_time_is_not_timed_out_though_its_outcome_is_written_late(
+    bench: Bench,
+):
+    bench.table.slow = ends
+    bench.handle("a", timeout=1)
+    bench.put("a")
+    report = bench.run()
+    assert (report.claimed, report.succeeded, report.timed_out) == (1, 1, 0)
+
+
+def test_waits_and_services_are_measured_in_seconds(bench: Bench):
+    bench.handle("a", 3)
+    bench.put("a")
+    bench.sleep(2)
+    report = bench.run()
+    assert (report.waits[0], report.services[0]) == (
+        pytest.approx(2, abs=0.1),
+        pytest.approx(3, abs=0.1),
+    )
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("down"), QueueMisconfigured("no index")])
+def test_an_index_that_does_not_answer_is_not_taken_for_an_empty_queue(
+    bench: Bench, error: Exception
+):
+    def broken(what: str, *_: object) -> bool:
+        if what == "look":
+            raise error
+        return False
+
+    bench.table.slow = broken
+    with pytest.raises(type(error), match=str(error)):
+        bench.run(window=1)
 
 
 # Order and limits
 
 
-def test_with_one_type_at_its_limit_the_newest_is_taken_and_little_is_read(world: World):
-    world.handle("limited", 0.2, in_flight=2)
-    world.handle("idle", 0.2)
-    world.put_many("limited", 2_000)
+def test_the_rate_is_kept_over_all_types_and_per_type(bench: Bench):
+    bench.handle("slow", rate_limit=5)
+    bench.registry.task("free")(lambda *_: bench.begun.append((bench.seconds, "free")))
+    bench.put_many("free", 50)
+    bench.put_many("slow", 50)
+    report = bench.run(window=1, rate_limit=20)
+    slow = [payload for payload in bench.order if payload != "free"]
+    assert (8 <= len(slow) <= 10, 35 <= len(bench.begun) <= 40) == (True, True)
+    assert report.remaining
+
+
+def test_with_one_type_at_its_limit_the_newest_is_taken_and_little_is_read(bench: Bench):
+    bench.handle("limited", 0.2, in_flight=2)
+    bench.handle("idle", 0.2)
+    bench.put_many("limited", 2_000)
     places: list[int] = []
 
     def arrive() -> None:
         while True:
-            world.sleep(0.15)
-            world.put("limited", "new")
+            bench.sleep(0.15)
+            bench.put("limited", "new")
 
-    claims = world.table.update_and_get
+    claims = bench.table.update_and_get
 
     def watched(task_id: str, change: Change) -> Item:
         if Attribute.CLAIM_ID in change.set:
-            mine = world.table.get(task_id) or {}
+            mine = bench.table.get(task_id) or {}
             newer = [
                 item
-                for item in world.table.items()
+                for item in bench.table.items()
                 if item[Attribute.TASK_STATUS] == Status.PENDING
                 and item[Attribute.TASK_CREATED] > mine[Attribute.TASK_CREATED]
             ]
             places.append(len(newer))
         return claims(task_id, change)
 
-    world.table.update_and_get = watched  # type: ignore[method-assign]
-    world.new_machine().spawn(arrive, "client")
-    world.table.rows_read = 0
-    report = world.processor(window=10).run()
+    bench.table.update_and_get = watched  # type: ignore[method-assign]
+    bench.beside(arrive)
+    bench.table.rows_read = 0
+    report = bench.run(window=10)
     assert report.claimed > 80
     assert sorted(places)[len(places) // 2] <= 2
     assert max(places) <= 4
-    assert world.table.rows_read / report.claimed < 150  # of 2,000: read through every two seconds
+    assert bench.table.rows_read / report.claimed < 150  # of 2,000: read through every two seconds
 
 
-def test_a_task_that_may_start_is_found_behind_any_number_that_must_not(world: World):
-    world.handle("limited", 30, in_flight=1)
-    world.handle("free")
-    world.put("free", "found")
-    world.put_many("limited", 3_000)
-    world.processor(window=5).run()
-    assert [payload for _, payload in world.begun if payload == "found"] == ["found"]
-    assert next(at for at, payload in world.begun if payload == "found") < 1
+def test_a_task_that_may_start_is_found_behind_any_number_that_must_not(bench: Bench):
+    bench.handle("limited", 30, in_flight=1)
+    bench.handle("free")
+    bench.put("free", "found")
+    bench.put_many("limited", 3_000)
+    bench.run(window=5)
+    assert [payload for _, payload in bench.begun if payload == "found"] == ["found"]
+    assert next(at for at, payload in bench.begun if payload == "found") < 1
 
 
 @pytest.mark.parametrize("threshold", [None, 1_000])
 @pytest.mark.parametrize("flood", ["flood", None], ids=["of a key", "of none"])
 def test_with_fair_shares_a_flood_delays_itself_alone(
-    world: World, threshold: float | None, flood: str | None
+    bench: Bench, threshold: float | None, flood: str | None
 ):
     quiet = {"quiet", "flood", None} - {flood}
     order: list[tuple[str | None, int]] = []
 
-    @world.registry.task("a")
+    @bench.registry.task("a")
     def work(payload: int, context: Context) -> None:
         order.append((context.key, payload))
-        world.sleep(0.01)
+        bench.sleep(0.01)
 
     for n in range(5):
         for key in quiet:
-            world.put("a", n, key=key)
+            bench.put("a", n, key=key)
     for n in range(150):
-        world.put("a", n, key=flood)
-    report = world.processor(in_flight=1, fair_share=True, adaptive_threshold=threshold).run()
+        bench.put("a", n, key=flood)
+    report = bench.run(in_flight=1, fair_share=True, adaptive_threshold=threshold)
     assert report.succeeded == 160
     served = [key for key, _ in order[:30]]
     assert all(served.count(key) == 5 for key in quiet)
@@ -338,73 +293,46 @@ class LacksItsAfter(Retry):
         pass
 
 
-@pytest.mark.parametrize("error", [CannotBeDescribed, LacksItsAfter])
-def test_whatever_task_code_raises_is_an_outcome(world: World, error: type[Exception]):
-    @world.registry.task("bad", max_attempts=1)
+@pytest.mark.parametrize("error", [CannotBeDescribed, LacksItsAfter, SystemExit, KeyboardInterrupt])
+def test_whatever_task_code_raises_is_an_outcome(bench: Bench, error: type[BaseException]):
+    @bench.registry.task("bad", max_attempts=1)
     def bad(_payload: Any, _context: Context) -> None:
         raise error
 
-    world.handle("healthy", 0.01)
-    healthy, broken = world.put_many("healthy", 100), world.put_many("bad", 20)
-    report = world.processor().run()
-    assert world.statuses(healthy) == {"SUCCESS": 100}
-    assert world.statuses(broken) == {"FAILURE": 20}
-    assert {world.queue.get(i).error.type for i in broken} == {error.__name__}  # type: ignore[union-attr]
+    bench.handle("healthy", 0.01)
+    healthy, broken = bench.put_many("healthy", 100), bench.put_many("bad", 20)
+    report = bench.run()
+    assert bench.statuses(healthy) == {"SUCCESS": 100}
+    assert bench.statuses(broken) == {"FAILURE": 20}
+    assert {bench.queue.get(i).error.type for i in broken} == {error.__name__}  # type: ignore[union-attr]
     assert report.failed == 20
 
 
-@pytest.mark.parametrize(
-    ("follow_ups", "reason"),
-    [
-        (["x"], "must be a NewTask"),
-        (5, "must be a list of NewTask"),
-        ([NewTask(task_type="healthy", delay=10**400)], "delay"),
-        ([NewTask(task_type="healthy", payload=noise(380_000))] * 14, "a transaction takes"),
-    ],
-)
-def test_follow_ups_that_cannot_be_put_fail_the_task_with_the_reason(
-    world: World, follow_ups: Any, reason: str
-):
-    @world.registry.task("parent")
-    def parent(_payload: Any, _context: Context) -> Done:
-        return Done(follow_ups=follow_ups)
-
-    world.handle("healthy")
-    task_id = world.put("parent")
-    report = world.processor().run()
-    task = world.queue.get(task_id)
-    assert task is not None
-    assert task.error is not None
-    assert (task.status, report.failed, report.unsettled) == (Status.FAILURE, 1, 0)
-    assert reason in task.error.message
-    assert len(world.table.items()) == 1
-
-
-def test_a_refusal_for_lack_of_room_is_no_attempt(world: World):
+def test_a_refusal_for_lack_of_room_is_no_attempt(bench: Bench):
     opens_at = 30.0
 
-    @world.registry.task("a", max_attempts=3)
+    @bench.registry.task("a", max_attempts=3)
     def refused(_payload: Any, _context: Context) -> None:
-        if world.seconds < opens_at:
+        if bench.seconds < opens_at:
             raise Busy("429")
 
-    ids = world.put_many("a", 20)
+    ids = bench.put_many("a", 20)
     for _ in range(10):
-        world.processor(window=20).run()
-        world.sleep(1)
-    tasks = [world.queue.get(task_id) for task_id in ids]
+        bench.run(window=20)
+        bench.sleep(1)
+    tasks = [bench.queue.get(task_id) for task_id in ids]
     assert {(t.status, t.attempts) for t in tasks if t} == {(Status.SUCCESS, 1)}
 
 
 @pytest.mark.parametrize("error", [Retry("later", after=100), ValueError("no")])
-def test_a_task_that_could_not_be_tried_again_in_time_fails_at_once(world: World, error: Exception):
-    @world.registry.task("a", backoff=Backoff.fixed(100))
+def test_a_task_that_could_not_be_tried_again_in_time_fails_at_once(bench: Bench, error: Exception):
+    @bench.registry.task("a", backoff=Backoff.fixed(100))
     def fails(_payload: Any, _context: Context) -> None:
         raise error
 
-    task_id = world.put("a", deadline=60)
-    world.processor().run()
-    task = world.queue.get(task_id)
+    task_id = bench.put("a", deadline=60)
+    bench.run()
+    task = bench.queue.get(task_id)
     assert task is not None
     assert task.error is not None
     assert (task.status, task.attempts) == (Status.FAILURE, 1)
@@ -414,20 +342,20 @@ def test_a_task_that_could_not_be_tried_again_in_time_fails_at_once(world: World
 
 @pytest.mark.parametrize("seed", range(10))
 def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(seed: int):
-    world = World(seed)
+    bench = Bench(seed)
 
-    @world.registry.task("poison")
+    @bench.registry.task("poison")
     def poison(_payload: Any, _context: Context) -> None:
-        world.sleep(0.4)
+        bench.sleep(0.4)
         raise ValueError("poison")
 
-    world.handle("healthy", 0.4)
-    healthy = world.put_many("healthy", 20)
-    world.put_many("poison", 10)
-    world.processor(in_flight=4).run()
-    done = [world.queue.get(task_id) for task_id in healthy]
+    bench.handle("healthy", 0.4)
+    healthy = bench.put_many("healthy", 20)
+    bench.put_many("poison", 10)
+    bench.run(in_flight=4)
+    done = [bench.queue.get(task_id) for task_id in healthy]
     assert max((t.finished_at or 0) - START for t in done if t) <= 4 * MICROSECONDS
-    world.scheduler.close()
+    bench.scheduler.close()
 
 
 @pytest.mark.parametrize(
@@ -440,58 +368,66 @@ def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(seed: int):
     ],
 )
 def test_a_run_with_nothing_else_to_do_waits_for_its_own_retry_where_that_is_due_soon(
-    world: World, after: float, settings: dict[str, float], attempts: int, longest: float
+    bench: Bench, after: float, settings: dict[str, float], attempts: int, longest: float
 ):
-    @world.registry.task("a", backoff=Backoff.fixed(after))
+    @bench.registry.task("a", backoff=Backoff.fixed(after))
     def fails_once(_payload: Any, context: Context) -> None:
         if context.attempt == 1:
             raise ConnectionError
 
-    task_id = world.put("a")
-    report = world.processor(**settings).run()
-    task = world.queue.get(task_id)
+    task_id = bench.put("a")
+    report = bench.run(**settings)
+    task = bench.queue.get(task_id)
     assert task is not None
     assert (task.attempts, report.retried, report.succeeded) == (attempts, 1, attempts - 1)
-    assert world.seconds <= longest
+    assert bench.seconds <= longest
 
 
-def test_a_run_waits_no_longer_for_its_own_retry_once_somebody_else_has_taken_it(world: World):
-    @world.registry.task("a", backoff=Backoff.fixed(2))
+def test_a_run_waits_no_longer_for_its_own_retry_once_somebody_else_has_taken_it(bench: Bench):
+    @bench.registry.task("a", backoff=Backoff.fixed(2))
     def fails(_payload: Any, _context: Context) -> None:
         raise ConnectionError
 
-    def cancels() -> None:
-        world.sleep(1)
-        world.queue.cancel(task_id)
-
-    task_id = world.put("a")
-    world.new_machine().spawn(cancels, "cancels")
-    assert world.processor().run().claimed == 1
-    assert world.seconds <= 3.5
+    task_id = bench.put("a")
+    bench.beside(lambda: bench.queue.cancel(task_id), at=1)
+    assert bench.run().claimed == 1
+    assert bench.seconds <= 3.5
 
 
 # Processes
 
 
-def test_handlers_that_hang_keep_their_slots_over_all_runs_of_a_process(world: World):
-    world.handle("hangs", 10_000, timeout=2)
-    world.put_many("hangs", 40)
-    processor = world.processor(in_flight=5, window=10, task_timeout=5, max_attempts=1)
+def test_handlers_that_hang_keep_their_slots_over_all_runs_of_a_process(bench: Bench):
+    bench.handle("hangs", 10_000, timeout=2)
+    bench.put_many("hangs", 40)
+    processor = bench.processor(in_flight=5, window=10, task_timeout=5, max_attempts=1)
     for _ in range(8):
         with pytest.raises(ProcessUnusable, match="all slots are taken by handlers that hang"):
             processor.run()
-    assert len(world.begun) == 5
+    assert len(bench.begun) == 5
 
 
-def test_a_type_whose_slots_all_hang_makes_the_process_unusable_and_the_others_go_on(world: World):
-    world.handle("hangs", 10_000, in_flight=1, timeout=2)
-    world.handle("healthy", 0.1)
-    healthy = world.put_many("healthy", 50)
-    world.put("hangs")
+def test_a_type_whose_slots_all_hang_makes_the_process_unusable_and_the_others_go_on(bench: Bench):
+    bench.handle("hangs", 10_000, in_flight=1, timeout=2)
+    bench.handle("healthy", 0.1)
+    healthy = bench.put_many("healthy", 50)
+    bench.put("hangs")
     with pytest.raises(ProcessUnusable, match="task type hangs") as unusable:
-        world.processor(task_timeout=5).run()
-    assert world.statuses(healthy) == {"SUCCESS": 50}
+        bench.run(task_timeout=5)
+    assert bench.statuses(healthy) == {"SUCCESS": 50}
     assert unusable.value.report.succeeded == 50
+
+
+def test_a_slot_is_free_again_once_a_handler_that_hung_has_returned(bench: Bench):
+    bench.handle("slow", 12, timeout=1, max_attempts=1)
+    bench.handle("a")
+    processor = bench.processor(in_flight=1, window=8, task_timeout=5)
+    bench.put("slow")
+    with pytest.raises(ProcessUnusable):
+        processor.run()
+    bench.sleep(12)
+    bench.put("a")
+    assert processor.run().succeeded == 1
 
 
 class Threadless(Machine):
@@ -507,53 +443,43 @@ class Threadless(Machine):
 
 
 @pytest.mark.parametrize("threads", [0, 1, 2, 5, 9])
-def test_a_process_without_threads_says_so_and_loses_no_task(world: World, threads: int):
-    world.handle("a", 1)
-    ids = world.put_many("a", 20)
-    machine = Threadless("poor", world.scheduler)
+def test_a_process_without_threads_says_so_and_loses_no_task(bench: Bench, threads: int):
+    bench.handle("a", 1)
+    ids = bench.put_many("a", 20)
+    machine = Threadless("poor", bench.scheduler)
     machine.left = threads
     with pytest.raises(ProcessUnusable, match="no thread can be started") as unusable:
-        world.processor(machine).run()
+        bench.processor(machine).run()
     report: RunReport = unusable.value.report
     assert report.remaining
-    assert world.statuses(ids)["SUCCESS"] == report.succeeded
+    assert bench.statuses(ids)["SUCCESS"] == report.succeeded
     for _ in range(3):
-        world.sleep(60)
-        Sweeper(
-            Store(world.table, host=world.machine),
-            world.registry,
-            max_attempts=5,
-            host=world.machine,
-        ).run()
-        world.processor().run()
-    assert world.statuses(ids) == {"SUCCESS": 20}
+        bench.sleep(60)
+        bench.sweep()
+        bench.run()
+    assert bench.statuses(ids) == {"SUCCESS": 20}
 
 
-def test_a_task_that_kills_its_process_is_put_aside_and_its_neighbours_survive(world: World):
+def test_a_task_that_kills_its_process_is_put_aside_and_its_neighbours_survive(bench: Bench):
     alive: list[Machine] = []
 
-    @world.registry.task("killer")
+    @bench.registry.task("killer")
     def killer(_payload: Any, _context: Context) -> None:
-        world.sleep(0.5)
+        bench.sleep(0.5)
         alive[-1].kill()
 
-    world.handle("neighbour", 2)
-    neighbours = world.put_many("neighbour", 5)
-    killing = world.put("killer")
-    neighbours += world.put_many("neighbour", 4)
+    bench.handle("neighbour", 2)
+    neighbours = bench.put_many("neighbour", 5)
+    killing = bench.put("killer")
+    neighbours += bench.put_many("neighbour", 4)
     for _ in range(40):
-        alive.append(world.new_machine())
-        processor = world.processor(alive[-1])
+        alive.append(bench.new_machine())
+        processor = bench.processor(alive[-1])
         alive[-1].spawn(processor.run, "run")
-        world.sleep(61)
-        Sweeper(
-            Store(world.table, host=world.machine),
-            world.registry,
-            max_attempts=5,
-            host=world.machine,
-        ).run()
-    assert world.statuses(neighbours) == {"SUCCESS": 9}
-    killed = world.queue.get(killing)
+        bench.sleep(61)
+        bench.sweep()
+    assert bench.statuses(neighbours) == {"SUCCESS": 9}
+    killed = bench.queue.get(killing)
     assert killed is not None
     assert (killed.status, killed.attempts) == (Status.FAILURE, 5)
 
@@ -562,47 +488,245 @@ def test_a_task_that_kills_its_process_is_put_aside_and_its_neighbours_survive(w
 
 
 @pytest.mark.parametrize("step", [-30, 30])
-def test_a_step_of_the_clock_changes_no_duration(world: World, step: int):
-    world.handle("a", 0.1)
-    world.put_many("a", 500)
+def test_a_step_of_the_clock_changes_no_duration(bench: Bench, step: int):
+    bench.handle("a", 0.1)
+    bench.put_many("a", 500)
 
     def turn() -> None:
-        world.sleep(2)
-        world.machine.skew = step * MICROSECONDS
+        bench.machine.skew = step * MICROSECONDS
 
-    world.new_machine().spawn(turn, "turns the clock")
-    world.processor(in_flight=1, window=6).run()
-    assert 5.9 < world.seconds < 6.5
+    bench.beside(turn, at=2)
+    bench.run(in_flight=1, window=6)
+    assert 5.9 < bench.seconds < 6.5
 
 
-def test_what_is_told_on_the_way_adds_up_to_the_report(world: World):
-    world.handle("a", 1)
-    world.put_many("a", 100)
+def test_what_is_told_on_the_way_adds_up_to_the_report(bench: Bench):
+    bench.handle("a", 1)
+    bench.put_many("a", 100)
     told: list[RunReport] = []
-    report = world.processor(in_flight=4).run(on_progress=told.append)
+    report = bench.processor(in_flight=4).run(on_progress=told.append)
     assert [len(part.waits) for part in told] == [part.claimed for part in told]
     assert sum(part.claimed for part in told) == report.claimed == 100
     assert sum(part.succeeded for part in told) == report.succeeded == 100
     assert len(told) >= 5  # of 25 s
 
 
-def test_a_claim_that_is_refused_late_ends_no_run_by_what_was_seen_before(world: World):
-    world.handle("a")
-    gone = world.put("a")
+def test_a_claim_that_is_refused_late_ends_no_run_by_what_was_seen_before(bench: Bench):
+    bench.handle("a")
+    gone = bench.put("a")
     claims: list[str] = []
 
     def slow(what: str, task_id: str, _change: Change | None) -> bool:
         first = what == "update" and task_id == gone and not claims
         claims.extend([task_id] if first else [])
-        return first or (what == "look" and 0.3 < world.seconds < SLOW)
+        return first or (what == "look" and 0.3 < bench.seconds < SLOW)
 
-    def meanwhile() -> None:
-        world.sleep(0.05)
-        world.queue.cancel(gone)
-        world.sleep(1)
-        world.put("a")
-
-    world.table.slow = slow
-    world.new_machine().spawn(meanwhile, "meanwhile")
-    report = world.processor(in_flight=2).run()
+    bench.beside(lambda: bench.queue.cancel(gone), at=0.05)
+    bench.beside(lambda: bench.put("a"), at=1.05)
+    bench.table.slow = slow
+    report = bench.run(in_flight=2)
     assert (report.claimed, report.succeeded, report.remaining) == (1, 1, False)
+
+
+# The beginning and the end of a run
+
+
+def ago(bench: Bench, seconds: float) -> int:
+    return bench.scheduler.time - round(seconds * MICROSECONDS)
+
+
+def test_an_empty_queue_is_watched_for_what_is_left_of_the_time_since_the_kick(bench: Bench):
+    bench.run(linger=5, woken_at=ago(bench, 6))
+    assert bench.seconds < 1
+    began = bench.seconds
+    bench.run(linger=1, woken_at=ago(bench, 0.5))
+    assert 0.4 < bench.seconds - began < 0.9
+
+
+def test_a_run_that_a_late_kick_started_works_off_what_it_finds_and_then_watches(bench: Bench):
+    bench.handle("a")
+    bench.put("a")
+    bench.beside(lambda: bench.put("a"), at=0.2)
+    assert bench.run(linger=0.5, woken_at=ago(bench, 60)).succeeded == 2
+
+
+def lag(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[Span]:
+    """The index shows nothing to the first look; the looks."""
+    looks, query = [], bench.table.query
+
+    def lagging(span: Span, **terms: Any) -> Page:
+        if span.index == STATUS_CREATED_INDEX:
+            looks.append(span)
+            if len(looks) == 1:
+                return Page(rows=(), next=None)
+        return query(span, **terms)
+
+    monkeypatch.setattr(bench.table, "query", lagging)
+    return looks
+
+
+def test_a_run_that_a_late_kick_started_waits_for_the_index_to_show_what_it_brought_in(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    lag(bench, monkeypatch)
+    bench.handle("a")
+    bench.put("a", delay=1)
+    bench.sleep(2)
+    assert bench.run(linger=0.5, woken_at=ago(bench, 60)).succeeded == 1
+
+
+def test_how_late_a_kick_came_is_told_by_the_clock_of_the_server(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    """A minute behind this machine's, as one knows after the first look."""
+    looks = lag(bench, monkeypatch)
+    monkeypatch.setattr(bench.table, "clock_ahead", lambda: 60 * MICROSECONDS if looks else 0)
+    bench.handle("a")
+    bench.put("a")
+    assert bench.run(linger=0.5, woken_at=ago(bench, 60)).succeeded == 1  # it came just now
+
+
+def test_follow_ups_of_the_last_task_run_though_the_queue_was_empty_for_long(bench: Bench):
+    @bench.registry.task("parent")
+    def parent(_payload: Any, _context: Context) -> Done:
+        bench.sleep(4)
+        return Done(follow_ups=[NewTask(task_type="child")])
+
+    bench.handle("child")
+    bench.put("parent")
+    assert bench.run(linger=0.2).succeeded == 2
+
+
+def test_at_the_end_of_the_window_the_rest_is_left_for_the_next_run(bench: Bench):
+    bench.handle("a", 0.5)
+    bench.put_many("a", 20)
+    report = bench.run(window=3, in_flight=2)
+    assert 10 <= report.claimed == report.succeeded <= 14
+    assert (report.remaining, report.needs_another_run) == (True, True)
+    assert not bench.run(window=10).remaining
+
+
+def test_a_run_that_is_short_of_time_claims_nothing_it_could_not_finish(bench: Bench):
+    bench.handle("a")
+    bench.put("a")
+    report = bench.run(time_limit=3, task_timeout=5, window=0.2)
+    assert (report.claimed, report.remaining, report.needs_another_run) == (0, True, False)
+
+
+# Claims that are not what they seemed
+
+
+def test_a_claim_that_is_handed_back_leaves_its_slot_and_is_no_attempt(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    """The index shows the first look another type than the item has: the id was put anew."""
+    query, shown = bench.table.query, []
+
+    def mistaken(span: Span, **terms: Any) -> Page:
+        page = query(span, **terms)
+        if span.index != STATUS_CREATED_INDEX or shown or not page.rows:
+            return page
+        shown.extend({**row, Attribute.TASK_TYPE: "other"} for row in page.rows)
+        return Page(rows=tuple(shown), next=page.next)
+
+    monkeypatch.setattr(bench.table, "query", mistaken)
+    bench.handle("other", in_flight=1)
+    attempts: list[int] = []
+    bench.registry.task("a")(lambda _, context: attempts.append(context.attempt))
+    task_id = bench.put("a")
+    bench.run(in_flight=1)
+    assert (attempts, bench.order) == ([1], [])
+    assert bench.statuses([task_id]) == {"SUCCESS": 1}
+
+
+def test_a_task_that_was_cancelled_before_its_claim_was_recognised_does_not_begin(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    """The claim is applied, its answer is lost, and it is sent again after the cancellation."""
+    write = bench.table.update_and_get
+
+    def loses(task_id: str, change: Change) -> Item:
+        item = write(task_id, change)
+        if change.set.get(Attribute.TASK_STATUS) == Status.TAKEN:
+            write(task_id, transitions.ask_to_cancel(now=bench.scheduler.time))
+            raise StoreUnavailable("the answer is lost")
+        return item
+
+    monkeypatch.setattr(bench.table, "update_and_get", loses)
+    bench.handle("a")
+    task_id = bench.put("a")
+    bench.run()
+    assert (bench.statuses([task_id]), bench.order) == ({"CANCELLED": 1}, [])
+
+
+def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench: Bench):
+    told: list[bool] = []
+
+    @bench.registry.task("a")
+    def robbed(_payload: Any, context: Context) -> str:
+        task = bench.queue.get(context.task_id)
+        assert task is not None
+        error = TaskError(type="LeaseExpired", message="by a machine whose clock is far ahead")
+        late = (task.lease_expires or 0) + 1
+        buried = transitions.bury(task=task, now=late, error=error, lifetimes=Lifetimes())
+        bench.table.update(context.task_id, buried)
+        for call in (context.heartbeat, lambda: context.checkpoint(1)):
+            with pytest.raises(LeaseLost):
+                call()
+        told.append(context.lease_lost)
+        return "refused"
+
+    task_id = bench.put("a")
+    assert bench.run(max_attempts=1).leases_lost == 1
+    task = bench.queue.get(task_id)
+    assert task is not None
+    assert (told, task.status, task.result) == ([True], Status.FAILURE, None)
+
+
+def test_who_has_heard_that_its_task_is_cancelled_keeps_its_lease_while_it_cleans_up(bench: Bench):
+    @bench.registry.task("a")
+    def waits(_payload: Any, context: Context) -> None:
+        bench.queue.cancel(context.task_id)
+        assert not context.cancelled  # to ask costs nothing, so it knows nothing new
+        while not context.cancelled:
+            bench.sleep(1)
+        for call in (lambda: context.checkpoint("half"), context.heartbeat):
+            with pytest.raises(Cancelled):
+                call()
+        bench.sleep(50)
+        bench.sweep()
+        raise Cancelled(context.task_id)
+
+    task_id = bench.put("a")
+    assert bench.run(lease=30, heartbeat=5, task_timeout=90).cancelled == 1
+    task = bench.queue.get(task_id)
+    assert task is not None
+    assert (task.status, task.checkpoint, task.error) == (Status.CANCELLED, None, None)
+
+
+# Outcomes that cannot be written
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("for long"), ItemTooLarge("even the error is")])
+def test_an_outcome_that_finds_no_way_into_the_table_is_counted(bench: Bench, error: Exception):
+    def refuse(_what: str, _task_id: str, change: Change | None) -> bool:
+        status = change.set.get(Attribute.TASK_STATUS) if change is not None else None
+        if status in (Status.SUCCESS, Status.FAILURE):
+            raise error
+        return False
+
+    bench.table.slow = refuse
+    bench.handle("a")
+    ids = bench.put_many("a", 3)
+    report = bench.run(window=3)
+    assert (report.claimed, report.unsettled) == (3, 3)
+    assert (report.succeeded, report.failed, report.leases_lost) == (0, 0, 0)
+    assert bench.statuses(ids) == {"TAKEN": 3}  # their leases run out, and they run again
+
+
+def test_an_outcome_that_is_still_on_its_way_when_the_run_must_end_is_counted(bench: Bench):
+    bench.table.slow = ends
+    bench.handle("a")
+    bench.put_many("a", 2)
+    report = bench.run(window=3, task_timeout=2, settle_time=2)
+    assert (report.claimed, report.succeeded, report.unsettled) == (2, 0, 2)

@@ -12,11 +12,45 @@ import time
 
 import pytest
 
-from lifoq import Backoff, Cancelled, Processor, ProcessUnusable, Retry, Status, WorkerSettings
+from lifoq import (
+    Backoff,
+    Cancelled,
+    Processor,
+    ProcessUnusable,
+    Queue,
+    Registry,
+    Retry,
+    Status,
+    WorkerSettings,
+)
 from lifoq.worker.awaited import LOOP, Awaited
-from tests.unit.test_processor import QUICK, Bench
 
 FOREVER = 3_600.0
+QUICK = {
+    "window": 10.0,
+    "task_timeout": 5.0,
+    "linger": 0.1,
+    "settle_time": 1.0,
+    "backoff": Backoff.fixed(60),
+}
+
+
+class Bench:
+    """A queue in memory, a registry, and this process's own threads to run what is in them."""
+
+    def __init__(self):
+        self.queue = Queue.in_memory()
+        self.registry = Registry()
+
+    def handle(self, name="a", **terms):
+        return self.registry.task(name, **terms)
+
+    def run(self, **settings):
+        worker = WorkerSettings(**{**QUICK, **settings})
+        return Processor(self.queue.store, self.registry, worker).run()
+
+    def put(self, payload=None, task_type="a"):
+        return self.queue.put(task_type, payload).task_id
 
 
 @pytest.fixture
@@ -51,22 +85,6 @@ def test_async_handlers_run_side_by_side_in_one_thread_beside_the_others(bench):
     assert [bench.queue.get(task_id).result for task_id in ids] == list(range(5))
     assert len(set(seen)) == 1
     assert not set(seen) & {*together, threading.get_ident()}
-
-
-def test_their_slots_are_those_of_any_handler(bench):
-    inside, most = [], []
-
-    @bench.handle(in_flight=2)
-    async def waits(_payload, _context):
-        inside.append(1)
-        most.append(len(inside))
-        await asyncio.sleep(0.02)
-        inside.pop()
-
-    for _ in range(8):
-        bench.put()
-    assert bench.run().succeeded == 8
-    assert max(most) == 2
 
 
 @pytest.mark.parametrize(
@@ -200,7 +218,7 @@ def test_a_coroutine_whose_lease_is_lost_is_cancelled(bench):
 
     @bench.handle()
     async def robbed(_payload, context):
-        bench.table._remove(context.task_id)
+        bench.queue.store.table._remove(context.task_id)
         await stopped(told)
 
     bench.put()

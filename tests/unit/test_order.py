@@ -1,9 +1,6 @@
 """The adaptive order: oldest first while all is well, newest first once the oldest has waited."""
 
-import itertools
 import random
-
-import pytest
 
 from lifoq import (
     NewTask,
@@ -185,25 +182,3 @@ def test_expired_tasks_at_the_old_end_do_not_make_each_look_go_through_them():
     bench.run()
     assert bench.order == [4, 3, 2, 1, 0]
     assert bench.table.oldest <= 8
-
-
-@pytest.mark.parametrize("threshold", [None, 0.5, THRESHOLD])
-def test_a_mountain_of_tasks_that_must_not_start_is_no_barrier_in_any_order(threshold):
-    bench = Bench(threshold=threshold, in_flight=5, service=0.1, window=20)
-    bench.registry.task("capped", in_flight=1)(lambda _, __: bench.host.sleep(25))
-    bench = _with_registry(bench)
-    numbers = itertools.count()
-    for _ in range(60):
-        for _ in range(5):
-            bench.put(None, "capped")
-        bench.put(next(numbers))
-    bench.run()
-    assert sorted(bench.order) == list(range(60))
-
-
-def _with_registry(bench):
-    """A processor that knows the types which were registered since."""
-    bench.processor = Processor(
-        bench.store, bench.registry, bench.processor._settings, host=bench.host
-    )
-    return bench

@@ -43,12 +43,6 @@ def test_looks_that_find_nothing_to_start_come_ever_more_rarely():
     assert gaps[-1] == LONGEST_POLL
 
 
-def test_after_a_claim_that_was_not_confirmed_the_next_look_waits():
-    run = pace()
-    run.claim_failed(0)
-    assert run.look_at == microseconds(SHORTEST_POLL)
-
-
 def test_an_idle_worker_looks_every_second_however_long_a_look_takes():
     run, now = pace(linger=None), 0
     for _ in range(30):
@@ -57,12 +51,6 @@ def test_an_idle_worker_looks_every_second_however_long_a_look_takes():
         run.found_nothing(now, seen_at=sent)
         now = run.look_at
     assert now - sent == S
-
-
-def test_a_look_comes_in_time_for_the_first_that_may_start():
-    run = pace()
-    run.found_blocked(0, wait=0.02)
-    assert run.look_at == microseconds(0.02)
 
 
 def test_an_empty_queue_is_believed_after_it_was_watched():
@@ -74,12 +62,6 @@ def test_an_empty_queue_is_believed_after_it_was_watched():
     assert run.believed_empty(S + microseconds(0.2))
 
 
-def test_a_run_that_a_late_kick_started_believes_the_first_look():
-    run = pace(woken_at=-S)
-    run.found_nothing(1, seen_at=1)
-    assert run.believed_empty(1)
-
-
 def test_what_came_back_is_not_overlooked_by_a_page_that_was_asked_for_before():
     run = pace()
     run.one_came_back(S)
@@ -87,14 +69,6 @@ def test_what_came_back_is_not_overlooked_by_a_page_that_was_asked_for_before():
     assert run.believed_at is None
     run.found_nothing(S + 2, seen_at=S)
     assert run.believed_at is not None
-
-
-def test_a_settled_attempt_may_have_put_follow_ups():
-    run = pace()
-    run.found_nothing(0, seen_at=0)
-    run.more_may_have_come(1)
-    assert run.believed_at is None
-    assert run.look_at == 1
 
 
 def test_after_an_outcome_an_empty_queue_is_looked_at_once_more_at_once():

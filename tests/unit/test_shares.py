@@ -7,7 +7,6 @@ from lifoq.basics.host import MICROSECONDS
 from lifoq.tables.store import Candidate, Candidates
 from lifoq.worker.shares import MEMORY, Shares
 from lifoq.worker.sight import Sight
-from tests.unit.test_processor import Bench
 
 
 def seconds(number):
@@ -39,13 +38,6 @@ def test_who_is_alone_has_never_too_much():
     use(shares, "flood", since=0, until=60)
     assert not shares.excess({"flood"}, seconds(60))
     assert shares.excess({"flood"}, seconds(60), unread=True)["flood"] > 0
-
-
-def test_all_tasks_without_a_key_are_one_tenant():
-    shares = Shares()
-    use(shares, None, since=0, until=9)
-    use(shares, "quiet", since=0, until=1)
-    assert shares.excess({None, "quiet"}, seconds(9)).keys() == {None}
 
 
 def test_what_holds_a_slot_counts_at_once_and_as_long_as_it_does():
@@ -99,16 +91,6 @@ def test_before_one_with_too_much_is_taken_the_queue_is_read_on():
     behind = page(row(7, "flood"), row(6, "quiet"), row(5, "quiet"), more=True)
     seen.behind(seen.cursor, behind, behind.rows)
     assert seen.next(lambda _: True, excess=excess, settle=True).created == 6  # newest of its key
-
-
-def test_without_fair_share_a_flood_comes_first():
-    bench, order = Bench(), []
-    bench.handle()(lambda payload, context: order.append(context.key))
-    bench.put(key="quiet")
-    for n in range(50):
-        bench.put(n, key="flood")
-    bench.run(in_flight=1)
-    assert order[-1] == "quiet"
 
 
 @pytest.mark.parametrize("fair_share", [1, "true", None])

@@ -78,12 +78,6 @@ def test_one_long_task_in_the_only_slot_is_work(store, host, watch):
     assert not any(looks(watch, host, 15, meanwhile=heartbeat))
 
 
-def test_a_worker_that_has_died_does_no_work(store, host, watch):
-    put(store)
-    store.claim(put(store, "stranded"), claim_id="c", lease=30)
-    assert looks(watch, host, 8)[-1]
-
-
 def test_a_claim_between_two_looks_is_seen_by_the_tasks_that_waited(store, host, watch):
     """Short tasks, some a minute: nobody holds one when the sweep looks."""
     for n in range(30):
