@@ -93,13 +93,15 @@ def deployment_of(app: cdk.App, stage_name: str) -> Deployment:
 
 
 EVERYTHING: dict[str, Any] = {
+    "deadline_seconds": 7 * 86_400,
     "customer_managed_key": True,
     "rate_limit_per_second": 12.5,
     "adaptive_threshold_seconds": 90.5,
     "fair_share": True,
     "types_elsewhere": ["video.cut"],
     "total_in_flight": 40,
-    "alarms": {"email": "operators@example.com"},
+    "alarms": {"email": "operators@example.com", "shed_per_minute": 7},
+    "producer_role_arns": ["arn:aws:iam::210987654321:role/producer"],
     "schedules": [
         {
             "name": "nightly",
@@ -130,9 +132,6 @@ EVERYTHING: dict[str, Any] = {
             }
         },
     },
-}
-
-WAYS_IN: dict[str, Any] = {
     "ingest": {
         "queue_arns": ["arn:aws:sqs:eu-west-1:123456789012:orders.fifo"],
         "topic_arns": ["arn:aws:sns:eu-west-1:123456789012:news"],
@@ -148,6 +147,4 @@ WAYS_IN: dict[str, Any] = {
         "mapping": {"task_type": "'order.ship'", "payload": "body.order"},
     },
     "api": {"requests_per_second": 7, "burst": 9},
-    "tracing": True,
-    "customer_managed_key": True,
 }

@@ -7,13 +7,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from stacks import application
 from stacks.config import StageConfig
 from tests.infrastructure.deployments import (
     EVERYTHING,
-    WAYS_IN,
     Deployment,
     deployment_of,
     new_app,
@@ -25,7 +25,6 @@ Template = Mapping[str, Any]
 
 ON: dict[str, Any] = {
     **EVERYTHING,
-    **WAYS_IN,
     "events": {"topic": True, "step_functions": True, "shed_at_deadline": True},
     "long_tasks": {
         "Encoders": {"types": ["encode"], "repository": "videos", "tag": "v1", "spot": True}
@@ -89,6 +88,7 @@ def synthesized(settings: Settings) -> Deployment:
     return deployment_of(app, "all")
 
 
+@pytest.mark.prove
 def test_each_setting_can_be_switched_on_off_and_on_again() -> None:
     assert set(ON) == set(StageConfig.model_fields) - {"name"}, "add a setting that is new"
     on = synthesized(ON)
