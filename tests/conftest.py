@@ -28,6 +28,10 @@ __all__ = ["host", "store"]
 """Fixtures of the contract, for all tests."""
 pytest_plugins = ["lifoq.testing.plugin"]
 BACKENDS = ("memory", "moto", "dynamodb-local")
+every_table = pytest.mark.parametrize("table", BACKENDS, indirect=True)
+"""For what a table itself does."""
+on_dynamodb_too = pytest.mark.parametrize("table", ["memory", "dynamodb-local"], indirect=True)
+"""For what rests on its conditions. What the library does above them is shown in memory alone."""
 CASES = "cases of the fault matrix"
 """A property of a test: how many of them it ran."""
 
@@ -151,16 +155,15 @@ def _create_without_stream(client: Any, name: str) -> None:
     client.create_table(**definition)
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture
 def table(
     request: pytest.FixtureRequest,
     endpoint_of: Callable[[str], str],
     new_dynamo_table: Callable[[str], DynamoTable],
 ) -> Table:
-    """An empty queue's table, on each backend in turn."""
-    if request.param == "memory":
-        return MemoryTable()
-    return new_dynamo_table(endpoint_of(request.param))
+    """An empty queue's table: in memory, or where a mark says."""
+    backend = getattr(request, "param", "memory")
+    return MemoryTable() if backend == "memory" else new_dynamo_table(endpoint_of(backend))
 
 
 @pytest.fixture

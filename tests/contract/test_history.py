@@ -1,3 +1,152 @@
-"""What the store promises about the history of a task's attempts: on every table."""
+"""What the store promises about the history of a task's attempts."""
 
-from lifoq.testing.contract.history import *  # noqa: F403
+import pytest
+
+from lifoq.errors import DamagedTask
+from lifoq.items.history import Ended, PastAttempt
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask, TaskError
+from lifoq.tables.store import Store
+from lifoq.testing.fixtures import PastTheLibrary
+from lifoq.testing.hosts import START, ManualHost
+
+SECOND = 1_000_000
+BOOM = TaskError(type="ValueError", message="boom")
+
+
+def claim(store: Store, claim_id: str = "claim-1", lease: float = 30):
+    return store.claim("t", claim_id=claim_id, lease=lease)
+
+
+def put(store: Store) -> None:
+    store.put(NewTask(task_type="a", payload=1, task_id="t"))
+
+
+def history(store: Store) -> tuple[PastAttempt, ...]:
+    task = store.get("t")
+    assert task is not None
+    return task.history
+
+
+def ends(store: Store) -> list[tuple[int, Ended]]:
+    return [(past.attempt, past.ended) for past in history(store)]
+
+
+def test_a_task_that_succeeds_at_once_has_no_history(store: Store):
+    put(store)
+    store.succeed(claim(store), "1")
+    assert history(store) == ()
+    assert "history" not in store.table.get("t")
+
+
+def test_each_attempt_that_fails_is_kept_with_its_times_and_its_error(
+    store: Store, host: ManualHost
+):
+    put(store)
+    host.advance(1)
+    store.retry(claim(store, "one"), BOOM, delay=0)
+    host.advance(1)
+    task = claim(store, "two")
+    host.advance(1)
+    store.fail(task, TaskError(type="KeyError", message="'x'"))
+    assert history(store) == (
+        PastAttempt(
+            attempt=1,
+            taken_at=START + SECOND,
+            ended_at=START + SECOND,
+            ended=Ended.RETRIED,
+            error_type="ValueError",
+            message="boom",
+        ),
+        PastAttempt(
+            attempt=2,
+            taken_at=START + 2 * SECOND,
+            ended_at=START + 3 * SECOND,
+            ended=Ended.FAILED,
+            error_type="KeyError",
+            message="'x'",
+        ),
+    )
+
+
+def test_a_success_keeps_the_attempts_before_it(store: Store, host: ManualHost):
+    put(store)
+    store.retry(claim(store, "one"), BOOM, delay=5)
+    host.advance(5)
+    store.promote("t")
+    store.succeed(claim(store, "two"), "1")
+    assert ends(store) == [(1, Ended.RETRIED)]
+
+
+@pytest.mark.parametrize(("max_attempts", "becomes"), [(5, Status.PENDING), (1, Status.FAILURE)])
+def test_a_lost_worker_is_told(store: Store, host: ManualHost, max_attempts, becomes):
+    put(store)
+    task = claim(store, lease=1)
+    host.advance(2)
+    assert store.reclaim(task, max_attempts=max_attempts) is becomes
+    (past,) = history(store)
+    assert (past.ended, past.error_type) == (Ended.LEASE_EXPIRED, "LeaseExpired")
+    assert (past.taken_at, past.ended_at) == (START, START + 2 * SECOND)
+
+
+def test_attempts_that_do_not_count_take_one_place_between_others(store: Store):
+    put(store)
+    store.retry(claim(store, "first"), BOOM, delay=0)
+    for n in range(12):
+        busy = TaskError(type="Busy", message=f"refused {n}")
+        store.retry(claim(store, f"busy-{n}"), busy, delay=0, counts=False)
+    store.retry(claim(store, "second"), BOOM, delay=0)
+    assert ends(store) == [(1, Ended.RETRIED), (2, Ended.NOT_COUNTED), (2, Ended.RETRIED)]
+    assert history(store)[1].message == "refused 11"
+
+
+def test_the_latest_ten_attempts_are_kept(store: Store):
+    put(store)
+    for n in range(12):
+        store.retry(claim(store, f"claim-{n}"), BOOM, delay=0)
+    assert [attempt for attempt, _ in ends(store)] == list(range(3, 13))
+
+
+def test_a_redrive_keeps_the_history(store: Store):
+    put(store)
+    store.fail(claim(store, "one"), BOOM)
+    assert store.redrive("t").history == history(store)
+    store.fail(claim(store, "two"), BOOM)
+    assert ends(store) == [(1, Ended.FAILED), (1, Ended.FAILED)]
+
+
+def test_an_error_is_kept_to_200_bytes_of_whole_characters(store: Store):
+    put(store)
+    store.fail(claim(store), TaskError(type="T" * 9, message="ü" * 500))
+    (past,) = history(store)
+    assert (past.error_type, past.message) == ("T" * 9, "ü" * 95)
+
+
+def test_a_settle_that_is_repeated_adds_to_the_history_once(store: Store):
+    put(store)
+    task = claim(store)
+    for _ in range(2):
+        store.fail(task, BOOM)
+    assert ends(store) == [(1, Ended.FAILED)]
+
+
+ENTRY = {"attempt": 1, "ended": START, "how": "FAILED", "type": "E", "message": "m"}
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "text",
+        ["text"],
+        [{**ENTRY, "how": "SOMEHOW"}],
+        [{**ENTRY, "attempt": "1"}],
+        [{**ENTRY, "taken": -1}],
+        [{**ENTRY, "ended": 10**19}],
+        [{key: value for key, value in ENTRY.items() if key != "message"}],
+    ],
+)
+def test_a_damaged_history_is_told(store: Store, past: PastTheLibrary, damaged):
+    put(store)
+    past.write({**store.table.get("t"), "history": damaged})
+    with pytest.raises(DamagedTask, match="history"):
+        store.get("t")

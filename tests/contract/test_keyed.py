@@ -1,3 +1,349 @@
-"""What claims of tasks promise whose type limits how many of a key are TAKEN: on every table."""
+"""What claims of tasks promise whose type limits how many of a key are TAKEN."""
 
-from lifoq.testing.contract.keyed import *  # noqa: F403
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lifoq.client.queue import Queue
+from lifoq.errors import DamagedTask, InvalidInput, KeyBusy, NotClaimed, StoreUnavailable
+from lifoq.items.schema import Status
+from lifoq.items.slots import KEPT_FREE, slot_id
+from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.tables.keyed import KeyedClaims, Slot
+from lifoq.tables.store import Candidate, Store
+from lifoq.tables.table import Table
+from lifoq.testing.fixtures import PastTheLibrary
+from lifoq.testing.hosts import ManualHost
+from lifoq.worker.registry import Registry
+from lifoq.worker.sweep import Sweeper
+from tests.conftest import on_dynamodb_too
+
+pytestmark = on_dynamodb_too
+
+BOOM = TaskError(type="ValueError", message="boom")
+
+
+@pytest.fixture
+def keyed(store: Store, host: ManualHost) -> KeyedClaims:
+    return KeyedClaims(store, host=host)
+
+
+def put(store: Store, task_id: str, key: str = "k", task_type: str = "a") -> Candidate:
+    task = store.put(NewTask(task_type=task_type, payload={"n": 1}, task_id=task_id, key=key))
+    return row(task)
+
+
+def row(task: Task) -> Candidate:
+    return Candidate(
+        task_id=task.task_id,
+        task_type=task.task_type,
+        created=task.task_created or 0,
+        expires_at=task.expires_at,
+        key=task.key,
+    )
+
+
+def claim(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> tuple[Task, Slot]:
+    assert shown.key is not None
+    return keyed.claim(shown, shown.key, per_key=per_key, lease=30)
+
+
+def is_busy(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> bool:
+    try:
+        claim(keyed, shown, per_key)
+    except KeyBusy:
+        return True
+    return False
+
+
+def test_a_keyed_claim_brings_the_task_and_counts_the_attempt(store: Store, keyed: KeyedClaims):
+    task, _ = claim(keyed, put(store, "t"))
+    assert task == store.get("t")
+    assert (task.status, task.attempts, task.payload) == (Status.TAKEN, 1, {"n": 1})
+
+
+@pytest.mark.parametrize("per_key", [1, 3])
+def test_of_a_key_as_many_are_taken_as_may_be(store: Store, keyed: KeyedClaims, per_key):
+    rows = [put(store, f"t{n}") for n in range(per_key + 1)]
+    held = [claim(keyed, shown, per_key) for shown in rows[:per_key]]
+    before = store.table.get(rows[-1].task_id)
+    assert is_busy(keyed, rows[-1], per_key)
+    assert store.table.get(rows[-1].task_id) == before
+    assert len({slot.slot_id for _, slot in held}) == per_key
+    store.succeed(held[0][0], "1")
+    assert not is_busy(keyed, rows[-1], per_key)
+
+
+def test_keys_and_types_do_not_count_for_each_other(store: Store, keyed: KeyedClaims):
+    claim(keyed, put(store, "t"))
+    for n, (task_type, key) in enumerate([("a", "k2"), ("b", "k"), ("a:k", ""), ("a", "k:k")]):
+        claim(keyed, put(store, f"other-{n}", key or "k", task_type))
+    claim(keyed, put(store, "split-1", "b:c", "x"))
+    claim(keyed, put(store, "split-2", "c", "x:b"))
+
+
+def swept(store: Store, task: Task, host: ManualHost) -> None:
+    host.advance(31)
+    store.reclaim(task, max_attempts=5)
+
+
+def cancelled(store: Store, task: Task, _host: ManualHost) -> None:
+    store.cancel(task.task_id)
+    with pytest.raises(KeyBusy):  # until its handler has stopped
+        claim(KeyedClaims(store, host=_host), put(store, "too early"))
+    store.end_cancelled(task)
+
+
+ENDS: dict[str, Callable[[Store, Task, ManualHost], Any]] = {
+    "success": lambda store, task, _: store.succeed(task, "1"),
+    "failure": lambda store, task, _: store.fail(task, BOOM),
+    "a delayed retry": lambda store, task, _: store.retry(task, BOOM, delay=5),
+    "an immediate retry": lambda store, task, _: store.retry(task, BOOM, delay=0),
+    "a cancellation": cancelled,
+    "a lost lease": swept,
+}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize("leaves", [True, False])
+def test_a_key_is_free_once_its_claim_has_ended_whether_its_worker_lives_to_say_so_or_not(
+    store: Store, keyed: KeyedClaims, host: ManualHost, end, leaves
+):
+    task, slot = claim(keyed, put(store, "t"))
+    other = put(store, "other")
+    assert is_busy(keyed, other)
+    end(store, task, host)
+    if leaves:
+        keyed.leave(slot)
+    claim(keyed, other)
+    assert is_busy(keyed, put(store, "third"))
+
+
+def test_a_key_is_free_once_its_task_is_gone(
+    store: Store, keyed: KeyedClaims, past: PastTheLibrary
+):
+    claim(keyed, put(store, "t"))
+    past.remove("t")
+    claim(keyed, put(store, "other"))
+
+
+def test_until_the_sweep_has_ended_a_claim_whose_lease_is_over_its_key_is_busy(
+    store: Store, keyed: KeyedClaims, host: ManualHost
+):
+    claim(keyed, put(store, "t"))
+    other = put(store, "other")
+    host.advance(300)
+    assert is_busy(keyed, other)
+    Sweeper(store, Registry(), max_attempts=5, host=host).run()
+    claim(keyed, other)
+
+
+def test_who_leaves_late_does_not_free_what_another_has_by_then(store: Store, keyed: KeyedClaims):
+    task, slot = claim(keyed, put(store, "t"))
+    store.succeed(task, "1")
+    claim(keyed, put(store, "other"))
+    keyed.leave(slot)
+    assert is_busy(keyed, put(store, "third"))
+
+
+def test_of_two_who_find_the_slot_of_a_claim_that_has_ended_one_has_it(
+    store: Store, keyed: KeyedClaims, monkeypatch: pytest.MonkeyPatch
+):
+    task, _ = claim(keyed, put(store, "t"))
+    store.succeed(task, "1")
+    faster, slower = put(store, "faster"), put(store, "slower")
+    look = store.table.get
+
+    def look_and_lose(item_id):
+        item = look(item_id)
+        if item_id == "t":
+            monkeypatch.undo()
+            claim(keyed, faster)
+        return item
+
+    monkeypatch.setattr(store.table, "get", look_and_lose)
+    assert is_busy(keyed, slower)
+
+
+def test_a_task_that_is_claimed_again_holds_its_key_again(store: Store, keyed: KeyedClaims):
+    shown = put(store, "t")
+    task, slot = claim(keyed, shown)
+    store.retry(task, BOOM, delay=0)
+    claim(keyed, shown)
+    keyed.leave(slot)
+    assert is_busy(keyed, put(store, "other"))
+
+
+@pytest.mark.parametrize("damage", [{"claimId": None}, {"claimId": 7}, {"claimId": ["c"]}])
+def test_a_slot_that_somebody_overwrote_is_free_once_its_task_is_taken_no_more(
+    store: Store, keyed: KeyedClaims, past: PastTheLibrary, damage: dict[str, Any]
+):
+    first, other = put(store, "t"), put(store, "u")
+    task, slot = claim(keyed, first)
+    past.write({**(store.table.get(slot.slot_id) or {}), **damage})
+    assert is_busy(keyed, other)
+    store.succeed(task, "1")
+    assert not is_busy(keyed, other)
+
+
+@pytest.mark.parametrize("held_by", [None, 7, {}])
+def test_a_slot_that_does_not_tell_its_task_stays_busy_and_is_told(
+    store: Store, keyed: KeyedClaims, past: PastTheLibrary, caplog, held_by: Any
+):
+    shown = put(store, "t")
+    past.write({"taskId": slot_id("a", "k", 0), "claimId": "c", "heldBy": held_by})
+    assert is_busy(keyed, shown)
+    assert f"{slot_id('a', 'k', 0)} does not tell whose it is" in caplog.text
+
+
+def test_a_claim_that_is_refused_takes_no_slot(store: Store, keyed: KeyedClaims, host: ManualHost):
+    shown = put(store, "t")
+    store.claim("t", claim_id="another's", lease=30)
+    late = row(store.put(NewTask(task_type="a", task_id="late", key="k", deadline=10)))
+    host.advance(11)
+    for refused in (shown, late):
+        with pytest.raises(NotClaimed) as told:
+            claim(keyed, refused)
+        assert not isinstance(told.value, KeyBusy)
+    claim(keyed, put(store, "other"))
+
+
+@pytest.mark.parametrize("anew", [{"key": "k2"}, {"key": None}, {"task_type": "b", "key": "k"}])
+def test_a_task_that_is_no_longer_as_the_index_showed_it_is_not_claimed(
+    store: Store, keyed: KeyedClaims, anew
+):
+    shown = put(store, "t")
+    store.cancel("t")
+    later = Store(store.table, lifetimes=store.lifetimes, host=ManualHost(store.now() + 10**12))
+    later.put(NewTask(**{"task_type": "a", "task_id": "t", **anew}))
+    with pytest.raises(NotClaimed):
+        KeyedClaims(later, host=ManualHost(later.now())).claim(shown, "k", per_key=1, lease=30)
+    assert later.get("t").status is Status.PENDING
+
+
+def test_without_a_slot_only_a_task_is_claimed_that_needs_none(store: Store, keyed: KeyedClaims):
+    shown = put(store, "t")
+    no_key = Candidate(task_id="t", task_type="a", created=shown.created, expires_at=10**18)
+    other_type = Candidate(task_id="t", task_type="b", created=shown.created, expires_at=10**18)
+    for looked_like, per_key in ((no_key, 1), (other_type, None)):
+        with pytest.raises(NotClaimed):
+            store.claim("t", claim_id="c", lease=30, when=keyed.needs_no_slot(looked_like, per_key))
+    plain = row(store.put(NewTask(task_type="a", task_id="plain")))
+    when = keyed.needs_no_slot(plain, 1)
+    assert store.claim("plain", claim_id="c", lease=30, when=when).attempts == 1
+
+
+def test_a_damaged_task_is_told_and_takes_no_slot(
+    store: Store, keyed: KeyedClaims, past: PastTheLibrary
+):
+    shown = put(store, "t")
+    past.write({**(store.table.get("t") or {}), "expiresAt": "never"})
+    with pytest.raises(DamagedTask):
+        claim(keyed, shown)
+    claim(keyed, put(store, "other"))
+
+
+# Answers that are lost
+
+
+class Unreliable:
+    """The table, but that the next transaction goes wrong on its way."""
+
+    def __init__(self, table: Table, *, applied: bool) -> None:
+        self._table = table
+        self._applied = applied
+        self.late: Callable[[], None] | None = None
+        """Has the transaction arrive after all."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+    def update_and_put(self, *arguments: Any, **terms: Any) -> None:
+        assert terms["once"]
+        if self.late is not None:
+            self._table.update_and_put(*arguments, **terms)
+            return
+        self.late = lambda: self._table.update_and_put(*arguments, **terms)
+        if self._applied:
+            self.late()
+        raise StoreUnavailable("lost, on purpose")
+
+
+def unreliable(store: Store, host: ManualHost, *, applied: bool) -> tuple[Unreliable, KeyedClaims]:
+    table: Any = Unreliable(store.table, applied=applied)
+    return table, KeyedClaims(Store(table, lifetimes=store.lifetimes, host=host), host=host)
+
+
+def test_a_claim_whose_answer_was_lost_is_recognised(store: Store, host: ManualHost):
+    _, lossy = unreliable(store, host, applied=True)
+    task, slot = claim(lossy, put(store, "t"))
+    assert task == store.get("t")
+    store.succeed(task, "1")
+    lossy.leave(slot)
+    claim(lossy, put(store, "other"))
+
+
+def test_a_claim_that_never_arrived_holds_nothing(store: Store, host: ManualHost):
+    _, lossy = unreliable(store, host, applied=False)
+    shown = put(store, "t")
+    with pytest.raises(StoreUnavailable):
+        claim(lossy, shown)
+    claim(lossy, shown)
+
+
+def test_a_claim_that_arrives_late_is_refused_where_another_has_the_key(
+    store: Store, keyed: KeyedClaims, host: ManualHost
+):
+    table, lossy = unreliable(store, host, applied=False)
+    with pytest.raises(StoreUnavailable):
+        claim(lossy, put(store, "t"))
+    claim(keyed, put(store, "other"))
+    assert table.late is not None
+    with pytest.raises(Exception, match="refused"):
+        table.late()
+    assert store.get("t").status is Status.PENDING
+
+
+def test_a_claim_that_arrives_late_holds_the_key_until_its_lease_is_over(
+    store: Store, keyed: KeyedClaims, host: ManualHost
+):
+    table, lossy = unreliable(store, host, applied=False)
+    with pytest.raises(StoreUnavailable):
+        claim(lossy, put(store, "t"))
+    task, slot = claim(keyed, put(store, "other"))
+    store.succeed(task, "1")
+    keyed.leave(slot)
+    assert table.late is not None
+    table.late()
+    third = put(store, "third")
+    assert is_busy(keyed, third)
+    host.advance(31)
+    Sweeper(store, Registry(), max_attempts=5, host=host).run()
+    claim(keyed, third)
+
+
+# Slots are no tasks
+
+
+def test_slots_are_seen_by_nobody_and_vanish(store: Store, keyed: KeyedClaims, host: ManualHost):
+    task, slot = claim(keyed, put(store, "t"))
+    _, left_behind = claim(keyed, put(store, "other", "k2"))
+    store.succeed(task, "1")
+    keyed.leave(slot)
+    queue = Queue(store, host=host)
+    stats = queue.stats()
+    counts = [stats.pending, stats.delayed, stats.taken, stats.failure]
+    assert [count.value for count in counts] == [0, 0, 1, 0]
+    assert queue.purge(confirm=lambda _: True) == 0
+    report = Sweeper(store, Registry(), max_attempts=5, host=host).run()
+    assert (report.condemned, report.leases_expired) == (0, 0)
+    free, held = store.table.get(slot.slot_id), store.table.get(left_behind.slot_id)
+    assert free["ttl"] == host.now() // 10**6 + KEPT_FREE
+    assert held["ttl"] > host.now() // 10**6 + 300 * 86_400
+    assert "taskStatus" not in {**free, **held}
+
+
+def test_no_task_takes_the_id_of_a_slot(store: Store):
+    with pytest.raises(InvalidInput, match="begins with 'lifoq:slot:'"):
+        store.put(NewTask(task_type="a", task_id=slot_id("a", "k", 0)))

@@ -1,4 +1,4 @@
-"""Payloads, results and checkpoints in the queue's bucket: on each table, with moto's S3."""
+"""Payloads, results and checkpoints in the queue's bucket: in memory, and in moto's S3."""
 
 import uuid
 from dataclasses import replace
@@ -18,13 +18,14 @@ from lifoq.errors import (
     StoreUnavailable,
     TaskFailed,
 )
+from lifoq.items.change import Change
 from lifoq.items.lifetimes import LARGE_DELAY, Lifetimes
 from lifoq.items.packed import Large
-from lifoq.items.schema import MAX_ITEM_BYTES, MAX_LARGE_BYTES
+from lifoq.items.schema import MAX_ITEM_BYTES, MAX_LARGE_BYTES, Attribute
 from lifoq.items.task import TaskError
 from lifoq.tables.bucket import S3Blobs
+from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.large import INLINE, Blobs, LargeValues, MemoryBlobs
-from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.fixtures import noise
@@ -63,9 +64,9 @@ class Bucket:
         self._call("delete", key)
 
 
-@pytest.fixture
-def blobs(table: Table, request: pytest.FixtureRequest) -> Blobs:
-    if isinstance(table, MemoryTable):
+@pytest.fixture(params=["memory", "S3"])
+def blobs(request: pytest.FixtureRequest) -> Blobs:
+    if request.param == "memory":
         return MemoryBlobs()
     name = f"large-{uuid.uuid4().hex}"
     arguments: Any = {
@@ -285,3 +286,16 @@ def test_who_waits_with_a_token_finds_the_result_in_the_item(table, bucket, host
 def claimed(queue: Queue, task_id: str, **terms: Any):
     queue.put("a", MEDIUM, task_id=task_id, **terms)
     return queue.store.claim(task_id, claim_id="c", lease=30)
+
+
+@pytest.mark.parametrize("table", ["dynamodb-local"], indirect=True)
+def test_only_who_asks_for_the_item_is_sent_its_payload_again(table: DynamoTable):
+    answers = []
+    table._client.meta.events.register(
+        "after-call.dynamodb.UpdateItem", lambda parsed, **_: answers.append(set(parsed))
+    )
+    table.put({"taskId": "t", "payload": "x" * 300_000})
+    change = Change(when=(), set={Attribute.TASK_UPDATED: 7})
+    table.update("t", change)
+    table.update_and_get("t", change)
+    assert answers == [{"ResponseMetadata"}, {"ResponseMetadata", "Attributes"}]

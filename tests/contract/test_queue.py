@@ -1,4 +1,4 @@
-"""The queue as producers and operators see it, on every table."""
+"""The queue as producers and operators see it."""
 
 from datetime import timedelta
 

@@ -1,3 +1,618 @@
-"""What the store promises about puts that replace: on every table."""
+"""What the store promises about puts that replace."""
 
-from lifoq.testing.contract.replacing import *  # noqa: F403
+from typing import Any
+
+import pytest
+
+from lifoq.errors import DamagedTask, InvalidInput, LeaseLost, NotClaimed, WrongStatus
+from lifoq.items.change import Change, ConditionFailed, Item
+from lifoq.items.history import Ended
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
+from lifoq.testing.fixtures import PastTheLibrary, noise
+from lifoq.testing.hosts import START, ManualHost
+from tests.conftest import on_dynamodb_too
+
+pytestmark = on_dynamodb_too
+
+SECOND = 1_000_000
+BOOM = TaskError(type="ValueError", message="boom")
+
+
+def new(payload: object, **terms) -> NewTask:
+    return NewTask(
+        **{"task_type": "a", "task_id": "t", "if_exists": "replace", "payload": payload, **terms}
+    )
+
+
+def keep(store: Store, payload: object = "kept", **terms) -> Task:
+    return store.put(new(payload, if_exists="keep", **terms))
+
+
+def claim(store: Store, claim_id: str = "claim-1", lease: float = 30) -> Task:
+    return store.claim("t", claim_id=claim_id, lease=lease)
+
+
+def found(store: Store) -> Task:
+    task = store.get("t")
+    assert task is not None
+    return task
+
+
+def pending(store: Store) -> list[str]:
+    return [row.task_id for row in store.candidates(limit=100).rows]
+
+
+def earlier(store: Store, host: ManualHost, payload: object, by: float, **terms) -> Item:
+    """The item of a put that was made ``by`` seconds ago, and is still on its way."""
+    host.advance(-by)
+    item = store.new_item(new(payload, **terms))
+    host.advance(by)
+    return item
+
+
+# While it waits
+
+
+@pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
+@pytest.mark.parametrize("delay", [None, 60])
+def test_a_waiting_task_takes_over_the_newest_put(store: Store, host: ManualHost, first, delay):
+    first(store)
+    host.advance(10)
+    store.put(NewTask(task_type="a", task_id="other"))
+    host.advance(10)
+    task = store.put(new("newest", task_type="b", key="k", deadline=5, delay=delay))
+    assert task == found(store)
+    assert (task.payload, task.task_type, task.key, task.replaced) == ("newest", "b", "k", 1)
+    entered = START + 20 * SECOND + (delay or 0) * SECOND
+    assert (task.enqueued_at, task.expires_at) == (entered, entered + 5 * SECOND)
+    assert task.ttl == entered // SECOND + 5
+    assert pending(store) == (["other"] if delay else ["t", "other"])
+    if delay:
+        host.advance(delay)
+        assert store.due(limit=2)[0] == ["t"]
+        store.promote("t")
+    assert claim(store).payload == "newest"
+
+
+def test_attempts_of_the_replaced_put_do_not_count_and_stay_in_the_history(store: Store):
+    store.put(new("first"))
+    task = claim(store)
+    store.checkpoint(task, "half of the first", lease=30)
+    store.retry(task, BOOM, delay=60)
+    task = store.put(new("second"))
+    assert (task.status, task.attempts, task.error) == (Status.PENDING, 0, None)
+    assert (task.first_taken_at, task.taken_at, task.checkpoint) == (None, None, None)
+    assert [past.ended for past in task.history] == [Ended.RETRIED]
+    assert store.due(limit=1)[0] == []
+    assert claim(store, "again").attempts == 1
+
+
+def test_each_put_that_is_overtaken_while_it_waits_is_counted(store: Store):
+    for n in range(4):
+        store.put(new(n))
+    assert (found(store).payload, found(store).replaced) == (3, 3)
+    assert len(pending(store)) == 1
+
+
+def test_a_suspect_that_is_replaced_stays_one(store: Store, host: ManualHost):
+    store.put(new("first"))
+    lost = claim(store, lease=1)
+    host.advance(2)
+    store.reclaim(lost, max_attempts=5)
+    store.put(new("second"))
+    (row,) = store.candidates(limit=2).rows
+    assert row.suspect
+
+
+# While it runs
+
+ENDS = {
+    "success": (lambda store, task: store.succeed(task, '"done"'), Ended.SUCCEEDED),
+    "success with follow-ups": (
+        lambda store, task: store.succeed(
+            task, '"done"', [NewTask(task_type="next", task_id="next")]
+        ),
+        Ended.SUCCEEDED,
+    ),
+    "failure": (lambda store, task: store.fail(task, BOOM), Ended.FAILED),
+    "retry": (lambda store, task: store.retry(task, BOOM, delay=5), Ended.RETRIED),
+    "retry at once": (lambda store, task: store.retry(task, BOOM, delay=0), Ended.RETRIED),
+    "no room": (
+        lambda store, task: store.retry(task, BOOM, delay=5, counts=False),
+        Ended.NOT_COUNTED,
+    ),
+}
+by_end = pytest.mark.parametrize(("end", "ended"), ENDS.values(), ids=ENDS)
+
+
+@by_end
+@pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
+def test_a_put_while_it_runs_is_next_whatever_the_outcome(
+    store: Store, host: ManualHost, first, end, ended
+):
+    first(store)
+    task = claim(store)
+    host.advance(1)
+    during = store.put(new("second", deadline=50))
+    assert (during.status, during.payload) == (Status.TAKEN, task.payload)
+    assert (during.parked.payload, during.parked.status) == ("second", Status.PENDING)
+    store.checkpoint(task, "half of the first", lease=30)
+    host.advance(1)
+    row = end(store, task)
+    assert (row,) == store.candidates(limit=5).rows[-1:]
+    after = found(store)
+    assert (after.status, after.payload, after.attempts) == (Status.PENDING, "second", 0)
+    assert after.task_created == after.enqueued_at == START + SECOND
+    assert after.expires_at == START + 51 * SECOND
+    assert after.ttl == after.expires_at // SECOND
+    assert (after.result, after.error, after.checkpoint) == (None, None, None)
+    assert (after.parked, after.finished_at, after.lease_expires) == (None, None, None)
+    assert [(past.attempt, past.ended) for past in after.history] == [(1, ended)]
+    with_follow_up = end is ENDS["success with follow-ups"][0]
+    assert (store.get("next") is not None) is with_follow_up
+    assert claim(store, "again").payload == "second"
+
+
+def test_a_delayed_put_while_it_runs_waits_for_its_time(store: Store, host: ManualHost):
+    store.put(new("first"))
+    task = claim(store)
+    store.put(new("later", delay=60))
+    assert store.succeed(task, "1") is None
+    after = found(store)
+    assert (after.status, after.due_at) == (Status.DELAYED, START + 60 * SECOND)
+    assert after.task_created is None
+    host.advance(60)
+    assert store.promote("t")
+
+
+def test_of_several_puts_while_it_runs_the_newest_is_next(store: Store):
+    store.put(new("first"))
+    task = claim(store)
+    for n in range(3):
+        store.put(new(n))
+    assert (found(store).parked.payload, found(store).replaced) == (2, 2)
+    store.succeed(task, "1")
+    assert (found(store).payload, found(store).replaced) == (2, 2)
+
+
+def test_what_ran_was_not_replaced_and_what_waits_after_it_is(store: Store):
+    keep(store)
+    task = claim(store)
+    store.put(new("second"))
+    store.succeed(task, "1")
+    assert found(store).replaced == 0
+    assert store.put(new("third")).replaced == 1
+
+
+@pytest.mark.parametrize("max_attempts", [5, 1])
+def test_a_lost_worker_takes_no_newer_put_with_it(store: Store, host: ManualHost, max_attempts):
+    store.put(new("first"))
+    task = claim(store, lease=1)
+    seen = found(store)
+    store.put(new("second"))
+    host.advance(2)
+    assert store.reclaim(seen, max_attempts=max_attempts) is Status.PENDING
+    after = found(store)
+    assert (after.payload, after.attempts, after.claim_id) == ("second", 0, None)
+    assert [past.ended for past in after.history] == [Ended.LEASE_EXPIRED]
+    assert after.leases_lost == 1
+    with pytest.raises(LeaseLost):
+        store.succeed(task, "1")
+    assert found(store) == after
+
+
+@by_end
+def test_an_end_that_is_repeated_is_recognised_though_a_newer_put_took_its_place(
+    store: Store, end, ended
+):
+    store.put(new("first"))
+    task = claim(store)
+    store.put(new("second"))
+    end(store, task)
+    after = found(store)
+    end(store, task)
+    assert found(store) == after
+
+
+@by_end
+def test_a_stale_holder_does_not_bring_the_newer_put_back(
+    store: Store, host: ManualHost, end, ended
+):
+    store.put(new("first"))
+    stale = claim(store, "stale", lease=1)
+    host.advance(2)
+    store.reclaim(stale, max_attempts=5)
+    claim(store, "current")
+    store.put(new("second"))
+    before = found(store)
+    with pytest.raises(LeaseLost):
+        end(store, stale)
+    assert found(store) == before
+
+
+def test_a_put_that_comes_while_the_end_is_written_is_found_by_its_refusal(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    """By no read: two writes, of which the first is refused."""
+    store.put(new("first"))
+    task = claim(store)
+    calls = []
+    for name in ("get", "get_many", "update", "put"):
+        call = getattr(store.table, name)
+
+        def counted(*arguments, _call=call, _name=name, **terms):
+            calls.append(_name)
+            return _call(*arguments, **terms)
+
+        monkeypatch.setattr(store.table, name, counted)
+    store.put(new("second"))
+    del calls[:]
+    store.succeed(task, "1")
+    assert calls == ["update", "update"]
+    monkeypatch.undo()
+    store.succeed(claim(store, "again"), "2")
+    assert found(store).result == 2
+
+
+def test_a_parked_put_outlives_heartbeats_and_checkpoints(store: Store, host: ManualHost):
+    store.put(new("first"))
+    task = claim(store)
+    store.put(new("second"))
+    host.advance(1)
+    store.extend(task, lease=30)
+    store.checkpoint(task, 1, lease=30)
+    assert found(store).parked.payload == "second"
+
+
+def test_a_parked_put_that_expires_meanwhile_is_shed(store: Store, host: ManualHost):
+    store.put(new("first"))
+    task = claim(store)
+    store.put(new("second", deadline=5))
+    host.advance(6)
+    store.succeed(task, "1")
+    assert found(store).expired(host.now())
+    with pytest.raises(NotClaimed):
+        claim(store, "again")
+
+
+def test_a_put_that_finds_no_room_beside_the_run_is_refused(store: Store):
+    store.put(new(noise(300_000)))
+    task = claim(store)
+    with pytest.raises(InvalidInput, match="finds no room beside"):
+        store.put(new(noise(300_001)))
+    store.succeed(task, "1")
+    assert found(store).status is Status.SUCCESS
+
+
+# After its end
+
+
+def succeeded(store: Store) -> None:
+    store.succeed(claim(store), "1")
+
+
+def failed(store: Store) -> None:
+    store.fail(claim(store), BOOM)
+
+
+def cancelled(store: Store) -> None:
+    store.cancel("t")
+
+
+@pytest.mark.parametrize("ended", [succeeded, failed, cancelled])
+@pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
+def test_a_task_that_has_ended_begins_anew(store: Store, host: ManualHost, first, ended):
+    first(store)
+    ended(store)
+    host.advance(1)
+    task = store.put(new("second"))
+    assert task == found(store)
+    assert (task.status, task.payload, task.attempts) == (Status.PENDING, "second", 0)
+    assert (task.replaced, task.history, task.result, task.error) == (0, (), None, None)
+    assert task.enqueued_at == START + SECOND
+    assert claim(store, "again").payload == "second"
+
+
+def test_what_was_shed_was_not_replaced(store: Store, host: ManualHost):
+    store.put(new("first", deadline=10))
+    host.advance(11)
+    assert store.put(new("second")).replaced == 0
+
+
+# Which is the newest
+
+
+def test_an_older_put_that_arrives_late_replaces_nothing_newer(store: Store, host: ManualHost):
+    host.advance(60)
+    store.put(new("first"))
+    host.advance(60)
+    late = earlier(store, host, "late", 30)
+    newer = store.put(new("newer"))
+    assert store.put_item(late) == (newer, False)
+    task = claim(store)
+    assert store.put_item(late)[0] == task
+    host.advance(60)
+    late = earlier(store, host, "late", 30)
+    parked = store.put(new("newest"))
+    assert store.put_item(late)[0] == parked
+    store.succeed(task, "1")
+    store.succeed(claim(store, "again"), "2")
+    assert store.put_item(late)[0].result == 2
+    assert found(store).replaced == 1
+
+
+def run_anew(store: Store, _host: ManualHost) -> None:
+    store.put(new("newer"))
+    store.succeed(store.get("t"), "1")
+    claim(store, "again")
+
+
+def ended_anew(store: Store, _host: ManualHost) -> None:
+    store.put(new("newer"))
+    store.succeed(claim(store, "again"), "2")
+
+
+def shed_anew(store: Store, host: ManualHost) -> None:
+    store.put(new("newer", deadline=5))
+    host.advance(6)
+
+
+@pytest.mark.parametrize(
+    ("seen", "meanwhile"),
+    [
+        (keep, lambda store, _: store.put(new("newer"))),
+        (lambda store: (keep(store), claim(store)), run_anew),
+        (lambda store: (keep(store), succeeded(store)), ended_anew),
+        (lambda store: keep(store, deadline=5), shed_anew),
+    ],
+    ids=["waits", "runs", "has ended", "was shed"],
+)
+def test_an_older_put_replaces_nothing_newer_that_came_since_it_saw_what_there_is(
+    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch, seen, meanwhile
+):
+    seen(store)
+    host.advance(20)
+    late = earlier(store, host, "late", 10)
+    write, there = store.table.update_and_get, []
+
+    def refused(task_id: str, change: Change) -> Item:
+        try:
+            return write(task_id, change)
+        except ConditionFailed:
+            monkeypatch.undo()
+            meanwhile(store, host)
+            there.append(found(store))
+            raise
+
+    monkeypatch.setattr(store.table, "update_and_get", refused)
+    assert store.put_item(late) == (*there, False)
+    assert [found(store)] == there
+
+
+def test_an_older_put_does_not_replace_a_newer_one_that_keeps(store: Store, host: ManualHost):
+    host.advance(60)
+    late = earlier(store, host, "late", 30)
+    kept = keep(store)
+    assert store.put_item(late) == (kept, False)
+
+
+@pytest.mark.parametrize("kind", ["new", "over a waiting one", "over a kept one", "over an end"])
+def test_a_put_whose_answer_was_lost_recognises_itself(store: Store, host: ManualHost, kind):
+    if kind == "over a waiting one":
+        store.put(new("first"))
+    elif kind != "new":
+        keep(store)
+    if kind == "over an end":
+        succeeded(store)
+    item = store.new_item(new("mine"))
+    first = store.put_item(item)
+    assert store.put_item(item) == first
+    task = claim(store, "again")
+    assert store.put_item(item)[0] == task
+    store.succeed(task, "1")
+    assert store.put_item(item)[0].result == 1
+
+
+def test_a_parked_put_whose_answer_was_lost_recognises_itself(store: Store):
+    store.put(new("first"))
+    task = claim(store)
+    item = store.new_item(new("mine"))
+    parked, _ = store.put_item(item)
+    assert store.put_item(item)[0] == parked
+    assert found(store).replaced == 0
+    store.succeed(task, "1")
+    assert store.put_item(item)[0] == found(store)
+
+
+def test_the_first_put_of_a_process_hears_the_time_before_it_is_stamped(
+    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+):
+    """Its clock is an hour ahead, which the first answer tells; its put must not stand in the way
+    of those that come from elsewhere for that hour."""
+    heard = []
+    look = store.table.get
+
+    def get(task_id):
+        heard.append(task_id)
+        return look(task_id)
+
+    ahead = Store(store.table, host=ManualHost(host.now() + 3600 * SECOND))
+    monkeypatch.setattr(store.table, "get", get)
+    monkeypatch.setattr(
+        store.table, "clock_ahead", lambda: 3600 * SECOND if heard else 0, raising=False
+    )
+    ahead.put(new("of the first"))
+    monkeypatch.undo()
+    assert heard == ["t"]
+    host.advance(1)
+    assert store.put(new("of the second")).payload == "of the second"
+
+
+# Beside other operations
+
+
+def test_put_many_replaces_too_in_the_order_of_its_tasks(store: Store):
+    keep(store)
+    outcomes = store.put_many([new(1), NewTask(task_type="a"), new(2), new(0, task_id="u")])
+    assert [outcome.created for outcome in outcomes] == [False, True, False, True]
+    assert (found(store).payload, found(store).replaced) == (2, 2)
+
+
+def test_a_promotion_that_saw_the_replaced_put_does_not_touch_the_new_one(
+    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+):
+    store.put(new("first", delay=5))
+    host.advance(10)
+    look = store.table.get
+
+    def look_and_lose(task_id):
+        item = look(task_id)
+        monkeypatch.undo()
+        store.put(new("second", delay=0.5))
+        host.advance(1)
+        return item
+
+    monkeypatch.setattr(store.table, "get", look_and_lose)
+    assert store.promote("t") is None
+    assert store.promote("t").created == START + 10 * SECOND + SECOND // 2
+
+
+class Withdrawing:
+    """The table, but that the parked put is withdrawn once its run's end was refused for it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store.table, name)
+
+    def update(self, task_id: str, change: Change) -> None:
+        try:
+            self._store.table.update(task_id, change)
+        except ConditionFailed:
+            if found(self._store).parked is not None:
+                self._store.cancel(task_id)
+            raise
+
+
+def test_a_run_whose_parked_put_is_withdrawn_while_it_ends_ends_as_itself(
+    store: Store, host: ManualHost
+):
+    keep(store)
+    task = claim(store)
+    host.advance(1)
+    store.put(new("newest"))
+    table: Any = Withdrawing(store)
+    Store(table, lifetimes=store.lifetimes, host=host).succeed(task, "1")
+    ended = found(store)
+    assert (ended.status, ended.result, ended.payload) == (Status.SUCCESS, 1, "kept")
+
+
+def test_cancel_withdraws_the_put_that_waits_for_the_end_of_a_run(store: Store):
+    store.put(new("first"))
+    task = claim(store)
+    store.put(new("second"))
+    left = store.cancel("t", running=False)
+    assert (left.status, left.parked, left.cancel_asked) == (Status.TAKEN, None, None)
+    with pytest.raises(WrongStatus, match="TAKEN"):
+        store.cancel("t", running=False)
+    store.succeed(task, "1")
+    assert found(store).result == 1
+
+
+def lost(store: Store, host: ManualHost, task: Task) -> None:
+    host.advance(31)
+    store.reclaim(task, max_attempts=5)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda store, _, task: store.end_cancelled(task),
+        lambda store, _, task: store.succeed(task, "1"),
+        lost,
+    ],
+    ids=["stops", "succeeds", "is lost"],
+)
+def test_cancel_withdraws_the_run_and_what_is_parked_but_not_what_is_put_later(
+    store: Store, host: ManualHost, end
+):
+    store.put(new("first"))
+    task = claim(store)
+    host.advance(1)
+    store.put(new("second"))
+    host.advance(1)
+    told = store.cancel("t")
+    assert (told.parked, told.cancel_asked) == (None, START + 2 * SECOND)
+    host.advance(1)
+    store.put(new("third"))
+    end(store, host, task)
+    left = found(store)
+    assert (left.status, left.payload, left.cancel_asked) == (Status.PENDING, "third", None)
+    assert len(left.history) == 1
+    store.retry(claim(store, "again"), BOOM, delay=0)
+    assert found(store).status is Status.PENDING
+
+
+def test_a_follow_up_cannot_replace(store: Store):
+    store.put(NewTask(task_type="a", task_id="parent"))
+    task = store.claim("parent", claim_id="c", lease=30)
+    with pytest.raises(InvalidInput, match=r"follow_ups\[0\]\.if_exists"):
+        store.succeed(task, "1", [new(1)])
+    assert store.get("t") is None
+
+
+@pytest.mark.parametrize(
+    ("terms", "sentence"),
+    [
+        ({"if_exists": "newest"}, "if_exists='newest': must be 'keep' or 'replace'"),
+        ({"task_id": None}, "give a task_id of your own"),
+    ],
+)
+def test_what_cannot_replace_is_refused(store: Store, terms, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        store.put(new(1, **terms))
+    assert pending(store) == []
+
+
+DAMAGES = [{"putAt": "now"}, {"parked": {}, "parkedAt": START}, {"parkedAt": START}]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_put_over_what_is_no_task_is_told_so(
+    store: Store, host: ManualHost, past: PastTheLibrary, damage
+):
+    keep(store)
+    past.write({**store.table.get("t"), **damage})
+    host.advance(1)
+    with pytest.raises(DamagedTask):
+        store.put(new(1))
+
+
+def test_a_worker_leaves_a_damaged_parked_put_to_the_sweep(store: Store, past: PastTheLibrary):
+    store.put(new("first"))
+    task = claim(store)
+    past.write({**store.table.get("t"), "parked": {"taskStatus": 7}, "parkedAt": START})
+    with pytest.raises(LeaseLost):
+        store.succeed(task, "1")
+
+
+def test_to_replace_what_waits_takes_one_write(store: Store, monkeypatch: pytest.MonkeyPatch):
+    store.put(new(0))
+    table: Table = store.table
+    write, calls = table.update_and_get, []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return write(*arguments)
+
+    for name in ("get", "put", "update"):
+        monkeypatch.setattr(table, name, None)
+    monkeypatch.setattr(table, "update_and_get", counted)
+    store.put(new(1))
+    store.put(new("another", task_id="u"))
+    monkeypatch.undo()
+    assert len(calls) == 2

@@ -1,3 +1,927 @@
-"""What the store promises producers, workers and the sweep: on every table."""
+"""What the store promises workers, the sweep and operators: transitions and their conditions."""
 
-from lifoq.testing.contract.store import *  # noqa: F403
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from lifoq.errors import (
+    Cancelled,
+    DamagedTask,
+    LeaseLost,
+    NotClaimed,
+    TaskNotFound,
+    WrongStatus,
+)
+from lifoq.items.history import Ended
+from lifoq.items.lifetimes import Lifetimes
+from lifoq.items.schema import MAX_ITEM_BYTES, Status
+from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.tables.store import Store
+from lifoq.testing.fixtures import PastTheLibrary
+from lifoq.testing.hosts import START, ManualHost
+from tests.conftest import on_dynamodb_too
+
+pytestmark = on_dynamodb_too
+
+SECOND = 1_000_000
+BOOM = TaskError(type="ValueError", message="boom")
+
+
+def put(store: Store, task_id: str, **terms):
+    return store.put(NewTask(task_type="a", payload={"n": 1}, task_id=task_id, **terms))
+
+
+def claim(store: Store, task_id: str, claim_id: str = "claim-1", lease: float = 30):
+    return store.claim(task_id, claim_id=claim_id, lease=lease)
+
+
+def pending(store: Store) -> list[str]:
+    return [row.task_id for row in store.candidates(limit=100).rows]
+
+
+# Shedding at the deadline, where somebody waits to be told
+
+
+TOKEN = "AAAAKgAAAAIAAAAA"  # noqa: S105 - of nobody
+
+
+def token(text: str) -> dict[str, str]:
+    return {"task_token": text}
+
+
+@pytest.fixture
+def telling(store: Store, host: ManualHost) -> Store:
+    """Of a queue that answers Step Functions, and tells nobody else."""
+    return Store(store.table, lifetimes=Lifetimes(task_tokens=True), host=host)
+
+
+def overdue(store: Store) -> list[str]:
+    return store.past_deadline(limit=100)[0]
+
+
+def test_a_task_is_found_at_its_deadline_where_somebody_waits_to_be_told(
+    telling: Store, store: Store, host: ManualHost
+):
+    put(telling, "told", deadline=10, task_token=TOKEN)
+    put(telling, "untold", deadline=10)
+    host.advance(10 - 1e-6)
+    assert overdue(telling) == []
+    assert not telling.shed("told")
+    host.advance(1e-6)
+    assert overdue(telling) == ["told"]
+    assert telling.shed("told")
+    assert store.get("told") is None
+    assert overdue(telling) == []
+    everybody = Store(store.table, lifetimes=Lifetimes(shed_at_deadline=True), host=host)
+    put(everybody, "another", deadline=10)
+    host.advance(10)
+    assert overdue(everybody) == ["another"]
+
+
+def test_a_task_is_found_at_its_deadline_however_it_came_to_wait_again(
+    telling: Store, host: ManualHost
+):
+    def held(task_id: str):
+        put(telling, task_id, **token(task_id))
+        return claim(telling, task_id, task_id)
+
+    telling.retry(held("given back"), BOOM, delay=0)
+    telling.retry(held("backed off"), BOOM, delay=5)
+    lost = held("lost")
+    put(telling, "delayed", delay=5, deadline=3595, **token("delayed"))
+    host.advance(31)
+    telling.reclaim(lost, max_attempts=3)
+    telling.promote("backed off")
+    telling.promote("delayed")
+    host.advance(3600 - 31 - 1e-6)
+    assert overdue(telling) == []
+    host.advance(1e-3)
+    waiting = {"given back", "backed off", "lost", "delayed"}
+    assert set(overdue(telling)) == waiting
+    assert {telling.get(task_id).task_token for task_id in waiting} == waiting
+
+
+def test_what_does_not_wait_is_not_found_at_its_deadline_and_not_shed(
+    telling: Store, host: ManualHost
+):
+    def put_told(task_id: str):
+        put(telling, task_id, deadline=10, task_token=task_id)
+        return claim(telling, task_id, task_id)
+
+    put_told("taken")
+    telling.succeed(put_told("success"), "1")
+    telling.fail(put_told("failure"), BOOM)
+    put(telling, "cancelled", deadline=10, task_token=TOKEN)
+    telling.cancel("cancelled")
+    host.advance(10)
+    assert overdue(telling) == []
+    for task_id in ("taken", "success", "failure", "cancelled", "nobody's"):
+        assert not telling.shed(task_id)
+    assert telling.get("taken").status is Status.TAKEN
+
+
+def test_a_put_that_replaces_is_found_at_its_own_deadline(telling: Store, host: ManualHost):
+    put(telling, "t", deadline=10, task_token=TOKEN)
+    host.advance(5)
+    put(telling, "t", deadline=10, if_exists="replace")
+    assert telling.get("t").task_token is None
+    host.advance(10)
+    assert overdue(telling) == []
+    everybody = Store(telling.table, lifetimes=Lifetimes(shed_at_deadline=True), host=host)
+    put(everybody, "u", deadline=10)
+    host.advance(5)
+    put(everybody, "u", deadline=10, if_exists="replace")
+    host.advance(9)
+    assert overdue(everybody) == []
+    host.advance(1)
+    assert overdue(everybody) == ["u"]
+
+
+def test_a_token_goes_with_the_end_that_was_told(telling: Store, host: ManualHost):
+    put(telling, "t", task_token=TOKEN)
+    telling.fail(claim(telling, "t"), BOOM)
+    assert telling.get("t").task_token == TOKEN
+    assert telling.redrive("t").task_token is None
+    host.advance(3600)
+    assert overdue(telling) == []
+
+
+# Putting
+
+
+def test_a_new_task_waits_with_its_deadline(store: Store):
+    task = put(store, "t")
+    assert task == store.get("t")
+    assert task.status is Status.PENDING
+    assert task.payload == {"n": 1}
+    assert task.task_created == task.enqueued_at == task.task_updated == START
+    assert task.expires_at == START + 3600 * SECOND
+    assert task.ttl == START // SECOND + 3600
+    assert task.attempts == 0
+
+
+def test_a_second_put_of_an_id_returns_the_first_task_as_it_is_by_then(store: Store):
+    first = put(store, "t")
+    claim(store, "t")
+    second = store.put(NewTask(task_type="b", payload="other", task_id="t"))
+    assert (second.task_type, second.payload) == (first.task_type, first.payload)
+    assert second.status is Status.TAKEN
+
+
+def test_a_delayed_task_cannot_be_claimed_until_it_is_promoted(store: Store, host: ManualHost):
+    task = put(store, "t", delay=60)
+    assert task.status is Status.DELAYED
+    assert task.due_at == task.enqueued_at == START + 60 * SECOND
+    assert task.expires_at == START + (60 + 3600) * SECOND
+    assert pending(store) == []
+    assert store.due(limit=10)[0] == []
+    with pytest.raises(NotClaimed):
+        claim(store, "t")
+    host.advance(60)
+    assert store.due(limit=10)[0] == ["t"]
+    assert store.promote("t")
+    task = store.get("t")
+    assert (task.status, task.due_at) == (Status.PENDING, None)
+
+
+def test_a_due_task_enters_at_its_due_time_in_the_lifo_order(store: Store, host: ManualHost):
+    put(store, "delayed", due_at=datetime.fromtimestamp(START / 1e6 + 10, UTC))
+    host.advance(5)
+    put(store, "before")
+    host.advance(10)
+    put(store, "after")
+    store.promote("delayed")
+    assert pending(store) == ["after", "delayed", "before"]
+
+
+def test_a_promotion_tells_the_row_as_the_index_then_shows_it(store: Store, host: ManualHost):
+    put(store, "retried")
+    put(store, "t", delay=60, deadline=100)
+    store.retry(claim(store, "retried"), BOOM, delay=1)
+    host.advance(61)
+    promoted = [store.promote("retried"), store.promote("t")]
+    assert [row.created for row in promoted if row] == [START, START + 60 * SECOND]
+    assert tuple(promoted) == store.candidates(limit=10).rows[::-1]
+
+
+def test_a_promotion_comes_not_before_time_and_only_once(store: Store, host: ManualHost):
+    put(store, "t", delay=60)
+    assert not store.promote("t")
+    host.advance(61)
+    assert store.promote("t")
+    assert not store.promote("t")
+    assert not store.promote("nobody")
+
+
+# Keys
+
+
+def keys(store: Store) -> dict[str, str | None]:
+    return {row.task_id: row.key for row in store.candidates(limit=100).rows}
+
+
+def test_a_key_is_shown_by_the_index_and_by_the_task_on_all_its_ways(
+    store: Store, host: ManualHost
+):
+    longest = "ü" * 128
+    put(store, "without")
+    store.put_many([NewTask(task_type="a", task_id="a", key=longest)])
+    store.put(NewTask(task_type="a", task_id="b", key="k"))
+    store.put(NewTask(task_type="a", task_id="c", key="later", delay=10))
+    store.succeed(claim(store, "without"), "1", [NewTask(task_type="a", task_id="d", key="up")])
+    assert keys(store) == {"a": longest, "b": "k", "d": "up"}
+
+    back = store.retry(claim(store, "a"), BOOM, delay=0)
+    assert back is not None
+    assert back.key == longest
+    store.fail(claim(store, "b"), BOOM)
+    assert store.redrive("b").key == "k"
+    host.advance(10)
+    promoted = store.promote("c")
+    assert promoted is not None
+    assert promoted.key == "later"
+    assert keys(store) == {"a": longest, "b": "k", "c": "later", "d": "up"}
+    assert claim(store, "c").key == "later"
+
+
+# Claiming
+
+
+def test_a_claim_brings_the_task_and_counts_the_attempt(store: Store, host: ManualHost):
+    put(store, "t")
+    host.advance(2)
+    task = claim(store, "t", "mine", lease=30)
+    assert task == store.get("t")
+    assert (task.status, task.attempts, task.claim_id) == (Status.TAKEN, 1, "mine")
+    assert task.first_taken_at == task.taken_at == START + 2 * SECOND
+    assert task.lease_expires == START + 32 * SECOND
+    assert task.task_created == START
+    assert pending(store) == []
+
+
+def test_ttl_cannot_delete_a_task_in_flight(store: Store, host: ManualHost):
+    put(store, "t", deadline=5)
+    task = claim(store, "t")
+    assert task.expires_at == START + 5 * SECOND
+    assert task.ttl > host.now() // SECOND + 5 * 365 * 86_400
+
+
+def test_a_task_is_claimed_once(store: Store):
+    put(store, "t")
+    claim(store, "t", "first")
+    with pytest.raises(NotClaimed):
+        claim(store, "t", "second")
+    assert store.get("t").claim_id == "first"
+
+
+def test_a_claim_repeated_under_its_own_id_is_recognised(store: Store):
+    put(store, "t")
+    first = claim(store, "t", "mine")
+    again = claim(store, "t", "mine")
+    assert again == first
+    assert store.get("t").attempts == 1
+
+
+@pytest.mark.parametrize("put_at", [START, START + 999_999])
+@pytest.mark.parametrize(
+    ("late", "claimed"), [(-SECOND, True), (-1, True), (0, False), (1, False), (SECOND, False)]
+)
+def test_no_claim_comes_at_or_after_the_deadline(
+    store: Store, host: ManualHost, put_at, late, claimed
+):
+    host.time = put_at
+    put(store, "t", deadline=10)
+    host.time = put_at + 10 * SECOND + late
+    assert store.get("t").expired(host.time) is not claimed
+    assert store.count_live(cap=10).value == claimed
+    assert (store.end_of_line(newest=True) is not None) is claimed
+    if claimed:
+        assert claim(store, "t").status is Status.TAKEN
+    else:
+        with pytest.raises(NotClaimed):
+            claim(store, "t")
+        assert store.get("t").status is Status.PENDING
+
+
+def test_a_mountain_of_expired_tasks_is_not_even_looked_at(store: Store, host: ManualHost):
+    for n in range(12):
+        put(store, f"old{n}")
+    host.advance(3601)
+    put(store, "new")
+    page = store.candidates(limit=2)
+    assert [row.task_id for row in page.rows] == ["new"]
+    assert page.next is None
+
+
+def test_behind_its_first_page_a_look_is_sent_all_but_the_expired(store: Store, host: ManualHost):
+    put(store, "old")
+    host.advance(1)
+    store.table.put({"taskId": "damaged", "taskStatus": "PENDING", "taskCreated": host.now()})
+    host.advance(1)
+    for n in range(12):
+        put(store, f"brief{n}", deadline=10)
+    host.advance(11)
+    put(store, "new")
+    first = store.candidates(limit=2)
+    assert [row.task_id for row in first.rows] == ["new", "brief11"]
+    behind = store.candidates(limit=100, start=first.next)
+    assert [(row.task_id, row.damage is None) for row in behind.rows] == [
+        ("damaged", False),
+        ("old", True),
+    ]
+    assert behind.next is None
+
+
+def test_a_look_from_the_oldest_end_goes_through_the_same_tasks(store: Store, host: ManualHost):
+    for n in range(3):
+        put(store, f"old{n}")
+    host.advance(3602)
+    for n in range(5):
+        put(store, f"new{n}")
+    found, start = [], None
+    while True:
+        page = store.candidates(limit=2, start=start, newest_first=False)
+        found += [(row.task_id, row.created) for row in page.rows]
+        start = page.next
+        if start is None:
+            break
+    assert found == [(f"new{n}", store.get(f"new{n}").task_created) for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("newest_first", "first", "rest"),
+    [(True, ["t3", "t2", "t1"], []), (False, ["t0"], ["t1", "t2", "t3"])],
+)
+def test_a_look_goes_on_though_the_oldest_die_meanwhile(
+    store: Store, host: ManualHost, *, newest_first: bool, first: list[str], rest: list[str]
+):
+    """What can be alive may begin behind the page's last row by the time of the next page."""
+    for n in range(4):
+        put(store, f"t{n}")
+        host.advance(10)
+    host.advance(3599 - 40)
+    page = store.candidates(limit=len(first), newest_first=newest_first)
+    assert [row.task_id for row in page.rows] == first
+    host.advance(3)
+    later = store.candidates(limit=10, start=page.next, newest_first=newest_first)
+    assert [row.task_id for row in later.rows] == rest
+
+
+# Settling
+
+
+def test_a_success_keeps_the_result_and_leaves_the_index(store: Store, host: ManualHost):
+    put(store, "t")
+    task = claim(store, "t")
+    host.advance(3)
+    store.succeed(task, '{"ok":true}')
+    done = store.get("t")
+    assert (done.status, done.result) == (Status.SUCCESS, {"ok": True})
+    assert done.finished_at == START + 3 * SECOND
+    assert (done.task_created, done.lease_expires) == (None, None)
+    assert done.enqueued_at == START
+    assert done.ttl == START // SECOND + 3 + 7 * 86_400
+
+
+def test_a_failure_stays_in_the_index_for_the_operator(store: Store):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    task = store.get("t")
+    assert (task.status, task.error) == (Status.FAILURE, BOOM)
+    assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
+    assert task.ttl == START // SECOND + 14 * 86_400
+
+
+def test_a_retry_waits_outside_pending_and_returns_behind_newer_tasks(
+    store: Store, host: ManualHost
+):
+    put(store, "poison")
+    task = claim(store, "poison")
+    store.retry(task, BOOM, delay=5)
+    waiting = store.get("poison")
+    assert (waiting.status, waiting.task_created) == (Status.DELAYED, None)
+    assert waiting.expires_at == START + 3600 * SECOND
+    assert waiting.ttl == START // SECOND + 3600
+    assert waiting.error == BOOM
+    host.advance(3)
+    put(store, "newer")
+    host.advance(3)
+    assert store.promote("poison")
+    assert pending(store) == ["newer", "poison"]
+    assert claim(store, "poison", "again").attempts == 2
+
+
+def test_an_immediate_retry_goes_straight_back(store: Store, host: ManualHost):
+    put(store, "t")
+    host.advance(2)
+    store.retry(claim(store, "t"), BOOM, delay=0)
+    task = store.get("t")
+    assert (task.status, task.task_created) == (Status.PENDING, START)
+    assert task.ttl == task.expires_at // SECOND
+
+
+@pytest.mark.parametrize("delay", [0, 5])
+def test_a_retry_that_does_not_count_gives_the_attempt_back(store: Store, host: ManualHost, delay):
+    put(store, "t")
+    store.retry(claim(store, "t", "first"), BOOM, delay=delay)
+    if delay:
+        host.advance(delay)
+        store.promote("t")
+    task = claim(store, "t", "second")
+    for _ in range(2):  # an answer that was lost
+        store.retry(task, BOOM, delay=delay, counts=False)
+    assert store.get("t").attempts == 1
+    if delay:
+        host.advance(delay)
+        store.promote("t")
+    assert claim(store, "t", "third").attempts == 2
+
+
+SETTLES = {
+    "succeed": lambda store, task: store.succeed(task, "1"),
+    "succeed with follow-ups": lambda store, task: store.succeed(
+        task, "1", [NewTask(task_type="next", task_id="next")]
+    ),
+    "fail": lambda store, task: store.fail(task, BOOM),
+    "retry": lambda store, task: store.retry(task, BOOM, delay=5),
+    "retry at once": lambda store, task: store.retry(task, BOOM, delay=0),
+    "no room": lambda store, task: store.retry(task, BOOM, delay=0, counts=False),
+}
+
+
+@pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
+def test_a_settle_repeated_because_its_answer_was_lost_is_recognised(store: Store, settle):
+    put(store, "t")
+    task = claim(store, "t")
+    settle(store, task)
+    settled = store.get("t")
+    settle(store, task)
+    assert store.get("t") == settled
+
+
+HOLDS = SETTLES | {
+    "heartbeat": lambda store, task: store.extend(task, lease=30),
+    "checkpoint": lambda store, task: store.checkpoint(task, 1, lease=30),
+}
+
+
+@pytest.mark.parametrize("act", HOLDS.values(), ids=HOLDS)
+@pytest.mark.parametrize("claimed_again", [False, True])
+def test_a_stale_holder_changes_nothing(store: Store, host: ManualHost, act, claimed_again):
+    put(store, "t")
+    stale = claim(store, "t", "stale", lease=1)
+    host.advance(2)
+    assert store.reclaim(stale, max_attempts=5) is Status.PENDING
+    if claimed_again:
+        claim(store, "t", "current")
+    before = store.get("t")
+    with pytest.raises(LeaseLost):
+        act(store, stale)
+    assert store.get("t") == before
+    assert store.get("next") is None
+
+
+def test_a_heartbeat_that_is_applied_late_does_not_shorten_the_lease(
+    store: Store, host: ManualHost
+):
+    put(store, "t")
+    task = claim(store, "t", lease=30)
+    host.advance(20)
+    store.extend(task, lease=30)
+    host.advance(-10)
+    store.extend(task, lease=30)
+    store.checkpoint(task, {"page": 1}, lease=30)
+    assert store.get("t").lease_expires == START + 50 * SECOND
+    assert store.get("t").checkpoint == {"page": 1}
+
+
+def test_a_checkpoint_is_handed_to_the_next_attempt(store: Store, host: ManualHost):
+    put(store, "t")
+    task = claim(store, "t", lease=30)
+    assert task.checkpoint is None
+    host.advance(20)
+    store.checkpoint(task, {"page": 3}, lease=30)
+    assert store.get("t").lease_expires == START + 50 * SECOND
+    store.retry(task, BOOM, delay=0)
+    assert claim(store, "t", "second").checkpoint == {"page": 3}
+
+
+# Chaining
+
+
+def test_follow_ups_come_with_their_parents_success(store: Store):
+    put(store, "parent")
+    task = claim(store, "parent")
+    store.succeed(
+        task,
+        "null",
+        [NewTask(task_type="b", payload=1), NewTask(task_type="c", task_id="c", delay=5)],
+    )
+    assert store.get("parent").status is Status.SUCCESS
+    assert [store.get(task_id).task_type for task_id in pending(store)] == ["b"]
+    assert store.get("c").status is Status.DELAYED
+
+
+def test_a_follow_up_that_is_there_already_is_not_put_twice(store: Store):
+    existing = put(store, "c")
+    put(store, "parent")
+    task = claim(store, "parent")
+    store.succeed(task, "null", [NewTask(task_type="b"), NewTask(task_type="x", task_id="c")])
+    assert store.get("parent").status is Status.SUCCESS
+    assert store.get("c") == existing
+    assert len(pending(store)) == 2
+
+
+def test_of_follow_ups_that_share_an_id_the_first_counts(store: Store):
+    put(store, "parent")
+    task = claim(store, "parent")
+    store.succeed(
+        task,
+        "null",
+        [
+            NewTask(task_type="b", payload=1, task_id="x"),
+            NewTask(task_type="b", payload=2, task_id="x"),
+            NewTask(task_type="b", task_id="parent"),
+        ],
+    )
+    assert store.get("parent").status is Status.SUCCESS
+    assert store.get("x").payload == 1
+    assert pending(store) == ["x"]
+
+
+# The sweep's part
+
+
+def test_an_expired_lease_brings_the_task_back_where_it_was(store: Store, host: ManualHost):
+    put(store, "t")
+    host.advance(1)
+    put(store, "newer")
+    task = claim(store, "t", lease=10)
+    host.advance(11)
+    assert store.reclaim(task, max_attempts=5) is Status.PENDING
+    back = store.get("t")
+    assert (back.status, back.claim_id, back.lease_expires) == (Status.PENDING, None, None)
+    assert back.ttl == back.expires_at // SECOND
+    assert back.error.type == "LeaseExpired"
+    assert pending(store) == ["newer", "t"]
+
+
+def lose(store: Store, host: ManualHost, claim_id: str, *, max_attempts: int = 9) -> None:
+    task = claim(store, "t", claim_id, lease=1)
+    host.advance(2)
+    store.reclaim(task, max_attempts=max_attempts)
+
+
+def suspect(store: Store) -> bool:
+    (row,) = store.candidates(limit=2).rows
+    return row.suspect
+
+
+def test_leases_lost_in_a_row_are_counted_and_make_a_task_suspect(store: Store, host: ManualHost):
+    put(store, "t")
+    assert not suspect(store)
+    for n in range(3):
+        lose(store, host, f"lost-{n}")
+        assert store.get("t").leases_lost == n + 1
+        assert suspect(store)
+    lose(store, host, "last", max_attempts=4)
+    buried = store.get("t")
+    assert (buried.status, buried.leases_lost) == (Status.FAILURE, 4)
+    store.redrive("t")
+    assert store.get("t").leases_lost == 0
+    assert not suspect(store)
+
+
+@pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
+def test_whoever_settles_a_suspect_clears_it(store: Store, host: ManualHost, settle):
+    put(store, "t")
+    lose(store, host, "lost")
+    task = claim(store, "t", "survives")
+    assert task.leases_lost == 1
+    settle(store, task)
+    assert store.get("t").leases_lost == 0
+    assert "leasesLost" not in store.table.get("t")
+
+
+def test_a_heartbeat_between_look_and_reclaim_keeps_the_claim(store: Store, host: ManualHost):
+    put(store, "t")
+    seen = claim(store, "t", lease=10)
+    host.advance(11)
+    store.extend(seen, lease=10)
+    assert store.reclaim(seen, max_attempts=5) is None
+    assert store.get("t").claim_id == "claim-1"
+
+
+def test_a_reclaim_of_an_older_claim_leaves_the_newer_alone(store: Store, host: ManualHost):
+    put(store, "t")
+    old = claim(store, "t", "old", lease=10)
+    host.advance(11)
+    store.reclaim(old, max_attempts=5)
+    claim(store, "t", "new", lease=1)
+    host.advance(2)
+    assert store.reclaim(old, max_attempts=5) is None
+    assert store.get("t").claim_id == "new"
+
+
+# Operators
+
+
+@pytest.mark.parametrize("delay", [None, 60])
+def test_a_waiting_task_can_be_cancelled(store: Store, delay):
+    put(store, "t", delay=delay)
+    task = store.cancel("t")
+    assert task.status is Status.CANCELLED
+    assert (task.task_created, task.due_at) == (None, None)
+    assert pending(store) == []
+    assert store.due(limit=10)[0] == []
+    assert store.cancel("t") == task  # once more changes nothing
+
+
+def test_a_task_that_is_over_cannot_be_cancelled(store: Store):
+    put(store, "t")
+    task = claim(store, "t")
+    with pytest.raises(WrongStatus, match="TAKEN"):
+        store.cancel("t", running=False)
+    store.succeed(task, "1")
+    with pytest.raises(WrongStatus, match="SUCCESS"):
+        store.cancel("t")
+    with pytest.raises(TaskNotFound):
+        store.cancel("nobody")
+
+
+def once_seen(store: Store, monkeypatch: pytest.MonkeyPatch, then) -> None:
+    """Let ``then`` happen right after the next look at a task."""
+    look = store.table.get
+
+    def look_and_lose(task_id):
+        item = look(task_id)
+        monkeypatch.undo()
+        then()
+        return item
+
+    monkeypatch.setattr(store.table, "get", look_and_lose)
+
+
+def test_a_task_that_is_claimed_between_look_and_cancel_stays_claimed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    put(store, "t")
+    once_seen(store, monkeypatch, lambda: claim(store, "t"))
+    with pytest.raises(WrongStatus, match="TAKEN"):
+        store.cancel("t", running=False)
+    assert store.get("t").cancel_asked is None
+
+
+# Cancelling what runs
+
+
+def to_be_cancelled(store: Store) -> Task:
+    """Claimed, and cancelled since."""
+    put(store, "t")
+    task = claim(store, "t")
+    store.cancel("t")
+    return task
+
+
+def test_a_task_that_runs_stays_taken_until_its_worker_has_heard_that_it_is_cancelled(
+    store: Store, host: ManualHost
+):
+    put(store, "t")
+    task = claim(store, "t")
+    host.advance(1)
+    told = store.cancel("t")
+    assert (told.status, told.cancel_asked) == (Status.TAKEN, START + SECOND)
+    assert (told.claim_id, told.lease_expires) == (task.claim_id, task.lease_expires)
+    host.advance(1)
+    assert store.cancel("t") == told == store.get("t")  # once more changes nothing
+
+
+def test_a_heartbeat_of_a_cancelled_task_says_so_and_holds_it_all_the_same(
+    store: Store, host: ManualHost
+):
+    task = to_be_cancelled(store)
+    host.advance(20)
+    with pytest.raises(Cancelled, match="'t' was cancelled while it ran"):
+        store.extend(task, lease=30)
+    assert store.get("t").lease_expires == START + 50 * SECOND
+    host.advance(10)
+    store.extend(task, lease=30, cancelled=True)
+    assert store.get("t").lease_expires == START + 60 * SECOND
+
+
+def test_a_cancelled_task_keeps_no_checkpoint(store: Store):
+    task = to_be_cancelled(store)
+    before = store.get("t")
+    with pytest.raises(Cancelled):
+        store.checkpoint(task, "half", lease=30)
+    assert store.get("t") == before
+
+
+AGAIN: dict[str, Callable[[Store, Task], object]] = {
+    "failure": lambda store, task: store.fail(task, BOOM),
+    "a delayed retry": lambda store, task: store.retry(task, BOOM, delay=5),
+    "an immediate retry": lambda store, task: store.retry(task, BOOM, delay=0),
+    "no room": lambda store, task: store.retry(task, BOOM, delay=0, counts=False),
+}
+
+
+@pytest.mark.parametrize("again", AGAIN.values(), ids=AGAIN)
+def test_a_cancelled_task_is_neither_tried_again_nor_failed(store: Store, host: ManualHost, again):
+    task = to_be_cancelled(store)
+    before = store.get("t")
+    with pytest.raises(Cancelled):
+        again(store, task)
+    assert store.get("t") == before
+    host.advance(1)
+    assert store.end_cancelled(task, BOOM) is None
+    ended = store.get("t")
+    assert (ended.status, ended.attempts, ended.error) == (Status.CANCELLED, 1, BOOM)
+    assert (ended.finished_at, ended.cancel_asked) == (START + SECOND, START)
+    assert (ended.task_created, ended.lease_expires) == (None, None)
+    assert [(past.ended, past.message) for past in ended.history] == [(Ended.CANCELLED, "boom")]
+    store.end_cancelled(task, BOOM)  # recognised, where the answer was lost
+    assert store.get("t") == ended == store.cancel("t")
+    assert (pending(store), store.taken(limit=10, start=None)[0]) == ([], [])
+
+
+def test_a_cancelled_task_whose_work_was_done_by_then_has_succeeded(store: Store):
+    task = to_be_cancelled(store)
+    store.succeed(task, "1")
+    ended = store.get("t")
+    assert (ended.status, ended.result, ended.cancel_asked) == (Status.SUCCESS, 1, START)
+    with pytest.raises(WrongStatus, match="SUCCESS"):
+        store.cancel("t")
+
+
+def test_what_nobody_has_cancelled_does_not_end_as_cancelled(store: Store):
+    put(store, "t")
+    with pytest.raises(LeaseLost):
+        store.end_cancelled(claim(store, "t"))
+    assert store.get("t").status is Status.TAKEN
+
+
+@pytest.mark.parametrize("seen_before", [True, False])
+@pytest.mark.parametrize("max_attempts", [1, 5])
+def test_a_cancelled_task_whose_worker_is_lost_ends_as_cancelled(
+    store: Store, host: ManualHost, max_attempts, seen_before
+):
+    put(store, "t")
+    seen = claim(store, "t")
+    store.cancel("t")
+    host.advance(31)
+    seen = seen if seen_before else store.get("t")
+    assert store.reclaim(seen, max_attempts=max_attempts) is Status.CANCELLED
+    ended = store.get("t")
+    assert (ended.status, ended.claim_id, ended.task_created) == (Status.CANCELLED, None, None)
+    assert ended.history[-1].ended is Ended.LEASE_EXPIRED
+    with pytest.raises(LeaseLost):
+        store.end_cancelled(seen)
+
+
+@pytest.mark.parametrize(
+    "end", [lambda s, t: s.succeed(t, "1"), lambda s, t: s.fail(t, BOOM)], ids=["success", "fail"]
+)
+def test_an_end_between_look_and_cancel_comes_first(
+    store: Store, monkeypatch: pytest.MonkeyPatch, end
+):
+    put(store, "t")
+    task = claim(store, "t")
+    once_seen(store, monkeypatch, lambda: end(store, task))
+    with pytest.raises(WrongStatus, match=r"SUCCESS|FAILURE"):
+        store.cancel("t")
+    assert store.get("t").cancel_asked is None
+
+
+def test_a_retry_between_look_and_cancel_is_cancelled_at_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    put(store, "t")
+    task = claim(store, "t")
+    once_seen(store, monkeypatch, lambda: store.retry(task, BOOM, delay=5))
+    assert store.cancel("t").status is Status.CANCELLED
+
+
+def test_a_damaged_task_that_was_cancelled_and_is_redriven_runs_again(store: Store):
+    to_be_cancelled(store)
+    store.condemn("t", seen=Status.TAKEN, reason="by hand")
+    assert store.redrive("t").cancel_asked is None
+
+
+def test_a_failure_that_another_operator_redrives_first_is_redriven_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+
+    def another():
+        store.redrive("t")
+        claim(store, "t", "theirs")
+
+    once_seen(store, monkeypatch, another)
+    with pytest.raises(WrongStatus, match="TAKEN"):
+        store.redrive("t")
+    assert store.get("t").claim_id == "theirs"
+
+
+def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(
+    store: Store, host: ManualHost
+):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    host.advance(5 * 86_400)
+    put(store, "other")
+    task = store.redrive("t")
+    assert (task.status, task.attempts) == (Status.PENDING, 0)
+    assert task.enqueued_at == START
+    assert task.first_taken_at == START
+    assert task.task_created == host.now() + 1  # a microsecond after `other`
+    assert task.expires_at == task.task_created + 3600 * SECOND
+    assert task.ttl == host.now() // SECOND + 3601  # rounded up
+    assert pending(store) == ["t", "other"]
+    with pytest.raises(WrongStatus):
+        store.redrive("t")
+
+
+def test_a_redriven_task_keeps_its_error_until_its_next_end(store: Store):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    assert store.redrive("t").error == BOOM
+    task = claim(store, "t", "again")
+    assert task.error == BOOM
+    store.succeed(task, "1")
+    assert store.get("t").error is None
+
+
+@pytest.mark.parametrize("act", ["redrive", "cancel"])
+def test_a_task_that_vanishes_between_look_and_write_is_not_found(
+    store: Store, past: PastTheLibrary, monkeypatch: pytest.MonkeyPatch, act: str
+):
+    put(store, "t")
+    if act == "redrive":
+        store.fail(claim(store, "t"), BOOM)
+    once_seen(store, monkeypatch, lambda: past.remove("t"))
+    with pytest.raises(TaskNotFound):
+        getattr(store, act)("t")
+    assert store.get("t") is None
+
+
+@pytest.mark.parametrize("ends", ["retried at once", "retried later", "lost"])
+def test_a_redriven_task_that_fails_again_stays_within_reach(store: Store, host: ManualHost, ends):
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    host.advance(5 * 86_400)
+    store.redrive("t")
+    task = claim(store, "t", "again", lease=5)
+    if ends != "lost":
+        store.retry(task, BOOM, delay=5 if ends == "retried later" else 0)
+    host.advance(10)
+    store.promote("t") if ends == "retried later" else store.reclaim(task, max_attempts=5)
+    assert pending(store) == ["t"]
+
+
+@pytest.mark.parametrize("seen", [Status.PENDING, Status.TAKEN])
+def test_a_condemned_item_is_a_failure_with_the_reason(store: Store, seen):
+    put(store, "t")
+    if seen is Status.TAKEN:
+        claim(store, "t")
+    assert store.condemn("t", seen=seen, reason="payload is not JSON")
+    task = store.get("t")
+    assert (task.status, task.error.message) == (Status.FAILURE, "payload is not JSON")
+    assert (task.claim_id, task.lease_expires, task.due_at) == (None, None, None)
+    assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
+    assert not store.condemn("t", seen=seen, reason="again")
+
+
+@pytest.mark.parametrize("attribute", ["payload", "taskType", "blob"])
+def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(
+    store: Store, past: PastTheLibrary, attribute
+):
+    put(store, "t")
+    full = dict(store.table.get("t"))
+    full.pop(attribute, None)
+    room = MAX_ITEM_BYTES - 100 - sum(len(k) + len(str(v)) for k, v in full.items())
+    past.write({**full, attribute: "x" * room})
+    assert store.condemn("t", seen=Status.PENDING, reason="y" * 900)
+    assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
+    item = store.table.get("t")
+    assert "y" * 900 in item["error"]
+    assert item["taskType"] == ("" if attribute == "taskType" else "a")
+    with pytest.raises(DamagedTask):
+        store.redrive("t")
+    assert not store.condemn("t", seen=Status.PENDING, reason="again")
+
+
+@pytest.mark.parametrize("meanwhile", ["gone", "taken"])
+def test_an_item_too_large_for_the_reason_that_has_moved_on_is_not_buried(
+    store: Store, past: PastTheLibrary, monkeypatch: pytest.MonkeyPatch, meanwhile
+):
+    put(store, "t")
+    full = dict(store.table.get("t"))
+    room = MAX_ITEM_BYTES - 100 - sum(len(k) + len(str(v)) for k, v in full.items())
+    large = {**full, "blob": "x" * room}
+    past.write(large)
+    after = None if meanwhile == "gone" else {**large, "taskStatus": "TAKEN"}
+    once_seen(store, monkeypatch, lambda: past.write(after) if after else past.remove("t"))
+    assert not store.condemn("t", seen=Status.PENDING, reason="y" * 900)
+    assert store.table.get("t") == after

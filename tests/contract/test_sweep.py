@@ -1,4 +1,4 @@
-"""The sweep, on every table."""
+"""The sweep."""
 
 from decimal import Decimal
 

@@ -1,22 +1,403 @@
-"""What every table promises the store: memory, moto, DynamoDB Local; and what DynamoDB's alone."""
+"""What every table promises the store, whichever engine is behind it."""
+
+from decimal import Decimal
 
 import pytest
 
-from lifoq.items.change import Change
-from lifoq.items.schema import Attribute
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.testing.contract.table import *  # noqa: F403
-from lifoq.testing.contract.table import item
+from lifoq.errors import ItemTooLarge
+from lifoq.items.change import (
+    AtMost,
+    Change,
+    ConditionFailed,
+    Equals,
+    Exists,
+    GreaterThan,
+    Not,
+    StatusIn,
+    StatusIs,
+    TransactionRefused,
+    UnfitAttribute,
+)
+from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.table import Span, Table
+from tests.conftest import every_table
+
+pytestmark = every_table
+
+PENDING = Span(index=STATUS_CREATED_INDEX, status=Status.PENDING)
 
 
-@pytest.mark.parametrize("table", ["dynamodb-local"], indirect=True)
-def test_only_who_asks_for_the_item_is_sent_its_payload_again(table: DynamoTable):
-    answers = []
-    table._client.meta.events.register(
-        "after-call.dynamodb.UpdateItem", lambda parsed, **_: answers.append(set(parsed))
+def item(task_id, created=1, **more):
+    return {
+        "taskId": task_id,
+        "taskStatus": "PENDING",
+        "taskCreated": created,
+        "expiresAt": 100,
+        "taskType": "a",
+        "payload": "{}",
+        **more,
+    }
+
+
+def ids(page):
+    return [row["taskId"] for row in page.rows]
+
+
+def test_an_item_reads_back_as_it_was_written(table: Table):
+    nested = [{"key": "k", "size": 7, "share": Decimal("0.5")}, None, True, b"\x00"]
+    written = item("a", created=1_800_000_000_123_456, payload='{"text":"naïve 🐢"}', error=nested)
+    table.put(written)
+    assert table.get("a") == written
+    assert table.get("b") is None
+
+
+def test_a_second_put_of_an_id_changes_nothing_and_shows_the_first(table: Table):
+    table.put(item("a", payload="1"))
+    with pytest.raises(ConditionFailed) as refused:
+        table.put(item("a", payload="2"))
+    assert refused.value.item == item("a", payload="1")
+    assert table.get("a") == item("a", payload="1")
+
+
+OVER = (
+    (StatusIn(frozenset({Status.PENDING, Status.DELAYED})), AtMost(Attribute.EXPIRES_AT, 100)),
+    (StatusIs(Status.SUCCESS), AtMost(Attribute.TTL, 7)),
+)
+
+
+@pytest.mark.parametrize(
+    ("there", "gone"),
+    [
+        ({}, True),
+        ({"taskStatus": "DELAYED"}, True),
+        ({"expiresAt": 101}, False),
+        ({"taskStatus": "TAKEN"}, False),
+        ({"taskStatus": "SUCCESS", "ttl": 7}, True),
+        ({"taskStatus": "SUCCESS", "ttl": 8}, False),
+    ],
+)
+@pytest.mark.parametrize("way", ["put", "replace", "update_and_put"])
+def test_an_item_is_written_over_one_that_is_gone_and_over_no_other(table: Table, way, there, gone):
+    before, after = item("a", **there), item("a", payload="2", expiresAt=999)
+    table.put(before)
+    table.put(item("parent"))
+
+    def write():
+        if way == "put":
+            table.put(after, over=OVER)
+        elif way == "replace":
+            table.replace(after, when=OVER["ttl" in there])
+        else:
+            change = Change(when=(), set={Attribute.TASK_UPDATED: 7})
+            table.update_and_put("parent", change, [after, item("b")], over=OVER)
+
+    if gone:
+        write()
+        assert table.get("a") == after
+    else:
+        with pytest.raises((ConditionFailed, TransactionRefused)) as refused:
+            write()
+        if isinstance(refused.value, TransactionRefused):
+            assert refused.value.taken_ids == {"a"}
+        else:
+            assert refused.value.item == before
+        assert table.get("a") == before
+        assert table.get("b") is None
+    assert table.get("parent") == item("parent", **({"taskUpdated": 7} if table.get("b") else {}))
+
+
+def test_nothing_is_replaced_where_nothing_is(table: Table):
+    with pytest.raises(ConditionFailed) as refused:
+        table.replace(item("a"), when=())
+    assert refused.value.item is None
+    assert table.get("a") is None
+
+
+def test_an_item_is_deleted_only_where_the_conditions_hold(table: Table):
+    when = (StatusIs(Status.PENDING), AtMost(Attribute.EXPIRES_AT, 100))
+    for there in (item("a", expiresAt=101), item("b", taskStatus="TAKEN")):
+        table.put(there)
+        with pytest.raises(ConditionFailed) as refused:
+            table.delete(there["taskId"], when=when)
+        assert refused.value.item == table.get(there["taskId"]) == there
+    table.put(item("c"))
+    table.delete("c", when=when)
+    assert table.get("c") is None
+    assert ids(table.query(PENDING, newest_first=True, limit=10)) == ["a"]
+    with pytest.raises(ConditionFailed) as refused:
+        table.delete("c", when=when)
+    assert refused.value.item is None
+
+
+def test_a_batch_writes_all_its_items(table: Table):
+    items = [item(f"t{n}", created=n + 1) for n in range(25)]
+    left = table.put_batch(items)
+    assert left == []
+    assert sorted(i["taskId"] for i in table.get_many([f"t{n}" for n in range(30)])) == sorted(
+        f"t{n}" for n in range(25)
     )
-    table.put(item("a", payload="x" * 300_000))
-    change = Change(when=(), set={Attribute.TASK_UPDATED: 7})
-    table.update("a", change)
-    table.update_and_get("a", change)
-    assert answers == [{"ResponseMetadata"}, {"ResponseMetadata", "Attributes"}]
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        (StatusIs(Status.PENDING), True),
+        (StatusIs(Status.TAKEN), False),
+        (Exists(Attribute.PAYLOAD), True),
+        (Exists(Attribute.RESULT), False),
+        (Equals(Attribute.TASK_TYPE, "a"), True),
+        (Equals(Attribute.TASK_TYPE, "b"), False),
+        (Equals(Attribute.CLAIM_ID, "x"), False),
+        (GreaterThan(Attribute.EXPIRES_AT, 99), True),
+        (GreaterThan(Attribute.EXPIRES_AT, 100), False),
+        (GreaterThan(Attribute.LEASE_EXPIRES, 0), False),
+        (AtMost(Attribute.EXPIRES_AT, 100), True),
+        (AtMost(Attribute.EXPIRES_AT, 99), False),
+        (AtMost(Attribute.LEASE_EXPIRES, 10), False),
+        (Not(AtMost(Attribute.EXPIRES_AT, 100)), False),
+        (Not(AtMost(Attribute.EXPIRES_AT, 99)), True),
+        (Not(AtMost(Attribute.LEASE_EXPIRES, 10)), True),
+    ],
+)
+@pytest.mark.parametrize("method", ["update", "update_and_get"])
+def test_a_change_applies_only_where_its_condition_holds(table: Table, method, condition, holds):
+    table.put(item("a"))
+    change = Change(when=(condition,), set={Attribute.TASK_UPDATED: 7})
+    apply = getattr(table, method)
+    if holds:
+        changed = item("a", taskUpdated=7)
+        assert apply("a", change) == (changed if method == "update_and_get" else None)
+        assert table.get("a") == changed
+    else:
+        with pytest.raises(ConditionFailed) as refused:
+            apply("a", change)
+        assert refused.value.item == item("a")
+        assert table.get("a") == item("a")
+
+
+@pytest.mark.parametrize("condition", [GreaterThan, AtMost])
+def test_a_comparison_with_another_type_does_not_hold(table: Table, condition):
+    table.put(item("a"))
+    change = Change(when=(condition(Attribute.TASK_TYPE, 1),), set={Attribute.TASK_UPDATED: 7})
+    with pytest.raises(ConditionFailed):
+        table.update("a", change)
+
+
+def test_a_change_of_an_absent_item_creates_none(table: Table):
+    with pytest.raises(ConditionFailed) as refused:
+        table.update("a", Change(when=(), set={Attribute.TASK_UPDATED: 7}))
+    assert refused.value.item is None
+    assert table.get("a") is None
+
+
+def test_a_change_sets_sets_once_increments_and_removes(table: Table):
+    table.put(item("a"))
+    change = Change(
+        when=(),
+        set={Attribute.TASK_STATUS: "TAKEN"},
+        set_once={Attribute.FIRST_TAKEN_AT: 5, Attribute.PAYLOAD: "other"},
+        increment=Attribute.ATTEMPTS,
+        remove=(Attribute.TASK_CREATED, Attribute.RESULT),
+    )
+    expected = item("a") | {"taskStatus": "TAKEN", "firstTakenAt": 5, "attempts": 1}
+    del expected["taskCreated"]
+    assert table.update_and_get("a", change) == expected
+    again = table.update_and_get(
+        "a",
+        Change(
+            when=(),
+            set={},
+            set_once={Attribute.FIRST_TAKEN_AT: 9},
+            increment=Attribute.ATTEMPTS,
+        ),
+    )
+    assert (again["firstTakenAt"], again["attempts"]) == (5, 2)
+
+
+def test_an_increment_of_what_is_no_number_is_refused(table: Table):
+    table.put(item("a", attempts="many"))
+    with pytest.raises(UnfitAttribute):
+        table.update("a", Change(when=(), set={}, increment=Attribute.ATTEMPTS))
+    assert table.get("a") == item("a", attempts="many")
+
+
+def test_an_item_that_would_outgrow_the_limit_is_refused(table: Table):
+    table.put(item("a", payload="x" * 200_000))
+    with pytest.raises(ItemTooLarge):
+        table.update("a", Change(when=(), set={Attribute.RESULT: "y" * 220_000}))
+    assert "result" not in (table.get("a") or {})
+
+
+def test_a_query_returns_a_status_newest_or_oldest_first(table: Table):
+    for n in (3, 1, 2):
+        table.put(item(f"t{n}", created=n))
+    table.put(item("other", created=9, taskStatus="TAKEN"))
+    assert ids(table.query(PENDING, newest_first=True, limit=10)) == ["t3", "t2", "t1"]
+    assert ids(table.query(PENDING, newest_first=False, limit=10)) == ["t1", "t2", "t3"]
+
+
+def test_index_rows_hold_only_what_is_projected(table: Table):
+    table.put(item("a", payload="secret"))
+    (row,) = table.query(PENDING, newest_first=True, limit=1).rows
+    assert row == {
+        "taskId": "a",
+        "taskStatus": "PENDING",
+        "taskCreated": 1,
+        "expiresAt": 100,
+        "taskType": "a",
+    }
+
+
+def test_pages_follow_each_other_without_gap_or_overlap(table: Table):
+    for n in range(7):
+        table.put(item(f"t{n}", created=n // 2 + 1))  # equal sort keys, too
+    seen, start = [], None
+    while True:
+        page = table.query(PENDING, newest_first=True, limit=2, start=start)
+        seen += [(row["taskCreated"], row["taskId"]) for row in page.rows]
+        start = page.next
+        if start is None:
+            break
+    assert len(seen) == 7
+    assert len(set(seen)) == 7
+    assert [created for created, _ in seen] == sorted((c for c, _ in seen), reverse=True)
+
+
+FRACTIONS = ("-1E+100", "-2.5", "-0.1", "0", "1E-100", "1.5", "2", "1E+38", "9.9E+125")
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.parametrize("index", [STATUS_CREATED_INDEX, DUE_INDEX])
+def test_pages_go_on_behind_any_number_that_an_index_can_hold(table: Table, index, newest_first):
+    numbers = [Decimal(text) for text in FRACTIONS]
+    sort_key = "taskCreated" if index == STATUS_CREATED_INDEX else "dueAt"
+    for number in numbers:
+        damaged = {**item(f"t{number}"), sort_key: number}
+        if sort_key == "dueAt":
+            del damaged["taskCreated"]
+        table.put(damaged)
+    span, seen, start = Span(index=index, status=Status.PENDING), [], None
+    while True:
+        page = table.query(span, newest_first=newest_first, limit=1, start=start)
+        seen += [row[sort_key] for row in page.rows]
+        start = page.next
+        if start is None:
+            break
+    assert seen == sorted(numbers, reverse=newest_first)
+    within = Span(index=index, status=Status.PENDING, first=-1, last=1)
+    assert table.count(within, cap=100).value == 3
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (2, None, ["t3", "t2"]),
+        (None, 2, ["t2", "t1"]),
+        (2, 2, ["t2"]),
+        (None, None, ["t3", "t2", "t1"]),
+    ],
+)
+def test_a_span_is_bounded_inclusively(table: Table, first, last, expected):
+    for n in (1, 2, 3):
+        table.put(item(f"t{n}", created=n))
+    span = Span(index=STATUS_CREATED_INDEX, status=Status.PENDING, first=first, last=last)
+    assert ids(table.query(span, newest_first=True, limit=10)) == expected
+
+
+def test_a_filter_hides_rows_but_not_what_is_behind_them(table: Table):
+    for n in range(1, 5):
+        table.put(item(f"t{n}", created=n, expiresAt=n))
+    span = Span(
+        index=STATUS_CREATED_INDEX,
+        status=Status.PENDING,
+        where=(AtMost(Attribute.EXPIRES_AT, 2),),
+    )
+    page = table.query(span, newest_first=True, limit=2)
+    assert ids(page) == []
+    assert page.next is not None
+    assert ids(table.query(span, newest_first=True, limit=2, start=page.next)) == ["t2", "t1"]
+
+
+def test_the_due_index_holds_only_what_has_a_due_time(table: Table):
+    delayed = item("a", taskStatus="DELAYED", dueAt=5)
+    del delayed["taskCreated"]
+    table.put(delayed)
+    table.put(item("b", taskStatus="DELAYED"))
+    page = table.query(Span(index=DUE_INDEX, status=Status.DELAYED), newest_first=False, limit=10)
+    assert ids(page) == ["a"]
+
+
+def test_a_count_stops_at_its_cap_and_says_so(table: Table):
+    for n in range(1, 6):
+        table.put(item(f"t{n}", created=n))
+    assert (table.count(PENDING, cap=10).value, table.count(PENDING, cap=10).capped) == (5, False)
+    capped = table.count(PENDING, cap=3)
+    assert (capped.value, capped.capped) == (3, True)
+
+
+def test_a_transaction_writes_all(table: Table):
+    table.put(item("a"))
+    table.update_and_put(
+        "a",
+        Change(when=(StatusIs(Status.PENDING),), set={Attribute.TASK_STATUS: "SUCCESS"}),
+        [item("b"), item("c")],
+    )
+    assert (table.get("a") or {})["taskStatus"] == "SUCCESS"
+    assert table.get("b") == item("b")
+    assert table.get("c") == item("c")
+
+
+def test_a_transaction_whose_condition_fails_writes_nothing(table: Table):
+    table.put(item("a"))
+    with pytest.raises(TransactionRefused) as refused:
+        table.update_and_put(
+            "a",
+            Change(when=(StatusIs(Status.TAKEN),), set={Attribute.TASK_STATUS: "SUCCESS"}),
+            [item("b")],
+        )
+    assert refused.value.update_refused
+    assert refused.value.current == item("a")
+    assert refused.value.taken_ids == frozenset()
+    assert table.get("a") == item("a")
+    assert table.get("b") is None
+
+
+def test_a_transaction_that_would_overwrite_writes_nothing_and_names_the_ids(table: Table):
+    table.put(item("a"))
+    table.put(item("b", payload="first"))
+    with pytest.raises(TransactionRefused) as refused:
+        table.update_and_put(
+            "a",
+            Change(when=(StatusIs(Status.PENDING),), set={Attribute.TASK_STATUS: "SUCCESS"}),
+            [item("c"), item("b")],
+        )
+    assert not refused.value.update_refused
+    assert refused.value.taken_ids == {"b"}
+    assert table.get("a") == item("a")
+    assert table.get("c") is None
+
+
+@pytest.mark.parametrize(
+    ("result", "follow_ups"),
+    {
+        "an update beyond 400 KB": ("x" * 420_000, [10]),
+        "an item beyond 400 KB": ("x", [10, 420_000]),
+        "4 MB in all": ("x" * 380_000, [381_000] * 11),
+        "a request beyond all bounds": ("x", [380_000] * 99),
+    }.values(),
+)
+def test_a_transaction_that_is_too_large_writes_nothing(table: Table, result, follow_ups):
+    table.put(item("a"))
+    change = Change(when=(StatusIs(Status.PENDING),), set={Attribute.RESULT: result})
+    items = [item(f"t{n}", payload="x" * size) for n, size in enumerate(follow_ups)]
+    with pytest.raises(ItemTooLarge):
+        table.update_and_put("a", change, items)
+    assert table.get("a") == item("a")
+    assert [table.get(f"t{n}") for n in range(len(items))] == [None] * len(items)
+
+
+def test_a_transaction_of_just_below_4_mb_is_written(table: Table):
+    table.put(item("a"))
+    change = Change(when=(StatusIs(Status.PENDING),), set={Attribute.TASK_STATUS: "SUCCESS"})
+    table.update_and_put("a", change, [item(f"t{n}", payload="x" * 381_000) for n in range(11)])
+    assert table.get("t10") is not None

@@ -1,0 +1,428 @@
+"""What the store promises producers, above the table: what is put, refused, told and kept."""
+
+import zlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lifoq.basics import jsontext
+from lifoq.errors import (
+    DamagedTask,
+    InvalidInput,
+    QueueMisconfigured,
+    StoreUnavailable,
+)
+from lifoq.items.lifetimes import Lifetimes
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask
+from lifoq.tables.store import Store
+from lifoq.tables.table import Table
+from lifoq.testing.fixtures import PastTheLibrary
+from lifoq.testing.hosts import START, ManualHost
+from tests.contract.test_store import BOOM, SECOND, TOKEN, claim, pending, put
+
+
+def test_a_token_of_a_put_that_may_be_replaced_is_refused(store: Store):
+    telling = Store(store.table, lifetimes=Lifetimes(task_tokens=True))
+    with pytest.raises(InvalidInput, match="leave if_exists out"):
+        put(telling, "t", task_token=TOKEN, if_exists="replace")
+
+
+def test_a_token_that_nobody_would_answer_is_refused(store: Store):
+    with pytest.raises(InvalidInput, match=r"never be answered.*TaskEvents") as refused:
+        put(store, "t", task_token=TOKEN)
+    assert refused.value.field == "task_token"
+    assert store.get("t") is None
+
+
+def shed(store: Store, host: ManualHost) -> None:
+    put(store, "t", deadline=10)
+    host.advance(10)
+
+
+def shed_while_delayed(store: Store, host: ManualHost) -> None:
+    put(store, "t", delay=5, deadline=10)
+    host.advance(15)
+
+
+def done_and_retained(store: Store, host: ManualHost) -> None:
+    put(store, "t")
+    store.succeed(claim(store, "t"), "1")
+    host.advance(7 * 86_400)
+
+
+def failed_and_retained(store: Store, host: ManualHost) -> None:
+    put(store, "t")
+    store.fail(claim(store, "t"), BOOM)
+    host.advance(14 * 86_400)
+
+
+@pytest.mark.parametrize("end", [shed, shed_while_delayed, done_and_retained, failed_and_retained])
+@pytest.mark.parametrize("way", ["put", "put_many", "follow-up"])
+def test_an_id_whose_task_is_gone_but_not_deleted_begins_anew(
+    store: Store, host: ManualHost, end, way
+):
+    end(store, host)
+    new = NewTask(task_type="b", payload="new", task_id="t")
+    if way == "put":
+        store.put(new)
+    elif way == "put_many":
+        (outcome,) = store.put_many([new])
+        assert outcome.created
+    else:
+        put(store, "parent")
+        store.succeed(claim(store, "parent"), "null", [new])
+    task = claim(store, "t", "anew")
+    assert (task.payload, task.task_type, task.attempts) == ("new", "b", 1)
+    assert task.enqueued_at >= host.now()
+    assert (task.result, task.error, task.due_at) == (None, None, None)
+
+
+@pytest.mark.parametrize("end", [shed, done_and_retained])
+def test_until_its_very_end_a_task_keeps_its_id(store: Store, host: ManualHost, end):
+    end(store, host)
+    host.time -= 1 if end is shed else SECOND
+    first = store.get("t")
+    assert store.put(NewTask(task_type="b", task_id="t")) == first
+
+
+def test_a_task_in_flight_keeps_its_id_beyond_its_deadline(store: Store, host: ManualHost):
+    put(store, "t", deadline=10)
+    claim(store, "t")
+    host.advance(11)
+    assert store.put(NewTask(task_type="b", task_id="t")).status is Status.TAKEN
+
+
+def lose_the_answer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next put is applied, and its answer lost; the client repeats it by itself."""
+    write = store.table.put
+
+    def twice(item, **terms):
+        monkeypatch.undo()
+        write(item, **terms)
+        write(item, **terms)
+
+    monkeypatch.setattr(store.table, "put", twice)
+
+
+def test_a_put_that_begins_anew_is_recognised_when_its_answer_was_lost(
+    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+):
+    shed(store, host)
+    lose_the_answer(store, monkeypatch)
+    (outcome,) = store.put_many([NewTask(task_type="b", payload="new", task_id="t")])
+    assert outcome.created
+    assert outcome.task == store.get("t")
+    assert outcome.task.payload == "new"
+    again = store.put(NewTask(task_type="c", task_id="t"))  # the caller's own repeat
+    assert again == outcome.task
+
+
+@pytest.mark.parametrize("delay", [0, timedelta(0)])
+def test_a_delay_of_zero_is_none(store: Store, delay):
+    task = put(store, "t", delay=delay)
+    assert (task.status, task.due_at, task.enqueued_at) == (Status.PENDING, None, START)
+    assert claim(store, "t").status is Status.TAKEN
+
+
+def test_names_of_exactly_the_permitted_length_are_taken(store: Store):
+    task_id, task_type = "ü" * 512, "ü" * 128
+    store.put(NewTask(task_type=task_type, task_id=task_id))
+    task = claim(store, task_id)
+    assert (task.task_id, task.task_type) == (task_id, task_type)
+    store.succeed(task, "1")
+    assert store.get(task_id).status is Status.SUCCESS
+
+
+def test_put_many_keeps_order_idempotence_and_outcomes_apart(store: Store):
+    put(store, "old")
+    progress: list[int] = []
+    new = [NewTask(task_type="a", payload=n) for n in range(60)]
+    new[10] = NewTask(task_type="a", payload=10, task_id="mine")
+    new[20] = NewTask(task_type="a", payload="again", task_id="old")
+    new[30] = NewTask(task_type="a", payload="again", task_id="mine")
+    outcomes = store.put_many(new, progress.append)
+    assert [n for n, outcome in enumerate(outcomes) if not outcome.created] == [20, 30]
+    assert [o.task.payload for o in outcomes if o.task][:3] == [0, 1, 2]
+    assert progress[-1] == 60
+    assert progress == sorted(progress)
+    assert len(pending(store)) == 59
+    assert store.candidates(limit=1).rows[0].task_id == outcomes[59].task.task_id
+
+
+class Fragile:
+    """A table at which the calls that write new items fail, from one on."""
+
+    def __init__(self, table: Table, *, fails_at: int, error: Exception, calls: int = 10**6):
+        self._table = table
+        self._fails = range(fails_at, fails_at + calls)
+        self._error = error
+        self._writes = 0
+
+    def __getattr__(self, name: str):
+        return getattr(self._table, name)
+
+    def _write(self, method: str, *arguments, **terms):
+        number, self._writes = self._writes, self._writes + 1
+        if number in self._fails:
+            raise self._error
+        return getattr(self._table, method)(*arguments, **terms)
+
+    def put(self, item, **terms):
+        self._write("put", item, **terms)
+
+    def put_batch(self, items):
+        return self._write("put_batch", items)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [QueueMisconfigured("no longer permitted"), KeyError("what is this"), StoreUnavailable("gone")],
+    ids=lambda error: type(error).__name__,
+)
+def test_put_many_tells_of_each_task_though_it_goes_wrong_midway(
+    store: Store, host: ManualHost, error: Exception
+):
+    fragile = Store(Fragile(store.table, fails_at=2, error=error), host=host)
+    outcomes = fragile.put_many([NewTask(task_type="a", payload=n) for n in range(110)])
+    assert [o.task.payload for o in outcomes[:50] if o.task and o.created] == list(range(50))
+    assert [(o.task, o.created, o.error) for o in outcomes[50:]] == [(None, False, error)] * 60
+    assert len(pending(store)) == 50
+
+
+def test_put_many_that_goes_wrong_within_a_batch_keeps_what_was_written_of_it(
+    store: Store, host: ManualHost
+):
+    class LeavesHalf(Fragile):
+        def put_batch(self, items):
+            return [*super().put_batch(items[:12]), *items[12:]]
+
+    error = QueueMisconfigured("no longer permitted")
+    fragile = Store(LeavesHalf(store.table, fails_at=4, error=error), host=host)
+    outcomes = fragile.put_many([NewTask(task_type="a", payload=n) for n in range(25)])
+    assert [o.created for o in outcomes] == [True] * 15 + [False] * 10
+    assert {o.error for o in outcomes[15:]} == {error}
+    assert len(pending(store)) == 15
+
+
+def test_put_many_raises_only_where_nothing_was_written(store: Store, host: ManualHost):
+    refusing = Fragile(store.table, fails_at=0, error=QueueMisconfigured("not permitted"))
+    with pytest.raises(QueueMisconfigured):
+        Store(refusing, host=host).put_many([NewTask(task_type="a")] * 30)
+    odd = Fragile(store.table, fails_at=0, error=KeyError("perhaps it was"))
+    outcomes = Store(odd, host=host).put_many([NewTask(task_type="a")] * 30)
+    assert {type(o.error) for o in outcomes} == {KeyError}
+    assert pending(store) == []
+
+
+def test_put_many_goes_on_behind_a_batch_that_was_not_confirmed(store: Store, host: ManualHost):
+    fails = Fragile(store.table, fails_at=1, calls=26, error=StoreUnavailable("for a moment"))
+    outcomes = Store(fails, host=host).put_many([NewTask(task_type="a")] * 75)
+    assert [o.created for o in outcomes] == [True] * 25 + [False] * 25 + [True] * 25
+
+
+def test_put_many_tells_new_tasks_from_old_ones_though_answers_are_lost(
+    store: Store, host: ManualHost
+):
+    class LosesAnswers(Fragile):
+        """Writes are applied, and not confirmed at first; a worker is quick to claim them."""
+
+        def put(self, item, **terms):
+            super().put(item, **terms)
+            self._table.put(
+                item, **terms
+            )  # as a client does that repeats the call: ConditionFailed
+
+        def put_batch(self, items):
+            self._table.put_batch(items)
+            claim(store, str(items[0]["taskId"]))
+            raise StoreUnavailable("applied, but the answer is lost")
+
+    put(store, "old")
+    host.advance(1)
+    new = [NewTask(task_type="a"), NewTask(task_type="a"), NewTask(task_type="a", task_id="mine")]
+    loses = Store(LosesAnswers(store.table, fails_at=10**6, error=KeyError()), host=host)
+    outcomes = loses.put_many([*new, NewTask(task_type="a", task_id="old")])
+    assert [o.created for o in outcomes] == [True, True, True, False]
+    assert [o.task.status for o in outcomes if o.task][:2] == [Status.TAKEN, Status.PENDING]
+    assert [o.error for o in outcomes] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [("a", "=.*is no NewTask; give NewTask"), (NewTask(task_type="a", payload={1}), ".payload")],
+)
+def test_put_many_writes_nothing_where_one_task_is_refused(store: Store, bad, sentence):
+    with pytest.raises(InvalidInput, match=r"tasks\[1\]" + sentence):
+        store.put_many([NewTask(task_type="a"), bad])
+    assert pending(store) == []
+
+
+# Traces
+
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+OTHER_TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+
+
+def test_a_task_stays_in_its_trace_whatever_happens_to_it(store: Store, host: ManualHost):
+    put(store, "t", traceparent=TRACE)
+    store.retry(claim(store, "t"), BOOM, delay=5)
+    host.advance(5)
+    store.promote("t")
+    store.fail(claim(store, "t", "second"), BOOM)
+    store.redrive("t")
+    assert claim(store, "t", "third").traceparent == TRACE
+
+
+def test_a_newer_put_brings_its_own_trace_and_a_task_without_has_no_attribute(store: Store):
+    put(store, "t", traceparent=TRACE)
+    assert store.table.get("t")["traceparent"] == TRACE
+    put(store, "t", if_exists="replace")
+    assert "traceparent" not in store.table.get("t")
+
+
+def test_follow_ups_are_in_the_trace_of_their_parent_unless_they_name_their_own(store: Store):
+    put(store, "parent", traceparent=TRACE)
+    follow_ups = [
+        NewTask(task_type="b", task_id="heir"),
+        NewTask(task_type="b", task_id="own", traceparent=OTHER_TRACE),
+    ]
+    store.succeed(claim(store, "parent"), "null", follow_ups)
+    assert store.get("heir").traceparent == TRACE
+    assert store.get("own").traceparent == OTHER_TRACE
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", 7, TRACE.upper(), TRACE + "-00", "ff" + TRACE[2:], TRACE[:3] + 32 * "0" + TRACE[35:]],
+)
+def test_what_is_no_traceparent_is_refused_with_an_example(store: Store, wrong):
+    with pytest.raises(InvalidInput, match=f"is no W3C traceparent, such as {TRACE}") as refused:
+        put(store, "t", traceparent=wrong)
+    assert refused.value.field == "traceparent"
+    assert store.get("t") is None
+
+
+@pytest.mark.parametrize(
+    ("follow_up", "sentence"),
+    [
+        ("x", r"follow_ups\[1\]='x': is no NewTask"),
+        (NewTask(task_type="b", delay=10**400), r"follow_ups\[1\]\.delay=1000"),
+        (NewTask(task_type="b", payload=object()), r"follow_ups\[1\]\.payload"),
+    ],
+)
+def test_a_follow_up_that_is_none_is_named(store: Store, follow_up, sentence):
+    put(store, "parent")
+    task = claim(store, "parent")
+    with pytest.raises(InvalidInput, match=sentence):
+        store.succeed(task, "null", [NewTask(task_type="b"), follow_up])
+    assert store.get("parent").status is Status.TAKEN
+    assert pending(store) == []
+
+
+def test_a_checkpoint_is_measured_beside_the_payload_as_it_stands(store: Store):
+    payload = "ü" * 100_000
+    store.put(NewTask(task_type="a", payload=payload, task_id="t"))
+    task = claim(store, "t")
+    room = 400 * 1024 - 8 * 1024 - 5 * 1024 - 200_002  # item, error, history and the rest, payload
+    store.checkpoint(task, "x" * (room - 2), lease=30)
+    with pytest.raises(InvalidInput, match=f"there is room for {room:,}"):
+        store.checkpoint(task, "x" * (room - 1), lease=30)
+
+
+# Long texts
+
+LONG = {"readings": [{"sensor": f"temp-{n}", "value": n / 8} for n in range(200)]}
+
+
+def test_long_texts_are_stored_compressed_and_read_back_as_they_were(store: Store):
+    store.put(NewTask(task_type="a", payload=LONG, task_id="t"))
+    task = claim(store, "t")
+    store.checkpoint(task, [LONG, 1], lease=30)
+    assert (task.payload, task.payload_bytes) == (LONG, len(jsontext.encode(LONG, "payload")))
+    store.succeed(task, jsontext.encode([LONG, 2], "result"))
+    item = store.table.get("t")
+    for name in ("payload", "checkpoint", "result"):
+        assert isinstance(item[name], bytes)
+        assert len(item[name]) < task.payload_bytes / 4
+    (done,) = store.read(["t"])
+    assert done == store.get("t")
+    assert (done.payload, done.checkpoint, done.result) == (LONG, [LONG, 1], [LONG, 2])
+
+
+def test_a_long_text_that_was_stored_as_it_is_can_be_read(store: Store, past: PastTheLibrary):
+    put(store, "t")
+    past.write({**store.table.get("t"), "payload": jsontext.encode(LONG, "payload")})
+    assert claim(store, "t").payload == LONG
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [b"no zlib", zlib.compress(b"{}" * 999)[:-5], zlib.compress(b'"\xff"'), zlib.compress(b"{")],
+)
+def test_bytes_that_are_no_text_are_told(store: Store, past: PastTheLibrary, damaged):
+    put(store, "t")
+    past.write({**store.table.get("t"), "payload": damaged})
+    with pytest.raises(DamagedTask, match="payload"):
+        store.get("t")
+
+
+def test_a_few_bytes_that_would_fill_the_memory_are_not_unpacked(
+    store: Store, past: PastTheLibrary
+):
+    put(store, "t")
+    past.write({**store.table.get("t"), "payload": zlib.compress(b" " * 50_000_000 + b"1")})
+    with pytest.raises(DamagedTask, match="more than 409,600 bytes"):
+        store.get("t")
+
+
+# The door
+
+PAST = datetime.fromtimestamp(START / 1e6, UTC) - timedelta(seconds=1)
+
+
+REFUSED = {
+    "an empty type": ({"task_type": ""}, "task_type"),
+    "a type that is no string": ({"task_type": 7}, "task_type"),
+    "an over-long type": ({"task_type": "x" * 257}, "257 bytes long, the limit is 256"),
+    "an empty key": ({"key": ""}, "key=''"),
+    "an over-long key": ({"key": "ü" * 129}, "258 bytes long, the limit is 256"),
+    "an empty id": ({"task_id": ""}, "task_id"),
+    "an over-long id": ({"task_id": "ü" * 513}, "1,026 bytes long, the limit is 1,024"),
+    "an id of half a pair": ({"task_id": "\ud800"}, "half a surrogate pair"),
+    "a payload that is not JSON": ({"payload": {"a": [object()]}}, r"payload\.a\[0\].*object"),
+    "NaN": ({"payload": [1, float("nan")]}, r"payload\[1\]=nan"),
+    "infinity": ({"payload": {"x": float("inf")}}, r"payload\.x=inf"),
+    "a key that is no string": ({"payload": {1: "a"}}, "keys must be strings"),
+    "half a pair in the payload": ({"payload": "\udfff"}, "half a surrogate pair"),
+    "too many digits": ({"payload": 10**5000}, "send it as a string"),
+    "a payload over the limit": ({"payload": "x" * 400_000}, "400,002 bytes.*389,120"),
+    "a negative delay": ({"delay": -1}, "delay=-1: is negative"),
+    "a delay that is no number": ({"delay": "5"}, "delay='5'"),
+    "a delay beyond all digits": ({"delay": 10**5000}, "delay=<int>.*ten years"),
+    "a deadline beyond all floats": ({"deadline": 10**400}, "ten years"),
+    "two due times": ({"delay": 5, "due_at": datetime.now(UTC)}, "give one of the two"),
+    "a due time without a zone": ({"due_at": datetime(2030, 1, 1)}, "time zone"),  # noqa: DTZ001
+    "a due time that is a number": ({"due_at": 1_800_000_000}, "due_at"),
+    "a deadline of zero": ({"deadline": 0}, "it would never run"),
+    "a deadline in the past": ({"deadline": PAST}, "it would never run"),
+    "a deadline beyond the queue's": ({"deadline": 3601}, "the queue's deadline is 3600 s"),
+    "a deadline before it is due": ({"delay": 60, "deadline": PAST}, "it would never run"),
+}
+
+
+@pytest.mark.parametrize(("terms", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_bad_input_is_refused_with_a_sentence_and_nothing_is_written(store: Store, terms, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        store.put(NewTask(**{"task_type": "a", **terms}))
+    assert pending(store) == []
+    assert store.due(limit=1)[0] == []
+
+
+def test_a_payload_that_contains_itself_is_refused(store: Store):
+    loop: list[object] = []
+    loop.append(loop)
+    with pytest.raises(InvalidInput, match="contains itself"):
+        store.put(NewTask(task_type="a", payload=loop))
