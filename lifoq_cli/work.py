@@ -17,6 +17,7 @@ from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, LifoqError
 from lifoq.metrics import NAMESPACE, Metric, service
+from lifoq.worker import logged
 from lifoq.worker.processor import Processor
 from lifoq.worker.registry import REGISTRY, Registry
 from lifoq.worker.settings import RunReport, WorkerSettings
@@ -37,7 +38,9 @@ class LogFormatter(logging.Formatter):
     """Whose lines no terminal obeys."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return harmless(super().format(record), lines=True)
+        task_id = getattr(record, logged.FIELD, None)
+        told = "" if task_id is None else f" ({task_id})"
+        return harmless(super().format(record) + told, lines=True)
 
 
 @click.command()
@@ -96,6 +99,7 @@ def work(
     if not isinstance(queue, Queue):
         raise click.UsageError("one worker works on one queue: name one of the cells")
     log = logging.StreamHandler()
+    log.addFilter(logged.with_task_id)
     log.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[log])
     registry = _registered(tasks)

@@ -22,6 +22,8 @@ START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 DEPLOY_SECONDS = 600.0
 
+CDK_LOG = "cdk.log"
+
 _ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -154,10 +156,11 @@ class LocalCloud:
         )
 
     def deploy_application(self, folder: Path) -> None:
-        """Deploy all stacks of the CDK application in a folder, as its cdk.json runs it; the CDK
-        CLI tells the terminal how far it is."""
+        """Deploy all stacks of the CDK application in a folder, as its cdk.json runs it. What the
+        CDK CLI says goes into a file; it is the DeploymentError's, where it fails."""
         self._bootstrap(cwd=folder)
-        self._cdk("deploy", "--all", "--require-approval=never", cwd=folder, shown=True)
+        said = self._cdk("deploy", "--all", "--require-approval=never", cwd=folder)
+        (self.logs.parent / CDK_LOG).write_text(said)
 
     def cdk(self, assembly: Path, *arguments: str) -> str:
         """Run the CDK CLI on an assembly against this cloud. What it wrote; or DeploymentError."""
@@ -167,7 +170,7 @@ class LocalCloud:
         if not self._is_bootstrapped():
             self._cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", *arguments, cwd=cwd)
 
-    def _cdk(self, *arguments: str, cwd: Path | None = None, shown: bool = False) -> str:
+    def _cdk(self, *arguments: str, cwd: Path | None = None) -> str:
         try:
             command = cdk_cli.command(*arguments, "--no-notices", "--ci", "--no-color")
             environment = cdk_cli.environment()
@@ -185,15 +188,14 @@ class LocalCloud:
                 "CDK_DEFAULT_REGION": REGION,
             },
             stdin=subprocess.DEVNULL,
-            stdout=None if shown else subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             timeout=DEPLOY_SECONDS,
             check=False,
         )
         if result.returncode:
-            written = "see above" if shown else f"\n{result.stdout}"
-            raise DeploymentError(f"cdk {arguments[0]} failed: {written}")
+            raise DeploymentError(f"cdk {arguments[0]} failed:\n{result.stdout}")
         return result.stdout or ""
 
     def outputs(self, stack_name: str) -> dict[str, str]:

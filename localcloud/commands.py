@@ -17,12 +17,13 @@ import click
 
 from . import threads
 from .asynchronous import FIRST_RETRY_SECONDS
-from .cloud import DeploymentError, LocalCloud
+from .cloud import CDK_LOG, DeploymentError, LocalCloud
 from .credentials import FILE
 from .folder import FolderError, hold
 from .listener import PortError, listen
 
 DEFAULT_PORT = 4577
+LOOK_SECONDS: Final = 0.3
 DEV_TTL_DELAY: Final = 300.0
 """Seconds in which a task that was shed can still be looked at, and is in an export."""
 ABOUT_WAITING: Final = (
@@ -119,6 +120,7 @@ def dev_command(port: int, directory: Path, ttl_delay: float, *, until_stdin_clo
         )
 
     def work(cloud: LocalCloud, ended: threading.Event) -> None:
+        _say(f"Deploying, which the first time takes a minute; the CDK writes to {CDK_LOG} there")
         cloud.deploy_application(folder)
         click.echo(f"Deployed. In another terminal: . {directory / FILE}")
         click.echo(ABOUT_WAITING)
@@ -170,8 +172,7 @@ def _run(
     )
 
     def started(cloud: LocalCloud) -> None:
-        click.echo(f"Local cloud at {cloud.endpoint}, logs in {cloud.logs}")
-        sys.stdout.flush()
+        _say(f"Local cloud at {cloud.endpoint}, logs in {cloud.logs}")
         then(cloud, ended)
         sys.stdout.flush()
 
@@ -187,18 +188,29 @@ def _run(
 
 
 def _follow(cloud: LocalCloud, folder: Path, ended: threading.Event) -> None:
-    """Make the cloud follow the files, and tell what the functions log."""
-    from .joined_logs import JoinedLogs  # noqa: PLC0415 - of `dev` alone
+    """Make the cloud follow the files, and tell how attempts end and what the functions log."""
+    from .attempt_log import AttemptLog  # noqa: PLC0415 - of `dev` alone
+    from .joined_logs import JoinedLogs  # noqa: PLC0415
+    from .moto_adapter import tables  # noqa: PLC0415
     from .reload import Reloader  # noqa: PLC0415
 
-    def tell(line: str) -> None:
-        click.echo(line)
-        sys.stdout.flush()
+    reloader = Reloader(cloud, folder, _say)
+    sources = (JoinedLogs(cloud.logs), AttemptLog(tables.journals))
+    reloader.check()
 
-    watch = Reloader(cloud, folder, tell).watch
-    threads.start("what follows the files", partial(watch, ended), ended)
-    follow = JoinedLogs(cloud.logs, tell).follow
-    threads.start("what shows the logs", partial(follow, ended), ended)
+    def follow() -> None:
+        while not ended.wait(LOOK_SECONDS):
+            for source in sources:
+                for line in source.news():
+                    _say(line)
+
+    threads.start("what follows the files", partial(reloader.watch, ended), ended)
+    threads.start("what shows the log", follow, ended)
+
+
+def _say(line: str) -> None:
+    click.echo(line)
+    sys.stdout.flush()
 
 
 def _show_consoles(cloud: LocalCloud) -> None:
@@ -225,8 +237,7 @@ def _show_consoles(cloud: LocalCloud) -> None:
 
 
 def _tell_console(name: str, address: str) -> None:
-    click.echo(f"Console of {name}: {address}")
-    sys.stdout.flush()
+    _say(f"Console of {name}: {address}")
 
 
 def _wait_for_end_of_input(end: "queue.SimpleQueue[None]") -> None:

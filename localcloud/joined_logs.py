@@ -2,21 +2,19 @@
 
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from lifoq.basics.shown import harmless
 
-LOOK_SECONDS: Final = 0.3
 _PLATFORM: Final = re.compile(
     rb"(START|END|REPORT) RequestId|\S+ (START|END) |.*LAMBDA_WARNING: Unhandled exception"
 )
 """What Lambda's runtime writes around an invocation. The error after its warning says more."""
 _ID: Final = re.compile(r"[0-9A-F]{8}-\w+$")
 _UNTOLD: Final = re.compile(
-    r"level|message|timestamp|location|service|name|xray_.*|cold_start|function_.*"
+    r"level|message|timestamp|location|service|name|requestId|xray_.*|cold_start|function_.*"
 )
 """Fields that say nothing here, or stand at their own place."""
 
@@ -24,18 +22,11 @@ _UNTOLD: Final = re.compile(
 class JoinedLogs:
     """Follows the files of a folder, those that are still to come among them."""
 
-    def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._tell = tell
         self._read: dict[Path, int] = {}
         for file in folder.glob("*.log"):
             self._read[file] = file.stat().st_size
-
-    def follow(self, ended: threading.Event) -> None:
-        """Until ``ended`` is set."""
-        while not ended.wait(LOOK_SECONDS):
-            for line in self.news():
-                self._tell(line)
 
     def news(self) -> Iterator[str]:
         """What has been written since the last look, by function."""
@@ -66,6 +57,8 @@ def _told(line: bytes) -> str | None:
         return line.decode(errors="replace")
     if "_aws" in document:
         return None  # metrics
+    if "function_arn" in document and document.get("level") == "INFO":
+        return None  # lifoq's own account of a run
     more = " ".join(
         f"{name}={value}"
         for name, value in document.items()

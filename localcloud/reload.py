@@ -19,6 +19,7 @@ from lifoq_cdk import asset
 from lifoq_cdk.asset import AssetError
 from lifoq_cdk.requirements import Architecture, RequirementsError
 
+from . import importing
 from .cloud import DeploymentError, LocalCloud
 
 PATIENCE_MILLISECONDS: Final = 200
@@ -69,6 +70,9 @@ class Reloader:
             packages = {name.parts[0] for name in names}
             if packages <= functions.keys():
                 for package in sorted(packages):
+                    if wrong := self._problem(package, functions[package]):
+                        self._tell(f"{told} is not live: {wrong}")
+                        return
                     self._update(package, functions[package])
                 done = "is live"
             elif any(len(name.parts) == 1 for name in names):
@@ -90,13 +94,25 @@ class Reloader:
             if file.suffix == ".py" and file.is_file():
                 ast.parse(file.read_bytes(), str(file.relative_to(self._folder)))
 
+    def check(self) -> None:
+        """Tell which of the deployed code cannot be imported."""
+        for package, functions in self._functions().items():
+            if wrong := self._problem(package, functions):
+                self._tell(f"{package} is deployed, but does not run: {wrong}")
+
+    def _problem(self, package: str, functions: list[Any]) -> str | None:
+        return importing.problem(
+            self._folder / package,
+            _module(functions[0]),
+            runtime=self._cloud.directory / "runtime",
+            environment={**_variables(functions[0]), **self._cloud.environment()},
+        )
+
     def _functions(self) -> dict[str, list[Any]]:
         """The deployed functions by the folder of this application whose code they run."""
         found: dict[str, list[Any]] = {}
         for function in self._deployed():
-            variables = function.get("Environment", {}).get("Variables", {})
-            module = variables.get(Variable.TASKS) or function["Handler"]
-            folder = module.partition(".")[0]
+            folder = _module(function).partition(".")[0]
             if (self._folder / folder).is_dir():
                 found.setdefault(folder, []).append(function)
         return found
@@ -114,8 +130,18 @@ class Reloader:
             functions_api.update_function_code(
                 FunctionName=function["FunctionName"], ZipFile=built.path.read_bytes()
             )
-            if Variable.TASKS in function.get("Environment", {}).get("Variables", {}):
+            if Variable.TASKS in _variables(function):
                 # Tasks may wait that the code before could not do: not for the sweep's minute.
                 functions_api.invoke(
                     FunctionName=function["FunctionName"], InvocationType="Event", Payload=b"{}"
                 )
+
+
+def _variables(function: Any) -> dict[str, str]:
+    found: dict[str, str] = function.get("Environment", {}).get("Variables", {})
+    return found
+
+
+def _module(function: Any) -> str:
+    """Of task code, or of a handler."""
+    return _variables(function).get(Variable.TASKS) or function["Handler"].rpartition(".")[0]

@@ -11,6 +11,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from lifoq.environment import Environment
 from lifoq.errors import ProcessUnusable
 from lifoq.metrics import Metric
+from lifoq.worker import logged
 from lifoq.worker.processor import Processor
 from lifoq.worker.settings import RunReport
 
@@ -21,6 +22,7 @@ from ..task_types import registered
 
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
+logged.install()
 environment = Environment.of_this_process()
 processor = Processor(store_of(environment), registered(environment), environment.worker())
 tail_call = Kicker(environment.trigger_topic_arn)

@@ -254,7 +254,7 @@ class TaskError:
 
     @classmethod
     def of(cls, error: BaseException) -> "TaskError":
-        lines = _described(lambda: "".join(traceback.format_exception(error)))
+        lines = _described(lambda: "".join(traceback.format_exception(_from_task_code(error))))
         return cls(
             type=type(error).__name__,
             message=_readable(_described(lambda: str(error)), MAX_MESSAGE),
@@ -280,6 +280,14 @@ class TaskError:
             message=str(found.get("message", "")),
             traceback=found.get("traceback"),
         )
+
+
+def _from_task_code(error: BaseException) -> BaseException:
+    """Without the frames of lifoq's own that called the task code."""
+    own = error.__traceback__
+    while own is not None and own.tb_frame.f_globals.get("__name__", "").startswith("lifoq."):
+        own = own.tb_next
+    return error if own is None else error.with_traceback(own)
 
 
 def _described(describe: Callable[[], str]) -> str:

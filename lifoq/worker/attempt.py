@@ -24,6 +24,7 @@ from lifoq.items.task import Task, TaskError
 from lifoq.tables.store import Candidate, Store
 from lifoq.worker.context import Context
 from lifoq.worker.limits import Limits
+from lifoq.worker.logged import handling
 from lifoq.worker.outcome import (
     Cancel,
     GiveUp,
@@ -349,7 +350,8 @@ class Attempts:
         try:
             outcome = self._not_loaded(attempt)
             if outcome is None:
-                value = attempt.kind.handler(attempt.task.payload, attempt.context)
+                with handling(attempt.task.task_id):
+                    value = attempt.kind.handler(attempt.task.payload, attempt.context)
                 outcome = returned(value)
         except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
             outcome, refused = self._after(error, attempt), isinstance(error, Busy)

@@ -243,6 +243,11 @@ def tables() -> list[JournaledTable]:
     return [table for table in found if isinstance(table, JournaledTable)]
 
 
+def journals() -> dict[str, Journal]:
+    """By the names of their tables."""
+    return {table.name: table.journal for table in tables()}
+
+
 def table(name: str) -> JournaledTable | None:
     return next((one for one in tables() if one.name == name), None)
 

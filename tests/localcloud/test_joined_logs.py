@@ -13,7 +13,7 @@ FUNCTION = "lifoq-dev-queue-ProcessTasksFunction1A2B3C4D-x1y2z3.log"
 @pytest.fixture
 def logs(tmp_path: Path) -> JoinedLogs:
     (tmp_path / FUNCTION).write_text("written before\n")
-    return JoinedLogs(tmp_path, tell=print)
+    return JoinedLogs(tmp_path)
 
 
 def test_only_what_is_new_is_told_and_only_whole_lines(logs: JoinedLogs, tmp_path: Path) -> None:
@@ -31,7 +31,12 @@ def test_only_what_is_new_is_told_and_only_whole_lines(logs: JoinedLogs, tmp_pat
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ({"level": "INFO", "message": "swept", "Sweeps": 1, "Kicks": 0}, ["INFO swept Sweeps=1"]),
+        ({"level": "INFO", "message": "asked", "taskId": "t", "n": 0}, ["INFO asked taskId=t"]),
+        ({"level": "INFO", "message": "swept", "function_arn": "arn:…", "Sweeps": 1}, []),
+        (
+            {"level": "WARNING", "message": "no", "function_arn": "arn:…", "n": 1},
+            ["WARNING no n=1"],
+        ),
         ({"_aws": {}, "TasksClaimed": [1]}, []),
         ("START RequestId: 1 Version: $LATEST", []),
         ({"level": "WARNING", "message": "LAMBDA_WARNING: Unhandled exception. …"}, []),

@@ -1,0 +1,34 @@
+"""What task code logs, with the id of its task."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+FIELD: Final = "taskId"
+_TASK: ContextVar[str | None] = ContextVar("the id of the task whose handler runs", default=None)
+
+
+@contextmanager
+def handling(task_id: str) -> Iterator[None]:
+    """In this thread, and in the async handler that it waits for."""
+    token = _TASK.set(task_id)
+    try:
+        yield
+    finally:
+        _TASK.reset(token)
+
+
+def with_task_id(record: logging.LogRecord) -> bool:
+    """A filter, which keeps every record: a field ``taskId``, unless task code gave it one."""
+    task_id = _TASK.get()
+    if task_id is not None and not hasattr(record, FIELD):
+        setattr(record, FIELD, task_id)
+    return True
+
+
+def install() -> None:
+    """For all handlers that the root logger has by now."""
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(with_task_id)

@@ -1,0 +1,75 @@
+"""The log of `lifoq dev`: how attempts end, as the table's writes tell it."""
+
+import re
+from pathlib import Path
+
+from lifoq import Queue, TaskError
+from lifoq.tables.dynamo_values import typed
+from localcloud.attempt_log import AttemptLog
+from localcloud.importing import problem
+from localcloud.journal import Journal
+
+
+class Written:
+    """A queue in memory, whose writes a journal has."""
+
+    def __init__(self) -> None:
+        self.queue = Queue.in_memory()
+        self.journal = Journal()
+        self._before: dict = {}
+
+    def lines(self, log: AttemptLog) -> list[str]:
+        now = {str(item["taskId"]): typed(item) for item in self.queue.store.table.items()}
+        for task_id in self._before | now:
+            old, new = self._before.get(task_id), now.get(task_id)
+            self.journal.stage(key={"taskId": {"S": task_id}}, old=old, new=new)
+        self._before = now
+        self.journal.commit()
+        return [re.sub(r"^\d\d:\d\d:\d\d  |(under )?[\d.]+ m?s", "", line) for line in log.news()]
+
+
+def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once() -> None:
+    written = Written()
+    log = AttemptLog(lambda: {"t": written.journal})
+    store, shown = written.queue.store, []
+    for task_id in ("good", "one", "two"):
+        written.queue.put("price.show", task_id=task_id)
+        written.lines(log)
+        task = store.claim(task_id, claim_id=task_id, lease=30)
+        shown += written.lines(log)
+        trace = f'  File "/x/.local/assets/{64 * "a"}/tasks/__init__.py", line 7, in show'
+        error = TaskError(type="KeyError", message=f"'{task_id}'", traceback=trace)
+        if task_id == "good":
+            store.succeed(task, "1")
+        elif task_id == "one":
+            store.retry(task, error, delay=4)
+        else:
+            store.fail(task, error)
+        shown += written.lines(log)
+    assert shown == [
+        "✓ done      price.show good: , attempt 1",
+        "↻ again     price.show one: , attempt 1, next in , KeyError: 'one'",
+        '  File "tasks/__init__.py", line 7, in show',
+        "✗ failed    price.show two: , attempt 1, KeyError: 'two'",
+    ]
+
+
+def test_code_that_cannot_be_imported_is_told_with_its_line_and_where_packages_are_named(
+    tmp_path: Path,
+) -> None:
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    (tasks / "__init__.py").write_text("import lifoq\nfrom . import prices\n")
+    (tasks / "prices.py").write_text("\nimport a_package_that_is_missing\n")
+
+    def wrong() -> str | None:
+        return problem(tasks, "tasks", runtime=tmp_path, environment={})
+
+    assert wrong() == (
+        "tasks/prices.py, line 2: ModuleNotFoundError: No module named 'a_package_that_is_missing'"
+        "; packages are named in tasks/requirements.txt"
+    )
+    (tasks / "prices.py").write_text("1 / 0\n")
+    assert wrong() == "tasks/prices.py, line 1: ZeroDivisionError: division by zero"
+    (tasks / "prices.py").write_text("print('imported')\n")
+    assert wrong() is None
