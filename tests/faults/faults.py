@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -12,9 +12,8 @@ from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
 from lifoq.basics.host import microseconds
 from lifoq.errors import StoreUnavailable
-from lifoq.items.change import Alternatives, Change, Condition, Item
 from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.table import Count, Cursor, Page, Span, Table
+from lifoq.tables.table import Table
 from tests.virtual.machine import Machine
 
 OUTAGE_SECONDS = 3.0
@@ -86,54 +85,11 @@ class FaultyTable:
             raise StoreUnavailable(f"{method}: {fault.value}")
         return answer
 
-    def get(self, task_id: str) -> Item | None:
-        return self._call("get", task_id)
-
-    def get_many(self, task_ids: Sequence[str]) -> list[Item]:
-        return self._call("get_many", task_ids)
-
-    def put(self, item: Item, *, over: Alternatives = ()) -> None:
-        self._call("put", item, over=over)
-
-    def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
-        self._call("replace", item, when=when)
-
-    def put_batch(self, items: Sequence[Item]) -> list[Item]:
-        return self._call("put_batch", items)
-
-    def update(self, task_id: str, change: Change) -> None:
-        self._call("update", task_id, change)
-
-    def update_and_get(self, task_id: str, change: Change) -> Item:
-        return self._call("update_and_get", task_id, change)
-
-    def update_and_put(
-        self,
-        task_id: str,
-        change: Change,
-        items: Sequence[Item],
-        *,
-        over: Alternatives = (),
-        once: bool = False,
-    ) -> None:
-        self._call("update_and_put", task_id, change, items, over=over, once=once)
-
-    def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
-        self._call("delete", task_id, when=when)
-
-    def query(
-        self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
-    ) -> Page:
-        return self._call("query", span, newest_first=newest_first, limit=limit, start=start)
-
-    def count(self, span: Span, *, cap: int) -> Count:
-        return self._call("count", span, cap=cap)
+    def __getattr__(self, method: str) -> Any:
+        return partial(self._call, method)
 
     def clock_ahead(self) -> int:
         return self._table.clock_ahead()
-
-    def check(self) -> None:
-        self._call("check")
 
 
 class Wire:

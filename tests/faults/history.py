@@ -9,25 +9,10 @@ from typing import Any
 
 from lifoq.items.schema import SLOT_PREFIX, TERMINAL, WAITING, Attribute, Status
 from lifoq.worker.attempt import HANDED_BACK
+from tests.simulation.rules import LEGAL
 
 Image = Mapping[str, Any]
 
-LEGAL = {
-    (None, Status.PENDING),
-    (None, Status.DELAYED),
-    (Status.PENDING, Status.TAKEN),
-    (Status.TAKEN, Status.TAKEN),
-    (Status.TAKEN, Status.SUCCESS),
-    (Status.TAKEN, Status.FAILURE),
-    (Status.TAKEN, Status.DELAYED),
-    (Status.TAKEN, Status.PENDING),
-    (Status.TAKEN, Status.CANCELLED),
-    (Status.DELAYED, Status.PENDING),
-    (Status.PENDING, Status.CANCELLED),
-    (Status.DELAYED, Status.CANCELLED),
-    (Status.FAILURE, Status.PENDING),
-}
-"""The transitions of a sound task."""
 IN_THE_INDEX = frozenset({Status.PENDING, Status.TAKEN, Status.FAILURE})
 UNCOUNTED = {"Busy", HANDED_BACK}
 """Of attempts that do not count."""

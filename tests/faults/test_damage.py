@@ -17,50 +17,31 @@ LOST = {"taskStatus": "TAKEN", "claimId": "c", "leaseExpires": 1, "attempts": 1}
 DELAYED: dict[str, Any] = {"taskStatus": "DELAYED", "taskCreated": None, "dueAt": 1}
 
 DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
-    "no payload": ({"payload": None}, "payload is missing"),
     "payload is a number": ({"payload": 5}, "payload is int"),
-    "payload is a list": ({"payload": ["{}"]}, "payload is list"),
     "payload is no JSON": ({"payload": "{"}, "payload is not JSON"),
     "payload is NaN": ({"payload": "NaN"}, "payload is not JSON"),
-    "payload is too deep": ({"payload": "[" * 100_000}, "payload is not JSON"),
     "payload fills the item": ({"payload": '"' + "x" * (MAX_ITEM_BYTES - 220) + '"'}, "too large"),
     "no type": ({"taskType": None}, "taskType is missing"),
     "type is a number": ({"taskType": 7}, "taskType is missing or not a string"),
-    "type is a list": ({"taskType": ["ok"]}, "taskType is missing or not a string"),
     "type is unknown": ({"taskType": "nobody's"}, "no handler"),
     "no deadline": ({"expiresAt": None}, "expiresAt is missing"),
-    "deadline is text": ({"expiresAt": "soon"}, "expiresAt is missing or not a whole number"),
-    "deadline is true": ({"expiresAt": True}, "expiresAt is missing or not a whole number"),
     "deadline is a fraction": (
         {"expiresAt": Decimal("1800009999000000.5")},
         "expiresAt is missing or not a whole number",
     ),
     "deadline is beyond time": ({"expiresAt": 10**30}, "expiresAt is 1000000"),
-    "attempts are text": ({"attempts": "many"}, "attempts"),
     "attempts are a fraction": ({"attempts": Decimal("0.5")}, "attempts"),
     "attempts are below zero": ({"attempts": -5}, "attempts is -4"),
     "attempts are beyond counting": ({"attempts": 10**37}, "attempts is 1000000"),
-    "attempts cannot be raised": ({"attempts": 10**125}, "attempts"),
     "never enqueued": ({"enqueuedAt": None}, "enqueuedAt is missing"),
     "enqueued as text": ({"enqueuedAt": "noon"}, "enqueuedAt is str"),
-    "first taken as text": ({"firstTakenAt": "noon"}, "firstTakenAt is str"),
-    "finished as text": ({"finishedAt": "noon"}, "finishedAt is str"),
     "checkpoint is no JSON": ({"checkpoint": "{"}, "checkpoint is not JSON"),
-    "checkpoint is a number": ({"checkpoint": 5}, "checkpoint is int"),
-    "result is no JSON": ({"result": "{"}, "result is not JSON"),
     "error is no JSON": ({"error": "{"}, "error is not lifoq's JSON"),
-    "error is no object": ({"error": "[]"}, "error is not lifoq's JSON"),
     "created out of reach": ({"taskCreated": 1}, "taskCreated lies further back"),
-    "created before time": ({"taskCreated": -1}, "taskCreated lies further back"),
     "taken without a lease": ({**LOST, "leaseExpires": None}, "without leaseExpires or claimId"),
     "taken without a claim": ({**LOST, "claimId": None}, "without leaseExpires or claimId"),
-    "taken with a lease in words": ({**LOST, "leaseExpires": "soon"}, "leaseExpires is str"),
-    "taken without attempts": ({**LOST, "attempts": None}, "attempts is missing"),
     "taken without a payload": ({**LOST, "payload": None}, "payload is missing"),
-    "delayed, never enqueued": ({**DELAYED, "enqueuedAt": None}, "enqueuedAt is missing"),
     "delayed without a payload": ({**DELAYED, "payload": None}, "payload is missing"),
-    "delayed without a deadline": ({**DELAYED, "expiresAt": None}, "expiresAt is missing"),
-    "delayed without attempts": ({**DELAYED, "attempts": None}, "attempts is missing"),
     "delayed beyond time": ({**DELAYED, "expiresAt": 10**35}, "expiresAt is 1000000"),
 }
 
@@ -81,16 +62,20 @@ IN_NO_INDEX = {
 }
 
 
-@pytest.fixture(params=["memory", "dynamodb-local"])
+@pytest.fixture
 def world(
     request: pytest.FixtureRequest,
     endpoint_of: Callable[[str], str],
     new_dynamo_table: Callable[[str], DynamoTable],
 ) -> World:
+    backend = getattr(request, "param", "memory")
     truth: Truth = MemoryTruth()
-    if request.param == "dynamodb-local":
-        truth = DynamoTruth(new_dynamo_table(endpoint_of(request.param)))
+    if backend != "memory":
+        truth = DynamoTruth(new_dynamo_table(endpoint_of(backend)))
     return World(truth)
+
+
+on_dynamodb_too = pytest.mark.parametrize("world", ["memory", "dynamodb-local"], indirect=True)
 
 
 @pytest.mark.parametrize("name", DAMAGES)
@@ -125,6 +110,7 @@ def test_items_that_no_index_shows_disturb_nobody(world: World):
     assert world.effects.keys() == {"healthy"}
 
 
+@on_dynamodb_too
 def test_a_crowd_of_damaged_items_is_put_aside_and_redrive_leaves_it_there(world: World):
     for name, (attributes, _) in DAMAGES.items():
         world.put_damaged(name, **attributes)
@@ -157,6 +143,7 @@ def found(world: World, name: str) -> Any:
     return item
 
 
+@on_dynamodb_too
 def test_an_attempt_can_tell_how_it_failed_however_large_its_payload_and_checkpoint(world: World):
     worker = world.new_process()
 

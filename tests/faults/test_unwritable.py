@@ -17,17 +17,6 @@ from tests.faults.faults import answer
 SETTINGS = WorkerSettings(window=10, task_timeout=5, linger=0.1)
 
 
-@pytest.fixture(params=["memory", "dynamodb-local"])
-def table(
-    request: pytest.FixtureRequest,
-    endpoint_of: Callable[[str], str],
-    new_dynamo_table: Callable[[str], DynamoTable],
-) -> Table:
-    if request.param == "memory":
-        return MemoryTable()
-    return new_dynamo_table(endpoint_of(request.param))
-
-
 def failure(table: Table, returned: Any) -> str:
     """What a task that returned this failed with, in one run, and in one attempt."""
     queue, registry = Queue(Store(table)), Registry()
@@ -46,30 +35,23 @@ def follow_ups(*sizes: int) -> list[NewTask]:
     return [NewTask(task_type="b", payload=noise(size)) for size in sizes]
 
 
-def test_more_than_a_transaction_takes(table: Table):
-    done = Done(follow_ups=follow_ups(*[380_000] * 14))
-    assert "ItemTooLarge: the outcome and its 14 follow-ups are" in failure(table, done)
-    assert "chain in levels" in failure(table, done)
-
-
-def test_a_result_too_large_beside_follow_ups(table: Table):
-    assert failure(table, Done(result="x" * 409_700, follow_ups=follow_ups(1))).startswith(
-        "ItemTooLarge"
-    )
-
-
 @pytest.mark.parametrize(
-    ("done", "reason"),
+    ("returned", "reason"),
     [
+        (object(), "InvalidInput: result=<object object"),
+        ({"x": float("nan")}, "InvalidInput: result.x=nan"),
+        ("x" * 500_000, "ItemTooLarge: "),
+        (Done(result="x" * 409_700, follow_ups=follow_ups(1)), "ItemTooLarge: "),
+        (Done(follow_ups=follow_ups(*[380_000] * 14)), "the outcome and its 14 follow-ups are"),
+        (Done(follow_ups=follow_ups(*[380_000] * 14)), "chain in levels"),
         (Done(follow_ups=["x"]), "InvalidInput: follow_ups[0]='x'"),  # type: ignore[list-item]
-        (
-            Done(follow_ups=[NewTask(task_type="b", delay=10**400)]),
-            "InvalidInput: follow_ups[0].delay=1000",
-        ),
+        (Done(follow_ups=5), "must be a list of NewTask"),  # type: ignore[arg-type]
+        (Done(follow_ups=[NewTask(task_type="b", delay=10**400)]), "follow_ups[0].delay=1000"),
+        (Done(follow_ups=[NewTask(task_type="a")] * 100), "InvalidInput: follow_ups="),
     ],
 )
-def test_a_follow_up_that_is_none(table: Table, done: Done, reason: str):
-    assert failure(table, done).startswith(reason)
+def test_an_outcome_that_cannot_be_kept_is_a_failure_with_the_reason(returned: Any, reason: str):
+    assert reason in failure(MemoryTable(), returned)
 
 
 def test_a_transaction_that_aws_cancels_for_its_size(
