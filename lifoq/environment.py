@@ -69,6 +69,7 @@ class Variable(StrEnum):
     SHARED_LIMITS = "LIFOQ_SHARED_LIMITS"
     TOTAL_IN_FLIGHT = "LIFOQ_TOTAL_IN_FLIGHT"
     TYPES_ELSEWHERE = "LIFOQ_TYPES_ELSEWHERE"
+    UNKNOWN_TYPES = "LIFOQ_UNKNOWN_TYPES"
     LINGER = "LIFOQ_LINGER_SECONDS"
     SETTLE_TIME = "LIFOQ_SETTLE_SECONDS"
 
@@ -282,6 +283,7 @@ _WORKER: Final[_Fields] = {
     "shared_limits": (Variable.SHARED_LIMITS, _OPTION),
     "total_in_flight": (Variable.TOTAL_IN_FLIGHT, _OPTIONAL_WHOLE),
     "types_elsewhere": (Variable.TYPES_ELSEWHERE, _NAMES),
+    "unknown_types": (Variable.UNKNOWN_TYPES, replace(_TEXT, required=False, unset="wait")),
     "linger": (Variable.LINGER, _NUMBER),
     "settle_time": (Variable.SETTLE_TIME, _NUMBER),
 }

@@ -93,6 +93,12 @@ class Metric(StrEnum):
         Unit.COUNT,
         True,
     )
+    TASKS_OF_UNKNOWN_TYPES = (
+        "TasksOfUnknownTypes",
+        "tasks that could be claimed, if a worker had their type",
+        Unit.COUNT,
+        True,
+    )
     TASKS_IN_FAILURE = "TasksInFailure", "dead letters that wait for a redrive", Unit.COUNT, True
     TASKS_EXPIRED_PRESENT = (
         "TasksExpiredPresent",

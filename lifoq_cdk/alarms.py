@@ -24,6 +24,9 @@ RUNBOOK_CONTEXT: Final = "lifoq:runbook"
 """In the application's ``cdk.json``: where your own people read the runbook, such as
 ``https://docs.example.com/docs/runbook/``."""
 MISSED_SWEEPS: Final = 5
+DEPLOYMENT_ROUNDS: Final = 5
+"""Each of two sweeps: with a sweep a minute, a worker may be deployed ten minutes after its
+producer."""
 
 _ABOVE: Final = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
 _AT_LEAST: Final = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
@@ -177,6 +180,15 @@ def add_queue_alarms(
         metric=metrics.most(Metric.STALLED).with_(period=cdk.Duration.minutes(2 * sweep_minutes)),
         threshold=1,
         comparison=_AT_LEAST,
+    )
+    board.add(
+        "UnknownTypes",
+        meaning="Tasks wait of a type that no worker is known to have: the sweep's log names it.",
+        metric=metrics.most(Metric.TASKS_OF_UNKNOWN_TYPES).with_(
+            period=cdk.Duration.minutes(2 * sweep_minutes)
+        ),
+        threshold=0,
+        minutes=DEPLOYMENT_ROUNDS,
     )
     board.add(
         "SweepMissing",

@@ -129,6 +129,7 @@ class QueueDashboard(Construct):
             self._queue.most(Metric.TASKS_DELAYED, "delayed"),
             self._queue.most(Metric.TASKS_TAKEN, "taken"),
             self._queue.most(Metric.TASKS_IN_FAILURE, "in failure"),
+            self._queue.most(Metric.TASKS_OF_UNKNOWN_TYPES, "of unknown types"),
         )
 
     def _outcomes(self) -> cloudwatch.GraphWidget:

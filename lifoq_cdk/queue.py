@@ -35,7 +35,7 @@ from lifoq.metrics import Metric
 from lifoq.tables import open_tasks
 from lifoq.targets.configured import Target
 from lifoq.worker.backoff import Backoff
-from lifoq.worker.settings import WorkerSettings
+from lifoq.worker.settings import UnknownTypes, WorkerSettings
 from lifoq.worker.types import Types
 from lifoq_cdk import known, limits
 from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, WORK, Access
@@ -90,6 +90,7 @@ class LifoQueue(Construct):
         total_in_flight: int | None = WorkerSettings.total_in_flight,
         fair_share: bool = WorkerSettings.fair_share,
         types_elsewhere: Collection[str] = (),
+        unknown_types: UnknownTypes = WorkerSettings.unknown_types,
         processor_concurrency: int = 1,
         sweep_interval: cdk.Duration | None = None,
         events: TaskEvents | None = None,
@@ -147,6 +148,7 @@ class LifoQueue(Construct):
             total_in_flight=total_in_flight,
             fair_share=fair_share,
             types_elsewhere=frozenset(types_elsewhere),
+            unknown_types=unknown_types,
         )
         self.processor_concurrency = processor_concurrency
         self._shared_limits = shared_limits

@@ -67,6 +67,9 @@ def stats_table(found: QueueStats) -> Table:
     if found.newest_waiting_seconds is not None and found.oldest_waiting_seconds is not None:
         table.add_row(span(found.newest_waiting_seconds), "is the age of the newest that waits")
         table.add_row(span(found.oldest_waiting_seconds), "is the age of the oldest that waits")
+    if found.unknown_types:
+        named = ", ".join(found.unknown_types)
+        table.add_row("✗", f"no worker is known to have task type {named}")
     return table
 
 

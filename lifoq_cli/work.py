@@ -106,6 +106,7 @@ def work(
     settings = _settings(
         registry,
         types_elsewhere=_elsewhere(registry, tasks, types),
+        unknown_types="wait",
         task_timeout=task_timeout,
         lease=lease,
         heartbeat=None if lease is None else lease / 3,
@@ -118,7 +119,7 @@ def work(
     elif not settings.shared_limits:
         _tell_own_limits(session, registry, settings)
     protection = None if protect is None else Protection.of_this_task(protect)
-    processor = Processor(queue.store, registry, settings, only_registered=True)
+    processor = Processor(queue.store, registry, settings)
     tellers: list[Callable[[RunReport], None]] = []
     if metrics:
         tellers.append(_emitter(session.title))

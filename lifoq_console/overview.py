@@ -20,8 +20,8 @@ def verdict(stats: QueueStats, traffic: Traffic | None, *, paused: bool) -> Verd
     if paused:
         tasks = _waiting(stats) if waits else "nothing waits"
         return _bad(f"Paused: no task starts until somebody resumes; {tasks}.")
-    if traffic is not None and traffic.is_stalled:
-        return _bad("Stalled: tasks wait, and none has been claimed for five minutes or longer.")
+    if problem := _left_undone(stats, traffic):
+        return _bad(problem)
     if not waits:
         return _well("Nothing waits: each task has a worker as soon as it comes.")
     ages = (
@@ -35,6 +35,14 @@ def verdict(stats: QueueStats, traffic: Traffic | None, *, paused: bool) -> Verd
         part = f"{100 * shed / (shed + done):.0f} %"
         return _bad(f"Overloaded: {part} was shed in the last 5 minutes; {ages}.")
     return _well(f"Keeping up: {_waiting(stats)}, nothing was shed lately; {ages}.")
+
+
+def _left_undone(stats: QueueStats, traffic: Traffic | None) -> str | None:
+    if traffic is not None and traffic.is_stalled:
+        return "Stalled: tasks wait, and none has been claimed for five minutes or longer."
+    if stats.unknown_types:
+        return f"No worker is known to have task type {', '.join(stats.unknown_types)}."
+    return None
 
 
 def _waiting(stats: QueueStats) -> str:

@@ -20,7 +20,7 @@ from lifoq.ingest.mapping import IngestMapping
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.targets import configured, function, https
 from lifoq.worker import backoff
-from lifoq.worker.settings import WorkerSettings
+from lifoq.worker.settings import UnknownTypes, WorkerSettings
 from lifoq_cdk import limits
 from lifoq_cdk.workers import WorkerScaling
 
@@ -352,6 +352,7 @@ class StageConfig(Settings):
     total_in_flight: Annotated[int, Field(ge=1)] | None = WORKER.total_in_flight
     fair_share: bool = WORKER.fair_share
     types_elsewhere: Annotated[list[str], Field(max_length=100)] = []
+    unknown_types: UnknownTypes = WORKER.unknown_types
     retention_success_days: Annotated[float, Field(gt=0, le=3650)] = (
         LIFETIMES.success_retention / DAY
     )
@@ -432,6 +433,7 @@ class StageConfig(Settings):
             total_in_flight=self.total_in_flight,
             fair_share=self.fair_share,
             types_elsewhere=frozenset(self.types_elsewhere),
+            unknown_types=self.unknown_types,
         )
 
     @model_validator(mode="after")

@@ -109,6 +109,7 @@ class QueueStack(cdk.Stack):
             total_in_flight=worker.total_in_flight,
             fair_share=worker.fair_share,
             types_elsewhere=worker.types_elsewhere,
+            unknown_types=worker.unknown_types,
             processor_concurrency=stage.processor_concurrency,
             sweep_interval=cdk.Duration.minutes(stage.sweep_minutes),
             events=TaskEvents(**stage.events.model_dump()) if stage.events else None,

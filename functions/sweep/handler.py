@@ -11,6 +11,7 @@ from lifoq.metrics import Metric
 from lifoq.tables.stats import QueueStats
 from lifoq.worker.stall import StallWatch, patience
 from lifoq.worker.sweep import Sweeper, SweepReport
+from lifoq.worker.types import Types
 
 from ..connected import store_of
 from ..kick import Kicker
@@ -23,8 +24,9 @@ environment = Environment.of_this_process()
 store = store_of(environment)
 worker = environment.worker()
 registry = registered(environment)
-sweeper = Sweeper(store, registry, max_attempts=worker.max_attempts)
-watch = StallWatch(store, patience=patience(worker, registry))
+types = Types.of(registry, worker)
+sweeper = Sweeper(store, registry, max_attempts=worker.max_attempts, types=types)
+watch = StallWatch(store, patience=patience(worker, registry), types=types)
 processor = Kicker(environment.process_topic_arn)
 
 
@@ -38,6 +40,10 @@ def handle(_event: Any, _context: LambdaContext) -> dict[str, Any]:
     emit(counted)
     if report.stats is not None:
         emit_gauges(report.stats)
+        emit({Metric.TASKS_OF_UNKNOWN_TYPES: report.unknown.total()})
+        if report.unknown:
+            extra = {"waiting": dict(report.unknown)}
+            logger.warning("no worker is known to have these task types", extra=extra)
         emit({Metric.STALLED: int(watch.stalled())})
         if environment.long_tasks is not None:
             from .long_tasks import tell  # noqa: PLC0415 - not where there is none

@@ -105,6 +105,7 @@ def stats(found: QueueStats) -> dict[str, Any]:
         "atLeast": [name for name, count in counts.items() if count.capped],
         "newestWaitingSeconds": found.newest_waiting_seconds,
         "oldestWaitingSeconds": found.oldest_waiting_seconds,
+        "unknownTypes": found.unknown_types,
     }
 
 

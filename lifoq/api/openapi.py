@@ -183,8 +183,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "atLeast": {**_list(TEXT), "description": "Counts that stopped at 10,000"},
             "newestWaitingSeconds": AGE,
             "oldestWaitingSeconds": AGE,
+            "unknownTypes": {
+                **_list(TEXT),
+                "description": "Of tasks that wait, those that no worker is known to have",
+            },
         },
-        ("pending", "delayed", "taken", "failure", "atLeast"),
+        ("pending", "delayed", "taken", "failure", "atLeast", "unknownTypes"),
     ),
 }
 

@@ -6,7 +6,7 @@ The transitions of a task are such values (see ``transitions``); a table applies
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from lifoq.items.schema import Attribute, Status
 
@@ -60,9 +60,14 @@ class Equals:
         return type(value) is type(self.value) and value == self.value
 
 
+MOST_VALUES: Final = 100
+"""With which DynamoDB compares at a time
+(https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html)."""
+
+
 @dataclass(frozen=True)
 class OneOf:
-    """``values``: at most 100, as many as DynamoDB compares with."""
+    """``values``: at most ``MOST_VALUES``, and one at least."""
 
     attribute: Attribute
     values: frozenset[str]

@@ -7,6 +7,7 @@ from lifoq.basics.host import MICROSECONDS
 from lifoq.items.change import AtMost
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.metrics import Metric
+from lifoq.tables import unknown_types
 from lifoq.tables.store import Store
 from lifoq.tables.table import Count, Span
 
@@ -31,6 +32,9 @@ class QueueStats:
     newest_waiting_seconds: float | None
     """Age of the newest task that waits to be claimed; None where none does."""
     oldest_waiting_seconds: float | None
+    unknown_types: tuple[str, ...] = ()
+    """Of tasks that wait, those for which no worker is known to have a handler, as the latest sweep
+    found them; 20 at the most."""
 
     def counts(self) -> dict[Metric, Count]:
         """What is told as metrics."""
@@ -71,6 +75,7 @@ def measure(store: Store, *, now: int, cap: int = CAP) -> QueueStats:
         failure=store.count(Status.FAILURE, cap=cap),
         newest_waiting_seconds=age(newest=True),
         oldest_waiting_seconds=age(newest=False),
+        unknown_types=unknown_types.noted(store),
     )
 
 
@@ -87,4 +92,5 @@ def together(one: QueueStats, other: QueueStats) -> QueueStats:
         failure=one.failure + other.failure,
         newest_waiting_seconds=min((age for age in newest if age is not None), default=None),
         oldest_waiting_seconds=max((age for age in oldest if age is not None), default=None),
+        unknown_types=tuple(sorted({*one.unknown_types, *other.unknown_types})),
     )

@@ -91,6 +91,8 @@ class Candidate:
 class Candidates:
     rows: tuple[Candidate, ...]
     next: Cursor | None
+    left_out: int = 0
+    """Rows that were read as well, and not sent, as far as one can tell."""
 
 
 class Store(Puts):
@@ -204,7 +206,22 @@ class Store(Puts):
         where = () if start is None else (Not(expired), *where)
         span = self._alive(now, start=start, where=where)
         page = self.table.query(span, newest_first=newest_first, limit=limit, start=start)
-        return Candidates(rows=tuple(_candidate(row) for row in page.rows), next=page.next)
+        rows = tuple(_candidate(row) for row in page.rows)
+        left_out = 0 if page.next is None else limit - len(rows)
+        return Candidates(rows=rows, next=page.next, left_out=left_out)
+
+    def waiting(self, *, where: tuple[Condition, ...], cap: int) -> Iterator[Candidate]:
+        """Of the newest ``cap`` PENDING tasks, or some more, those that have not expired, and for
+        which ``where`` holds. What is damaged is to be seen."""
+        now = self.now()
+        span = self._alive(now, where=(Not(AtMost(Attribute.EXPIRES_AT, now)), *where))
+        start: Cursor | None = None
+        for _ in range(0, cap, LARGEST_PAGE):
+            page = self.table.query(span, newest_first=True, limit=LARGEST_PAGE, start=start)
+            yield from map(_candidate, page.rows)
+            start = page.next
+            if start is None:
+                return
 
     def claim(
         self, task_id: str, *, claim_id: str, lease: float, when: tuple[Condition, ...] = ()
@@ -488,16 +505,16 @@ class Store(Puts):
     def end_of_line(self, *, newest: bool, where: tuple[Condition, ...] = ()) -> int | None:
         """``taskCreated`` of the newest or oldest live PENDING task for which ``where`` holds; None
         where none waits."""
-        now = self.now()
+        now, limit = self.now(), BROWSE_PAGE
         span = self._alive(now, where=(_unexpired(now), *where))
         start: Cursor | None = None
         while True:
-            page = self.table.query(span, newest_first=newest, limit=100, start=start)
+            page = self.table.query(span, newest_first=newest, limit=limit, start=start)
             if page.rows:
                 return int(page.rows[0][Attribute.TASK_CREATED])
             if page.next is None:
                 return None
-            start = page.next
+            start, limit = page.next, LARGEST_PAGE
 
     def count(self, status: Status, *, cap: int) -> Count:
         """How many tasks have this status; SUCCESS and CANCELLED are in no index, so 0."""

@@ -42,11 +42,8 @@ class Processor:
         *,
         host: Host = SYSTEM,
         draw: random.Random | None = None,
-        only_registered: bool = False,
     ) -> None:
-        """``only_registered``: pass over what the registry does not know, in place of failing it.
-
-        Sets the process up for the registry's tasks, once. Raises InvalidInput for a task type
+        """Sets the process up for the registry's tasks, once. Raises InvalidInput for a task type
         that could never start, and what the set-up raises."""
         self._store = store
         self._registry = registry
@@ -62,15 +59,14 @@ class Processor:
             parts=self._parts() if settings.shared_limits else None,
         )
         self._order = Order(settings.adaptive_threshold, host)
-        registered = frozenset(kind.name for kind in registry) if only_registered else None
-        self._types = Types(only=registered, elsewhere=settings.types_elsewhere)
+        types = Types.of(registry, settings)
         self._serving: Run | None = None
         self._grace: float | None = None
         """Of the stop that was asked for."""
         self._shares = _shares() if settings.fair_share else None
         self._keyed = self._keyed_claims(any(kind.per_key is not None for kind in registry))
         for kind in registry:
-            timeout = kind.timeout if self._types.has(kind.name) else None
+            timeout = kind.timeout if types.has(kind.name) else None
             if timeout is not None and timeout > settings.task_timeout:
                 raise InvalidInput(
                     f"{kind.name}.timeout",
@@ -153,7 +149,7 @@ class Processor:
             order=self._order,
             keyed=self._keyed,
             shares=self._shares,
-            types=self._types,
+            types=Types.of(self._registry, self._settings),
             host=self._host,
             draw=self._draw,
             time_limit=time_limit,

@@ -524,7 +524,8 @@ def _unknown(name: str) -> TaskType:
 
 
 class UnknownTaskType(LifoqError):
-    """No handler is registered for the task's type; redrive it once one is deployed."""
+    """No handler is registered for the task's type, and such tasks are to fail; redrive it once one
+    is deployed."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no handler is registered for task type {name!r}; deploy one and redrive")

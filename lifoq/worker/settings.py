@@ -1,12 +1,15 @@
 """How a processor works, and what one of its runs did."""
 
 from dataclasses import dataclass, field, fields
+from typing import Literal, get_args
 
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
 from lifoq.errors import InvalidInput
 from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.metrics import Metric
 from lifoq.worker.backoff import Backoff
+
+UnknownTypes = Literal["wait", "fail"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,10 @@ class WorkerSettings:
     """Share the slots out evenly among the keys that wait; within a key, the order is as ever."""
     types_elsewhere: frozenset[str] = frozenset()
     """Task types that are passed over, since workers of another kind do them, such as `lifoq work`.
-    A type that nobody knows still goes to FAILURE."""
+    """
+    unknown_types: UnknownTypes = "wait"
+    """What becomes of a task for whose type no handler is registered: it is passed over, and waits
+    for a worker that has one; or it goes to FAILURE at once (``fail``)."""
     linger: float = 0.2
     """How long an empty queue is watched before it is believed: indexes are eventually consistent.
     They lag by milliseconds as a rule; what comes up later, its own kick or the sweep finds. It is
@@ -47,6 +53,7 @@ class WorkerSettings:
     """Kept at the end of a run, after the last timeout, for writing outcomes."""
 
     def __post_init__(self) -> None:
+        self._check_choices()
         for name in ("window", "task_timeout", "lease", "heartbeat"):
             check_seconds(name, getattr(self, name))
         for name in ("linger", "settle_time"):
@@ -61,12 +68,16 @@ class WorkerSettings:
             check_count(name, getattr(self, name))
         if self.rate_limit is not None:
             check_rate("rate_limit", self.rate_limit)
-        for name in ("fair_share", "shared_limits"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidInput(name, getattr(self, name), "must be True or False")
         self._check_total(self.total_in_flight)
         if self.adaptive_threshold is not None:
             check_seconds("adaptive_threshold", self.adaptive_threshold)
+
+    def _check_choices(self) -> None:
+        if self.unknown_types not in get_args(UnknownTypes):
+            raise InvalidInput("unknown_types", self.unknown_types, "must be 'wait' or 'fail'")
+        for name in ("fair_share", "shared_limits"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInput(name, getattr(self, name), "must be True or False")
 
     def _check_total(self, total: int | None) -> None:
         if total is None:

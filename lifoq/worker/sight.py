@@ -85,7 +85,7 @@ class Sight:
         """The page after ``cursor`` came; of no use any more unless it is the next to be read."""
         if cursor != self.cursor:
             return
-        self._read += len(page.rows)
+        self._read += len(page.rows) + page.left_out
         if self._gap is not None:
             reached = page.next is not None and _place_of(page.next)
             closed = not reached or not self._before(reached, self._behind_gap)

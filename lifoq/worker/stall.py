@@ -6,14 +6,17 @@ and has been claimed since. So a queue under suspicion is watched for some secon
 """
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.stats import CAP
 from lifoq.tables.store import Store
 from lifoq.tables.table import Span
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
+from lifoq.worker.types import ALL_TYPES, Types
 
 PATIENCE: Final = 300.0
 """Seconds without a claim after which the queue stands still: beyond a cold start, a lost kick,
@@ -37,9 +40,19 @@ def patience(settings: WorkerSettings, registry: Registry) -> float:
 
 
 class StallWatch:
-    """Remembers, from look to look, since when no claim was seen."""
+    """Remembers, from look to look, since when no claim was seen. Tasks of a type that no worker
+    has are told elsewhere."""
 
-    def __init__(self, store: Store, *, patience: float, host: Host = SYSTEM) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        patience: float,
+        types: Types = ALL_TYPES,
+        host: Host = SYSTEM,
+    ) -> None:
+        """``types``: as the processor has them."""
+        self._types = types
         self._store = store
         self._patience = microseconds(patience)
         self._host = host
@@ -63,9 +76,9 @@ class StallWatch:
         return self._since is not None and now - self._since > self._patience
 
     def _newest_waiting(self) -> tuple[str, ...]:
-        page = self._store.candidates(limit=SAMPLE)
-        now = self._store.now()
-        return tuple(row.task_id for row in page.rows if row.expires_at > now)
+        rows = islice(self._store.browse(Status.PENDING, live=True, page=SAMPLE), CAP)
+        known = (i for i, row in rows if self._types.knows(str(row.get(Attribute.TASK_TYPE))))
+        return tuple(islice(known, SAMPLE))
 
     def _claimed(self, waited: Iterable[str]) -> bool:
         """Whether one of the tasks that waited has been claimed since."""

@@ -6,8 +6,9 @@ so that a task never waits longer than one sweep interval for one, whatever kick
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lifoq.basics.clock import TOLERANCE
@@ -17,10 +18,12 @@ from lifoq.items.change import Item
 from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
-from lifoq.tables.stats import QueueStats, measure
+from lifoq.tables import unknown_types
+from lifoq.tables.stats import CAP, QueueStats, measure
 from lifoq.tables.store import Store
 from lifoq.tables.table import Cursor
 from lifoq.worker.registry import Registry
+from lifoq.worker.types import ALL_TYPES, Types
 
 log = logging.getLogger("lifoq.sweep")
 
@@ -47,12 +50,16 @@ class SweepReport:
     """False where the time was up first; the next sweep goes on there."""
     stats: QueueStats | None = None
     """None where the time was up first."""
+    runnable: bool = True
+    """Whether a task waits of a type that the processor runs, as far as was measured."""
+    unknown: Counter[str] = field(default_factory=Counter)
+    """Tasks that wait, by type, of types that no worker is known to have."""
 
     @property
     def needs_processor(self) -> bool:
         # The index, which is measured, may not yet show what this sweep has made claimable itself.
         revived = self.promoted + self.leases_expired - self.failed - self.cancelled
-        return revived > 0 or self.stats is None or self.stats.live.value > 0
+        return revived > 0 or self.runnable
 
 
 class Sweeper:
@@ -64,10 +71,13 @@ class Sweeper:
         registry: Registry,
         *,
         max_attempts: int,
+        types: Types = ALL_TYPES,
         time_budget: float = 45.0,
         host: Host = SYSTEM,
     ) -> None:
-        """``max_attempts`` of task types that set none; ``time_budget`` of one run, in seconds."""
+        """``max_attempts`` of task types that set none; ``types``: those of the processor;
+        ``time_budget`` of one run, in seconds."""
+        self._types = types
         self._store = store
         self._registry = registry
         self._max_attempts = max_attempts
@@ -89,8 +99,22 @@ class Sweeper:
         for step in steps:
             step(report, until)
         if report.finished:
-            report.stats = measure(self._store, now=self._store.now())
+            report.stats = self._measured(report, until)
         return report
+
+    def _measured(self, report: SweepReport, until: int) -> QueueStats:
+        """And tell the processor's tasks from others that wait."""
+        stats = measure(self._store, now=self._store.now())
+        some = stats.live.value or stats.pending.value > stats.expired_present.value
+        others = self._passed_over(report, until) if some and not self._types.are_all else Counter()
+        report.runnable = stats.live.value > 0 and (
+            stats.live.capped or not others or self._some_are_own()
+        )
+        report.unknown = Counter({n: others[n] for n in others if not self._types.knows(n)})
+        names = tuple(sorted(report.unknown)[: unknown_types.MOST_NAMED])
+        if names != stats.unknown_types:
+            unknown_types.note(self._store, names)
+        return replace(stats, unknown_types=names)
 
     def _end_expired_leases(self, report: SweepReport, until: int) -> None:
         """From where the last sweep stopped, for whatever reason, to the end; then all of them."""
@@ -184,6 +208,23 @@ class Sweeper:
                 self._condemn(task_id, Status.PENDING, OUT_OF_REACH, report)
             if self._out_of_reach_at is None:
                 return
+
+    def _some_are_own(self) -> bool:
+        """Whether a task waits that the processor does not pass over. Counts cannot tell: tasks
+        come in between one and the next."""
+        return self._store.end_of_line(newest=True, where=self._types.where) is not None
+
+    def _passed_over(self, report: SweepReport, until: int) -> Counter[str]:
+        """Tasks that wait, by type, which the processor passes over. Nobody else comes across those
+        whose type is damaged; what there is no time for, the next sweep puts aside."""
+        found: Counter[str] = Counter()
+        for row in self._store.waiting(where=self._types.where_not, cap=CAP):
+            if row.damage is not None:
+                if self._host.monotonic() < until:
+                    self._condemn(row.task_id, Status.PENDING, row.damage, report)
+            elif not self._types.has(row.task_type):
+                found[row.task_type] += 1
+        return found
 
     def _condemn(self, task_id: str, seen: Status, reason: str, report: SweepReport) -> None:
         condemned = self._store.condemn(task_id, seen=seen, reason=reason)

@@ -42,6 +42,7 @@ CHECKS: Final = (
     Check(subject="alarm topic", examine=watched.people),
     Check(subject="dead letters", examine=watched.dead_letters),
     Check(subject="failed tasks", examine=watched.failures),
+    Check(subject="task types", examine=watched.unknown_types),
 )
 
 LONGEST_REASON: Final = 200

@@ -1,10 +1,13 @@
 """Whether somebody would be told, and what waits for somebody."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
 from lifoq.client.account import NotThere
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.dynamo_values import plain
+from lifoq.tables.unknown_types import NOTE, named
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.loop import subscribed
 from lifoq_cli.doctor.patient import Patient
@@ -109,6 +112,23 @@ def dead_letters(patient: Patient) -> Iterator[Finding]:
             meaning="Something could not be delivered or handled; no task is lost by it "
             f"({RUNBOOK}, section Dead letters).",
             remedy=patient.aws("sqs", "receive-message", queue_url=url),
+        )
+
+
+def unknown_types(patient: Patient) -> Iterator[Finding]:
+    answer = patient.account.call(
+        "dynamodb",
+        "get_item",
+        TableName=patient.connection.table,
+        Key={Attribute.TASK_ID.value: {"S": NOTE}},
+    )
+    if names := named(plain(answer.get("Item", {}))):
+        yield Finding(
+            wrong=f"Tasks wait of a type that no worker is known to have: {', '.join(names)}.",
+            meaning="They run once a worker is deployed that has it, or are shed at their deadline "
+            f"({RUNBOOK}, section Unknown types).",
+            remedy=f"lifoq list --queue {patient.name} --type {shlex.quote(names[0])}; "
+            "then deploy its task code, or name it in types_elsewhere",
         )
 
 

@@ -15,7 +15,7 @@ from lifoq.client.deployment import Deployment
 from lifoq.errors import QueueMisconfigured
 from lifoq.items import schema
 from lifoq.items.lifetimes import Lifetimes
-from lifoq_cli.doctor import access, command, loop, table
+from lifoq_cli.doctor import access, command, loop, table, watched
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
 
@@ -205,6 +205,24 @@ def test_what_the_caller_may_not_ask_is_not_taken_for_a_finding() -> None:
     by_subject = {result.subject: result for result in results}
     assert by_subject["TTL"].not_checked == "grant it dynamodb:describe_time_to_live"
     assert by_subject["TTL"].findings == []
+
+
+# https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{}, {"Item": {"payload": {"S": "[]"}}}, {"Item": {"payload": {"S": "["}}}, {"Item": {}}],
+)
+def test_where_no_sweep_found_an_unknown_type_all_is_well(answer: dict[str, Any]) -> None:
+    assert found(watched.unknown_types, get_item=answer) == []
+
+
+def test_types_that_no_worker_has_are_named() -> None:
+    noted = {"Item": {"payload": {"S": '["new one", "newer"]'}}}
+    (finding,) = found(watched.unknown_types, get_item=noted)
+    assert finding.wrong.endswith("known to have: new one, newer.")
+    assert "lifoq list --queue dev --type 'new one'" in finding.remedy
 
 
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DescribeServices.html

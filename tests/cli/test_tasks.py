@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lifoq import NewTask, Status, TaskError
+from lifoq.tables import unknown_types
 
 
 def fail(queue, task_id, *, traceback=None):
@@ -34,6 +35,8 @@ def test_people_read_what_a_task_holds_in_tables(queue, lifoq):
 def test_stats_and_list_show_the_queue(queue, answer):
     queue.put_many([NewTask(task_type="a", payload=n) for n in range(3)])
     assert answer("stats")["pending"] == 3
+    unknown_types.note(queue.store, ("a", "b"))
+    assert answer("stats")["unknown_types"] == ["a", "b"]
     assert [task["payload"] for task in answer("list", "--limit", "2")] == [2, 1]
 
 

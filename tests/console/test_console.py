@@ -22,6 +22,7 @@ from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
 from lifoq.items.book import NONE, Amount, Turn, Whole
 from lifoq.metrics import Metric
+from lifoq.tables import unknown_types
 from lifoq.tables.books import Books
 from lifoq_console.app import Settings, application
 from lifoq_console.bulk import Action
@@ -163,6 +164,8 @@ def test_the_first_sentence_says_whether_fresh_work_is_being_done(queue: Queue, 
     assert sentence(TasksSucceeded=60, TasksShed=20).startswith("Overloaded: 25 % was shed")
     assert sentence(TasksSucceeded=0, Stalled=1).startswith("Stalled:")
     assert sentence(TasksSucceeded=60, paused=True).startswith("Paused:")
+    unknown_types.note(queue.store, ("a",))
+    assert sentence(TasksSucceeded=60) == "No worker is known to have task type a."
 
 
 def test_without_cloudwatch_the_table_still_tells(queue: Queue, start):
@@ -383,7 +386,7 @@ def test_prometheus_gets_in_with_its_own_token_to_the_metrics_alone(
     assert samples["lifoq_tasks_pending"] == ({"queue": "prod"}, 1)
     assert samples["lifoq_tasks_in_failure"] == ({"queue": "prod"}, 1)
     assert samples["lifoq_oldest_waiting_age_seconds"][1] > 0
-    by_sweep = {Metric.STALLED, Metric.TASKS_OPEN}
+    by_sweep = {Metric.STALLED, Metric.TASKS_OPEN, Metric.TASKS_OF_UNKNOWN_TYPES}
     assert len(samples) == sum(metric.gauge for metric in {*Metric} - by_sweep)
     assert console.ask("/tasks", headers=bearer)[0] == 403
     for wrong in ({}, {"Authorization": f"Bearer {TOKEN}"}, {"Authorization": f"Basic {token}"}):

@@ -7,8 +7,11 @@ import pytest
 from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper
 from lifoq.items.change import Change
 from lifoq.items.schema import DUE_INDEX, Attribute
+from lifoq.tables.stats import QueueStats, measure
 from lifoq.tables.store import Store
+from lifoq.testing.fixtures import PastTheLibrary
 from lifoq.testing.hosts import ManualHost
+from lifoq.worker.types import Types
 
 
 @pytest.fixture
@@ -56,6 +59,81 @@ def test_a_healthy_claim_is_left_alone(store: Store, sweeper: Sweeper, host: Man
     host.advance(29)
     report = sweeper.run()
     assert (report.leases_expired, store.get("t").status) == (0, Status.TAKEN)
+
+
+def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted(
+    store: Store, registry: Registry, host: ManualHost, past: PastTheLibrary
+):
+    types = Types(only=frozenset({"a", "b"}), elsewhere=frozenset({"b", "long"}))
+    sweeper = Sweeper(store, registry, max_attempts=3, types=types, host=host)
+    for task_type in ("new", "new", "newer", "b", "long"):
+        store.put(NewTask(task_type=task_type, task_id=f"{task_type} {host.new_id()}"))
+    report = sweeper.run()
+    assert (report.unknown, report.needs_processor) == ({"new": 2, "newer": 1}, False)
+    assert measure(store, now=store.now()).unknown_types == ("new", "newer")
+    store.put(NewTask(task_type="a", task_id="a"))
+    assert sweeper.run().needs_processor
+    store.cancel("a")
+    host.advance(3_601)
+    assert sweeper.run().unknown == {}
+    assert measure(store, now=store.now()).unknown_types == ()
+
+
+def test_what_is_noted_is_written_only_when_it_changes(
+    store: Store, registry: Registry, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+):
+    types = Types(only=frozenset({"a"}))
+    sweeper = Sweeper(store, registry, max_attempts=3, types=types, host=host)
+    store.put(NewTask(task_type="a"))
+    store.put(NewTask(task_type="new"))
+    sweeper.run()
+    monkeypatch.setattr(store.table, "update", None)
+    store.put(NewTask(task_type="new"))
+    assert sweeper.run().unknown == {"new": 2}
+
+
+def test_a_task_of_its_own_is_seen_among_others_that_come_while_the_sweep_counts(
+    store: Store, registry: Registry, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+):
+    def arriving(store: Store, *, now: int) -> QueueStats:
+        stats = measure(store, now=now)
+        store.put_many([NewTask(task_type="new")] * 3)
+        return stats
+
+    monkeypatch.setattr("lifoq.worker.sweep.measure", arriving)
+    types = Types(only=frozenset({"a"}))
+    store.put(NewTask(task_type="a"))
+    assert Sweeper(store, registry, max_attempts=3, types=types, host=host).run().needs_processor
+
+
+def test_many_damaged_types_do_not_hold_up_a_sweep(
+    store: Store,
+    registry: Registry,
+    host: ManualHost,
+    past: PastTheLibrary,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    for task_id in ("t", "u"):
+        item = store.new_item(NewTask(task_type="a", task_id=task_id))
+        past.write({**item, "taskType": None})
+    condemn = store.condemn
+    monkeypatch.setattr(store, "condemn", lambda *a, **k: host.advance(60) or condemn(*a, **k))
+    types = Types(only=frozenset({"a"}))
+    sweeper = Sweeper(store, registry, max_attempts=3, types=types, host=host)
+    reports = [sweeper.run() for _ in range(3)]
+    assert [report.condemned for report in reports] == [1, 1, 0]
+    assert None not in [report.stats for report in reports]
+
+
+def test_an_item_whose_type_is_damaged_is_put_aside_though_workers_pass_it_over(
+    store: Store, registry: Registry, host: ManualHost, past: PastTheLibrary
+):
+    types = Types(only=frozenset({"a"}))
+    item = store.new_item(NewTask(task_type="a", task_id="t"))
+    past.write({**item, "taskType": None, "expiresAt": None})
+    sweeper = Sweeper(store, registry, max_attempts=3, types=types, host=host)
+    assert sweeper.run().condemned == 1
+    assert (store.table.get("t") or {})["taskStatus"] == Status.FAILURE
 
 
 def test_whoever_waits_calls_for_a_processor(store: Store, sweeper: Sweeper, host: ManualHost):

@@ -23,7 +23,6 @@ DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "payload fills the item": ({"payload": '"' + "x" * (MAX_ITEM_BYTES - 220) + '"'}, "too large"),
     "no type": ({"taskType": None}, "taskType is missing"),
     "type is a number": ({"taskType": 7}, "taskType is missing or not a string"),
-    "type is unknown": ({"taskType": "nobody's"}, "no handler"),
     "no deadline": ({"expiresAt": None}, "expiresAt is missing"),
     "deadline is a fraction": (
         {"expiresAt": Decimal("1800009999000000.5")},

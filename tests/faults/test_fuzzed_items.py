@@ -249,6 +249,10 @@ def left_behind(item: Any, now: int) -> str | None:
     status = item["taskStatus"]
     if ("dueAt" if status == Status.DELAYED else "taskCreated") not in item:
         return None  # no index shows it
+    named = item.get("taskType")
+    if status == Status.PENDING and isinstance(named, str) and named not in {"ok", "keyed"}:
+        whole = type(item.get("expiresAt")) is int
+        return None if whole else "it never expires"  # until then it waits for who knows its type
     if status in TERMINAL or (at_most(item.get("expiresAt"), now) and status != Status.TAKEN):
         return None
     if status == Status.TAKEN:

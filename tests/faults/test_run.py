@@ -243,6 +243,26 @@ def test_with_one_type_at_its_limit_the_newest_is_taken_and_little_is_read(bench
     assert bench.table.rows_read / report.claimed < 150  # of 2,000: read through every two seconds
 
 
+def test_a_flood_of_a_type_that_nobody_knows_delays_no_other_and_costs_bounded_reads(bench: Bench):
+    bench.handle("known", 0.5)
+    bench.put_many("known", 3)
+    bench.put_many("unknown", 20_000)
+
+    def arrive() -> None:
+        while True:
+            bench.sleep(0.1)
+            bench.put("known", bench.seconds)
+            bench.put_many("unknown", 10)
+
+    bench.beside(arrive)
+    bench.table.rows_read = 0
+    bench.run(window=30)
+    waits = [began - put for began, put in bench.begun if isinstance(put, float)]
+    assert len(waits) > 200
+    assert max(waits) < 1
+    assert bench.table.rows_read < 30 * 2_000  # of 20,000 and more: see sight.ROWS_PER_SECOND
+
+
 def test_a_task_that_may_start_is_found_behind_any_number_that_must_not(bench: Bench):
     bench.handle("limited", 30, in_flight=1)
     bench.handle("free")

@@ -3,6 +3,7 @@
 import pytest
 
 from lifoq import ProcessUnusable, RunReport, Status, StoreUnavailable
+from lifoq.items.change import MOST_VALUES
 from lifoq.tables.table import Page
 from tests.virtual.bench import Bench
 
@@ -122,20 +123,42 @@ def test_a_database_that_does_not_answer_for_an_hour_is_waited_for(
 
 def test_a_worker_takes_the_tasks_of_types_that_it_knows_and_leaves_the_others(bench: Bench):
     bench.handle("mine")
-    processor = bench.processor(only_registered=True)
     bench.put_many("another", 2_000)
     ids = bench.put_many("mine", 5)
     others = bench.put_many("another", 30)
-    report = processor.run()
+    report = bench.run()
     assert (report.claimed, report.succeeded, report.remaining) == (5, 5, False)
     assert bench.statuses(ids) == {"SUCCESS": 5}
     assert bench.statuses(others) == {"PENDING": 30}
 
 
-def test_a_run_passes_over_types_that_are_done_elsewhere_and_fails_what_nobody_knows(bench: Bench):
+def test_a_task_of_an_unknown_type_runs_as_soon_as_a_worker_has_its_handler(bench: Bench):
+    new = bench.put("new", delay=1)
+    bench.sleep(2)
+    bench.handle("old")
+    bench.put("old")
+    report = bench.run()
+    assert (report.succeeded, report.failed, report.promoted) == (1, 0, 1)
+    bench.handle("new")
+    assert bench.run().succeeded == 1
+    assert bench.statuses([new]) == {"SUCCESS": 1}
+
+
+def test_more_types_than_a_query_can_name_are_told_from_others_all_the_same(bench: Bench):
+    for number in range(MOST_VALUES + 1):
+        bench.handle(f"a{number}")
+    others, own = bench.put_many("b", 30), bench.put_many("a7", 3)
+    report = bench.run()
+    assert (report.claimed, report.succeeded) == (3, 3)
+    assert bench.statuses([*others, *own]) == {"PENDING": 30, "SUCCESS": 3}
+
+
+def test_a_run_passes_over_types_that_are_done_elsewhere_and_fails_unknown_ones_where_asked_to(
+    bench: Bench,
+):
     bench.handle("short")
     bench.handle("long", timeout=3 * HOUR)
-    processor = bench.processor(types_elsewhere=frozenset({"long"}))
+    processor = bench.processor(types_elsewhere=frozenset({"long"}), unknown_types="fail")
     long, short = bench.put_many("long", 12), bench.put_many("short", 3)
     unknown = bench.put("nobody's")
     bench.put("long", delay=0.5)
@@ -143,6 +166,9 @@ def test_a_run_passes_over_types_that_are_done_elsewhere_and_fails_what_nobody_k
     assert (report.succeeded, report.failed, report.remaining) == (3, 1, False)
     assert bench.statuses(long) == {"PENDING": 12}
     assert bench.statuses([*short, unknown]) == {"SUCCESS": 3, "FAILURE": 1}
+    error = bench.queue.get(unknown).error
+    assert error is not None
+    assert "deploy one and redrive" in error.message
 
 
 def test_a_process_full_of_handlers_that_hang_says_so(bench: Bench):

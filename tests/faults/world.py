@@ -27,6 +27,7 @@ from lifoq.worker.processor import Processor
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import RunReport, WorkerSettings
 from lifoq.worker.sweep import Sweeper, SweepReport
+from lifoq.worker.types import Types
 from tests.faults.history import Image, Write, is_slot
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler
@@ -210,7 +211,11 @@ class Process:
 
     def sweep(self) -> SweepReport:
         sweeper = Sweeper(
-            self.store, self.registry, max_attempts=SETTINGS.max_attempts, host=self.host
+            self.store,
+            self.registry,
+            max_attempts=SETTINGS.max_attempts,
+            types=Types.of(self.registry, SETTINGS),
+            host=self.host,
         )
         return sweeper.run()
 

@@ -16,7 +16,7 @@ def earlier(queue, seconds, **lifetimes) -> Store:
 
 
 def put(store: Store, task_id: str, **terms):
-    return store.put(NewTask(task_type="a", task_id=task_id, **terms))
+    return store.put(NewTask(task_type="greet", task_id=task_id, **terms))
 
 
 def test_a_lost_kick_is_made_up_for(load, context, queue, processor_topic, metrics):
@@ -106,6 +106,27 @@ def test_each_gauge_has_a_metric_of_its_own(load, metrics):
         "NewestWaitingAgeSeconds": [0.5],
         "OldestWaitingAgeSeconds": [64.5],
     }
+
+
+def test_tasks_that_no_worker_knows_are_told_by_their_types_and_wake_nobody(
+    load, context, queue, processor_topic, capsys, monkeypatch
+):
+    queue.put("new")
+    queue.put("newer")
+    sweep, logged = load("sweep"), []
+    monkeypatch.setattr(sweep.logger, "warning", lambda *_, extra: logged.append(extra))
+    sweep.watch._patience = 0
+    for _ in range(2):
+        assert not sweep.handle({}, context)["Kicks"]
+    assert processor_topic.messages() == []
+    assert queue.stats().unknown_types == ("new", "newer")
+    assert logged == [{"waiting": {"new": 1, "newer": 1}}] * 2
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    gauges = [line for line in lines if "TasksOfUnknownTypes" in line]
+    assert [(line["TasksOfUnknownTypes"], line["Stalled"]) for line in gauges] == [([2], [0])] * 2
+    load("sweep", LIFOQ_UNKNOWN_TYPES="fail").handle({}, context)
+    assert len(processor_topic.messages()) == 1
+    assert queue.stats().unknown_types == ()
 
 
 def test_a_queue_that_stands_still_is_told(load, context, queue, metrics, monkeypatch):

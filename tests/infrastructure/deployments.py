@@ -99,6 +99,7 @@ EVERYTHING: dict[str, Any] = {
     "adaptive_threshold_seconds": 90.5,
     "fair_share": True,
     "types_elsewhere": ["video.cut"],
+    "unknown_types": "fail",
     "total_in_flight": 40,
     "alarms": {"email": "operators@example.com", "shed_per_minute": 7},
     "producer_role_arns": ["arn:aws:iam::210987654321:role/producer"],

@@ -17,9 +17,10 @@ from lifoq.items.change import (
     ConditionFailed,
     Item,
     TransactionRefused,
+    UnfitAttribute,
 )
 from lifoq.items.schema import SLOT_PREFIX, TERMINAL, Attribute, Status
-from lifoq.tables.memory import MemoryTable
+from lifoq.tables.memory import SORT_KEYS, MemoryTable
 from lifoq.tables.table import Count, Cursor, Page, Span
 from tests.simulation.cancelling import Cancelling
 from tests.simulation.history import History, Violation, Write, status_of
@@ -37,6 +38,15 @@ Answer = TypeVar("Answer")
 
 LATE: Final = (0.1, 2.0)
 """Seconds for which a write is on its way that others come before."""
+CLEARED: Final = [
+    name
+    for name in Attribute
+    if name not in (Attribute.TASK_ID, Attribute.TASK_STATUS, *SORT_KEYS.values())
+]
+"""No index holds NULL in a key."""
+DAMAGED: Final = "somebody clears an attribute"
+PUT_ASIDE: Final = "what is damaged is put aside"
+DAMAGES: Final = {DAMAGED, PUT_ASIDE}
 REPLICAS: Final = 2
 """Copies of the indexes, each behind by its own lag; which one answers, chance decides."""
 
@@ -99,8 +109,10 @@ class Database:
         self._clocks_agree = 2 * scenario.worker_skew < scenario.worker.lease / 3
         self._replicas = [Replica() for _ in range(REPLICAS)]
         self._calls = 0
+        self.damaged: set[str] = set()
+        """Ids of tasks of which somebody has cleared an attribute."""
         self._waits: dict[str, Item] = {}
-        """What is PENDING."""
+        """What is PENDING, and somebody knows."""
 
     def waiting(self) -> list[tuple[Item, int]]:
         """Items that are PENDING, and since when every copy of the index has shown it."""
@@ -110,8 +122,35 @@ class Database:
         ]
 
     def tasks(self) -> list[Item]:
-        """All items of the table that are tasks."""
-        return [item for item in self.table.items() if not is_slot(item)]
+        """All items of the table that are tasks, and whole."""
+        return [item for item in self.table.items() if not self._is_none(item)]
+
+    def _is_none(self, item: Item) -> bool:
+        return is_slot(item) or item[Attribute.TASK_ID] in self.damaged
+
+    def damage(self) -> None:
+        """Somebody clears an attribute of a task, or of the put that is parked on it, as some tools
+        do: by NULL. Limits count on what such a task was: of types with limits none is chosen."""
+        draw = self.overtaking
+        chosen = [i for i in self.tasks() if status_of(i) not in TERMINAL and _has_no_limits(i)]
+        if not chosen:
+            return
+        item = dict(draw.choice(chosen))
+        task_id, parked = str(item[Attribute.TASK_ID]), item.get(Attribute.PARKED)
+        if parked is not None and draw.random() < 0.5:
+            item[Attribute.PARKED] = {**parked, str(draw.choice(list(Attribute))): None}
+        else:
+            item[str(draw.choice(CLEARED))] = None
+        self.damaged.add(task_id)
+        self.history.forget(task_id)
+        self._waits.pop(task_id, None)
+        self.table.damage(item)
+        self.trace.add(DAMAGED, task_id)
+        self._tell_replicas(task_id, item)
+
+    def damaged_tasks(self) -> list[Item]:
+        """What there is of them."""
+        return [item for item in self.table.items() if item[Attribute.TASK_ID] in self.damaged]
 
     def calm(self) -> None:
         """No more faults."""
@@ -155,6 +194,13 @@ class Database:
             after=after,
         )
         self.trace.add(f"{write.was} → {write.becomes} by {machine}", write.task_id)
+        if write.task_id in self.damaged:
+            if write.becomes is Status.FAILURE:
+                self.trace.add(PUT_ASIDE, write.task_id)
+            self.history.add(write, sound=False)
+            self._tell_replicas(write.task_id, after)
+            self.on_write(write)
+            return
         finding = self._rules.check(write, self.history)
         if finding is not None:
             self.trace.add(finding, write.task_id)
@@ -166,16 +212,30 @@ class Database:
         self.keys.check(write)
         self.together.check(write)
         self._waits.pop(write.task_id, None)
-        if write.becomes is Status.PENDING and after is not None:
+        if (
+            write.becomes is Status.PENDING
+            and after is not None
+            and not self._is_passed_over(after)
+        ):
             self._waits[write.task_id] = after
         if write.was is Status.TAKEN and role is Role.SWEEP:
             self._assert_unwell(write)
         self.history.add(write)
+        self._tell_replicas(write.task_id, after)
+        self.on_write(write)
+
+    def _tell_replicas(self, task_id: str, after: Item | None) -> None:
         for replica in self._replicas:
             lag = self.draw.uniform(0, self.faults.index_lag)
             arrives = self.scheduler.time + microseconds(lag)
-            replica.send(write.task_id, after, arrives=arrives)
-        self.on_write(write)
+            replica.send(task_id, after, arrives=arrives)
+
+    def is_for_nobody(self, row: Item) -> bool:
+        """Whether no worker has to see it."""
+        return row[Attribute.TASK_ID] in self.damaged or self._is_passed_over(row)
+
+    def _is_passed_over(self, item: Item) -> bool:
+        return item[Attribute.TASK_TYPE] in self._rules.passed_over
 
     def register(self, machine: Machine) -> None:
         self._machines[machine.name] = machine
@@ -191,6 +251,10 @@ class Database:
         well = moves and not holder.outages
         if self._clocks_agree and well and claim_id not in holder.claim_faults:
             raise Violation(f"was taken away from {holder.name}, which is well", write.task_id)
+
+
+def _has_no_limits(item: Item) -> bool:
+    return item[Attribute.TASK_TYPE] in {"plain", "stubborn", "brief", "stranger"}
 
 
 def _begun_anew(
@@ -300,12 +364,17 @@ class Connection:
         except ConditionFailed as refused:
             looks.refused_update(task_id, change, refused.item)
             raise
+        except UnfitAttribute:
+            looks.refused_update(task_id, change, None)
+            raise
         except StoreUnavailable:
             looks.lost_update(change)
             raise
         looks.after_update(task_id, change)
         looks.knows_key(after)
-        if claim not in self._database.history.claims:  # but brings in what is due
+        if not claim:
+            looks.put_aside(task_id)
+        elif claim not in self._database.history.claims:  # but brings in what is due
             looks.shows(after)
         return after
 
@@ -382,7 +451,8 @@ class Connection:
         def read(clock: int) -> Page:
             index = self._database.index()
             page = index.query(span, newest_first=newest_first, limit=limit, start=start)
-            assert_reach(span, start, page, index, clock, newest_first=newest_first)
+            for_nobody = self._database.is_for_nobody
+            assert_reach(span, start, page, index, clock, for_nobody, newest_first=newest_first)
             return page
 
         def blame() -> None:
@@ -456,7 +526,7 @@ class Connection:
             raise StoreUnavailable(f"{what} was refused, on purpose")
         try:
             answer = apply(clock)
-        except (ConditionFailed, TransactionRefused, ItemTooLarge) as error:
+        except (ConditionFailed, TransactionRefused, UnfitAttribute, ItemTooLarge) as error:
             database.trace.add(f"{what}: {error}", task_id)
             self._return(what, task_id, goes_wrong)
             raise

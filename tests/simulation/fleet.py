@@ -17,8 +17,9 @@ from lifoq.worker.processor import UNAVAILABLE_PAUSE, Processor
 from lifoq.worker.run import FOREVER, REMAINING_PATIENCE, Run
 from lifoq.worker.settings import RunReport
 from lifoq.worker.sweep import Sweeper
+from lifoq.worker.types import Types
 from tests.simulation.database import Connection, Database
-from tests.simulation.handlers import CAPS, RATES, UNREGISTERED, TaskCode, free, types
+from tests.simulation.handlers import CAPS, RATES, UNREGISTERED, TaskCode, free, passed_over, types
 from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role
@@ -159,6 +160,7 @@ class Fleet:
             together=self._database.together,
             fair=self.scenario.worker.fair_share,
             started=self._code.started,
+            damaged=self._database.damaged,
             waiting=self._database.waiting,
         )
         processor = Processor(
@@ -241,7 +243,9 @@ class Fleet:
         self._check_counts(report, writes)
         self._check_own_settles(worker, report, writes)
         for claim, task_type in worker.looks.recognisable.items():
-            if task_type != UNREGISTERED and claim not in self._code.started:
+            task_id = self._database.history.claims[claim].task_id
+            excused = task_type == UNREGISTERED or task_id in self._database.damaged
+            if not excused and claim not in self._code.started:
                 raise Violation(f"a worker did not recognise claim {claim} as its own")
         if report.unsettled and took < limit - LAST_PAUSE:
             raise Violation(f"a run left {report.unsettled} tasks unsettled, with time left")
@@ -319,8 +323,11 @@ class Fleet:
         history = self._database.history
         for item in self._database.tasks():
             task_id = str(item[Attribute.TASK_ID])
-            claimable = item[Attribute.TASK_STATUS] == Status.PENDING and (
-                item[Attribute.EXPIRES_AT] > self._scheduler.time + microseconds(SEEN_AFTER)
+            known = item[Attribute.TASK_TYPE] not in passed_over(self.scenario)
+            claimable = (
+                known
+                and item[Attribute.TASK_STATUS] == Status.PENDING
+                and (item[Attribute.EXPIRES_AT] > self._scheduler.time + microseconds(SEEN_AFTER))
             )
             settled = history.of_task[task_id][-1].time < long_ago
             if claimable and settled and not report.needs_another_run:
@@ -418,10 +425,12 @@ class Fleet:
         self._made += 1
         skew = self._database.draw.uniform(-1, 1) * self.scenario.worker_skew
         machine = Machine(f"sweep-{self._made}", Role.SWEEP, self._scheduler, skew=skew)
+        registry, settings = self._code.registry(machine), self.scenario.worker
         sweeper = Sweeper(
             self._store(machine),
-            self._code.registry(machine),
-            max_attempts=self.scenario.worker.max_attempts,
+            registry,
+            max_attempts=settings.max_attempts,
+            types=Types.of(registry, settings),
             host=machine,
         )
         return machine, sweeper
@@ -434,11 +443,13 @@ class Fleet:
             self._database.trace.add(f"sweep fails: {error}")
             return
         self._database.trace.add(f"swept: {report}")
-        if report.condemned:
+        if report.condemned and not self._database.damaged:
             raise Violation("the sweep condemned a task that nobody had damaged")
         if report.finished and machine.faults == faults:
             self._assert_none_stranded(began)
             self._assert_none_overdue(began)
+        if strangers := set(report.unknown) - passed_over(self.scenario):
+            raise Violation(f"the sweep takes {strangers} for task types that nobody knows")
         if report.needs_processor:
             self.kick("sweep")
 

@@ -51,13 +51,18 @@ def types(scenario: Scenario) -> tuple[str, ...]:
     return (*TYPES, *SHARED) if scenario.worker.shared_limits else TYPES
 
 
+def passed_over(scenario: Scenario) -> frozenset[str]:
+    """Those that nobody ever starts."""
+    return frozenset({UNREGISTERED} if scenario.worker.unknown_types == "wait" else ())
+
+
 def free(scenario: Scenario) -> set[str]:
     """Those that may start whenever a processor has a slot, and room for the type."""
     worker = scenario.worker
     if not worker.shared_limits:
-        return FREE
+        return FREE - passed_over(scenario)
     paced = worker.rate_limit is not None or worker.total_in_flight is not None
-    return set() if paced else FREE - CAPS.keys()
+    return set() if paced else FREE - CAPS.keys() - passed_over(scenario)
 
 
 def limited_together(scenario: Scenario) -> tuple[dict[str, int], dict[str, float]]:
@@ -113,7 +118,8 @@ class TaskCode:
                 refused = True
                 raise
             except Violation as violation:  # the processor takes whatever comes for an outcome
-                machine.scheduler.failure = violation
+                if violation.task_id not in self._database.damaged:
+                    machine.scheduler.failure = violation
                 raise
             finally:
                 self._inside.subtract(places)

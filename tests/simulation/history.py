@@ -63,20 +63,30 @@ class History:
         self.retired = 0
         """Finished tasks whose retention was over."""
 
-    def add(self, write: Write) -> None:
+    def forget(self, task_id: str) -> None:
+        """It is damaged: from now on it obeys no rule, and counts no more."""
+        del self.of_task[task_id]
+        self.created -= 1
+
+    def add(self, write: Write, *, sound: bool = True) -> None:
         self.writes.append(write)
+        if write.becomes is Status.TAKEN and write.was is Status.PENDING and write.after:
+            self.claims[str(write.after[Attribute.CLAIM_ID])] = write
+        if sound:
+            self._count(write)
+
+    def _count(self, write: Write) -> None:
         self.of_task[write.task_id].append(write)
         if write.was is None:
             self.created += 1
         elif write.becomes is None:
             self.shed += write.was in WAITING
             self.retired += write.was in TERMINAL
-        if write.becomes is Status.TAKEN and write.was is Status.PENDING and write.after:
-            self.claims[str(write.after[Attribute.CLAIM_ID])] = write
 
     def present(self) -> dict[str, Item]:
         """What the table must hold."""
-        last = {task_id: writes[-1].after for task_id, writes in self.of_task.items()}
+        told = {task_id: writes for task_id, writes in self.of_task.items() if writes}
+        last = {task_id: writes[-1].after for task_id, writes in told.items()}
         return {task_id: item for task_id, item in last.items() if item is not None}
 
     def assert_adds_up(self, items: list[Item]) -> None:

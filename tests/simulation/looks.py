@@ -7,13 +7,13 @@ adaptive order says so. Where they must not start, the processor reads on behind
 
 from bisect import bisect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import attrgetter
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
-from lifoq.items.change import Change, Equals, GreaterThan, Item
+from lifoq.items.change import Change, Equals, GreaterThan, Item, OneOf
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Cursor, Page, Span
@@ -124,6 +124,7 @@ class Looks:
         together: Together,
         fair: bool,
         started: Collection[str],
+        damaged: Collection[str],
         waiting: Callable[[], list[tuple[Item, int]]],
     ) -> None:
         """``free_types``: those that may start whenever the processor has a slot, and room.
@@ -132,6 +133,7 @@ class Looks:
         ``paced``: whether there is a limit on the starts per second of all types together.
         ``rates``: starts per second, of those types that are limited to less than one.
         ``started``: claims under which task code began.
+        ``damaged``: ids of tasks that obey no rule.
         ``waiting``: items that wait, and since when every index has shown them."""
         self._machine = machine
         self._free_types = free_types
@@ -148,6 +150,7 @@ class Looks:
         self._fair = fair
         self._used = Used()
         self._code_started = started
+        self._damaged = damaged
         self._waiting = waiting
         self._starts: dict[str, list[Claim]] = {}
         """Of each such type, the claims that were granted, in the order in which they were sent."""
@@ -233,6 +236,8 @@ class Looks:
         """A page came; ``sent``: monotonic, when it was asked for."""
         if not _looks_for_tasks(span):
             return
+        # What shows its damage is put aside.
+        page = replace(page, rows=tuple(row for row in page.rows if None not in row.values()))
         for row in page.rows:
             self.shows(row)
         if start is not None:
@@ -251,7 +256,7 @@ class Looks:
         self.last = Look(
             newest_first=newest_first,
             began=now,
-            rows=list(page.rows),
+            rows=[row for row in page.rows if row[Attribute.TASK_ID] not in self._damaged],
             used=self._used.now(now) if self._fair and self._used.nothing_open else None,
             held={*self._held, *just_refused, *(c.task_id for c in self._trying.values())},
         )
@@ -392,7 +397,9 @@ class Looks:
         others = [
             claim.task_id
             for claim in self._at_work()
-            if claim.shown_as == {True} and claim.claim_id not in self._never_begun
+            if claim.shown_as == {True}
+            and claim.claim_id not in self._never_begun
+            and claim.task_id not in self._damaged
         ]
         if shown_as == {True} and others:
             raise Violation(f"a suspect was claimed beside {others}", task_id)
@@ -547,7 +554,9 @@ class Looks:
         if found.task_type == self._unregistered:  # has no task code to come back
             self._rooms.end(claim, started=True)
         else:
-            self._granted_at[claim] = self._machine.true_time()
+            # Of what is damaged, task code begins at once or never.
+            damaged = found.task_id in self._damaged
+            self._granted_at[claim] = 0 if damaged else self._machine.true_time()
 
     def _forget_what_was_left(self) -> None:
         """A claim whose answer came after the end of the run starts nothing."""
@@ -568,6 +577,11 @@ class Looks:
         if sent.keyed is not None:
             self._keyed_until[sent.keyed] = self._machine.true_time()
         self._rooms.end(claim, started=False)
+
+    def put_aside(self, task_id: str) -> None:
+        """A damaged task goes to FAILURE, which may have been claimed before."""
+        if task_id in self._held:
+            self._settled(task_id, self._held[task_id].claim_id)
 
     def left(self) -> None:
         """This strand has left the slot of its claim, or could not."""
@@ -625,6 +639,7 @@ def assert_reach(
     page: Page,
     index: MemoryTable,
     clock: int,
+    for_nobody: Callable[[Item], bool],
     *,
     newest_first: bool,
 ) -> None:
@@ -638,7 +653,7 @@ def assert_reach(
     if start is None and seen[: len(page.rows)] != list(page.rows):
         raise Violation("a look did not begin with the first tasks")
     for row in rows:
-        live = row[Attribute.EXPIRES_AT] > clock
+        live = not for_nobody(row) and row[Attribute.EXPIRES_AT] > clock
         shown = all(condition.holds(row) for condition in span.where)
         if live and not (shown and _inside(span, row[Attribute.TASK_CREATED])):
             raise Violation("is alive, and out of the workers' sight", str(row[Attribute.TASK_ID]))
@@ -646,7 +661,11 @@ def assert_reach(
 
 def _looks_for_tasks(span: Span) -> bool:
     """Not one that measures the queue, or looks for what is out of sight."""
-    measures = any(isinstance(condition, GreaterThan) for condition in span.where)
+    measures = any(
+        isinstance(condition, GreaterThan)
+        or isinstance(getattr(condition, "condition", None), OneOf)
+        for condition in span.where
+    )
     of_tasks = span.index == STATUS_CREATED_INDEX and span.status is Status.PENDING
     return of_tasks and span.last is None and not measures
 

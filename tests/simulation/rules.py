@@ -1,7 +1,7 @@
 """What every single write must obey, whatever went wrong before it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -97,6 +97,8 @@ class Rules:
     """Of each task type."""
     lease: float
     shared_limits: bool
+    passed_over: Collection[str]
+    """Task types that nobody may claim."""
 
     def check(self, write: Write, history: History) -> Finding | Cancelling | None:
         """Violation, where a write breaks a rule; what it is, where a newer put is about to take
@@ -225,6 +227,8 @@ class Rules:
     def _claim(self, write: Write, before: Item, after: Item, history: History) -> None:
         live = before[A.EXPIRES_AT] > write.clock
         _require(write, live, "claimed after its deadline")
+        passed_over = before[A.TASK_TYPE] in self.passed_over
+        _require(write, not passed_over, "claimed by a worker that does not know its type")
         # A worker repeats a claim whose answer was lost, perhaps after the sweep has ended it.
         earlier = history.claims.get(str(after[A.CLAIM_ID]), write)
         repeated = (earlier.task_id, earlier.machine) == (write.task_id, write.machine)

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from typing import Final
 
 from tests.simulation import cancelling, replacing
+from tests.simulation.database import DAMAGES
 from tests.simulation.fleet import HANDS_BACK
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEY_FINDINGS
@@ -18,7 +19,13 @@ from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
 FOUND: Final = (
-    FINDINGS | KEY_FINDINGS | replacing.FINDINGS | cancelling.FINDINGS | TOGETHER | {HANDS_BACK}
+    DAMAGES
+    | FINDINGS
+    | KEY_FINDINGS
+    | replacing.FINDINGS
+    | cancelling.FINDINGS
+    | TOGETHER
+    | {HANDS_BACK}
 )
 NOTABLE: Final = TURNS | FOUND
 """What must occur, beside the transitions, for the rules to have been put to the test."""

@@ -36,6 +36,8 @@ class Faults:
     """Of an attempt: others have filled the downstream."""
     pause: float
     """Seconds between two pauses of a whole running worker, on average; 0: never."""
+    damage: float
+    """Seconds between two attributes that somebody clears past the library; 0: never."""
     outages: int
     """Times at which every call is refused for a while."""
 
@@ -53,6 +55,7 @@ CALM = Faults(
     trouble=0,
     busy=0,
     pause=0,
+    damage=0,
     outages=0,
 )
 
@@ -130,6 +133,7 @@ class Scenario:
                 fair_share=draw.random() < 0.3,
                 shared_limits=shared,
                 total_in_flight=together.choice((None, None, None, 1, 3)) if shared else None,
+                unknown_types=random.Random(f"unknown {seed}").choice(("wait", "fail")),
             ),
             downstream=draw.choice((None, None, None, 1, 3)),
             probe_after=draw.choice((2, 5, 100)),
@@ -145,11 +149,15 @@ class Scenario:
             ttl_late=draw.choice((0.0, 30.0, 1_000.0)),
             only_the_sweep_kicks=draw.random() < 0.5,
             freezes=random.Random(f"freezes {seed}").random() < 0.6,
-            faults=_faults(draw, late=random.Random(f"late {seed}").choice((0, 0.1, 0.4))),
+            faults=_faults(
+                draw,
+                late=random.Random(f"late {seed}").choice((0, 0.1, 0.4)),
+                damage=random.Random(f"damage {seed}").choice((0, 0, 3, 15)),
+            ),
         )
 
 
-def _faults(draw: random.Random, *, late: float) -> Faults:
+def _faults(draw: random.Random, *, late: float, damage: float) -> Faults:
     """Each kind is absent from some seeds, so that others are seen undisturbed."""
     return Faults(
         refused=draw.choice((0, 0.02, 0.1)),
@@ -164,5 +172,6 @@ def _faults(draw: random.Random, *, late: float) -> Faults:
         trouble=draw.choice((0.2, 0.6, 0.9)),
         busy=draw.choice((0, 0, 0, 0.3)),
         pause=draw.choice((0, 5, 30)),
+        damage=damage,
         outages=draw.choice((0, 0, 1)),
     )

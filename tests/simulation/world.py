@@ -50,6 +50,7 @@ class World:
             max_attempts=handlers.max_attempts(scenario.worker),
             lease=scenario.worker.lease,
             shared_limits=scenario.worker.shared_limits,
+            passed_over=handlers.passed_over(scenario),
         )
         self.draw = random.Random(f"faults {seed}")
         caps, rates = handlers.limited_together(scenario)
@@ -89,6 +90,8 @@ class World:
             self._nature.spawn(self._outage, "outage")
         if self.scenario.faults.pause:
             self._nature.spawn(self._pauses, "pauses")
+        if self.scenario.faults.damage:
+            self._nature.spawn(self._damages, "damages")
         while any(client.left for client in clients):
             self._tick()
             clients = [self._replaced(number, client) for number, client in enumerate(clients)]
@@ -127,6 +130,11 @@ class World:
         self.database.out = False
         self.trace.add("the database is back")
 
+    def _damages(self) -> None:
+        while self.database.faults.damage:
+            self._nature.sleep(self.draw.expovariate(1 / self.scenario.faults.damage))
+            self.database.damage()
+
     def _pauses(self) -> None:
         """A whole machine stands still for longer than a lease, and then goes on."""
         worker = self.scenario.worker
@@ -163,17 +171,18 @@ class World:
         self.database.history.assert_adds_up(self.database.tasks())
 
     def _at_rest(self) -> bool:
-        """Nothing is in flight, and nothing waits but what its deadline has overtaken."""
+        """Nothing is in flight, and nothing waits but what its deadline has overtaken, be it whole
+        or damaged."""
         return not (self.fleet.running or self.fleet.serving) and not any(
             item[Attribute.TASK_STATUS] == Status.TAKEN or self._waits(item)
-            for item in self.database.tasks()
+            for item in (*self.database.tasks(), *self.database.damaged_tasks())
         )
 
     def _waits(self, item: Item) -> bool:
         """And a worker whose clock is a bit ahead sees it so."""
         ahead = self.scheduler.time + microseconds(self.scenario.worker_skew)
-        live = item[Attribute.EXPIRES_AT] > ahead
-        return status_of(item) in WAITING and live
+        expires_at = item.get(Attribute.EXPIRES_AT)
+        return status_of(item) in WAITING and (expires_at is None or expires_at > ahead)
 
     def _assert_not_idle(self) -> None:
         """A task never waits longer than one sweep interval for a processor."""
@@ -181,6 +190,7 @@ class World:
         waits = any(
             self._waits(item) and item.get(Attribute.DUE_AT, 0) <= now
             for item in self.database.tasks()
+            if item[Attribute.TASK_TYPE] not in handlers.passed_over(self.scenario)
         )
         if not waits or self.fleet.running:
             self._idle_since = None
@@ -201,7 +211,8 @@ class World:
         self._assert_successes_are_done()
         self._assert_follow_ups()
         self.database.table.expire(self.scheduler.time + microseconds(10**9))
-        if self.database.table.items():  # slots among them
+        left = [i for i in self.database.table.items() if i not in self.database.damaged_tasks()]
+        if left:  # slots among them
             raise Violation("something at rest would stay for ever")
 
     def _assert_successes_are_done(self) -> None:

@@ -37,6 +37,7 @@ workers = st.builds(
     adaptive_threshold=st.none() | seconds,
     fair_share=st.booleans(),
     types_elsewhere=st.frozensets(st.text(min_size=1), max_size=3),
+    unknown_types=st.sampled_from(["wait", "fail"]),
     linger=seconds,
     settle_time=seconds,
 )

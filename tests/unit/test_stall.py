@@ -6,6 +6,7 @@ from lifoq import Lifetimes, NewTask, Registry, WorkerSettings
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.worker.stall import PATIENCE, StallWatch, patience
+from lifoq.worker.types import Types
 
 
 @pytest.fixture
@@ -51,6 +52,17 @@ def test_frozen_between_its_looks_it_stalls_as_soon(store, host, watch):
         host.freeze(60)
         found.append(watch.stalled())
     assert found == [False] * 5 + [True] * 3
+
+
+def test_tasks_of_types_that_no_worker_has_neither_stall_a_queue_nor_hide_that_it_is(store, host):
+    watch = StallWatch(store, patience=PATIENCE, types=Types(only=frozenset({"a"})), host=host)
+    for _ in range(15):
+        store.put(NewTask(task_type="unknown"))
+    assert not any(looks(watch, host, 8))
+    put(store)
+    for _ in range(15):
+        store.put(NewTask(task_type="unknown"))
+    assert looks(watch, host, 8)[-1]
 
 
 def test_a_claim_ends_it(store, host, watch):

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from lifoq import (
@@ -63,7 +64,9 @@ class Table(MemoryTable):
         page = super().query(span, newest_first=newest_first, limit=limit, start=start)
         if (span.index, span.status) == (STATUS_CREATED_INDEX, Status.PENDING):
             self.looks += 1
-            self.rows_read += len(page.rows)
+            all_rows = replace(span, where=())
+            read = super().query(all_rows, newest_first=newest_first, limit=limit, start=start)
+            self.rows_read += len(read.rows)
         self._takes("look" if start is None else "look behind")
         return page
 
@@ -125,9 +128,7 @@ class Bench:
 
         self.new_machine().spawn(happens, "beside")
 
-    def processor(
-        self, machine: Machine | None = None, *, only_registered: bool = False, **settings: Any
-    ) -> Processor:
+    def processor(self, machine: Machine | None = None, **settings: Any) -> Processor:
         host = machine or self.machine
         return Processor(
             Store(self.table, host=host),
@@ -135,7 +136,6 @@ class Bench:
             WorkerSettings(**settings),
             host=host,
             draw=self.draw,
-            only_registered=only_registered,
         )
 
     def run(
