@@ -26,8 +26,8 @@ export CDK_DISABLE_CLI_TELEMETRY := true
 export TZ := UTC
 
 STAGE ?=
-STAGES = $(shell .venv/bin/python -c 'import json; print(*json.load(open("cdk.json"))["context"]["stages"])')
-STAGE_NAMED = test -n "$(STAGE)" || { echo "STAGE=… is needed: a stage of cdk.json, such as dev" >&2; exit 2; }
+STAGES = $(shell .venv/bin/python -c 'from stacks.stages import STAGES; print(*STAGES)')
+STAGE_NAMED = test -n "$(STAGE)" || { echo "STAGE=… is needed: a stage of stacks/stages.py, such as dev" >&2; exit 2; }
 PORT ?= 4577
 OUT ?= out/report
 DIST ?= dist
@@ -143,7 +143,7 @@ types: setup ## Check the types
 
 .PHONY: synth
 synth: setup ## Synthesize the templates of every stage, or of STAGE=…
-	@set -e; for stage in $(or $(STAGE),$(STAGES),$(error cdk.json names no stage)); do \
+	@set -e; for stage in $(or $(STAGE),$(STAGES),$(error stacks/stages.py names no stage)); do \
 	    echo "Synthesizing stage $$stage …"; \
 	    cdk synth --quiet --no-notices -c stage=$$stage --output .build/synth/$$stage; \
 	done

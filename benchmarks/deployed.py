@@ -15,13 +15,13 @@ import aws_cdk as cdk
 from lifoq import Queue, Store
 from lifoq.items.schema import Status
 from lifoq.tables.dynamo import DynamoTable
-from lifoq_cdk import asset
+from lifoq_cdk import LifoQueue, TaskCode, asset
 from localcloud import LocalCloud
-from stacks import application
+from stacks.stage import TASKS, Stage, put_out
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 STAGE: Final = "dev"
-STACKS: Final = tuple(f"lifoq-{STAGE}-{name}" for name in ("state", "queue", "generator"))
+STACKS: Final = tuple(f"lifoq-{STAGE}-{name}" for name in ("state", "queue"))
 FUNCTIONS: Final = {
     "trigger": "TriggerFunctionName",
     "processor": "ProcessTasksFunctionName",
@@ -109,9 +109,16 @@ def _assembly(code: Path) -> Path:
     tasks = Path(__file__).with_name("deployed_tasks.py")
     shutil.copy(tasks, code / "functions" / "tasks.py")
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
-    app = cdk.App(context={**context, "stage": STAGE}, outdir=str(code / "cdk.out"))
-    functions, report = asset.build(root=code), asset.build_report()
-    application.build(app, stage=application.stage_of(app), asset=functions, report=report)
+    app = cdk.App(context=context, outdir=str(code / "cdk.out"))
+    stage = Stage(app, STAGE)
+    LifoQueue(
+        stage.stack("queue", "trigger, processor and sweep"),
+        "Default",
+        queue_name=STAGE,
+        state=stage.state(),
+        tasks=TaskCode(asset.build(root=code), module=TASKS),
+    )
+    put_out(app)
     return Path(app.synth().directory)
 
 

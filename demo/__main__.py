@@ -1,6 +1,5 @@
 """``python -m demo``: set up a queue, overload its downstream, and tell what happened."""
 
-import json
 import math
 import os
 import shutil
@@ -18,7 +17,7 @@ from demo import downstream, verdict
 from demo.exports import Exporter, windows
 from demo.interruption import Interruption
 from demo.ledger import MICROS, Counts, Ledger, Stretch, scan
-from demo.load import TASK_TYPE, Generator, Phase
+from demo.load import Generator, Phase
 from demo.steps import run, step
 from demo.story import Chapter, about
 from demo.view import View
@@ -90,12 +89,11 @@ class Demo:
         return self._judge(overload, oldest_waiting)
 
     def _deploy(self) -> Queue:
-        overrides = {"targets": {TASK_TYPE: {"https": {"url": self._legacy.url}}}}
         with step(self._console, f"Synthesizing the CDK app, stage {STAGE}"):
             run(
                 [
                     *(str(CDK), "synth", "--quiet", "--no-notices", "--output", str(ASSEMBLY)),
-                    *("-c", f"stage={STAGE}", "-c", f"overrides={json.dumps(overrides)}"),
+                    *("-c", f"stage={STAGE}", "-c", f"downstream={self._legacy.url}"),
                 ],
                 log=OUT / "logs" / "synth.log",
                 # The CDK CLI runs on the virtual environment's node and python.

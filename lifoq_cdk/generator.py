@@ -1,5 +1,8 @@
 """What puts tasks by itself: recurring ones on a schedule, and load for trials."""
 
+import difflib
+import re
+import zoneinfo
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
@@ -9,6 +12,7 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from lifoq import environment
+from lifoq.basics import jsontext
 from lifoq.basics.numbers import check_rate, check_seconds
 from lifoq.errors import InvalidInput
 from lifoq_cdk import known, limits
@@ -27,6 +31,20 @@ INSISTENT: Final = AsyncInvocation(max_event_age=cdk.Duration.hours(1), retry_at
 """Nothing makes up for a recurring task that is not put."""
 
 
+EXPRESSION: Final = re.compile(
+    r"rate\([1-9]\d* (minutes?|hours?|days?)\)|cron\([^()]+\)|at\([^()]+\)"
+)
+
+
+def _check_time_zone(name: str) -> None:
+    # Empty where Python has no time zone database, as in some slim containers: AWS judges then.
+    known = zoneinfo.available_timezones()
+    if known and name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        remedy = f"did you mean {close[0]}" if close else "choose one such as Europe/Berlin"
+        raise InvalidInput("time_zone", name, f"is no time zone: {remedy}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecurringTask:
     """A task that is put by a schedule, with an id of its time: once, however often Lambda or the
@@ -38,6 +56,14 @@ class RecurringTask:
     """Of EventBridge Scheduler: ``rate(1 hour)``, ``cron(0 3 * * ? *)``."""
     payload: Any = None
     time_zone: cdk.TimeZone | str = cdk.TimeZone.ETC_UTC
+
+    def __post_init__(self) -> None:
+        jsontext.encode(self.payload, "payload")
+        if isinstance(self.schedule, str) and not EXPRESSION.fullmatch(self.schedule):
+            problem = "must be rate(5 minutes), cron(0 3 * * ? *) or at(2026-01-31T12:00:00)"
+            raise InvalidInput("schedule", self.schedule, problem)
+        if isinstance(self.time_zone, str):
+            _check_time_zone(self.time_zone)
 
     def event(self) -> dict[str, Any]:
         return {
@@ -63,6 +89,7 @@ class Load:
     def __post_init__(self) -> None:
         if self.profile not in (profiles := get_args(Profile)):
             raise InvalidInput("profile", self.profile, f"must be one of {', '.join(profiles)}")
+        jsontext.encode(self.payload, "payload")
         check_rate("tasks_per_second", self.tasks_per_second)
         check_seconds("seconds", self.seconds)
         if self.seconds > MINUTE.to_seconds():

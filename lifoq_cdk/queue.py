@@ -219,6 +219,10 @@ class LifoQueue(Construct):
             )
         return self._events_topic
 
+    @property
+    def publishes_events(self) -> bool:
+        return self._events_topic is not None
+
     def grant_put(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` put tasks, look at them, and wait for their results.
 

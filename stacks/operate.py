@@ -23,7 +23,6 @@ from botocore.exceptions import (
 
 from lifoq.client.processing import Processing
 from lifoq.errors import LifoqError
-from stacks.config import ConfigurationError, StageConfig, load_stage
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 CDK: Final = ROOT / "node_modules" / ".bin" / "cdk"
@@ -46,8 +45,8 @@ class NotDeployedError(click.ClickException):
 class DeployedStage:
     """A stage as it is deployed in the account and region of the environment.
 
-    What holds for it is asked of AWS, since it may have been deployed with other settings than
-    those that cdk.json has now.
+    What holds for it is asked of AWS, since it may have been deployed otherwise than it is written
+    now.
     """
 
     def __init__(self, name: str) -> None:
@@ -152,12 +151,12 @@ def deploy(stage: str, *, yes: bool, cdk_arguments: tuple[str, ...]) -> None:
 
     A stage that is paused stays paused. A stack that the stage no longer has is deleted.
     """
-    if _configuration(stage).protected and not yes:
-        click.confirm(f"'{stage}' is a protected stage. Deploy to it?", abort=True)
     approval = ("--require-approval=never",) if yes else ()
     assembly = ASSEMBLIES / stage
     with _explained():
         deployed = DeployedStage(stage)
+        if deployed.is_protected and not yes:
+            click.confirm(f"'{stage}' is a protected stage. Deploy to it?", abort=True)
         with _pause_kept(stage, deployed):
             _cdk(
                 *("deploy", "--all", "-c", f"stage={stage}", f"--output={assembly}"),
@@ -202,43 +201,24 @@ def _delete_left_over(deployed: DeployedStage, assembly: Path, *, yes: bool) -> 
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 def destroy(stage: str, *, yes: bool) -> None:
     """Delete all stacks of STAGE with their tasks and exports."""
-    if _configuration(stage).protected:
-        raise _protected(stage)
-    if not yes:
-        typed = click.prompt(f"All tasks and exports will be lost. Type '{stage}' to go on")
-        if typed != stage:
-            raise click.ClickException(f"'{typed}' is not '{stage}': nothing was destroyed.")
     with _explained():
         deployed = DeployedStage(stage)
         stacks = deployed.stacks
         if not stacks:
             raise NotDeployedError(stage)
         if deployed.is_protected:
-            raise _protected(stage)
+            raise click.ClickException(
+                f"'{stage}' is protected: take 'protected' from it in stacks/stages.py and deploy "
+                "it, if it is really to be destroyed."
+            )
+        if not yes:
+            typed = click.prompt(f"All tasks and exports will be lost. Type '{stage}' to go on")
+            if typed != stage:
+                raise click.ClickException(f"'{typed}' is not '{stage}': nothing was destroyed.")
         for stack in stacks:
             click.echo(f"Deleting {stack['StackName']} …")
             deployed.empty_buckets(stack)
             deployed.delete(stack)
-
-
-def _protected(stage: str) -> click.ClickException:
-    return click.ClickException(
-        f"'{stage}' is protected: set its 'protected' to false in cdk.json and deploy it, "
-        "if it is really to be destroyed."
-    )
-
-
-def _configuration(stage: str) -> StageConfig:
-    try:
-        stages = json.loads((ROOT / "cdk.json").read_text())["context"]["stages"]
-    except (OSError, ValueError, LookupError) as error:
-        raise click.ClickException(
-            f"cdk.json cannot be read ({error!r}): it must be JSON with stages under 'context'."
-        ) from error
-    try:
-        return load_stage(stage, stages)
-    except ConfigurationError as error:
-        raise click.ClickException(str(error)) from error
 
 
 @contextmanager

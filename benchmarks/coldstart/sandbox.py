@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from lifoq import environment
+from lifoq import Lifetimes, WorkerSettings, environment
 from lifoq.environment import Variable
 from lifoq_cdk import asset
 from localcloud.sandboxes import lay_out_runtime
-from stacks.config import StageConfig
 
 SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
     "trigger": ("sns",),
@@ -27,7 +26,6 @@ SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Each function, and what it has a client for."""
 
-_STAGE: Final = StageConfig(name="probe", window_seconds=30, task_timeout_seconds=20)
 ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_ACCESS_KEY_ID": "local",
@@ -43,8 +41,8 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     Variable.QUEUE: "probe",
     Variable.EVENTS_TOPIC: "arn:aws:sns:us-east-1:123456789012:events",
     Variable.TASK_TOKENS: "true",
-    **environment.of_queue("tasks", _STAGE.lifetimes),
-    **environment.of_worker(_STAGE.worker),
+    **environment.of_queue("tasks", Lifetimes()),
+    **environment.of_worker(WorkerSettings(window=30, task_timeout=20)),
     "POWERTOOLS_SERVICE_NAME": "lifoq-probe",
     "POWERTOOLS_METRICS_NAMESPACE": "lifoq",
 }

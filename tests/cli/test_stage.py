@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 
 from lifoq.client import deployment
@@ -20,15 +21,9 @@ from lifoq.items.transitions import Lifetimes
 from lifoq_cli.app import main
 from lifoq_cli.smoke import STEPS
 from localcloud import LocalCloud
-from tests.infrastructure.deployments import synthesize
+from tests.infrastructure.deployments import a_stage, synthesized
 
 STAGE = "demo"
-STAGE_SETTINGS = {
-    "deadline_seconds": 600,
-    "shared_limits": True,
-    "total_in_flight": 10,
-    "large_payloads": True,
-}
 SETTINGS = f"/lifoq/{STAGE}/queue"
 PARTS = f"/lifoq/{STAGE}/deployment"
 NOT_ON_THE_LOCAL_CLOUD = {"recursion"}
@@ -56,7 +51,14 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         LocalCloud(tmp_path_factory.mktemp("cloud")) as cloud,
         pytest.MonkeyPatch.context() as patch,
     ):
-        cloud.deploy(synthesize(STAGE, json.dumps(STAGE_SETTINGS)).assembly)
+        deployed = a_stage(
+            STAGE,
+            state={"large_payload_retention": cdk.Duration.days(60)},
+            deadline=cdk.Duration.seconds(600),
+            shared_limits=True,
+            total_in_flight=10,
+        )
+        cloud.deploy(synthesized(deployed).assembly)
         for name, value in cloud.environment().items():
             patch.setenv(name, value)
         stage = Stage(cloud)

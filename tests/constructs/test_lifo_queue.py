@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -469,6 +470,21 @@ def test_task_code_that_cannot_be_deployed_is_refused(
 def test_load_that_has_no_shape_is_refused(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InvalidInput, match=sentence):
         Load(**{"task_type": "a", "tasks_per_second": 5, **settings})
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"schedule": "hourly"}, "schedule='hourly': must be rate"),
+        ({"time_zone": "Europe/Berln"}, "is no time zone: did you mean Europe/Berlin"),
+        ({"payload": [math.nan]}, "payload"),
+    ],
+)
+def test_a_recurring_task_that_no_schedule_can_put_is_refused(
+    settings: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        RecurringTask(**{"name": "a", "task_type": "a", "schedule": "rate(1 hour)", **settings})
 
 
 def test_a_folder_whose_import_would_register_nothing_is_refused(

@@ -1,13 +1,13 @@
 """Deployments, and the wheel, which several tests look at."""
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.infrastructure.commands import run
-from tests.infrastructure.deployments import EVERYTHING, ROOT, Deployment, synthesize
+from tests.infrastructure.deployments import ROOT, Deployment, synthesize, synthesized
+from tests.infrastructure.everything import Everything
 
 
 @pytest.fixture(scope="session")
@@ -22,8 +22,7 @@ def demo() -> Deployment:
 
 @pytest.fixture(scope="session")
 def everything() -> Deployment:
-    """A stage with every optional setting in use."""
-    return synthesize("prod", json.dumps(EVERYTHING))
+    return synthesized(Everything().with_default_numbers().stage("prod"))
 
 
 @pytest.fixture(scope="session")

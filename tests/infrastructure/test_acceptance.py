@@ -6,7 +6,6 @@ is allowed, and each permission is used.
 
 import json
 import re
-import shutil
 import subprocess
 import time
 import urllib.error
@@ -17,7 +16,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_events as events
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
@@ -28,32 +31,19 @@ from lifoq.client.processing import Processing
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.testing.fixtures import noise
-from lifoq_cdk import asset
+from lifoq.worker.backoff import Backoff
+from lifoq_cdk import LifoQueue, QueueApi, QueueIngest, TaskEvents
 from lifoq_cdk.queries import QUERIES
 from localcloud import LocalCloud
 from tests.ends import TOKEN
-from tests.infrastructure.deployments import ROOT, Deployment, assemble, packages
+from tests.infrastructure.deployments import Deployment, a_stage, synthesized, team_code
 
 STAGE = "demo"
 PAYLOAD = "what-nobody-should-read-in-a-log"
 FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks", "ingest", "api", "task_events"]
 HERE = "us-east-1:123456789012"
-QUICK: dict[str, Any] = {
-    "deadline_seconds": 60,
-    "window_seconds": 2,
-    "in_flight": 2,
-    "lease_seconds": 2,
-    "heartbeat_seconds": 0.5,
-    "backoff": {"min_seconds": 0.2, "max_seconds": 1},
-    "ingest": {
-        "queue_arns": [f"arn:aws:sqs:{HERE}:orders"],
-        "topic_arns": [f"arn:aws:sns:{HERE}:news"],
-        "events": [{"source": ["com.example.shop"]}],
-    },
-    "api": {},
-    "events": {"step_functions": True},
-    "large_payloads": True,
-}
+DEADLINE_SECONDS = 60
+WINDOW_SECONDS = 2
 LARGE = noise(40_000)
 """A payload that goes into the bucket."""
 FORMS = {"S": {"secret": PAYLOAD}, "B": [PAYLOAD] * 100, "M": [LARGE]}
@@ -144,7 +134,7 @@ class Stage:
         """A producer of the team's, outside the functions."""
         dynamodb = self.cloud.client("dynamodb")
         table = DynamoTable(name=self.state["TableName"], client=dynamodb, once=dynamodb)
-        return Queue(Store(table, lifetimes=Lifetimes(deadline=QUICK["deadline_seconds"])))
+        return Queue(Store(table, lifetimes=Lifetimes(deadline=DEADLINE_SECONDS)))
 
     def item(self, task_id: str) -> dict[str, Any]:
         answer = self.cloud.client("dynamodb").get_item(
@@ -200,12 +190,44 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
 @pytest.fixture(scope="module")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Deployment:
     """The application with a team's own task code in it."""
-    team = tmp_path_factory.mktemp("team")
-    for package in ("lifoq", "functions"):
-        shutil.copytree(ROOT / package, team / package)
-    shutil.copy(Path(__file__).with_name("acceptance_tasks.py"), team / "functions" / "tasks.py")
-    _, report = packages()
-    return assemble(STAGE, json.dumps(QUICK), functions=asset.build(root=team), report=report)
+    seconds = cdk.Duration.seconds
+    tasks = team_code(
+        tmp_path_factory.mktemp("code"), Path(__file__).with_name("acceptance_tasks.py")
+    )
+    return synthesized(
+        a_stage(
+            STAGE,
+            state={"large_payload_retention": cdk.Duration.days(60)},
+            extend=_ways_in,
+            tasks=tasks,
+            deadline=seconds(DEADLINE_SECONDS),
+            window=seconds(WINDOW_SECONDS),
+            in_flight=2,
+            lease=seconds(2),
+            heartbeat=cdk.Duration.millis(500),
+            task_timeout=seconds(5),
+            backoff=Backoff(min_seconds=0.2, max_seconds=1),
+            events=TaskEvents(step_functions=True),
+        )
+    )
+
+
+def _ways_in(stack: cdk.Stack, queue: LifoQueue) -> None:
+    QueueIngest(
+        stack,
+        "Ingest",
+        queue=queue,
+        sources=[
+            sqs.Queue.from_queue_arn(stack, "Orders", f"arn:aws:sqs:{HERE}:orders"),
+            sns.Topic.from_topic_arn(stack, "News", f"arn:aws:sns:{HERE}:news"),
+            events.Rule(
+                stack,
+                "Shop",
+                event_pattern=events.EventPattern(source=["com.example.shop"]),
+            ),
+        ],
+    )
+    QueueApi(stack, "Api", queue=queue)
 
 
 @pytest.fixture(scope="module")
@@ -357,7 +379,7 @@ def event(stage: Stage) -> str:
 @contextmanager
 def paused(deployed: Processing) -> Iterator[None]:
     deployed.pause()
-    time.sleep(QUICK["window_seconds"])  # A run that had begun ends by then.
+    time.sleep(WINDOW_SECONDS)  # A run that had begun ends by then.
     yield
     deployed.resume()
 

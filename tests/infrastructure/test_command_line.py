@@ -1,21 +1,19 @@
 """The life of a deployment, by the real CDK CLI: deploy, no difference, neighbour, update, end."""
 
-import json
+import functools
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
+import aws_cdk as cdk
 import pytest
 
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
 from localcloud import LocalCloud
 from localcloud.cloud import DeploymentError
 from stacks.operate import DeployedStage
-from tests.infrastructure.deployments import Deployment, synthesize
+from tests.infrastructure.deployments import Deployment, a_stage, synthesize, synthesized
 from tests.localcloud.harness import eventually
-
-ANALYTICS = {"analytics": {"window_minutes": 60}}
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +22,10 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
         yield cloud
 
 
-def dev(**settings: Any) -> Deployment:
-    return synthesize("dev", json.dumps({**ANALYTICS, **settings}))
+@functools.cache
+def dev(hours: int = 1) -> Deployment:
+    """With deadlines of so many hours."""
+    return synthesized(a_stage("dev", reports=True, deadline=cdk.Duration.hours(hours)))
 
 
 def stacks(cloud: LocalCloud) -> set[str]:
@@ -59,7 +59,7 @@ def test_an_update_in_place_keeps_the_table_and_its_tasks(side_by_side: LocalClo
     table = side_by_side.outputs("lifoq-dev-state")["TableName"]
     item = {"taskId": {"S": "kept"}, "taskStatus": {"S": "SUCCESS"}}
     dynamodb.put_item(TableName=table, Item=item)
-    changed = dev(deadline_seconds=7200)
+    changed = dev(hours=2)
     with pytest.raises(DeploymentError, match="LIFOQ_DEADLINE_SECONDS"):
         side_by_side.cdk(changed.assembly, "diff", "--fail", "--method=template")
 
@@ -90,7 +90,7 @@ def test_functions_that_are_deployed_anew_do_not_count_again_what_was_shed(
     side_by_side.cdk(dev().assembly, "destroy", "lifoq-dev-queue", "--force")
     assert "lifoq-dev-queue" not in stacks(side_by_side)
     side_by_side.deploy(dev().assembly)
-    side_by_side.deploy(dev(deadline_seconds=7200).assembly)  # an update counts on
+    side_by_side.deploy(dev(hours=2).assembly)  # an update counts on
     shed("four", counted=4)
 
     assert sheds(side_by_side) == 4

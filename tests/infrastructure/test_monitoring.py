@@ -79,7 +79,7 @@ def test_the_page_on_cost_counts_what_stands_there(prod: Deployment) -> None:
     assert f"In a busy month {len(of_all)} metrics are sent" in page
     assert (
         f"{read('queue')} in the queue's stack, {read('generator')} in the generator's, "
-        f"{read('analytics')} with `analytics`"
+        f"{read('analytics')} with reports"
     ) in page
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.coldstart.sandbox import ENVIRONMENT
 from lifoq_cdk import asset
-from tests.infrastructure.deployments import ROOT, packages
+from tests.infrastructure.deployments import ROOT
 
 BUDGET_BYTES = 2_000_000
 """Of the whole package. A cold start loads it."""
@@ -65,7 +65,7 @@ def test_a_renamed_file_gives_another_hash(tmp_path: Path) -> None:
 
 
 def test_the_package_holds_only_what_lambda_needs() -> None:
-    functions, _ = packages()
+    functions = asset.build()
     names = zipfile.ZipFile(functions.path).namelist()
 
     first_parts = {name.split("/")[0] for name in names}
@@ -84,7 +84,7 @@ def test_the_package_holds_only_what_lambda_needs() -> None:
 
 
 def test_the_package_keeps_its_budget() -> None:
-    functions, _ = packages()
+    functions = asset.build()
 
     assert functions.path.stat().st_size < BUDGET_BYTES
 
@@ -92,7 +92,7 @@ def test_the_package_keeps_its_budget() -> None:
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package in an empty folder, beside a folder with what Lambda's runtime offers."""
-    functions, _ = packages()
+    functions = asset.build()
     folder = tmp_path_factory.mktemp("lambda")
     zipfile.ZipFile(functions.path).extractall(folder / "task")
     (folder / "runtime").mkdir()
@@ -131,7 +131,7 @@ def test_every_handler_starts_on_the_package_and_lambdas_runtime_alone(
 
 
 def test_the_sparks_package_holds_the_report_and_the_names_of_the_table() -> None:
-    _, report = packages()
+    report = asset.build_report()
     names = zipfile.ZipFile(report.path).namelist()
 
     assert {"lifoq/items/schema.py", "analytics/__init__.py"} <= set(names)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from lifoq_cdk import report_job
+from lifoq_cdk import asset, report_job
 from tests.analytics.exportfiles import Exporter
-from tests.infrastructure.deployments import ROOT, Deployment, packages
+from tests.infrastructure.deployments import ROOT, Deployment
 
 SECOND = 1_000_000
 NOON = 1_795_176_000 * SECOND
@@ -48,7 +48,7 @@ def exports(tmp_path: Path) -> Path:
 
 def submit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Start the job with nothing of the repository on the path but its package."""
-    _, report = packages()
+    report = asset.build_report()
     script = folder / "report_job.py"
     shutil.copy(ROOT / "lifoq_cdk" / "report_job.py", script)
     command = [

@@ -3,98 +3,53 @@
 What CloudFormation would refuse is looked for in the templates, since it takes minutes to be tried.
 """
 
+import inspect
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
-from stacks import application
-from stacks.config import StageConfig
-from tests.infrastructure.deployments import (
-    EVERYTHING,
-    Deployment,
-    deployment_of,
-    new_app,
-    packages,
-)
+from lifoq_cdk import LifoQueue, TaskEvents
+from tests.infrastructure.deployments import Deployment, synthesized
+from tests.infrastructure.everything import GIVEN, STATES_OWN, Everything, numbers, properties
 
-Settings = Mapping[str, Any]
 Template = Mapping[str, Any]
 
-ON: dict[str, Any] = {
-    **EVERYTHING,
-    "events": {"topic": True, "step_functions": True, "shed_at_deadline": True},
-    "long_tasks": {
-        "Encoders": {"types": ["encode"], "repository": "videos", "tag": "v1", "spot": True}
-    },
-    "deadline_seconds": 7200,
-    "window_seconds": 50,
-    "task_timeout_seconds": 50,
-    "lease_seconds": 60,
-    "heartbeat_seconds": 20,
-    "in_flight": 9,
-    "page": 20,
-    "max_attempts": 3,
-    "backoff": {"growth": "linear", "min_seconds": 2},
-    "shared_limits": True,
-    "retention_success_days": 1,
-    "retention_failure_days": 30,
-    "processor_concurrency": 2,
-    "processor_memory_mb": 1024,
-    "sweep_minutes": 2,
-    "stream": {"batch_size": 10},
-    "async_invocation": {"max_event_age_seconds": 120},
-    "schedule_invocation": {"max_event_age_seconds": 7200},
-    "producer_role_arns": ["arn:aws:iam::210987654321:role/producer"],
-    "analytics": {"window_minutes": 30},
-    "log_retention_days": 7,
-    "protected": True,
-    "tags": {"team": "pictures"},
-}
-"""Every setting, and none at its default."""
-NUMBERS = {name for name, value in ON.items() if type(value) in {int, float}}
+SWITCHES = {one.name for one in fields(Everything)} - {"properties"}
 HOLDING_DATA = {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::KMS::Key"}
 
 
-def flipped(settings: Settings) -> Iterator[dict[str, Any]]:
-    """The same, with one switch of a group the other way."""
-    for name, value in settings.items():
-        if isinstance(value, bool):
-            yield {**settings, name: not value}
-        if isinstance(value, Mapping):
-            yield from ({**settings, name: group} for group in flipped(value))
-
-
-def switched_off() -> Iterator[dict[str, Any]]:
+def switched_off() -> Iterator[Everything]:
     """All; then so that each is off while any other one is on. The numbers, which decide about no
     resource, count as one."""
-    yield {}
-    switches = [NUMBERS, *({name} for name in sorted(ON.keys() - NUMBERS))]
+    on = Everything()
+    names = SWITCHES | properties().keys()
+    yield on.but(*names)
+    switches = [numbers(), *({name} for name in sorted(names - numbers()))]
     for bit in range(len(switches).bit_length()):
         for side in (0, 1):
             off = [each for place, each in enumerate(switches) if place >> bit & 1 == side]
-            yield {name: value for name, value in ON.items() if name not in set().union(*off)}
-    groups = {name: value for name, value in ON.items() if isinstance(value, Mapping)}
-    yield from ({**ON, **each} for each in flipped(groups))
-
-
-def synthesized(settings: Settings) -> Deployment:
-    app = new_app("all")
-    functions, report = packages()
-    stage = StageConfig.model_validate({"name": "all", **settings})
-    application.build(app, stage=stage, asset=functions, report=report)
-    return deployment_of(app, "all")
+            yield on.but(*set().union(*off))
+    yield on.but("spot")
+    for told in (
+        TaskEvents(topic=False, step_functions=True),
+        TaskEvents(step_functions=False),
+        TaskEvents(step_functions=True, shed_at_deadline=False),
+    ):
+        yield replace(on, properties={**properties(), "events": told})
 
 
 @pytest.mark.prove
 def test_each_setting_can_be_switched_on_off_and_on_again() -> None:
-    assert set(ON) == set(StageConfig.model_fields) - {"name"}, "add a setting that is new"
-    on = synthesized(ON)
+    known = set(inspect.signature(LifoQueue.__init__).parameters)
+    assert known == GIVEN | STATES_OWN | properties().keys(), "add a property that is new"
+    on = synthesized(Everything().stage())
     problems = []
     for settings in switched_off():
-        off = synthesized(settings)
+        off = synthesized(settings.stage())
         problems += [*refused(on, off), *refused(off, on)]
     assert not problems
 

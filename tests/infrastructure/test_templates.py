@@ -13,12 +13,13 @@ import pytest
 from aws_cdk import aws_s3 as s3
 
 from lifoq.items import schema
-from lifoq_cdk import task_events, wake_ups
+from lifoq_cdk import TaskEvents, task_events, wake_ups
 from lifoq_cdk.reports import window_expression
 from localcloud.event_pattern import matches
 from stacks import application
 from tests.ends import WAYS, Way
-from tests.infrastructure.deployments import Deployment, new_app, packages, synthesize
+from tests.infrastructure.deployments import Deployment, a_stage, new_app, synthesized
+from tests.infrastructure.everything import Everything
 from tests.infrastructure.snapshot import FILE, snapshot
 
 
@@ -154,7 +155,7 @@ def test_each_function_has_a_log_that_forgets_what_lambda_has_newest_and_a_trace
     for stack in everything.templates:
         logs = everything.resources(stack, "AWS::Logs::LogGroup")
         for group in logs.values():
-            assert group["Properties"]["RetentionInDays"] == 90
+            assert group["Properties"]["RetentionInDays"] == 30
         for name, function in everything.resources(stack, "AWS::Lambda::Function").items():
             properties = function["Properties"]
             if properties["Handler"].startswith("functions."):
@@ -286,8 +287,7 @@ def test_each_end_is_told_and_hardly_anything_else_invokes_what_tells(
 
 
 def test_where_step_functions_alone_are_answered_tasks_without_a_token_invoke_nothing() -> None:
-    overrides = json.dumps({"events": {"topic": False, "step_functions": True}})
-    deployment = synthesize("dev", overrides)
+    deployment = synthesized(a_stage(events=TaskEvents(topic=False, step_functions=True)))
     for way in (one() for one in WAYS):
         for one, _ in way.ends:
             had_token = "taskToken" in one["dynamodb"]["OldImage"]
@@ -433,12 +433,12 @@ def services(policy: dict[str, Any]) -> set[str]:
     return {one if isinstance(one, str) else json.dumps(one["Fn::Join"][1]) for one in named}
 
 
-def test_roles_ask_for_nothing_more_when_the_key_is_switched_on(prod: Deployment) -> None:
+def test_roles_ask_for_nothing_more_when_the_key_is_switched_on(everything: Deployment) -> None:
     """Else calls would be denied from the update of the table to that of the roles."""
-    with_key = synthesize("prod", json.dumps({"customer_managed_key": True}))
+    without = synthesized(Everything().with_default_numbers().but("key").stage("prod"))
 
     for stack in ("queue", "generator", "analytics"):
-        policies = (one.resources(stack, "AWS::IAM::Policy") for one in (with_key, prod))
+        policies = (one.resources(stack, "AWS::IAM::Policy") for one in (everything, without))
         assert next(policies) == next(policies)
 
 
@@ -460,10 +460,8 @@ def test_cfn_lint_finds_nothing(everything: Deployment) -> None:
 
 
 def test_a_finding_of_cdk_nag_stops_synthesis() -> None:
-    app = new_app("dev")
-    functions, report = packages()
-    stage = application.stage_of(app)
-    application.build(app, stage=stage, asset=functions, report=report)
+    app = new_app(stage="dev")
+    application.build(app)
     s3.Bucket(cdk.Stack(app, "careless"), "Bucket")
 
     with pytest.raises(RuntimeError):

@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import shutil
 import threading
 import time
 from collections import Counter
@@ -12,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 
 from lifoq import Queue, Store
@@ -19,9 +19,9 @@ from lifoq.basics.host import SystemHost, microseconds
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.tables.dynamo import DynamoTable
-from lifoq_cdk import asset
+from lifoq.worker.backoff import Backoff
 from localcloud import LocalCloud
-from tests.infrastructure.deployments import ROOT, assemble, packages
+from tests.infrastructure.deployments import a_stage, synthesized, team_code
 
 pytestmark = pytest.mark.prove
 
@@ -33,15 +33,6 @@ ROUND_SECONDS = 1.5
 REST_SECONDS = 60.0
 AHEAD_SECONDS = 20.0
 LIFETIMES = Lifetimes(deadline=300)
-SETTINGS = {
-    "deadline_seconds": 300,
-    "window_seconds": 5,
-    "in_flight": 4,
-    "lease_seconds": 2,
-    "heartbeat_seconds": 0.5,
-    "max_attempts": 20,
-    "backoff": {"min_seconds": 0.2, "max_seconds": 1},
-}
 
 
 class Downstream(ThreadingHTTPServer):
@@ -97,14 +88,25 @@ def downstream() -> Iterator[Downstream]:
 @pytest.fixture(scope="module")
 def assembly(tmp_path_factory: pytest.TempPathFactory, downstream: Downstream) -> Path:
     """The application with the chaos run's task code in it."""
-    team = tmp_path_factory.mktemp("team")
-    for package in ("lifoq", "functions"):
-        shutil.copytree(ROOT / package, team / package)
-    shutil.copy(Path(__file__).with_name("chaos_tasks.py"), team / "functions" / "tasks.py")
-    overrides = {**SETTINGS, "task_environment": {"DOWNSTREAM_URL": downstream.url}}
-    _, report = packages()
-    functions = asset.build(root=team)
-    return assemble(STAGE, json.dumps(overrides), functions=functions, report=report).assembly
+    seconds = cdk.Duration.seconds
+    tasks = team_code(
+        tmp_path_factory.mktemp("code"),
+        Path(__file__).with_name("chaos_tasks.py"),
+        environment={"DOWNSTREAM_URL": downstream.url},
+    )
+    return synthesized(
+        a_stage(
+            STAGE,
+            tasks=tasks,
+            deadline=seconds(300),
+            window=seconds(5),
+            in_flight=4,
+            lease=seconds(2),
+            heartbeat=cdk.Duration.millis(500),
+            max_attempts=20,
+            backoff=Backoff(min_seconds=0.2, max_seconds=1),
+        )
+    ).assembly
 
 
 @pytest.fixture(scope="module")

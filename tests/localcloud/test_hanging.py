@@ -1,37 +1,34 @@
 """The deployed queue with task code that hangs."""
 
-import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import aws_cdk as cdk
 import pytest
 
 from lifoq import Queue, Status, TaskFailed
-from lifoq_cdk import asset
 from localcloud import LocalCloud
-from tests.infrastructure.deployments import ROOT, assemble, packages
+from tests.infrastructure.deployments import a_stage, synthesized, team_code
 from tests.localcloud.harness import eventually
 
 STAGE = "demo"
 SLOTS = 3
-SETTINGS = {
-    "window_seconds": 20,
-    "in_flight": SLOTS,
-    "task_timeout_seconds": 2,
-    "max_attempts": 1,
-    "targets": {"device.check": {"https": {"timeout_seconds": 1}}},
-}
 
 
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
-    team = tmp_path_factory.mktemp("team")
-    for package in ("lifoq", "functions"):
-        shutil.copytree(ROOT / package, team / package)
-    shutil.copy(Path(__file__).with_name("hanging_tasks.py"), team / "functions" / "tasks.py")
-    _, report = packages()
-    built = assemble(STAGE, json.dumps(SETTINGS), functions=asset.build(root=team), report=report)
+    built = synthesized(
+        a_stage(
+            STAGE,
+            tasks=team_code(
+                tmp_path_factory.mktemp("code"), Path(__file__).with_name("hanging_tasks.py")
+            ),
+            window=cdk.Duration.seconds(20),
+            in_flight=SLOTS,
+            task_timeout=cdk.Duration.seconds(2),
+            max_attempts=1,
+        )
+    )
     with LocalCloud(tmp_path_factory.mktemp("hanging")) as cloud:
         cloud.deploy(built.assembly, f"lifoq-{STAGE}-state", f"lifoq-{STAGE}-queue")
         yield cloud
