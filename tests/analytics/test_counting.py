@@ -83,13 +83,6 @@ def test_percentiles_are_values_that_occurred(seed: int) -> None:
         assert len(told) == len(percentiles.PERCENTS)
 
 
-def test_no_value_has_no_percentile() -> None:
-    nothing = np.zeros(0, np.int64)
-    measure = Measure(name="wait", values=nothing, group=nothing, groups=pa.array(["a"]))
-    ranks = percentiles.ranks(percentiles.histogram([measure]))
-    assert percentiles.pick(ranks, percentiles.values_in([measure], ranks)) == {}
-
-
 @pytest.mark.parametrize(
     "name", ["{}", "task-{:012}", "{:036x}/report", "é{}" + "x" * 1_900], ids=range(4)
 )

@@ -7,7 +7,6 @@ import pyarrow.dataset as ds
 import pytest
 
 from analytics.times import from_iso, to_iso
-from lifoq.items.history import Ended, PastAttempt
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line
 from tests.analytics.items import BASE, SECOND, at, item
 
@@ -51,25 +50,6 @@ INCREMENTAL = {
     ),
 }
 
-PAST = [
-    PastAttempt(
-        attempt=attempt,
-        taken_at=at(600 + second),
-        ended_at=at(601 + second),
-        ended=ended,
-        error_type=error,
-        message="m",
-    ).encode()
-    for second, (attempt, ended, error) in enumerate(
-        [
-            (1, Ended.RETRIED, "TimeoutError"),
-            (2, Ended.RETRIED, "TimeoutError"),
-            (3, Ended.FAILED, "ValueError"),
-            (1, Ended.LEASE_EXPIRED, None),
-        ]
-    )
-]
-
 
 @pytest.fixture(scope="module")
 def told(module_report: Any) -> tuple[dict[str, Any], Path]:
@@ -103,12 +83,11 @@ def told(module_report: Any) -> tuple[dict[str, Any], Path]:
     old = item("overlap", "PENDING", kind="overlap")
     done = item("overlap", "SUCCESS", kind="overlap", firstTakenAt=610, takenAt=610, finishedAt=611)
     done = {**done, "replaced": 4, "taskKey": "d-17"}
-    again = {**done, "attempts": 1, "history": PAST}
     exporter.incremental(
         [incremental_line("overlap", at(650), old, None)], start=at(0), end=at(660)
     )
     exporter.incremental(
-        [incremental_line("overlap", at(611), old, again)], start=at(600), end=at(640)
+        [incremental_line("overlap", at(611), old, done)], start=at(600), end=at(640)
     )
     return module_report(exports), module_report.out
 
@@ -142,27 +121,6 @@ def test_puts_that_a_newer_one_replaced_are_counted_and_are_no_tasks(told: Any) 
     counts = told[0]["by_type"]["overlap"]
     assert (counts["created"], counts["replaced"]) == (1, 4)
     assert told[0]["replaced"] == 4
-
-
-def test_attempts_before_a_redrive_are_told_by_how_they_ended_and_why(told: Any) -> None:
-    assert told[0]["attempts"]["max"] == 2
-    assert told[0]["past_attempts"] == {
-        "tasks": 1,
-        "attempts": 4,
-        "by_reason": [
-            {"task_type": "overlap", "how": how, "reason": reason, "attempts": attempts}
-            for how, reason, attempts in (
-                ("RETRIED", "TimeoutError", 2),
-                ("FAILED", "ValueError", 1),
-                ("LEASE_EXPIRED", "(none)", 1),
-            )
-        ],
-    }
-    facts = ds.dataset(told[1] / "tasks.parquet").to_table().to_pylist()
-    past = {row["task_id"]: row["past_attempts"] for row in facts if row["past_attempts"]}
-    assert [entry["how"] for entry in past.pop("overlap")] == [entry["how"] for entry in PAST]
-    assert past == {}
-    assert "its worker was lost" in (told[1] / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

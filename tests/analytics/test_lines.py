@@ -50,13 +50,6 @@ def test_a_broken_line_changes_nothing_about_the_others(*, full: bool) -> None:
     assert list(among.texts[: len(good)]) == list(alone.texts[: len(good)]) == good
 
 
-@pytest.mark.parametrize("broken", BROKEN)
-def test_each_broken_line_is_found_where_all_others_are_whole(broken: bytes) -> None:
-    good = json.dumps(full_line(TASK)).encode()
-    parsed = lines.parse(_block(good, broken, good), full=True)
-    assert (parsed.table.num_rows, list(parsed.broken)) == (2, [broken])
-
-
 @pytest.mark.parametrize("longest", [10, 17, 1_000])
 def test_a_line_of_any_length_is_told_apart_by_its_length_alone(longest: int) -> None:
     """Wherever the chunks end that the file is read in."""

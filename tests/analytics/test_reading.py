@@ -119,15 +119,6 @@ def test_files_that_are_missing_changed_or_truncated_are_refused_by_name_and_can
     assert f"Left out: {missing} is missing" in page
 
 
-def test_a_report_can_be_made_where_no_file_is_left(tmp_path: Path, report: Any) -> None:
-    folder = Exporter(root=tmp_path / "exports").full(_tasks(1), at=at(60))
-    shutil.rmtree(folder / "data")
-
-    summary = report(tmp_path / "exports", allow_missing=True)
-    assert summary["tasks"]["created"] == summary["input"]["rows"] == 0
-    assert len(summary["input"]["missing"]) == 1
-
-
 @pytest.mark.parametrize("damage", ["cut", "short"])
 def test_a_truncated_file_is_found_without_a_checksum(
     tmp_path: Path, report: Any, damage: str

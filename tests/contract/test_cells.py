@@ -174,30 +174,6 @@ def test_put_many_keeps_the_order_of_outcomes_and_finds_every_task(cells: Cells)
     assert told[-1] == 100
 
 
-def test_the_newest_put_counts_in_its_tasks_own_cell(cells: Cells):
-    for payload in (1, 2):
-        cells.put("a", payload, task_id="mine", if_exists="replace")
-    cells.put_many([NewTask(task_type="a", payload=3, task_id="mine", if_exists="replace")])
-    assert (cells.get("mine").payload, cells.get("mine").replaced) == (3, 2)
-    with pytest.raises(InvalidInput, match="give a task_id of your own"):
-        cells.put("a", if_exists="replace")
-
-
-def test_one_bad_task_keeps_all_cells_from_writing(cells: Cells):
-    new = [NewTask(task_type="a", task_id=f"t{n}") for n in range(20)]
-    with pytest.raises(InvalidInput, match=r"^tasks\[20\]\.payload=nan"):
-        cells.put_many([*new, NewTask(task_type="a", payload=float("nan"))])
-    with pytest.raises(InvalidInput, match=r"^tasks\[20\]=.*is no NewTask"):
-        cells.put_many([*new, "a"])
-    assert cells.stats().pending == Count(value=0, capped=False)
-
-
-@pytest.mark.parametrize("task_id", [7, "", "\ud800"])
-def test_an_id_that_no_queue_takes_is_refused_as_a_queue_does(cells: Cells, task_id):
-    with pytest.raises(InvalidInput, match="task_id="):
-        cells.put("a", task_id=task_id)
-
-
 def test_wait_cancel_and_redrive_reach_the_tasks_own_cell(cells: Cells):
     for n in range(12):
         cells.put("a", task_id=f"t{n}")

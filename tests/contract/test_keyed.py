@@ -57,12 +57,6 @@ def is_busy(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> bool:
     return False
 
 
-def test_a_keyed_claim_brings_the_task_and_counts_the_attempt(store: Store, keyed: KeyedClaims):
-    task, _ = claim(keyed, put(store, "t"))
-    assert task == store.get("t")
-    assert (task.status, task.attempts, task.payload) == (Status.TAKEN, 1, {"n": 1})
-
-
 @pytest.mark.parametrize("per_key", [1, 3])
 def test_of_a_key_as_many_are_taken_as_may_be(store: Store, keyed: KeyedClaims, per_key):
     rows = [put(store, f"t{n}") for n in range(per_key + 1)]
@@ -247,75 +241,49 @@ def test_a_damaged_task_is_told_and_takes_no_slot(
 # Answers that are lost
 
 
-class Unreliable:
-    """The table, but that the next transaction goes wrong on its way."""
+class HeldUp:
+    """The table, but that a transaction is held up on its way."""
 
-    def __init__(self, table: Table, *, applied: bool) -> None:
+    def __init__(self, table: Table) -> None:
         self._table = table
-        self._applied = applied
-        self.late: Callable[[], None] | None = None
-        """Has the transaction arrive after all."""
+        self.arrives: Callable[[], None] = lambda: None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._table, name)
 
     def update_and_put(self, *arguments: Any, **terms: Any) -> None:
-        assert terms["once"]
-        if self.late is not None:
-            self._table.update_and_put(*arguments, **terms)
-            return
-        self.late = lambda: self._table.update_and_put(*arguments, **terms)
-        if self._applied:
-            self.late()
-        raise StoreUnavailable("lost, on purpose")
+        self.arrives = lambda: self._table.update_and_put(*arguments, **terms)
+        raise StoreUnavailable("no answer")
 
 
-def unreliable(store: Store, host: ManualHost, *, applied: bool) -> tuple[Unreliable, KeyedClaims]:
-    table: Any = Unreliable(store.table, applied=applied)
-    return table, KeyedClaims(Store(table, lifetimes=store.lifetimes, host=host), host=host)
-
-
-def test_a_claim_whose_answer_was_lost_is_recognised(store: Store, host: ManualHost):
-    _, lossy = unreliable(store, host, applied=True)
-    task, slot = claim(lossy, put(store, "t"))
-    assert task == store.get("t")
-    store.succeed(task, "1")
-    lossy.leave(slot)
-    claim(lossy, put(store, "other"))
-
-
-def test_a_claim_that_never_arrived_holds_nothing(store: Store, host: ManualHost):
-    _, lossy = unreliable(store, host, applied=False)
-    shown = put(store, "t")
+def claim_late(store: Store, host: ManualHost, shown: Candidate) -> HeldUp:
+    """A claim that is still on its way."""
+    table: Any = HeldUp(store.table)
+    slow = KeyedClaims(Store(table, lifetimes=store.lifetimes, host=host), host=host)
     with pytest.raises(StoreUnavailable):
-        claim(lossy, shown)
-    claim(lossy, shown)
+        claim(slow, shown)
+    held_up: HeldUp = table
+    return held_up
 
 
 def test_a_claim_that_arrives_late_is_refused_where_another_has_the_key(
     store: Store, keyed: KeyedClaims, host: ManualHost
 ):
-    table, lossy = unreliable(store, host, applied=False)
-    with pytest.raises(StoreUnavailable):
-        claim(lossy, put(store, "t"))
+    late = claim_late(store, host, put(store, "t"))
     claim(keyed, put(store, "other"))
-    assert table.late is not None
     with pytest.raises(Exception, match="refused"):
-        table.late()
+        late.arrives()
     assert store.get("t").status is Status.PENDING
 
 
 def test_a_claim_that_arrives_late_holds_the_key_until_its_lease_is_over(
     store: Store, keyed: KeyedClaims, host: ManualHost
 ):
-    table, lossy = unreliable(store, host, applied=False)
-    with pytest.raises(StoreUnavailable):
-        claim(lossy, put(store, "t"))
+    late = claim_late(store, host, put(store, "t"))
     task, slot = claim(keyed, put(store, "other"))
     store.succeed(task, "1")
     keyed.leave(slot)
-    assert table.late is not None
-    table.late()
+    late.arrives()
     third = put(store, "third")
     assert is_busy(keyed, third)
     host.advance(31)

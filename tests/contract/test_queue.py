@@ -327,13 +327,6 @@ def test_stats_count_and_measure(queue: Queue, host: ManualHost):
     assert str(queue.stats(cap=1).pending) == "1+"
 
 
-def test_stats_of_an_empty_queue(queue: Queue):
-    stats = queue.stats()
-    assert stats.pending.value == 0
-    assert stats.newest_waiting_seconds is None
-    assert stats.oldest_waiting_seconds is None
-
-
 # Purging
 
 
@@ -353,15 +346,6 @@ def test_purge_asks_first_and_cancels_what_waits(queue: Queue):
 
 
 # The table
-
-
-def test_a_queues_table_passes_the_check(queue: Queue):
-    queue.check()
-
-
-def test_put_many_takes_any_iterable(queue: Queue):
-    outcomes = queue.put_many(NewTask(task_type="a", payload=n) for n in range(3))
-    assert all(outcome.created for outcome in outcomes)
 
 
 # Searching

@@ -1,10 +1,8 @@
 """What the store promises about puts that replace."""
 
-from typing import Any
-
 import pytest
 
-from lifoq.errors import DamagedTask, InvalidInput, LeaseLost, NotClaimed, WrongStatus
+from lifoq.errors import DamagedTask, InvalidInput, LeaseLost, WrongStatus
 from lifoq.items.change import Change, ConditionFailed, Item
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
@@ -90,13 +88,6 @@ def test_attempts_of_the_replaced_put_do_not_count_and_stay_in_the_history(store
     assert claim(store, "again").attempts == 1
 
 
-def test_each_put_that_is_overtaken_while_it_waits_is_counted(store: Store):
-    for n in range(4):
-        store.put(new(n))
-    assert (found(store).payload, found(store).replaced) == (3, 3)
-    assert len(pending(store)) == 1
-
-
 def test_a_suspect_that_is_replaced_stays_one(store: Store, host: ManualHost):
     store.put(new("first"))
     lost = claim(store, lease=1)
@@ -166,16 +157,6 @@ def test_a_delayed_put_while_it_runs_waits_for_its_time(store: Store, host: Manu
     assert after.task_created is None
     host.advance(60)
     assert store.promote("t")
-
-
-def test_of_several_puts_while_it_runs_the_newest_is_next(store: Store):
-    store.put(new("first"))
-    task = claim(store)
-    for n in range(3):
-        store.put(new(n))
-    assert (found(store).parked.payload, found(store).replaced) == (2, 2)
-    store.succeed(task, "1")
-    assert (found(store).payload, found(store).replaced) == (2, 2)
 
 
 def test_what_ran_was_not_replaced_and_what_waits_after_it_is(store: Store):
@@ -257,27 +238,6 @@ def test_a_put_that_comes_while_the_end_is_written_is_found_by_its_refusal(
     assert found(store).result == 2
 
 
-def test_a_parked_put_outlives_heartbeats_and_checkpoints(store: Store, host: ManualHost):
-    store.put(new("first"))
-    task = claim(store)
-    store.put(new("second"))
-    host.advance(1)
-    store.extend(task, lease=30)
-    store.checkpoint(task, 1, lease=30)
-    assert found(store).parked.payload == "second"
-
-
-def test_a_parked_put_that_expires_meanwhile_is_shed(store: Store, host: ManualHost):
-    store.put(new("first"))
-    task = claim(store)
-    store.put(new("second", deadline=5))
-    host.advance(6)
-    store.succeed(task, "1")
-    assert found(store).expired(host.now())
-    with pytest.raises(NotClaimed):
-        claim(store, "again")
-
-
 def test_a_put_that_finds_no_room_beside_the_run_is_refused(store: Store):
     store.put(new(noise(300_000)))
     task = claim(store)
@@ -314,12 +274,6 @@ def test_a_task_that_has_ended_begins_anew(store: Store, host: ManualHost, first
     assert (task.replaced, task.history, task.result, task.error) == (0, (), None, None)
     assert task.enqueued_at == START + SECOND
     assert claim(store, "again").payload == "second"
-
-
-def test_what_was_shed_was_not_replaced(store: Store, host: ManualHost):
-    store.put(new("first", deadline=10))
-    host.advance(11)
-    assert store.put(new("second")).replaced == 0
 
 
 # Which is the newest
@@ -392,13 +346,6 @@ def test_an_older_put_replaces_nothing_newer_that_came_since_it_saw_what_there_i
     assert [found(store)] == there
 
 
-def test_an_older_put_does_not_replace_a_newer_one_that_keeps(store: Store, host: ManualHost):
-    host.advance(60)
-    late = earlier(store, host, "late", 30)
-    kept = keep(store)
-    assert store.put_item(late) == (kept, False)
-
-
 @pytest.mark.parametrize("kind", ["new", "over a waiting one", "over a kept one", "over an end"])
 def test_a_put_whose_answer_was_lost_recognises_itself(store: Store, host: ManualHost, kind):
     if kind == "over a waiting one":
@@ -414,17 +361,6 @@ def test_a_put_whose_answer_was_lost_recognises_itself(store: Store, host: Manua
     assert store.put_item(item)[0] == task
     store.succeed(task, "1")
     assert store.put_item(item)[0].result == 1
-
-
-def test_a_parked_put_whose_answer_was_lost_recognises_itself(store: Store):
-    store.put(new("first"))
-    task = claim(store)
-    item = store.new_item(new("mine"))
-    parked, _ = store.put_item(item)
-    assert store.put_item(item)[0] == parked
-    assert found(store).replaced == 0
-    store.succeed(task, "1")
-    assert store.put_item(item)[0] == found(store)
 
 
 def test_the_first_put_of_a_process_hears_the_time_before_it_is_stamped(
@@ -459,56 +395,6 @@ def test_put_many_replaces_too_in_the_order_of_its_tasks(store: Store):
     outcomes = store.put_many([new(1), NewTask(task_type="a"), new(2), new(0, task_id="u")])
     assert [outcome.created for outcome in outcomes] == [False, True, False, True]
     assert (found(store).payload, found(store).replaced) == (2, 2)
-
-
-def test_a_promotion_that_saw_the_replaced_put_does_not_touch_the_new_one(
-    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
-):
-    store.put(new("first", delay=5))
-    host.advance(10)
-    look = store.table.get
-
-    def look_and_lose(task_id):
-        item = look(task_id)
-        monkeypatch.undo()
-        store.put(new("second", delay=0.5))
-        host.advance(1)
-        return item
-
-    monkeypatch.setattr(store.table, "get", look_and_lose)
-    assert store.promote("t") is None
-    assert store.promote("t").created == START + 10 * SECOND + SECOND // 2
-
-
-class Withdrawing:
-    """The table, but that the parked put is withdrawn once its run's end was refused for it."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store.table, name)
-
-    def update(self, task_id: str, change: Change) -> None:
-        try:
-            self._store.table.update(task_id, change)
-        except ConditionFailed:
-            if found(self._store).parked is not None:
-                self._store.cancel(task_id)
-            raise
-
-
-def test_a_run_whose_parked_put_is_withdrawn_while_it_ends_ends_as_itself(
-    store: Store, host: ManualHost
-):
-    keep(store)
-    task = claim(store)
-    host.advance(1)
-    store.put(new("newest"))
-    table: Any = Withdrawing(store)
-    Store(table, lifetimes=store.lifetimes, host=host).succeed(task, "1")
-    ended = found(store)
-    assert (ended.status, ended.result, ended.payload) == (Status.SUCCESS, 1, "kept")
 
 
 def test_cancel_withdraws_the_put_that_waits_for_the_end_of_a_run(store: Store):
@@ -590,14 +476,6 @@ def test_a_put_over_what_is_no_task_is_told_so(
     host.advance(1)
     with pytest.raises(DamagedTask):
         store.put(new(1))
-
-
-def test_a_worker_leaves_a_damaged_parked_put_to_the_sweep(store: Store, past: PastTheLibrary):
-    store.put(new("first"))
-    task = claim(store)
-    past.write({**store.table.get("t"), "parked": {"taskStatus": 7}, "parkedAt": START})
-    with pytest.raises(LeaseLost):
-        store.succeed(task, "1")
 
 
 def test_to_replace_what_waits_takes_one_write(store: Store, monkeypatch: pytest.MonkeyPatch):

@@ -267,14 +267,6 @@ def test_ttl_cannot_delete_a_task_in_flight(store: Store, host: ManualHost):
     assert task.ttl > host.now() // SECOND + 5 * 365 * 86_400
 
 
-def test_a_task_is_claimed_once(store: Store):
-    put(store, "t")
-    claim(store, "t", "first")
-    with pytest.raises(NotClaimed):
-        claim(store, "t", "second")
-    assert store.get("t").claim_id == "first"
-
-
 def test_a_claim_repeated_under_its_own_id_is_recognised(store: Store):
     put(store, "t")
     first = claim(store, "t", "mine")
@@ -412,15 +404,6 @@ def test_a_retry_waits_outside_pending_and_returns_behind_newer_tasks(
     assert claim(store, "poison", "again").attempts == 2
 
 
-def test_an_immediate_retry_goes_straight_back(store: Store, host: ManualHost):
-    put(store, "t")
-    host.advance(2)
-    store.retry(claim(store, "t"), BOOM, delay=0)
-    task = store.get("t")
-    assert (task.status, task.task_created) == (Status.PENDING, START)
-    assert task.ttl == task.expires_at // SECOND
-
-
 @pytest.mark.parametrize("delay", [0, 5])
 def test_a_retry_that_does_not_count_gives_the_attempt_back(store: Store, host: ManualHost, delay):
     put(store, "t")
@@ -523,16 +506,6 @@ def test_follow_ups_come_with_their_parents_success(store: Store):
     assert store.get("c").status is Status.DELAYED
 
 
-def test_a_follow_up_that_is_there_already_is_not_put_twice(store: Store):
-    existing = put(store, "c")
-    put(store, "parent")
-    task = claim(store, "parent")
-    store.succeed(task, "null", [NewTask(task_type="b"), NewTask(task_type="x", task_id="c")])
-    assert store.get("parent").status is Status.SUCCESS
-    assert store.get("c") == existing
-    assert len(pending(store)) == 2
-
-
 def test_of_follow_ups_that_share_an_id_the_first_counts(store: Store):
     put(store, "parent")
     task = claim(store, "parent")
@@ -611,17 +584,6 @@ def test_a_heartbeat_between_look_and_reclaim_keeps_the_claim(store: Store, host
     store.extend(seen, lease=10)
     assert store.reclaim(seen, max_attempts=5) is None
     assert store.get("t").claim_id == "claim-1"
-
-
-def test_a_reclaim_of_an_older_claim_leaves_the_newer_alone(store: Store, host: ManualHost):
-    put(store, "t")
-    old = claim(store, "t", "old", lease=10)
-    host.advance(11)
-    store.reclaim(old, max_attempts=5)
-    claim(store, "t", "new", lease=1)
-    host.advance(2)
-    assert store.reclaim(old, max_attempts=5) is None
-    assert store.get("t").claim_id == "new"
 
 
 # Operators
@@ -779,49 +741,10 @@ def test_a_cancelled_task_whose_worker_is_lost_ends_as_cancelled(
         store.end_cancelled(seen)
 
 
-@pytest.mark.parametrize(
-    "end", [lambda s, t: s.succeed(t, "1"), lambda s, t: s.fail(t, BOOM)], ids=["success", "fail"]
-)
-def test_an_end_between_look_and_cancel_comes_first(
-    store: Store, monkeypatch: pytest.MonkeyPatch, end
-):
-    put(store, "t")
-    task = claim(store, "t")
-    once_seen(store, monkeypatch, lambda: end(store, task))
-    with pytest.raises(WrongStatus, match=r"SUCCESS|FAILURE"):
-        store.cancel("t")
-    assert store.get("t").cancel_asked is None
-
-
-def test_a_retry_between_look_and_cancel_is_cancelled_at_once(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
-    put(store, "t")
-    task = claim(store, "t")
-    once_seen(store, monkeypatch, lambda: store.retry(task, BOOM, delay=5))
-    assert store.cancel("t").status is Status.CANCELLED
-
-
 def test_a_damaged_task_that_was_cancelled_and_is_redriven_runs_again(store: Store):
     to_be_cancelled(store)
     store.condemn("t", seen=Status.TAKEN, reason="by hand")
     assert store.redrive("t").cancel_asked is None
-
-
-def test_a_failure_that_another_operator_redrives_first_is_redriven_once(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
-    put(store, "t")
-    store.fail(claim(store, "t"), BOOM)
-
-    def another():
-        store.redrive("t")
-        claim(store, "t", "theirs")
-
-    once_seen(store, monkeypatch, another)
-    with pytest.raises(WrongStatus, match="TAKEN"):
-        store.redrive("t")
-    assert store.get("t").claim_id == "theirs"
 
 
 def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(

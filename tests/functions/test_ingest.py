@@ -340,10 +340,3 @@ def test_what_was_not_confirmed_is_tried_again_behind_the_others(ingest, context
     assert function.handle(envelopes.sqs(*records), context) == ALL_DONE
     assert [task.task_id for task in queue.peek()] == ["m-1", "m-2"]
     assert refusals == []
-
-
-def test_what_there_is_no_time_for_comes_again(ingest, context, queue):
-    context.get_remaining_time_in_millis = lambda: 1_000
-    record = envelopes.sqs_record(BODY, message_id="m-1", taskType="device.check")
-    assert ids_failed(ingest().handle(envelopes.sqs(record), context)) == ["m-1"]
-    assert queue.peek() == []

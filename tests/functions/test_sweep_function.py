@@ -57,15 +57,6 @@ def test_an_expired_lease_and_a_due_task_come_back_and_wake(
     assert (counted["LeasesExpired"], counted["TasksPromoted"]) == ([1.0], [1.0])
 
 
-def test_the_last_attempt_that_is_lost_is_a_failure(load, context, queue, metrics):
-    before = earlier(queue, 60)
-    put(before, "poison")
-    before.claim("poison", claim_id="c", lease=30)
-    load("sweep", LIFOQ_MAX_ATTEMPTS="1").handle({}, context)
-    assert queue.get("poison").status is Status.FAILURE
-    assert metrics()["TasksFailed"] == [1.0]
-
-
 def test_each_count_of_a_sweep_is_a_metric_of_its_own(load, metrics):
     function = load("sweep")
     function.emit(function.counts(SweepReport(leases_expired=1, failed=2, condemned=4, promoted=8)))

@@ -6,7 +6,6 @@ from contextlib import contextmanager, nullcontext, suppress
 import pytest
 
 from lifoq import (
-    Busy,
     Context,
     Fail,
     InvalidInput,
@@ -122,23 +121,6 @@ def test_a_manager_that_keeps_an_error_back_makes_no_success_of_it(tasks: Regist
 
     with pytest.raises(TaskFailed, match="it did not work"):
         queue.wait(task.task_id, timeout=1)
-
-
-def test_a_refusal_of_the_downstream_stays_one_within_a_manager(tasks: Registry):
-    refusals = [Busy("full", after=0)]
-    tasks.around_attempts(lambda context: nullcontext())
-
-    @tasks.task("a")
-    def busy(payload, context):
-        if refusals:
-            raise refusals.pop()
-        return context.attempt
-
-    queue = Queue.in_memory()
-    task = queue.put("a")
-    run(tasks, queue)
-
-    assert queue.wait(task.task_id, timeout=1) == 1, "a refusal does not count as an attempt"
 
 
 def test_there_is_one_of_each(tasks: Registry):
