@@ -21,7 +21,7 @@ from demo.load import Generator, Phase
 from demo.steps import run, step
 from demo.story import Chapter, about
 from demo.view import View
-from lifoq.environment import Variable
+from lifoq.environment import Environment
 from localcloud import LocalCloud
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -111,7 +111,9 @@ class Demo:
             table_arn=state["TableArn"],
             export_bucket=state["ExportBucketName"],
             schedule_name=generator["LoadScheduleName"],
-            deadline_seconds=float(configuration["Environment"]["Variables"][Variable.DEADLINE]),
+            deadline_seconds=Environment(configuration["Environment"]["Variables"])
+            .lifetimes()
+            .deadline,
         )
 
     def _drive(self, queue: Queue) -> tuple[Stretch, float]:

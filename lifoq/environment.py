@@ -1,20 +1,18 @@
 """What a function is told as environment variables: their names, and the code for both ends.
 
 Whoever deploys writes settings with ``of_queue`` and ``of_worker``; the function reads them back
-with ``Environment``. A field of the settings has its variable here, or it does not arrive.
+with ``Environment``. Settings travel as JSON, field by field, so a new field needs nothing here.
 """
 
 import json
-import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
-from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from lifoq.errors import BadEnvironment, InvalidInput
+from lifoq.errors import BadEnvironment
 from lifoq.items.lifetimes import Lifetimes
 
 if TYPE_CHECKING:
@@ -48,48 +46,24 @@ class Variable(StrEnum):
     INGEST_MAPPING = "LIFOQ_INGEST_MAPPING"
     """Where in a message the terms of its task stand, as JSON."""
 
-    DEADLINE = "LIFOQ_DEADLINE_SECONDS"
-    SUCCESS_RETENTION = "LIFOQ_RETENTION_SUCCESS_SECONDS"
-    FAILURE_RETENTION = "LIFOQ_RETENTION_FAILURE_SECONDS"
-    SHED_AT_DEADLINE = "LIFOQ_SHED_AT_DEADLINE"
+    LIFETIMES = "LIFOQ_LIFETIMES"
+    """How long tasks live: the fields of ``Lifetimes``, as JSON."""
+    WORKER = "LIFOQ_WORKER"
+    """How a worker works: the fields of ``WorkerSettings``, as JSON."""
     TASK_TOKENS = "LIFOQ_TASK_TOKENS"
+    """Set where Step Functions are answered."""
     DEPLOYED = "LIFOQ_DEPLOYED"
     """When the functions were created, in ISO 8601; no update of them moves it."""
-
-    WINDOW = "LIFOQ_WINDOW_SECONDS"
-    TASK_TIMEOUT = "LIFOQ_TASK_TIMEOUT_SECONDS"
-    LEASE = "LIFOQ_LEASE_SECONDS"
-    HEARTBEAT = "LIFOQ_HEARTBEAT_SECONDS"
-    IN_FLIGHT = "LIFOQ_IN_FLIGHT"
-    PAGE = "LIFOQ_PAGE"
-    MAX_ATTEMPTS = "LIFOQ_MAX_ATTEMPTS"
-    RATE_LIMIT = "LIFOQ_RATE_LIMIT"
-    ADAPTIVE_THRESHOLD = "LIFOQ_ADAPTIVE_THRESHOLD_SECONDS"
-    FAIR_SHARE = "LIFOQ_FAIR_SHARE"
-    SHARED_LIMITS = "LIFOQ_SHARED_LIMITS"
-    TOTAL_IN_FLIGHT = "LIFOQ_TOTAL_IN_FLIGHT"
-    TYPES_ELSEWHERE = "LIFOQ_TYPES_ELSEWHERE"
-    UNKNOWN_TYPES = "LIFOQ_UNKNOWN_TYPES"
-    LINGER = "LIFOQ_LINGER_SECONDS"
-    SETTLE_TIME = "LIFOQ_SETTLE_SECONDS"
-
-    BACKOFF_MIN = "LIFOQ_BACKOFF_MIN_SECONDS"
-    BACKOFF_MAX = "LIFOQ_BACKOFF_MAX_SECONDS"
-    BACKOFF_GROWTH = "LIFOQ_BACKOFF_GROWTH"
-    BACKOFF_IMMEDIATE = "LIFOQ_BACKOFF_IMMEDIATE"
-    BACKOFF_PRE = "LIFOQ_BACKOFF_PRE"
-    BACKOFF_POST = "LIFOQ_BACKOFF_POST"
-    BACKOFF_JITTER = "LIFOQ_BACKOFF_JITTER"
 
 
 def of_queue(table_name: str, lifetimes: Lifetimes) -> dict[str, str]:
     """For whoever works on the table: its name, and how long tasks live in it."""
-    return {Variable.TABLE.value: table_name, **_encoded(lifetimes, _LIFETIMES)}
+    return {Variable.TABLE.value: table_name, Variable.LIFETIMES.value: _encoded(lifetimes)}
 
 
 def of_worker(settings: "WorkerSettings") -> dict[str, str]:
     """For those that end attempts, or judge how fast they should begin: processor and sweep."""
-    return {**_encoded(settings, _WORKER), **_encoded(settings.backoff, _BACKOFF)}
+    return {Variable.WORKER.value: _encoded(settings)}
 
 
 @dataclass(frozen=True)
@@ -151,12 +125,12 @@ class Environment:
     @property
     def has_worker(self) -> bool:
         """Whether it says how a worker works."""
-        return Variable.LEASE in self.variables
+        return Variable.WORKER in self.variables
 
     @property
     def task_tokens(self) -> bool:
         """Whether Step Functions are answered."""
-        return bool(self._decoded({"on": (Variable.TASK_TOKENS, _OPTION)}).get("on"))
+        return Variable.TASK_TOKENS in self.variables
 
     @property
     def deployed(self) -> datetime:
@@ -172,31 +146,29 @@ class Environment:
         return self._text(Variable.QUEUE)
 
     def lifetimes(self) -> Lifetimes:
-        return Lifetimes(**self._decoded(_LIFETIMES))
+        return self._built(Variable.LIFETIMES, Lifetimes)
 
     def worker(self) -> "WorkerSettings":
         from lifoq.worker.backoff import Backoff  # noqa: PLC0415 - a cold start less to import
         from lifoq.worker.settings import WorkerSettings  # noqa: PLC0415
 
-        backoff = self._built(Backoff, _BACKOFF)
-        return self._built(WorkerSettings, _WORKER, backoff=backoff)
+        def built(**terms: Any) -> WorkerSettings:
+            backoff = _known(Backoff, terms.pop("backoff", {}))
+            elsewhere = frozenset(terms.pop("types_elsewhere", ()))
+            return WorkerSettings(**terms, backoff=Backoff(**backoff), types_elsewhere=elsewhere)
 
-    def _built(self, settings: Callable[..., T], fields: "_Fields", **more: Any) -> T:
-        """The settings; what they refuse is told by the variable's name."""
+        return self._built(Variable.WORKER, WorkerSettings, built)
+
+    def _built(
+        self, variable: Variable, settings: type[T], build: Callable[..., T] | None = None
+    ) -> T:
+        """What the settings refuse is told by the variable's name."""
+        text = self._text(variable)
         try:
-            return settings(**self._decoded(fields), **more)
-        except InvalidInput as refused:
-            variable, _ = fields[refused.field]
-            raise BadEnvironment(
-                variable, self.variables.get(variable), refused.problem
-            ) from refused
-
-    def _decoded(self, fields: "_Fields") -> dict[str, Any]:
-        return {
-            field: kind.decode(variable, self._text(variable))
-            for field, (variable, kind) in fields.items()
-            if kind.required or variable in self.variables
-        }
+            return (build or settings)(**_known(settings, json.loads(text)))
+        except (ValueError, TypeError, AttributeError) as error:
+            problem = f"does not hold {settings.__name__}: {error}"
+            raise BadEnvironment(variable, text, problem) from error
 
     def _text(self, variable: Variable) -> str:
         try:
@@ -205,103 +177,24 @@ class Environment:
             raise BadEnvironment(variable, None, "is not set") from None
 
 
-def _number(value: float) -> str:
-    """Decimal, without an exponent and without a fraction that says nothing."""
-    text = format(Decimal(repr(value)), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def _encoded(settings: Any) -> str:
+    return json.dumps(_document(settings), separators=(",", ":"))
 
 
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
+def _document(settings: Any) -> dict[str, Any]:
+    """By field; what is switched off by default, and is off, goes without saying."""
+    values = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    off = {one.name for one in fields(settings) if not one.default and not values[one.name]}
+    return {name: _plain(value) for name, value in values.items() if name not in off}
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Kind:
-    """How a value becomes text, and back."""
-
-    expected: str
-    write: Callable[[Any], str]
-    read: Callable[[str], Any]
-    required: bool = True
-    unset: Any = None
-    """The value that no variable stands for."""
-
-    def decode(self, variable: Variable, text: str) -> Any:
-        try:
-            return self.read(text)
-        except (ValueError, KeyError):
-            raise BadEnvironment(variable, text, f"must be {self.expected}") from None
+def _plain(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return _document(value) if hasattr(value, "__dataclass_fields__") else value
 
 
-_NUMBER: Final = _Kind(expected="a number", write=_number, read=_finite)
-_OPTIONAL_NUMBER: Final = _Kind(
-    expected="a number, or not set", write=_number, read=_finite, required=False
-)
-_WHOLE: Final = _Kind(expected="a whole number", write=str, read=int)
-_OPTIONAL_WHOLE: Final = _Kind(
-    expected="a whole number, or not set", write=str, read=int, required=False
-)
-_TEXT: Final = _Kind(expected="text", write=str, read=str)
-_SWITCH: Final = _Kind(
-    expected="true or false",
-    write=lambda value: "true" if value else "false",
-    read={"true": True, "false": False}.__getitem__,
-)
-_OPTION: Final = replace(_SWITCH, required=False, unset=False)
-
-_NAMES: Final = _Kind(
-    expected='a JSON list of names, such as ["video.encode"], or not set',
-    write=lambda names: json.dumps(sorted(names)),
-    read=lambda text: frozenset(json.loads(text)),
-    required=False,
-    unset=frozenset(),
-)
-
-_Fields = Mapping[str, tuple[Variable, _Kind]]
-
-_LIFETIMES: Final[_Fields] = {
-    "deadline": (Variable.DEADLINE, _NUMBER),
-    "success_retention": (Variable.SUCCESS_RETENTION, _NUMBER),
-    "failure_retention": (Variable.FAILURE_RETENTION, _NUMBER),
-    "shed_at_deadline": (Variable.SHED_AT_DEADLINE, _OPTION),
-    "task_tokens": (Variable.TASK_TOKENS, _OPTION),
-}
-_WORKER: Final[_Fields] = {
-    "window": (Variable.WINDOW, _NUMBER),
-    "task_timeout": (Variable.TASK_TIMEOUT, _NUMBER),
-    "lease": (Variable.LEASE, _NUMBER),
-    "heartbeat": (Variable.HEARTBEAT, _NUMBER),
-    "in_flight": (Variable.IN_FLIGHT, _WHOLE),
-    "page": (Variable.PAGE, _WHOLE),
-    "max_attempts": (Variable.MAX_ATTEMPTS, _WHOLE),
-    "rate_limit": (Variable.RATE_LIMIT, _OPTIONAL_NUMBER),
-    "adaptive_threshold": (Variable.ADAPTIVE_THRESHOLD, _OPTIONAL_NUMBER),
-    "fair_share": (Variable.FAIR_SHARE, _OPTION),
-    "shared_limits": (Variable.SHARED_LIMITS, _OPTION),
-    "total_in_flight": (Variable.TOTAL_IN_FLIGHT, _OPTIONAL_WHOLE),
-    "types_elsewhere": (Variable.TYPES_ELSEWHERE, _NAMES),
-    "unknown_types": (Variable.UNKNOWN_TYPES, replace(_TEXT, required=False, unset="wait")),
-    "linger": (Variable.LINGER, _NUMBER),
-    "settle_time": (Variable.SETTLE_TIME, _NUMBER),
-}
-_BACKOFF: Final[_Fields] = {
-    "min_seconds": (Variable.BACKOFF_MIN, _NUMBER),
-    "max_seconds": (Variable.BACKOFF_MAX, _NUMBER),
-    "growth": (Variable.BACKOFF_GROWTH, _TEXT),
-    "immediate": (Variable.BACKOFF_IMMEDIATE, _WHOLE),
-    "pre_backoff": (Variable.BACKOFF_PRE, _WHOLE),
-    "post_backoff": (Variable.BACKOFF_POST, _WHOLE),
-    "jitter": (Variable.BACKOFF_JITTER, _SWITCH),
-}
-
-
-def _encoded(settings: Any, fields: _Fields) -> dict[str, str]:
-    values = {field: getattr(settings, field) for field in fields}
-    return {
-        variable.value: kind.write(values[field])
-        for field, (variable, kind) in fields.items()
-        if values[field] != kind.unset
-    }
+def _known(settings: type, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what a later release may have added."""
+    names = {one.name for one in fields(settings)}
+    return {name: value for name, value in document.items() if name in names}

@@ -1,6 +1,7 @@
 """Workers for tasks that take longer than Lambda lets a function run: ``lifoq work`` on Fargate."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import aws_cdk as cdk
@@ -182,8 +183,7 @@ class LongTasks(Construct):
             encryption_key=surroundings.encryption_key,
             removal_policy=surroundings.removal_policy,
         )
-        settings = variables.of_worker(self._queue.worker)
-        del settings[Variable.TYPES_ELSEWHERE.value]
+        settings = variables.of_worker(replace(self._queue.worker, types_elsewhere=frozenset()))
         self.task_definition.add_container(
             "Worker",
             image=image,

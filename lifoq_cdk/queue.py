@@ -81,7 +81,6 @@ class LifoQueue(Construct):
         lease: cdk.Duration | None = None,
         heartbeat: cdk.Duration | None = None,
         in_flight: int = WorkerSettings.in_flight,
-        page: int = WorkerSettings.page,
         max_attempts: int = WorkerSettings.max_attempts,
         backoff: Backoff | None = None,
         rate_limit_per_second: float | None = WorkerSettings.rate_limit,
@@ -137,7 +136,6 @@ class LifoQueue(Construct):
             lease=_seconds(lease, WorkerSettings.lease),
             heartbeat=_seconds(heartbeat, WorkerSettings.heartbeat),
             in_flight=in_flight,
-            page=page,
             max_attempts=max_attempts,
             backoff=backoff or Backoff(),
             rate_limit=rate_limit_per_second,
@@ -351,10 +349,9 @@ class LifoQueue(Construct):
             types_elsewhere=elsewhere,
         )
         self.worker = replace(self.worker, types_elsewhere=elsewhere, shared_limits=shared)
-        told = environment.of_worker(self.worker)
-        for variable in {Variable.TYPES_ELSEWHERE.value, Variable.SHARED_LIMITS.value} & {*told}:
+        for variable, told in environment.of_worker(self.worker).items():
             for function in (self.processor, self.sweep):
-                function.add_environment(variable, told[variable])
+                function.add_environment(variable, told)
         parameter = self.parameter.node.default_child
         if isinstance(parameter, ssm.CfnParameter):
             parameter.value = self._connection().encode()

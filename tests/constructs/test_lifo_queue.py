@@ -540,7 +540,7 @@ MANY = [
 @pytest.mark.parametrize(
     ("settings", "largest"),
     [
-        ({"types_elsewhere": MANY}, "LIFOQ_TYPES_ELSEWHERE"),
+        ({"types_elsewhere": MANY}, "LIFOQ_WORKER"),
         ({"tasks": TaskCode(TASKS, environment={"NOTES": "é" * 2000})}, "NOTES"),
     ],
 )
@@ -556,7 +556,7 @@ def test_an_environment_that_lambda_would_refuse_is_refused(
 def test_what_is_added_to_an_environment_counts_too(stack: cdk.Stack) -> None:
     queue = LifoQueue(stack, "Queue", tasks=TASKS)
 
-    with pytest.raises(InvalidInput, match=r"takes 4,096 .* LIFOQ_TYPES_ELSEWHERE"):
+    with pytest.raises(InvalidInput, match=r"takes 4,096 .* LIFOQ_WORKER"):
         queue.leave_to("Encoders", MANY)
 
 

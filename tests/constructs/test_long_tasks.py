@@ -41,7 +41,8 @@ def variables(template: Template, function: str) -> Mapping[str, str]:
 
 def test_the_types_are_left_to_the_workers_and_measured_by_the_sweep(template: Template) -> None:
     for function in ("QueueProcessTasksFunction", "QueueSweepFunction"):
-        assert variables(template, function)["LIFOQ_TYPES_ELSEWHERE"] == '["video.encode"]'
+        worker = json.loads(variables(template, function)["LIFOQ_WORKER"])
+        assert (worker["types_elsewhere"], worker["shared_limits"]) == (["video.encode"], True)
     told = variables(template, "QueueSweepFunction")["LIFOQ_LONG_TASKS"]
     assert json.loads(told) == {"Encoders": ["video.encode"]}
 
@@ -99,7 +100,7 @@ def test_spot_and_a_network_of_ones_own(tmp_path: Path) -> None:
         ({"types": "video.encode"}, "must be a list"),
         ({"grace": cdk.Duration.minutes(3)}, "grace='3 minutes': is longer than ECS allows"),
         ({"protection": cdk.Duration.days(3)}, "protection='3 days': is longer"),
-        ({"environment": {"LIFOQ_LEASE_SECONDS": "1"}}, "must not begin with LIFOQ_"),
+        ({"environment": {"LIFOQ_WORKER": "{}"}}, "must not begin with LIFOQ_"),
     ],
 )
 def test_what_cannot_work_is_refused(tmp_path: Path, props: Any, sentence: str) -> None:
@@ -129,7 +130,7 @@ def test_two_groups_share_no_type_and_each_is_measured(tmp_path: Path) -> None:
         LongTasks(stack, "Again", queue=queue, types=["b", "a"], image=IMAGE)
     LongTasks(stack, "B", queue=queue, types=["b"], image=IMAGE)
     told = variables(template_of(stack), "QueueSweepFunction")
-    assert json.loads(told["LIFOQ_TYPES_ELSEWHERE"]) == ["a", "b", "x"]
+    assert json.loads(told["LIFOQ_WORKER"])["types_elsewhere"] == ["a", "b", "x"]
     assert json.loads(told["LIFOQ_LONG_TASKS"]) == {"A": ["a"], "B": ["b"]}
 
 

@@ -81,7 +81,6 @@ def load(
     """Loads a function's handler afresh, as a cold start does."""
     variables = {
         **environment.of_queue(table.name, Lifetimes()),
-        **environment.of_worker(WORKER),
         Variable.TASKS: "functions.tasks",
         Variable.DEPLOYED: "1970-01-01T00:03:00.500Z",
         Variable.PROCESS_TOPIC: processor_topic.arn,
@@ -91,8 +90,8 @@ def load(
         "AWS_ENDPOINT_URL": moto_endpoint,
     }
 
-    def load_function(name: str, **more: str) -> ModuleType:
-        for variable, value in {**variables, **more}.items():
+    def load_function(name: str, worker: WorkerSettings = WORKER, **more: str) -> ModuleType:
+        for variable, value in {**variables, **environment.of_worker(worker), **more}.items():
             monkeypatch.setenv(variable, value)
         sys.modules.pop(f"functions.{name}.handler", None)
         return importlib.import_module(f"functions.{name}.handler")

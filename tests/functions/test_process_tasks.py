@@ -1,6 +1,7 @@
 """ProcessTasksFunction: one run, its numbers, its tail call."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from lifoq.targets.https import HttpsTarget
 from lifoq.worker import tally
 from lifoq.worker.registry import REGISTRY
 from tests.downstream import Downstream, downstream
+from tests.functions.conftest import WORKER
 
 __all__ = ["downstream"]
 
@@ -40,7 +42,7 @@ def test_a_run_does_the_tasks_and_says_so(asking, context, queue, metrics, trigg
 
 def test_the_task_code_of_a_fresh_deployment_greets(load, context, queue):
     task_id = queue.put("greet", "Ada").task_id
-    load("process_tasks", LIFOQ_WINDOW_SECONDS="0.5").handle({}, context)
+    load("process_tasks", replace(WORKER, window=0.5)).handle({}, context)
     assert queue.get(task_id).result == "Hello, Ada!"
 
 
@@ -59,7 +61,7 @@ def test_tasks_that_remain_at_the_end_of_the_window_get_a_tail_call(
 ):
     for n in range(20):
         queue.put(slow_type, n)
-    function = load("process_tasks", LIFOQ_WINDOW_SECONDS="1.5")
+    function = load("process_tasks", replace(WORKER, window=1.5))
     summary = function.handle({}, context)
     assert summary["remaining"]
     assert len(trigger_topic.messages()) == 1
@@ -100,7 +102,7 @@ def test_a_long_run_counts_while_it_lasts(load, context, queue, slow_type, monke
     for n in range(4):
         queue.put(slow_type, n)
     monkeypatch.setattr(tally, "PROGRESS_EVERY", 0.2)
-    function = load("process_tasks", LIFOQ_IN_FLIGHT="1")
+    function = load("process_tasks", replace(WORKER, in_flight=1))
     metrics()
     function.handle({}, context)
     told = metrics()
@@ -140,7 +142,7 @@ def test_a_process_that_can_run_nothing_more_says_so_and_ends(
 def test_a_run_without_progress_makes_no_tail_call(load, context, queue, trigger_topic):
     queue.put("greet")
     context.get_remaining_time_in_millis = lambda: 3_000  # no task could finish in this
-    summary = load("process_tasks", LIFOQ_WINDOW_SECONDS="1.5").handle({}, context)
+    summary = load("process_tasks", replace(WORKER, window=1.5)).handle({}, context)
     assert (summary["TasksClaimed"], summary["remaining"]) == (0, True)
     assert trigger_topic.messages() == []
 

@@ -2,11 +2,13 @@
 
 import json
 import time
+from dataclasses import replace
 
 from lifoq import Count, NewTask, QueueStats, Status, SweepReport
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
+from tests.functions.conftest import WORKER
 
 
 def earlier(queue, seconds, **lifetimes) -> Store:
@@ -115,7 +117,7 @@ def test_tasks_that_no_worker_knows_are_told_by_their_types_and_wake_nobody(
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     gauges = [line for line in lines if "TasksOfUnknownTypes" in line]
     assert [(line["TasksOfUnknownTypes"], line["Stalled"]) for line in gauges] == [([2], [0])] * 2
-    load("sweep", LIFOQ_UNKNOWN_TYPES="fail").handle({}, context)
+    load("sweep", replace(WORKER, unknown_types="fail")).handle({}, context)
     assert len(processor_topic.messages()) == 1
     assert queue.stats().unknown_types == ()
 

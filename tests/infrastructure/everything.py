@@ -59,7 +59,6 @@ def properties() -> dict[str, Any]:
         "lease": seconds(60),
         "heartbeat": seconds(20),
         "in_flight": 9,
-        "page": 20,
         "max_attempts": 3,
         "backoff": Backoff(growth="linear", min_seconds=2),
         "rate_limit_per_second": 12.5,

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import aws_cdk as cdk
 import pytest
 
+from lifoq.environment import Environment
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
 from localcloud import LocalCloud
 from localcloud.cloud import DeploymentError
@@ -60,7 +61,7 @@ def test_an_update_in_place_keeps_the_table_and_its_tasks(side_by_side: LocalClo
     item = {"taskId": {"S": "kept"}, "taskStatus": {"S": "SUCCESS"}}
     dynamodb.put_item(TableName=table, Item=item)
     changed = dev(hours=2)
-    with pytest.raises(DeploymentError, match="LIFOQ_DEADLINE_SECONDS"):
+    with pytest.raises(DeploymentError, match="LIFOQ_LIFETIMES"):
         side_by_side.cdk(changed.assembly, "diff", "--fail", "--method=template")
 
     side_by_side.deploy(changed.assembly)
@@ -70,7 +71,8 @@ def test_an_update_in_place_keeps_the_table_and_its_tasks(side_by_side: LocalClo
     assert answer["Item"] == item
     function = side_by_side.outputs("lifoq-dev-queue")["TriggerFunctionName"]
     configuration = side_by_side.client("lambda").get_function_configuration(FunctionName=function)
-    assert configuration["Environment"]["Variables"]["LIFOQ_DEADLINE_SECONDS"] == "7200"
+    told = Environment(configuration["Environment"]["Variables"])
+    assert told.lifetimes().deadline == 7200
 
 
 def test_functions_that_are_deployed_anew_do_not_count_again_what_was_shed(

@@ -127,9 +127,9 @@ def test_templates_name_no_account_and_no_region(prod: Deployment) -> None:
 
 def test_a_stage_has_nothing_of_what_it_did_not_ask_for(prod: Deployment) -> None:
     text = json.dumps(prod.templates)
-    words = ("TaskEvents", "EventsLate", "LIFOQ_TARGETS", "LIFOQ_SHED", "LIFOQ_TASK_TOKENS")
+    words = ("TaskEvents", "EventsLate", "LIFOQ_TARGETS", "shed_at_deadline", "LIFOQ_TASK_TOKENS")
     more = ("states:SendTask", "shedAtDeadline", "Ingest", "ApiGateway", "ApiFunction", "xray:")
-    limits = ("LIFOQ_RATE_LIMIT", "LIFOQ_SHARED_LIMITS", "LoadSchedule", '"email"')
+    limits = ("rate_limit", "shared_limits", "LoadSchedule", '"email"')
     for word in (*words, *more, *limits):
         assert word not in text
 
