@@ -11,8 +11,8 @@ from benchmarks.coldstart.sandbox import SERVICES, Sandbox, lay_out
 CEILINGS = {
     "trigger": (510_000, 69),
     "create_tasks": (645_000, 84),
-    "sweep": (690_000, 96),
-    "ingest": (690_000, 92),
+    "sweep": (690_000, 97),
+    "ingest": (690_000, 93),
     "api": (1_215_000, 165),
     "process_tasks": (795_000, 109),
     "task_events": (565_000, 79),
