@@ -13,7 +13,7 @@ by the book's own time (see ``Book.time``).
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -102,6 +102,8 @@ class Turn:
     keeps: Amount
     """Of what it has, at the most; it uses no more from now on."""
     wants: Amount
+    insists: bool
+    """Whether others are to make room for what it wants, if there is not enough of it now."""
     returns: float
     """Tokens of the lanes that it does not keep."""
     lease: int
@@ -217,15 +219,16 @@ class Book:
         tokens = min(self._tokens(whole, time) + returned, whole.burst(free.lanes))
         took = min(tokens, whole.burst(has.lanes - kept.lanes))
         grant = Grant(has=has, kept_lanes=kept.lanes, tokens=took, fair=fair)
-        if mine is None and has == turn.wants == NONE:
+        wants = turn.wants if turn.insists else has
+        if mine is None and has == wants == NONE:
             return self, grant
-        same = mine is not None and had == kept == has and mine.wants == turn.wants
+        same = mine is not None and had == kept == has and mine.wants == wants
         if same and not turn.renew:
             return self, grant
-        if has != NONE or turn.wants != NONE:
+        if has != NONE or wants != NONE:
             others[turn.worker] = Part(
                 has=has,
-                wants=turn.wants,
+                wants=wants,
                 until=now + microseconds(PART_LASTS),
                 lease=turn.lease,
                 turn=turn.number,
@@ -244,18 +247,22 @@ class Book:
         """The most that this worker may have beside what the others want. One that does not write
         any more keeps what it has, but is given nothing."""
         fresh = {name: part for name, part in others.items() if part.until >= now}
-        stale = _less(whole.amount, *(p.has for n, p in others.items() if n not in fresh))
-        return Amount(
-            *(
-                _share(
-                    stale[kind],
-                    wants={worker: whole.amount[kind]}
-                    | {name: part.wants[kind] for name, part in fresh.items()},
-                    has={worker: had[kind]} | {n: part.has[kind] for n, part in fresh.items()},
-                )[worker]
-                for kind in (0, 1)
+        left = _less(whole.amount, *(p.has for n, p in others.items() if n not in fresh))
+        wants = {worker: whole.amount} | {name: part.wants for name, part in fresh.items()}
+        has = {worker: had} | {name: part.has for name, part in fresh.items()}
+
+        def shares(kind: int, of: Iterable[str]) -> dict[str, int]:
+            return _share(
+                left[kind],
+                wants={name: wants[name][kind] for name in of},
+                has={name: has[name][kind] for name in of},
             )
-        )
+
+        able = list(wants)
+        if whole.in_flight is not None and whole.rate is not None:
+            for kind in (0, 1):  # a slot is of no use without a lane, nor a lane without a slot
+                able = [name for name, share in shares(kind, able).items() if share]
+        return Amount(*(shares(kind, able).get(worker, 0) for kind in (0, 1)))
 
 
 def _less(whole: Amount, *parts: Amount) -> Amount:

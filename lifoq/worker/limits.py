@@ -103,13 +103,10 @@ class Gate:
         in_flight: int | None = None,
         bucket: TokenBucket | None = None,
         room: Room | None = None,
-        part: "Part | None" = None,
     ) -> None:
-        """``part``: of a cap and a bucket that all workers share."""
         self._cap = math.inf if in_flight is None else in_flight
-        self._bucket = bucket if part is None else part.bucket
+        self._bucket = bucket
         self._room = room
-        self.part = part
         self.inside = 0
         self.hung = 0
         """Of those inside: handlers that have outlived their attempt's timeout."""
@@ -117,21 +114,14 @@ class Gate:
     @property
     def full_of_hung(self) -> bool:
         """Whether nothing can enter any more, unless a handler returns that should have long."""
-        if self.part is not None and self.part.short and 0 < self.part.slots <= self.hung:
-            return True
         return self.hung >= self._cap
-
-    @property
-    def free(self) -> float:
-        """How many more this process may have inside."""
-        return self._cap - self.inside
 
     def enter(self) -> bool:
         """Pass, if there is room and a token."""
-        if self.inside >= self._most or self._wait_for_room() > 0:
+        if self.wait() > 0:
             return False
-        if self._bucket is not None and not self._bucket.take():
-            return False
+        if self._bucket is not None:
+            self._bucket.take()
         self.inside += 1
         return True
 
@@ -153,44 +143,16 @@ class Gate:
 
     def wait(self) -> float:
         """Seconds until another could enter, as far as rate and room tell; inf while it is full."""
-        if self.inside >= self._most:
+        if self.inside >= self._cap:
             return math.inf
-        return max(self._wait_for_room(), 0.0 if self._bucket is None else self._bucket.wait())
-
-    def wait_of_any(self) -> float:
-        """The same, where nobody knows whether such a task waits: to find that out, no part of a
-        limit that all workers share is needed."""
-        unknown = self.part is not None and not self.part.wanted
-        return 0.0 if unknown and self.short_of_its_part else self.wait()
-
-    @property
-    def short_of_its_part(self) -> bool:
-        """Whether others could enter, had this process more of what all workers share."""
-        if self.part is None or self.inside >= self._cap:
-            return False
-        return self.inside >= self._most or (self._bucket is not None and self._bucket.wait() > 0)
-
-    @property
-    def is_shut(self) -> bool:
-        """Whether others have all of what all workers share."""
-        if self.part is None or not (self.part.answered and self.part.in_book):
-            return False
-        no_tokens = self._bucket is not None and self._bucket.wait() == math.inf
-        return no_tokens or self.inside >= self._most
-
-    @property
-    def _most(self) -> float:
-        if self.part is None:
-            return self._cap
-        return min(self._cap, self.part.slots) if self.part.usable else 0
-
-    def _wait_for_room(self) -> float:
-        return 0.0 if self._room is None else self._room.wait(self.inside)
+        room = 0.0 if self._room is None else self._room.wait(self.inside)
+        return max(room, 0.0 if self._bucket is None else self._bucket.wait())
 
 
 class Limits:
-    """The gates of one process: one for all tasks, and one for each task type. Thread-safe: the
-    run enters, the threads of the handlers leave."""
+    """The gates of one process: one for all tasks, and one for each task type; and its parts of the
+    limits that all workers share. Thread-safe: the run enters, the threads of the handlers leave.
+    """
 
     def __init__(
         self,
@@ -205,89 +167,114 @@ class Limits:
         """``in_flight`` and ``rate_limit`` (starts per second) of all tasks together. ``parts``:
         where limits hold over all workers, but ``in_flight``; in its place ``total_in_flight``."""
         self._lock = threading.Lock()
+        self._host = host
+        self._in_flight = in_flight
         self.on_free: Callable[[], None] = lambda: None
         """Called in an attempt's thread when it has left its slot, perhaps long after the run that
         started it; the run that goes on by then sets it."""
-
-        def gate(name: str, cap: int | None, most: int | None, rate: float | None) -> Gate:
-            room = Room(host) if name else None
-            if parts is None:
-                return Gate(in_flight=cap, bucket=_bucket(rate, host), room=room)
-            return Gate(in_flight=cap, part=parts.of(name, in_flight=most, rate=rate), room=room)
-
-        self._all = gate("", in_flight, total_in_flight, rate_limit)
-        self._of_type = {
-            kind.name: gate(kind.name, kind.in_flight, kind.in_flight, kind.rate_limit)
-            for kind in kinds
-        }
-        every = {"": self._all, **self._of_type}
-        self._shared = {name: gate for name, gate in every.items() if gate.part is not None}
+        kinds = list(kinds)
+        self._parts: dict[str, Part] = {}
+        """By task type; empty for that of all tasks."""
+        if parts is None:
+            self._all = Gate(in_flight=in_flight, bucket=_bucket(rate_limit, host))
+            self._of_type = {
+                kind.name: Gate(
+                    in_flight=kind.in_flight,
+                    bucket=_bucket(kind.rate_limit, host),
+                    room=Room(host),
+                )
+                for kind in kinds
+            }
+        else:
+            self._all = Gate(in_flight=in_flight)
+            self._of_type = {kind.name: Gate(room=Room(host)) for kind in kinds}
+            shared = {"": (total_in_flight, rate_limit)}
+            shared |= {kind.name: (kind.in_flight, kind.rate_limit) for kind in kinds}
+            self._parts = {
+                name: parts.of(name, in_flight=most, rate=rate, here=in_flight)
+                for name, (most, rate) in shared.items()
+                if most is not None or rate is not None
+            }
         self._of_strangers = Gate()
         """Of types that nobody has registered: their tasks fail at once, and need no limit."""
 
     def enter(self, task_type: str) -> bool:
-        """Take a slot, if there is one."""
+        """Take a slot, if there is one. Where only what all workers share is in the way of this
+        task, which is the next to start, more of that is asked for."""
         with self._lock:
-            gate = self._gate(task_type)
-            if not gate.enter():
+            gates, parts = self._gates(task_type), self._parts_of(task_type)
+            if any(gate.wait() > 0 for gate in gates):
                 return False
-            if not self._all.enter():
-                gate.turn_back(after=0)
-                return False
-            return True
+            lacking = [part for part in parts if part.wait() > 0]
+            for part in lacking:
+                if not part.ask(self._free_for(part)):
+                    break
+            if not lacking:
+                for gate in gates:
+                    gate.enter()
+                for part in parts:
+                    part.enter()
+            return not lacking
+
+    def asked(self, task_type: str) -> bool:
+        """Whether more was asked for of what all workers share, and the answer is worth to be
+        waited for: until then nobody knows whether a task of this type may start."""
+        with self._lock:
+            return any(part.answer_due > 0 for part in self._parts_of(task_type))
 
     def turn_back(self, task_type: str, *, after: float) -> None:
         """The task that took a slot so many seconds ago was not started."""
         with self._lock:
-            for gate in (self._all, self._gate(task_type)):
+            for gate in self._gates(task_type):
                 gate.turn_back(after=after)
+            for part in self._parts_of(task_type):
+                part.turn_back(after=after)
         self.on_free()
 
     def hangs(self, task_type: str) -> None:
         """A handler goes on though its attempt was ended by the timeout."""
         with self._lock:
-            for gate in (self._all, self._gate(task_type)):
+            for gate in self._gates(task_type):
                 gate.hung += 1
 
     def leave(self, task_type: str, *, refused: bool, hung: bool) -> None:
         """A handler is back; ``refused``: the downstream had no room for it; ``hung``: it had been
         counted as hanging."""
         with self._lock:
-            gate = self._gate(task_type)
-            self._all.leave()
-            gate.leave(refused=refused)
-            for left in (self._all, gate):
-                left.hung -= hung
+            for gate in self._gates(task_type):
+                gate.leave(refused=refused)
+                gate.hung -= hung
+            for part in self._parts_of(task_type):
+                part.inside -= 1
         self.on_free()
 
     def wait(self, task_type: str) -> float:
-        """Seconds until a task of this type, which waits, could start; inf until one has ended, or
-        until there is a larger part of what all workers share."""
+        """Seconds until a task of this type could start; inf until one has ended, or until there is
+        a larger part of what all workers share."""
         with self._lock:
-            if self._shared:
-                for part in self._parts_of(task_type):
-                    part.ask()
-            return max(self._all.wait(), self._gate(task_type).wait())
+            waits = [gate.wait() for gate in self._gates(task_type)]
+            return max(*waits, *(part.wait() for part in self._parts_of(task_type)))
 
     def shortest_wait(self) -> float:
         """Seconds until a task of some registered type could start; inf until one has ended."""
         with self._lock:
-            of_all = self._all.wait_of_any()
-            if of_all == math.inf:
-                return of_all
-            gates = self._of_type.values()
-            return max(of_all, min((gate.wait_of_any() for gate in gates), default=0.0))
+            waits = {name: gate.wait() for name, gate in (("", self._all), *self._of_type.items())}
+            for name, part in self._parts.items():
+                waits[name] = max(waits[name], part.wait_of_any())
+            answer = max((part.answer_due for part in self._parts.values()), default=0.0)
+            return max(waits.pop(""), min(waits.values(), default=0.0), answer)
 
     @property
     def full_of_hung(self) -> bool:
         """Whether all slots are taken by handlers that hang."""
-        return self._all.full_of_hung
+        return self._is_full_of_hung("", self._all)
 
     @property
     def hung_types(self) -> list[str]:
         """Types of which no task can start, since handlers that hang take all their slots."""
         with self._lock:
-            return [name for name, gate in self._of_type.items() if gate.full_of_hung]
+            gates = self._of_type.items()
+            return [name for name, gate in gates if self._is_full_of_hung(name, gate)]
 
     # What all workers share
 
@@ -303,54 +290,45 @@ class Limits:
     @property
     def turn_at(self) -> float:
         """When the next turns are due; monotonic microseconds."""
-        if not self._shared:
-            return math.inf
-        return min(part.due_at for _, part in self._with_parts())
+        return min((part.due_at for part in self._parts.values()), default=math.inf)
 
     def turns(self, now: int) -> "list[Callable[[], Turned]]":
         """The calls that are due, each to be made beside the run, and its answer given to
         ``turned``."""
         with self._lock:
-            due = [(gate, part) for gate, part in self._with_parts() if part.due_at <= now]
-            return [self._turn(gate, part) for gate, part in due]
+            due = [part for part in self._parts.values() if part.due_at <= now]
+            return [part.turn(self._free_for(part)) for part in due]
 
     def gives_back(self) -> "list[Callable[[], Turned]]":
         """Calls, as ``turns``, that give back all that is not in use."""
         with self._lock:
-            there = [(gate, part) for gate, part in self._with_parts() if part.in_book]
-            return [self._turn(gate, part, more=False) for gate, part in there]
+            return [part.turn(0, more=False) for part in self._parts.values() if part.in_book]
 
     def turned(self, answer: "Turned") -> bool:
-        """A turn was answered; whether tasks may start that could not before."""
+        """A turn was answered; whether that may change which task is the next to start."""
         with self._lock:
-            gate = self._shared[answer.limit]
-            was_short = gate.short_of_its_part
-            if gate.part is not None:
-                gate.part.turned(answer)
-            return was_short and not gate.short_of_its_part
+            return self._parts[answer.limit].turned(answer)
 
     @property
     def all_answered(self) -> bool:
         """Whether no turn's answer is awaited."""
-        return all(part.answered for _, part in self._with_parts())
+        return all(part.answered for part in self._parts.values())
 
-    def _turn(self, gate: Gate, part: "Part", *, more: bool = True) -> "Callable[[], Turned]":
-        free = self._all.free if gate is self._all else min(gate.free, self._all.free)
-        if gate is not self._all:  # what could not start takes from others what it cannot use
-            more = more and not self._all.is_shut
-        if part.wanted and gate.short_of_its_part and free > 0:
-            part.ask()  # it is wanted for as long as it is not there
-        return part.turn(inside=gate.inside, room=int(free), more=more)
+    def _free_for(self, part: "Part") -> int:
+        """How many tasks this process could start at once, if the part were as large."""
+        free, of_all = self._in_flight - self._all.inside, self._parts.get("", part)
+        in_doubt = of_all is part or of_all.answer_due > 0
+        return free if in_doubt else int(min(free, of_all.room))
 
-    def _with_parts(self) -> "list[tuple[Gate, Part]]":
-        return [(gate, gate.part) for gate in self._shared.values() if gate.part is not None]
+    def _is_full_of_hung(self, name: str, gate: Gate) -> bool:
+        part = self._parts.get(name)
+        return gate.full_of_hung or (part is not None and part.is_full_of(gate.hung))
 
     def _parts_of(self, task_type: str) -> "list[Part]":
-        gates = (self._all, self._gate(task_type))
-        return [gate.part for gate in gates if gate.part is not None]
+        return [self._parts[name] for name in ("", task_type) if name in self._parts]
 
-    def _gate(self, task_type: str) -> Gate:
-        return self._of_type.get(task_type, self._of_strangers)
+    def _gates(self, task_type: str) -> tuple[Gate, Gate]:
+        return self._all, self._of_type.get(task_type, self._of_strangers)
 
 
 def _bucket(rate: float | None, host: Host) -> TokenBucket | None:

@@ -133,12 +133,16 @@ class Lookout:
     # Saying
 
     def next(self, may_start: Callable[[Lane], bool], now: int) -> Candidate | None:
-        """The first task whose lane may start; it is given once."""
+        """The first task whose lane may start."""
         while (row := self._first(may_start, now)) is not None:
-            self._sight.drop(row)
-            if self._wanted([row], now):  # else it has expired, or was seen twice, in two places
+            if self._wanted([row], now):
                 return row
+            self._sight.drop(row)  # it has expired, or was seen twice, in two places
         return None
+
+    def starts(self, row: Candidate) -> None:
+        """It is not given again, unless it comes back."""
+        self._sight.drop(row)
 
     def judge(self, now: int, *, page: Candidates, started: bool, promoting: bool) -> None:
         """Tell the pace what the pages so far say of the queue, ``page`` the last of them."""

@@ -9,9 +9,11 @@ All times are monotonic microseconds. Under the lock of the limits, but for ``le
 """
 
 import math
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import lt
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
@@ -27,8 +29,16 @@ PATIENCE: Final = 2.0
 """Seconds after which another turn is taken, though the last was not answered."""
 RENEW_AFTER: Final = 1.5
 """Seconds from which on a part is renewed that does not change."""
-WANTED_FOR: Final = 1.0
-"""Seconds since a task last asked for it."""
+SLOTS, LANES = 0, 1
+"""Kinds of an amount."""
+USED_FOR: Final = 1.0
+"""Seconds for which it is kept since a task used it, or asked for it."""
+ASKS_AGAIN: Final = 0.5
+"""Seconds after which nobody knows any more whether a task waits that would use it."""
+REFUSED_FOR: Final = 1.0
+"""Seconds for which a refusal is believed, unless a turn between has brought more."""
+ANSWER_PATIENCE: Final = 0.1
+"""Seconds for which the next task to start waits for the answer whether it may."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,22 +83,32 @@ class Part:
         limit: str,
         whole: Whole,
         *,
+        here: int,
         books: Books,
         worker: str,
         lease: float,
         host: Host,
     ) -> None:
-        """``limit``: a task type's name, or empty for the queue's own. ``lease``: of its tasks."""
+        """``limit``: a task type's name, or empty for the queue's own. ``here``: tasks of any type
+        that this process runs at a time, at the most. ``lease``: of its tasks."""
         self._books = books
         self._limit = limit
         self.whole = whole
+        self._here = here
         self.bucket = None if whole.rate is None else Lanes(whole, host)
         self._worker = worker
         self._lease = microseconds(lease)
         self._host = host
-        self._has = self._fair = NONE
-        self._usable_until = self._wanted_until = 0
-        self._wants = NONE
+        self.inside = 0
+        self._has = self._fair = self._wants = NONE
+        self._usable_until = 0
+        self._begun: deque[int] = deque()
+        """When tasks entered in the last second, as many as were started."""
+        self._asked, self._asked_at = NONE, 0
+        self._refused_until = [0, 0]
+        """Until when it is known that others have the rest: of the slots, of the lanes."""
+        self._answer_by = 0
+        """Until when an answer is waited for; 0: nothing was asked."""
         self._number = 0
         self._unanswered = False
         self.in_book = False
@@ -98,15 +118,42 @@ class Part:
 
     # Using it
 
+    def enter(self) -> None:
+        """``wait`` has said that one may."""
+        self._begun.append(self._host.monotonic())
+        self.inside += 1
+        if self.bucket is not None:
+            self.bucket.take()
+
+    def turn_back(self, *, after: float) -> None:
+        """Undo an ``enter``, so many seconds ago, after which nothing was started."""
+        self.inside -= 1
+        if self._begun:
+            self._begun.pop()
+        if self.bucket is not None:
+            self.bucket.give_back(after=after)
+
+    def wait(self) -> float:
+        """Seconds until another could enter; inf until one has left, or there is more of it."""
+        if self.room <= 0:
+            return math.inf
+        return 0.0 if self.bucket is None else self.bucket.wait()
+
+    def wait_of_any(self) -> float:
+        """The same; but 0 where more of it may be had, if only a task waits that would use it."""
+        return 0.0 if any(map(self._may_grow, self._lacking)) else self.wait()
+
+    @property
+    def room(self) -> float:
+        """How many more may enter, whatever the rate."""
+        if not self.usable:
+            return 0
+        return math.inf if self.whole.in_flight is None else self._has.slots - self.inside
+
     @property
     def usable(self) -> bool:
         """Whether it has not run out."""
         return self._host.monotonic() < self._usable_until
-
-    @property
-    def slots(self) -> float:
-        """Tasks at a time."""
-        return math.inf if self.whole.in_flight is None else self._has.slots
 
     def lease_left(self) -> float:
         """Seconds for which a task that runs on it may be leased at the most: others may have its
@@ -115,28 +162,75 @@ class Part:
             return math.inf
         return max(0.0, (self._usable_until + self._lease - self._host.monotonic()) / MICROSECONDS)
 
-    @property
-    def wanted(self) -> bool:
-        """Whether a task has asked for it a moment ago."""
-        return self._host.monotonic() < self._wanted_until
+    def is_full_of(self, hung: int) -> bool:
+        """Whether so many that hang are all that it has, and no more could be had."""
+        no_more = self._has.slots < self._wants.slots or self._has.slots == self.whole.in_flight
+        return no_more and 0 < self._has.slots <= hung
 
-    def ask(self) -> None:
-        """A task waits that would use it."""
-        now = self._host.monotonic()
-        if not self.wanted and not self._unanswered:
-            self.due_at = min(self.due_at, now)
-        self._wanted_until = now + microseconds(WANTED_FOR)
+    # Asking for more
+
+    def ask(self, free: int) -> bool:
+        """A task waits that is the next to start, but for this. ``free``: so many this process
+        could start at once. Whether the answer is to be waited for: not where it is known."""
+        now, lacking = self._host.monotonic(), self._lacking
+        idle = free if SLOTS in lacking else max(0, self._has.slots - self.inside)
+        self._asked, self._asked_at = Amount(idle, 0 if self._all_taken else free), now
+        has, needs = self._has if self.usable else NONE, self._needs(free)
+        if any(now >= self._refused_until[kind] and has[kind] < needs[kind] for kind in lacking):
+            self._answer_by = self._answer_by or now + microseconds(ANSWER_PATIENCE)
+            if not self._unanswered:
+                self.due_at = now
+        return self.answer_due > 0
+
+    @property
+    def answer_due(self) -> float:
+        """Seconds for which the answer is still worth to be waited for."""
+        return max(0.0, (self._answer_by - self._host.monotonic()) / MICROSECONDS)
+
+    def _may_grow(self, kind: int) -> bool:
+        """Whether there may be more of it than this process has; a refusal is asked about again."""
+        most = min(self.whole.amount[kind], (self._here, math.inf)[kind])
+        refused = self._host.monotonic() < self._refused_until[kind]
+        known = refused and self._lately(self._asked_at, ASKS_AGAIN)
+        return not self.usable or (self._has[kind] < most and not known)
+
+    @property
+    def _lacking(self) -> list[int]:
+        """What keeps others out: slots, lanes."""
+        slots = self.whole.in_flight is not None and self.room <= 0
+        lanes = self.bucket is not None and (not self.usable or self.bucket.wait() > 0)
+        lanes = lanes and not self._all_taken
+        return [kind for kind, lacks in ((SLOTS, slots), (LANES, lanes)) if lacks]
+
+    @property
+    def _all_taken(self) -> bool:
+        """Whether it has slots, and none of them is free: then lanes would be of no use."""
+        return 0 < self._has.slots <= self.inside
+
+    def _lately(self, moment: int, seconds: float = USED_FOR) -> bool:
+        return self._host.monotonic() < moment + microseconds(seconds)
+
+    def _needs(self, free: int) -> Amount:
+        """As much as was used in the last second, and what was asked for and can be used at once.
+        """
+        while self._begun and not self._lately(self._begun[0]):
+            self._begun.popleft()
+        asked = self._asked if self._lately(self._asked_at) else NONE
+        slots, lanes = (len(self._begun) + min(free, more) for more in asked)
+        most, gain = self.whole.amount, self.whole.gain(1) or 1
+        return Amount(
+            min(most.slots, self._here, self.inside + slots),
+            min(most.lanes, math.ceil(lanes / gain)),
+        )
 
     # Taking turns
 
-    def turn(self, *, inside: int, room: int, more: bool) -> Callable[[], Turned]:
-        """Take a turn: the call, to be made beside the run. ``inside``: tasks that have entered.
-        ``room``: so many more this process could run. ``more``: whether they could start, but for
-        this limit; else all is given back that is not in use."""
-        now, most = self._host.monotonic(), self.whole.amount
-        more = more and self.wanted
-        used = 0 if self.whole.in_flight is None else inside
-        wants = Amount(min(most.slots, used + room * more), most.lanes * more)
+    def turn(self, free: int, *, more: bool = True) -> Callable[[], Turned]:
+        """Take a turn: the call, to be made beside the run. ``free``: as for ``ask``. ``more``:
+        whether others may be started; else all is given back that is not in use."""
+        now = self._host.monotonic()
+        used = 0 if self.whole.in_flight is None else self.inside
+        wants = self._needs(free) if more else Amount(used)
         keeps = Amount(
             max(used, min(self._has.slots, wants.slots, self._fair.slots)),
             min(self._has.lanes, wants.lanes, self._fair.lanes),
@@ -154,6 +248,8 @@ class Part:
             number=self._number,
             keeps=keeps,
             wants=wants,
+            # In the place of a type's task that was asked for, another is started.
+            insists=not (self._limit and self._answer_by),
             returns=before if self.bucket is None else before - self.bucket.tokens,
             lease=self._lease,
             renew=now >= self._usable_until - microseconds(PART_LASTS - RENEW_AFTER),
@@ -167,26 +263,33 @@ class Part:
             return Turned(limit=self._limit, number=turn.number, error=error)
         return Turned(limit=self._limit, number=turn.number, grant=grant)
 
-    def turned(self, answer: Turned) -> None:
-        """A turn was answered. What an earlier one gave than the last is not used."""
+    def turned(self, answer: Turned) -> bool:
+        """A turn was answered. What an earlier one gave than the last is not used. Whether it was
+        waited for, or others may enter since."""
         if answer.number != self._number:
-            return
-        self._unanswered = False
+            return False
+        asked, wait = self._answer_by > 0, self.wait()
+        self._unanswered, self._answer_by = False, 0
         if answer.grant is not None:
             self._granted(answer.grant)
             self.in_book = self._has != NONE or self._wants != NONE
-        active = self.in_book or self.wanted
-        self.due_at = self._host.monotonic() + microseconds(TURN_EVERY) if active else math.inf
+        now = self._host.monotonic()
+        for kind in (SLOTS, LANES):
+            if answer.error is not None or self._has[kind] < self._wants[kind]:
+                self._refused_until[kind] = now + microseconds(REFUSED_FOR)
+        keeps = Amount(max(self.inside, self._fair.slots), self._fair.lanes)
+        if answer.grant is not None and any(map(lt, keeps, self._has)):
+            self.due_at = now  # others wait for the rest
+        elif self.in_book or self._wants != NONE:
+            self.due_at = now + microseconds(TURN_EVERY)
+        else:
+            self.due_at = math.inf
+        return asked or self.wait() < wait
 
     @property
     def answered(self) -> bool:
         """Whether the last turn was."""
         return not self._unanswered
-
-    @property
-    def short(self) -> bool:
-        """Whether it was given fewer slots than it wanted."""
-        return self._has.slots < self._wants.slots
 
     def _granted(self, grant: Grant) -> None:
         if grant.sent is not None:
@@ -206,14 +309,11 @@ class Parts:
         self._lease = lease
         self._host = host
 
-    def of(self, limit: str, *, in_flight: int | None, rate: float | None) -> Part | None:
-        """None where there is no such limit."""
-        if in_flight is None and rate is None:
-            return None
-        whole = Whole(in_flight=in_flight, rate=rate)
+    def of(self, limit: str, *, in_flight: int | None, rate: float | None, here: int) -> Part:
         return Part(
             limit,
-            whole,
+            Whole(in_flight=in_flight, rate=rate),
+            here=here,
             books=self._books,
             worker=self._worker,
             lease=self._lease,

@@ -14,7 +14,7 @@ call that is answered late keeps only its own task waiting. What is decided by w
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -433,27 +433,30 @@ class Run:
 
     def _start_what_may(self, now: int) -> bool:
         """Have tasks claimed, in their order, as long as there is room; whether any was."""
-        started = False
-        may_start = partial(self._may_start, now=now)
+        started, shut = False, set[str]()
+        may_start = partial(self._may_start, shut=shut, now=now)
         while not self._held.crowded and self._claiming(now):
             row = self._lookout.next(may_start, now)
             if row is None:
                 break
             if self._limits.enter(row.task_type):
+                self._lookout.starts(row)
                 self._attempts.start(row, self._kind(row.task_type))
                 self._held.asks(row, now)
                 self._keys.asks(row, now)
                 started = True
-            else:  # the downstream has just refused another
-                self._lookout.came_back(row, now)
+            elif self._limits.asked(row.task_type):
+                break  # nothing that comes after it, until the answer says whether it may start
+            else:
+                shut.add(row.task_type)
         return started
 
-    def _may_start(self, lane: Lane, *, now: int) -> bool:
+    def _may_start(self, lane: Lane, *, shut: Collection[str], now: int) -> bool:
+        """``shut``: types at their limits."""
         task_type, suspects = lane
-        if suspects and self._held.a_suspect:
+        if task_type in shut or (suspects and self._held.a_suspect):
             return False
-        in_time = now <= self._attempts.latest_start(self._kind(task_type))
-        return in_time and self._limits.wait(task_type) == 0
+        return now <= self._attempts.latest_start(self._kind(task_type))
 
     def _kind(self, task_type: str) -> TaskType:
         return self._registry.get(task_type) or _unknown(task_type)

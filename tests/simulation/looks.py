@@ -40,6 +40,9 @@ SEEN_WITHIN: Final = 0.5
 FOUND_TOGETHER: Final = 8.0
 """The same where a limit holds over all workers, of which the others use less: they give back what
 they do not use."""
+FIRST_TOGETHER: Final = 3.0
+"""Seconds after which a limit over all workers keeps no task waiting for a later one while less is
+in use than it allows: in that time a worker gives back what it does not use, and another knows."""
 FAULT: Final = 1.5
 """Seconds that each call for a page may cost that goes wrong."""
 CROWD: Final = 1.5
@@ -347,8 +350,15 @@ class Looks:
             return False
         if self._key_free_since(row) >= look.began:
             return False
-        free = task_type in self._free_types
+        free = task_type in self._free_types or self._long_free(row, look)
         return free and not self._rooms.held_since(task_type, look.began - AT_ONCE)
+
+    def _long_free(self, row: Item, look: Look) -> bool:
+        """Whether its limits over all workers have let it start for so long that each knows."""
+        visible = {item[Attribute.TASK_ID]: since for item, since in self._waiting()}
+        since = visible.get(row[Attribute.TASK_ID], look.began)
+        since = max(since, self._together.free_since(row[Attribute.TASK_TYPE]))
+        return since < look.began - microseconds(FIRST_TOGETHER)
 
     def _assert_order(self) -> None:
         """What a look's page had claimed are its first tasks that could start."""

@@ -1,7 +1,7 @@
 """What one seed stands for: the queue's settings, the load, and how much goes wrong."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.worker.backoff import Backoff
@@ -40,6 +40,12 @@ class Faults:
     """Seconds between two attributes that somebody clears past the library; 0: never."""
     outages: int
     """Times at which every call is refused for a while."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether no call and no machine fails."""
+        calls = self.refused or self.lost_answer or self.stall or self.late or self.outages
+        return not (calls or self.crash or self.pause)
 
 
 CALM = Faults(
@@ -108,7 +114,7 @@ class Scenario:
         telling = random.Random(f"telling {seed}")
         together = random.Random(f"together {seed}")
         shared = together.random() < 0.35
-        return cls(
+        scenario = cls(
             seed=seed,
             lifetimes=Lifetimes(
                 deadline=draw.choice((40.0, 90.0, 300.0)),
@@ -155,6 +161,11 @@ class Scenario:
                 damage=random.Random(f"damage {seed}").choice((0, 0, 3, 15)),
             ),
         )
+        if shared and together.random() < 0.3:
+            trouble, lag = scenario.faults.trouble, scenario.faults.index_lag
+            faults = replace(CALM, trouble=trouble, index_lag=lag)
+            return replace(scenario, faults=faults, operations=80, pace=0.2)
+        return scenario
 
 
 def _faults(draw: random.Random, *, late: float, damage: float) -> Faults:

@@ -49,10 +49,12 @@ class Together:
         caps: Mapping[str, int],
         rates: Mapping[str, float],
         skew: float,
+        smooth: bool,
         tell: Callable[[str], None],
     ) -> None:
         """``caps``: tasks at a time; ``rates``: starts per second; by type, or of all. ``now``: the
-        true time. ``skew``: seconds by which two clocks may differ."""
+        true time. ``skew``: seconds by which two clocks may differ. ``smooth``: whether nothing
+        goes wrong."""
         self._now = now
         self._caps = caps
         self._rates = rates
@@ -68,7 +70,7 @@ class Together:
         """The machine that began the latest of a type."""
         self._left: dict[str, int] = {}
         """When task code of a type was last back."""
-        self._settled: float = math.inf
+        self._settled: float = 0 if smooth else math.inf
         """From when on nothing is held any more by who is gone."""
 
     def check(self, write: Write) -> None:
@@ -92,15 +94,18 @@ class Together:
 
     def ends(self, task_type: str, claim: str) -> None:
         for limit in (task_type, EVERYTHING):
-            self._inside[limit].pop(claim, None)
+            inside = self._inside[limit].pop(claim, None)
             self._left[limit] = self._now()
+            if inside is not None and not inside.machine.alive:
+                self.pauses()
 
     def calm(self) -> None:
         """From now on nothing goes wrong."""
-        self._settled = self._now() + microseconds(GONE_AFTER)
+        self._settled = min(self._settled, self._now() + microseconds(GONE_AFTER))
 
     def pauses(self) -> None:
-        """A machine stands still; the last time may be in the calm, since it was drawn before."""
+        """A machine stands still, or is gone with what it had; the last time may be in the calm,
+        since it was drawn before."""
         self._settled = max(self._settled, self._now() + microseconds(GONE_AFTER))
 
     def free_since(self, task_type: str) -> float:

@@ -59,6 +59,7 @@ class World:
             caps=caps,
             rates=rates,
             skew=2 * scenario.worker_skew,
+            smooth=scenario.faults.smooth,
             tell=self.trace.add,
         )
         self.database = Database(scenario, self.scheduler, rules, self.trace, self.draw, together)

@@ -44,10 +44,19 @@ def worker(
     )
 
 
+def ask(limits: Limits) -> None:
+    """A task waits, and is the next."""
+    if limits.wait("a") > 0:
+        assert not limits.enter("a")
+
+
 def take_turns(limits: Limits, host: ManualHost) -> list[bool]:
-    """A task waits, and the turn is taken that is due; whether more may start since."""
-    limits.wait("a")
-    return [limits.turned(turn()) for turn in limits.turns(host.monotonic())]
+    """A task waits, and the turns are taken that are due; whether more may start since."""
+    ask(limits)
+    told = []
+    while turns := limits.turns(host.monotonic()):
+        told += [limits.turned(turn()) for turn in turns]
+    return told
 
 
 def starts(limits: Limits) -> int:
@@ -108,13 +117,14 @@ def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_i
     store: Store, host: ManualHost
 ) -> None:
     first, second = (worker(store, host, rate=4) for _ in range(2))
-    for _ in range(2):  # at the second turn the first worker hears what is fair
+    for _ in range(2):  # at its second turn the second worker insists
         take_turns(first, host)
         take_turns(second, host)
         assert starts(first) > 0
         host.advance(TURN_EVERY)
+    (turn,) = first.turns(host.monotonic())
+    first.turned(turn())  # it hears what is fair
     assert first.enter("a")  # one token is left
-    first.wait("a")
     (turn,) = first.turns(host.monotonic())
     turn()
     take_turns(second, host)
@@ -127,11 +137,13 @@ def test_an_answer_that_a_later_turn_has_overtaken_is_not_used(
     store: Store, host: ManualHost
 ) -> None:
     first, second = (worker(store, host, in_flight=4) for _ in range(2))
-    first.wait("a")
+    ask(first)
     (turn,) = first.turns(host.monotonic())
     answer = turn()
     take_turns(second, host)
-    host.advance(PATIENCE)
+    host.advance(TURN_EVERY)
+    take_turns(second, host)
+    host.advance(PATIENCE - TURN_EVERY)
     take_turns(first, host)
     first.turned(answer)
     take_turns(second, host)

@@ -41,10 +41,12 @@ def take(
     wants: Amount,
     *,
     keeps: Amount = ALL,
+    insists: bool = True,
     returns: float = 0.0,
     whole: Whole = WHOLE,
 ) -> Grant:
-    grant = books.take("a", whole, turn(worker, wants, keeps=keeps, returns=returns))
+    sent = turn(worker, wants, keeps=keeps, insists=insists, returns=returns)
+    grant = books.take("a", whole, sent)
     assert grant is not None
     return grant
 
@@ -54,6 +56,7 @@ def turn(
     wants: Amount,
     *,
     keeps: Amount = ALL,
+    insists: bool = True,
     returns: float = 0.0,
     number: int | None = None,
 ) -> Turn:
@@ -62,6 +65,7 @@ def turn(
         number=next(NUMBERS) if number is None else number,
         keeps=keeps,
         wants=wants,
+        insists=insists,
         returns=returns,
         lease=microseconds(LEASE),
         renew=True,
@@ -134,21 +138,38 @@ def test_who_has_more_than_an_even_part_is_told_what_is_fair(books: Books):
     assert take(books, "w1", ALL).fair == ALL
     take(books, "w2", Amount(1, 1))
     assert take(books, "w1", ALL).fair == Amount(3, 1)
-    take(books, "w3", ALL)
+    take(books, "w3", ALL, insists=False)
+    assert take(books, "w1", ALL).fair == Amount(3, 1)
+    take(books, "w2", Amount(2, 1))
     assert take(books, "w1", ALL).fair == Amount(2, 1)
+
+
+@pytest.mark.parametrize("whole", [Whole(in_flight=1, rate=2.0), Whole(in_flight=4, rate=0.5)])
+def test_nobody_has_slots_without_lanes_or_lanes_without_slots(books: Books, whole: Whole):
+    take(books, "w1", ALL, whole=whole)
+    assert take(books, "w2", ALL, whole=whole).has == NONE
+    assert take(books, "w1", ALL, whole=whole).fair == whole.amount
 
 
 def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_over(
     books: Books, host: ManualHost
 ):
-    take(books, "lost", ALL)
+    slots, lanes = Whole(in_flight=4), Whole(rate=2.0)
+    for name, whole in (("slots", slots), ("lanes", lanes)):
+        books.take(name, whole, turn("lost", ALL))
+
+    def left(name: str, whole: Whole) -> tuple[Amount, float]:
+        grant = books.take(name, whole, turn("w", ALL))
+        assert grant is not None
+        return grant.has, grant.tokens
+
     host.advance(PART_LASTS + CLOCKS_APART)
-    assert take(books, "w", ALL).has == NONE
+    assert left("lanes", lanes) == (NONE, 0)
     host.advance(0.1)
-    later = take(books, "w", ALL)
-    assert (later.has, later.tokens) == (Amount(0, 2), 0)
+    assert left("lanes", lanes) == (Amount(0, 2), 0)
+    assert left("slots", slots) == (NONE, 0)
     host.advance(LEASE)
-    assert take(books, "w", ALL).has == ALL
+    assert left("slots", slots) == (Amount(4, 0), 0)
 
 
 def test_who_comes_back_after_its_part_ran_out_has_what_is_left(books: Books, host: ManualHost):
@@ -202,7 +223,7 @@ def test_a_turn_that_meets_another_is_taken_over_what_that_left(
 def test_a_turn_that_changes_nothing_writes_nothing(
     books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
 ):
-    idle = Turn(worker="w", number=1, keeps=NONE, wants=NONE, returns=0, lease=1, renew=True)
+    idle = turn("w", NONE, keeps=NONE, number=1)
     monkeypatch.setattr(store.table, "update", None)
     assert books.take("a", WHOLE, idle) is not None
 

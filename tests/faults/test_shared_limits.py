@@ -1,0 +1,78 @@
+"""What limits over all workers together let through, beside one worker that has them for itself: in
+virtual time."""
+
+from collections import Counter
+from typing import Any, Final
+
+import pytest
+
+from lifoq import NewTask
+from tests.faults.test_run import World
+
+FROM: Final = 2.0
+UNTIL: Final = 14.0
+"""Seconds; what starts in between counts."""
+DEEP: Final = 350
+"""Tasks that wait before the first run begins."""
+
+LIMITED: Final = {"in_flight": 3, "rate_limit": 4}
+OF_ALL: Final = {"in_flight": 6, "total_in_flight": 8, "rate_limit": 25}
+Types = dict[str, tuple[float, dict[str, Any]]]
+"""By name: seconds of a task, and its limits. The first type fills the queue from below, of the
+others the newest tasks always are."""
+
+ONE_LIMITED: Final[Types] = {"plain": (0.25, {}), "limited": (0.25, LIMITED)}
+TWO_LIMITED: Final[Types] = {**ONE_LIMITED, "long": (1.0, {"in_flight": 2})}
+LONG_OTHERS: Final[Types] = {"plain": (5.0, {}), "limited": (0.25, LIMITED)}
+SHORT_OTHERS: Final[Types] = {"plain": (0.1, {}), "limited": (0.25, {"in_flight": 1})}
+SLOW_RATE: Final[Types] = {"plain": (0.25, {}), "limited": (0.25, {"rate_limit": 0.5})}
+
+
+def starts(types: Types, limits: dict[str, Any], *, workers: int, shared: bool) -> Counter[str]:
+    """How many tasks of each type begin; where limits are not ``shared``, one worker has all."""
+    world, settings = World(), dict(limits)
+    if not shared:
+        total = settings.pop("total_in_flight", None) or settings["in_flight"] * workers
+        settings["in_flight"] = min(total, settings["in_flight"] * workers)
+    for number, (name, (seconds, terms)) in enumerate(types.items()):
+        world.handle(name, seconds, **terms)
+        if number == 0:
+            world.queue.put_many([NewTask(task_type=name, payload=name)] * DEEP)
+
+    def arrive() -> None:
+        while True:
+            for name in list(types)[1:]:
+                world.put(name, name)
+            world.sleep(0.05)
+
+    world.new_machine().spawn(arrive, "client")
+    for _ in range(workers if shared else 1):
+        machine = world.new_machine()
+        processor = world.processor(machine, shared_limits=shared, **settings)
+        machine.spawn(processor.run, "run")
+    world.sleep(UNTIL)
+    world.scheduler.close()
+    return Counter(name for at, name in world.begun if FROM < at <= UNTIL)
+
+
+@pytest.mark.parametrize(
+    ("workers", "types", "limits"),
+    [
+        pytest.param(1, ONE_LIMITED, OF_ALL, id="one limited type"),
+        pytest.param(1, TWO_LIMITED, OF_ALL, id="two"),
+        pytest.param(1, LONG_OTHERS, OF_ALL, id="beside long tasks"),
+        pytest.param(1, SHORT_OTHERS, {"in_flight": 2}, id="beside short tasks"),
+        pytest.param(1, SLOW_RATE, {"in_flight": 6}, id="a slow rate"),
+        pytest.param(1, TWO_LIMITED, {"in_flight": 1, "rate_limit": 9}, id="one slot"),
+        pytest.param(3, ONE_LIMITED, OF_ALL, id="three workers"),
+        pytest.param(3, TWO_LIMITED, OF_ALL, id="three workers, two limited types"),
+        pytest.param(3, ONE_LIMITED, {"in_flight": 1, "total_in_flight": 2}, id="fewer than three"),
+    ],
+)
+def test_shared_limits_let_as_much_through_as_those_of_one_worker(
+    workers: int, types: Types, limits: dict[str, Any]
+):
+    alone = starts(types, limits, workers=workers, shared=False)
+    together = starts(types, limits, workers=workers, shared=True)
+    for name, number in alone.items():
+        assert together[name] >= 0.9 * number - 1, (together, alone)
