@@ -102,8 +102,8 @@ class Part:
         self.inside = 0
         self._has = self._fair = self._wants = NONE
         self._usable_until = 0
-        self._begun: deque[int] = deque()
-        """When tasks entered in the last second, as many as were started."""
+        self._begun: deque[tuple[int, int]] = deque()
+        """When tasks entered in the last second, and how many were inside then."""
         self._asked, self._asked_at = NONE, 0
         self._refused_until = [0, 0]
         """Until when it is known that others have the rest: of the slots, of the lanes."""
@@ -120,8 +120,8 @@ class Part:
 
     def enter(self) -> None:
         """``wait`` has said that one may."""
-        self._begun.append(self._host.monotonic())
         self.inside += 1
+        self._begun.append((self._host.monotonic(), self.inside))
         if self.bucket is not None:
             self.bucket.take()
 
@@ -213,14 +213,15 @@ class Part:
     def _needs(self, free: int) -> Amount:
         """As much as was used in the last second, and what was asked for and can be used at once.
         """
-        while self._begun and not self._lately(self._begun[0]):
+        while self._begun and not self._lately(self._begun[0][0]):
             self._begun.popleft()
         asked = self._asked if self._lately(self._asked_at) else NONE
-        slots, lanes = (len(self._begun) + min(free, more) for more in asked)
+        used = max((inside for _, inside in self._begun), default=self.inside)
+        slots = max(used, self.inside + min(free, asked.slots))
+        lanes = len(self._begun) + min(free, asked.lanes)
         most, gain = self.whole.amount, self.whole.gain(1) or 1
         return Amount(
-            min(most.slots, self._here, self.inside + slots),
-            min(most.lanes, math.ceil(lanes / gain)),
+            min(most.slots, self._here, slots), min(most.lanes, math.ceil(lanes / gain))
         )
 
     # Taking turns
