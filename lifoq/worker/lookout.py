@@ -146,11 +146,14 @@ class Lookout:
 
     def judge(self, now: int, *, page: Candidates, started: bool, promoting: bool) -> None:
         """Tell the pace what the pages so far say of the queue, ``page`` the last of them."""
+        seen_all, waits = self._sight.cursor is None, bool(self._sight.types)
         if started:
             self._pace.found_some(now)
-        elif promoting or self._sight.types or self._shows_held(page, now):
+            if seen_all and waits:  # what is left must not start
+                self._pace.found_blocked(now, wait=self._wait_for_what_waits())
+        elif promoting or waits or self._shows_held(page, now):
             self._pace.found_blocked(now, wait=self._wait_for_what_waits())
-        elif self._sight.cursor is None:
+        elif seen_all:
             self._pace.found_nothing(now, seen_at=self._sight.began)
         else:
             self._pace.found_nothing_yet(now)

@@ -16,8 +16,8 @@ from lifoq.tables.store import Candidate, Candidates
 from lifoq.tables.table import Cursor
 from lifoq.worker.rows import Key, Place, Rows
 
-ROWS_PER_SECOND: Final = 1_000
-"""Rows that are read again behind the first page, on average: some 15 read units a second."""
+ROWS_PER_SECOND: Final = 100
+"""Rows that are read again behind the first page, on average: some 1.5 read units a second."""
 SHORTEST_TRUST: Final = 2.0
 """Seconds for which a run relies on what it saw behind the first page, at the least."""
 
