@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from lifoq import NewTask
-from tests.faults.test_run import World
+from tests.virtual.bench import Bench
 
 FROM: Final = 2.0
 UNTIL: Final = 14.0
@@ -25,34 +25,35 @@ ONE_LIMITED: Final[Types] = {"plain": (0.25, {}), "limited": (0.25, LIMITED)}
 TWO_LIMITED: Final[Types] = {**ONE_LIMITED, "long": (1.0, {"in_flight": 2})}
 LONG_OTHERS: Final[Types] = {"plain": (5.0, {}), "limited": (0.25, LIMITED)}
 SHORT_OTHERS: Final[Types] = {"plain": (0.1, {}), "limited": (0.25, {"in_flight": 1})}
+LONG_LIMITED: Final[Types] = {"plain": (0.25, {}), "limited": (1.0, {"in_flight": 2})}
 SLOW_RATE: Final[Types] = {"plain": (0.25, {}), "limited": (0.25, {"rate_limit": 0.5})}
 
 
 def starts(types: Types, limits: dict[str, Any], *, workers: int, shared: bool) -> Counter[str]:
     """How many tasks of each type begin; where limits are not ``shared``, one worker has all."""
-    world, settings = World(), dict(limits)
+    bench, settings = Bench(), dict(limits)
     if not shared:
         total = settings.pop("total_in_flight", None) or settings["in_flight"] * workers
         settings["in_flight"] = min(total, settings["in_flight"] * workers)
     for number, (name, (seconds, terms)) in enumerate(types.items()):
-        world.handle(name, seconds, **terms)
+        bench.handle(name, seconds, **terms)
         if number == 0:
-            world.queue.put_many([NewTask(task_type=name, payload=name)] * DEEP)
+            bench.queue.put_many([NewTask(task_type=name, payload=name)] * DEEP)
 
     def arrive() -> None:
         while True:
             for name in list(types)[1:]:
-                world.put(name, name)
-            world.sleep(0.05)
+                bench.put(name, name)
+            bench.sleep(0.05)
 
-    world.new_machine().spawn(arrive, "client")
+    bench.beside(arrive)
     for _ in range(workers if shared else 1):
-        machine = world.new_machine()
-        processor = world.processor(machine, shared_limits=shared, **settings)
+        machine = bench.new_machine()
+        processor = bench.processor(machine, shared_limits=shared, **settings)
         machine.spawn(processor.run, "run")
-    world.sleep(UNTIL)
-    world.scheduler.close()
-    return Counter(name for at, name in world.begun if FROM < at <= UNTIL)
+    bench.sleep(UNTIL)
+    bench.scheduler.close()
+    return Counter(name for at, name in bench.begun if FROM < at <= UNTIL)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,7 @@ def starts(types: Types, limits: dict[str, Any], *, workers: int, shared: bool) 
         pytest.param(1, TWO_LIMITED, {"in_flight": 1, "rate_limit": 9}, id="one slot"),
         pytest.param(3, ONE_LIMITED, OF_ALL, id="three workers"),
         pytest.param(3, TWO_LIMITED, OF_ALL, id="three workers, two limited types"),
+        pytest.param(2, LONG_LIMITED, {"in_flight": 6, "total_in_flight": 2}, id="a slot each"),
         pytest.param(3, ONE_LIMITED, {"in_flight": 1, "total_in_flight": 2}, id="fewer than three"),
     ],
 )
@@ -76,3 +78,19 @@ def test_shared_limits_let_as_much_through_as_those_of_one_worker(
     together = starts(types, limits, workers=workers, shared=True)
     for name, number in alone.items():
         assert together[name] >= 0.9 * number - 1, (together, alone)
+
+
+@pytest.mark.parametrize(("workers", "looks"), [(1, 15), (2, 100)])
+def test_while_all_types_are_at_their_shared_limits_little_is_read(
+    bench: Bench, workers: int, looks: int
+):
+    """Who has the limit looks once for each start; another, about as often as it asks for a part."""
+    bench.handle("limited", 5, in_flight=1)
+    bench.put_many("limited", 100)
+    bench.table.looks = 0
+    for _ in range(workers):
+        machine = bench.new_machine()
+        machine.spawn(bench.processor(machine, shared_limits=True).run, "run")
+    bench.sleep(50)
+    assert len(bench.begun) == 10
+    assert bench.table.looks <= looks
