@@ -172,6 +172,8 @@ class Part:
     def ask(self, free: int) -> bool:
         """A task waits that is the next to start, but for this. ``free``: so many this process
         could start at once. Whether the answer is to be waited for: not where it is known."""
+        if self._all_taken and self.bucket is not None and 0 < self.bucket.wait() < math.inf:
+            return False  # another slot would have to wait for a token
         now, lacking = self._host.monotonic(), self._lacking
         idle = free if SLOTS in lacking else max(0, self._has.slots - self.inside)
         self._asked, self._asked_at = Amount(idle, 0 if self._all_taken else free), now
@@ -211,8 +213,7 @@ class Part:
         return self._host.monotonic() < moment + microseconds(seconds)
 
     def _needs(self, free: int) -> Amount:
-        """As much as was used in the last second, and what was asked for and can be used at once.
-        """
+        """What was used in the last second, and what was asked for and can be used at once."""
         while self._begun and not self._lately(self._begun[0][0]):
             self._begun.popleft()
         asked = self._asked if self._lately(self._asked_at) else NONE
@@ -220,9 +221,7 @@ class Part:
         slots = max(used, self.inside + min(free, asked.slots))
         lanes = len(self._begun) + min(free, asked.lanes)
         most, gain = self.whole.amount, self.whole.gain(1) or 1
-        return Amount(
-            min(most.slots, self._here, slots), min(most.lanes, math.ceil(lanes / gain))
-        )
+        return Amount(min(most.slots, self._here, slots), min(most.lanes, math.ceil(lanes / gain)))
 
     # Taking turns
 

@@ -210,7 +210,7 @@ def test_the_rate_is_kept_over_all_types_and_per_type(bench: Bench):
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_with_one_type_at_its_limit_the_newest_is_taken_and_little_is_read(
-    bench: Bench, shared: bool
+    bench: Bench, *, shared: bool
 ):
     bench.handle("limited", 0.2, in_flight=2)
     bench.handle("idle", 0.2)

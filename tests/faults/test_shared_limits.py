@@ -84,7 +84,7 @@ def test_shared_limits_let_as_much_through_as_those_of_one_worker(
 def test_while_all_types_are_at_their_shared_limits_little_is_read(
     bench: Bench, workers: int, looks: int
 ):
-    """Who has the limit looks once for each start; another, about as often as it asks for a part."""
+    """Who has the limit looks once for each start, another about as often as it asks for it."""
     bench.handle("limited", 5, in_flight=1)
     bench.put_many("limited", 100)
     bench.table.looks = 0
