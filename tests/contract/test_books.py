@@ -1,3 +1,280 @@
-"""What the books of limits that all workers share promise: on every table."""
+"""What the books of limits that all workers share promise."""
 
-from lifoq.testing.contract.books import *  # noqa: F403
+from itertools import count
+from typing import Any
+
+import pytest
+
+from lifoq.basics.host import microseconds
+from lifoq.client.queue import Queue
+from lifoq.errors import DamagedTask, InvalidInput, QueueMisconfigured, StoreUnavailable
+from lifoq.items.book import (
+    CLOCKS_APART,
+    NONE,
+    PART_LASTS,
+    Amount,
+    Grant,
+    Turn,
+    Whole,
+    book_id,
+)
+from lifoq.items.change import Change
+from lifoq.tables.books import Books
+from lifoq.tables.store import Store
+from lifoq.testing.fixtures import PastTheLibrary
+from lifoq.testing.hosts import ManualHost
+from tests.conftest import on_dynamodb_too
+
+pytestmark = on_dynamodb_too
+
+WHOLE = Whole(in_flight=4, rate=2.0)
+LEASE = 30.0
+ALL = Amount(4, 2)
+NUMBERS = count(1)
+
+
+@pytest.fixture
+def books(store: Store, host: ManualHost) -> Books:
+    return Books(store, host=host)
+
+
+def take(
+    books: Books,
+    worker: str,
+    wants: Amount,
+    *,
+    keeps: Amount = ALL,
+    insists: bool = True,
+    returns: float = 0.0,
+    whole: Whole = WHOLE,
+) -> Grant:
+    sent = turn(worker, wants, keeps=keeps, insists=insists, returns=returns)
+    grant = books.take("a", whole, sent)
+    assert grant is not None
+    return grant
+
+
+def turn(
+    worker: str,
+    wants: Amount,
+    *,
+    keeps: Amount = ALL,
+    insists: bool = True,
+    returns: float = 0.0,
+    number: int | None = None,
+) -> Turn:
+    return Turn(
+        worker=worker,
+        number=next(NUMBERS) if number is None else number,
+        keeps=keeps,
+        wants=wants,
+        insists=insists,
+        returns=returns,
+        lease=microseconds(LEASE),
+        renew=True,
+    )
+
+
+def test_the_parts_of_all_workers_are_never_more_than_the_whole(books: Books):
+    first = take(books, "w1", Amount(3, 1))
+    second = take(books, "w2", ALL)
+    third = take(books, "w3", ALL)
+    assert (first.has, second.has, third.has) == (Amount(3, 1), Amount(1, 1), NONE)
+
+
+def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(books: Books):
+    assert take(books, "w1", ALL).tokens == 2
+    late = take(books, "w2", ALL)
+    assert (late.has, late.tokens) == (NONE, 0)
+    take(books, "w1", NONE, keeps=Amount(1, 0), returns=0.5)  # has one task left
+    late = take(books, "w2", ALL)
+    assert (late.has, late.tokens) == (Amount(3, 2), 0.5)
+
+
+def test_lanes_that_nobody_has_fill_up(books: Books, host: ManualHost):
+    take(books, "w1", ALL)
+    take(books, "w1", NONE, keeps=NONE)  # all tokens are used
+    host.advance(0.6)
+    assert take(books, "w2", ALL).tokens == pytest.approx(1.2)
+    take(books, "w2", NONE, keeps=NONE)
+    host.advance(60)
+    assert take(books, "w2", ALL).tokens == 2
+
+
+def test_a_token_that_one_took_no_other_takes(books: Books, host: ManualHost):
+    take(books, "w1", ALL)
+    take(books, "w1", NONE, keeps=NONE)  # all tokens are used
+    host.advance(0.5)
+    one_lane = Amount(0, 1)
+    assert [take(books, w, one_lane).tokens for w in ("w1", "w2")] == [pytest.approx(1), 0]
+
+
+def test_clocks_that_differ_make_no_tokens(books: Books, store: Store, host: ManualHost):
+    """However often a lane goes from one who is behind to one who is ahead, and back."""
+    ahead = ManualHost(host.now() + microseconds(3))
+    others = Books(Store(store.table, host=ahead), host=ahead)
+    one_lane = Whole(rate=0.5)
+    tokens = 0.0
+    for _ in range(10):
+        for worker, theirs in (("behind", books), ("ahead", others)):
+            tokens += take(theirs, worker, ALL, whole=one_lane).tokens
+            for clock in (host, ahead):
+                clock.advance(0.5)
+            take(theirs, worker, NONE, keeps=NONE, whole=one_lane)
+    assert tokens <= 1 + 0.5 * 3  # what it holds, and the difference once
+
+
+def test_one_whose_time_leaped_holds_up_no_lane_of_others(
+    books: Books, store: Store, host: ManualHost
+):
+    """Between two invocations, a clock that was set ahead looks like time that has passed."""
+    leaping = ManualHost()
+    others = Books(store, host=leaping)
+    take(others, "leaps", ALL)
+    leaping.advance(3600)
+    take(others, "leaps", NONE, keeps=NONE)  # all tokens are used
+    host.advance(2 * CLOCKS_APART + 1)
+    assert take(books, "w", ALL).tokens == pytest.approx(2)
+
+
+def test_who_has_more_than_an_even_part_is_told_what_is_fair(books: Books):
+    assert take(books, "w1", ALL).fair == ALL
+    take(books, "w2", Amount(1, 1))
+    assert take(books, "w1", ALL).fair == Amount(3, 1)
+    take(books, "w3", ALL, insists=False)
+    assert take(books, "w1", ALL).fair == Amount(3, 1)
+    take(books, "w2", Amount(2, 1))
+    assert take(books, "w1", ALL).fair == Amount(2, 1)
+
+
+@pytest.mark.parametrize("whole", [Whole(in_flight=1, rate=2.0), Whole(in_flight=4, rate=0.5)])
+def test_nobody_has_slots_without_lanes_or_lanes_without_slots(books: Books, whole: Whole):
+    take(books, "w1", ALL, whole=whole)
+    assert take(books, "w2", ALL, whole=whole).has == NONE
+    assert take(books, "w1", ALL, whole=whole).fair == whole.amount
+
+
+def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_over(
+    books: Books, host: ManualHost
+):
+    slots, lanes = Whole(in_flight=4), Whole(rate=2.0)
+    for name, whole in (("slots", slots), ("lanes", lanes)):
+        books.take(name, whole, turn("lost", ALL))
+
+    def left(name: str, whole: Whole) -> tuple[Amount, float]:
+        grant = books.take(name, whole, turn("w", ALL))
+        assert grant is not None
+        return grant.has, grant.tokens
+
+    host.advance(PART_LASTS + CLOCKS_APART)
+    assert left("lanes", lanes) == (NONE, 0)
+    host.advance(0.1)
+    assert left("lanes", lanes) == (Amount(0, 2), 0)
+    assert left("slots", slots) == (NONE, 0)
+    host.advance(LEASE)
+    assert left("slots", slots) == (Amount(4, 0), 0)
+
+
+def test_who_comes_back_after_its_part_ran_out_has_what_is_left(books: Books, host: ManualHost):
+    take(books, "lost", ALL)
+    host.advance(PART_LASTS + CLOCKS_APART + LEASE + 1)
+    assert take(books, "w", Amount(3, 1)).has == Amount(3, 1)
+    back = take(books, "lost", ALL, returns=2)
+    assert (back.has, back.kept_lanes, back.tokens) == (Amount(1, 1), 0, 0)
+    take(books, "w", NONE, keeps=NONE)
+    assert take(books, "lost", ALL).tokens == 0  # what it returned late was made up for
+
+
+def test_a_turn_that_is_late_changes_nothing(books: Books, store: Store):
+    take(books, "w", ALL)
+    late = turn("w", NONE, keeps=NONE)
+    take(books, "w", ALL)
+    before = store.table.get(book_id("a"))
+    assert books.take("a", WHOLE, late) is None
+    assert store.table.get(book_id("a")) == before
+
+
+def test_a_turn_whose_answer_was_lost_is_recognised(
+    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    update = store.table.update
+
+    def twice(task_id: str, change: Change) -> None:
+        update(task_id, change)
+        update(task_id, change)
+
+    monkeypatch.setattr(store.table, "update", twice)
+    assert take(books, "w", ALL).has == ALL
+    assert take(books, "w2", ALL).has == NONE
+
+
+def test_a_turn_that_meets_another_is_taken_over_what_that_left(
+    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    update, rivals = store.table.update, iter(["r1", "r2"])
+
+    def overtaken(task_id: str, change: Change) -> None:
+        rival = next(rivals, None)
+        if rival is not None:
+            take(books, rival, Amount(1, 0))
+        update(task_id, change)
+
+    monkeypatch.setattr(store.table, "update", overtaken)
+    assert take(books, "w", ALL).has == Amount(2, 2)
+
+
+def test_a_turn_that_changes_nothing_writes_nothing(
+    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    idle = turn("w", NONE, keeps=NONE, number=1)
+    monkeypatch.setattr(store.table, "update", None)
+    assert books.take("a", WHOLE, idle) is not None
+
+
+def test_a_book_is_no_task(books: Books, store: Store):
+    take(books, "w", ALL)
+    queue = Queue(store)
+    assert (queue.stats().pending.value, queue.stats().taken.value) == (0, 0)
+    with pytest.raises(InvalidInput):
+        queue.put("a", task_id=book_id("a"))
+    with pytest.raises(DamagedTask):
+        store.get(book_id("a"))
+
+
+ROW = '{"counted":0,"tokens":1,"parts":{"w":%s}}'
+
+
+@pytest.mark.parametrize(
+    ("payload", "claim_id"),
+    [
+        *(("[]", "x"), (None, "x"), (b"\x00", "x"), ({}, "x"), ("[" * 100_000, "x")),
+        *((ROW % "1", "x"), (ROW % "[]", "x"), (ROW % "[1e999,1,1,1,1,1,1]", "x")),
+        ('{"counted":0,"tokens":NaN,"parts":{}}', "x"),
+        *((ROW % "[1,1,1,1,1,1,1]", None), (ROW % "[1,1,1,1,1,1,1]", 7)),
+    ],
+)
+def test_what_is_no_book_is_told_with_its_remedy(
+    books: Books, past: PastTheLibrary, store: Store, payload: Any, claim_id: Any
+):
+    damaged: dict[str, Any] = {"taskId": book_id("a"), "payload": payload, "claimId": claim_id}
+    past.write(damaged)
+    with pytest.raises(QueueMisconfigured, match=r"is not the book of a limit .* delete it"):
+        take(books, "w", ALL)
+    assert store.table.get(book_id("a")) == damaged
+
+
+def test_whoever_is_always_overtaken_is_told(
+    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    update = store.table.update
+
+    def overtaken(task_id: str, change: Change) -> None:
+        monkeypatch.setattr(store.table, "update", update)
+        take(books, f"rival-{next(NUMBERS)}", NONE, keeps=NONE)
+        take(books, "rival", ALL)
+        monkeypatch.setattr(store.table, "update", overtaken)
+        update(task_id, change)
+
+    monkeypatch.setattr(store.table, "update", overtaken)
+    with pytest.raises(StoreUnavailable, match="changed 12 times"):
+        take(books, "w", ALL)
