@@ -266,7 +266,7 @@ class Looks:
 
     def shows(self, row: Item) -> None:
         """A page shows it, or the write that promoted it."""
-        task_id, lost = str(row[Attribute.TASK_ID]), row.get(Attribute.LEASES_LOST, 0) > 0
+        task_id, lost = str(row[Attribute.TASK_ID]), (row.get(Attribute.LEASES_LOST) or 0) > 0
         self._shown_as[task_id] = self._shown_as.get(task_id, frozenset()) | {lost}
         self.knows_key(row)
 
@@ -346,7 +346,7 @@ class Looks:
     def _could_start(self, row: Item, look: Look) -> bool:
         """Whether nothing has held it back since the look began."""
         task_type = row[Attribute.TASK_TYPE]
-        if row.get(Attribute.LEASES_LOST, 0) > 0 and self._suspect_since() >= look.began:
+        if (row.get(Attribute.LEASES_LOST) or 0) > 0 and self._suspect_since() >= look.began:
             return False
         if self._key_free_since(row) >= look.began:
             return False
