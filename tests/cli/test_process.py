@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.shell_completion import ShellComplete
 
 from lab import dynamodb_local
 from lifoq import NewTask, Queue
-from lifoq_cli import app, mounted
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,16 +82,3 @@ def test_without_its_extra_it_says_in_one_sentence_what_to_install(missing: str)
     )
     assert finished.stdout == ""
     assert finished.stderr == "the command needs click and rich: pip install 'lifoq[cli]'\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "begun", "completed"),
-    [([], "re", ["resume", "redrive", "report"]), (["list", "--status"], "f", ["failure"])],
-)
-def test_the_shell_completes_commands_and_values_without_what_is_not_installed(
-    monkeypatch: pytest.MonkeyPatch, words: list[str], begun: str, completed: list[str]
-) -> None:
-    monkeypatch.delattr(mounted, "load")
-    found = ShellComplete(app.root, {}, "lifoq", "_LIFOQ_COMPLETE").get_completions(words, begun)
-    assert sorted(one.value for one in found) == sorted(completed)
-    assert {one.type for one in found} == {"plain"}

@@ -17,7 +17,6 @@ from tests.cli.conftest import Command
 
 DEEP = "[" * 30_000 + "]" * 30_000
 NOT_UNDERSTOOD = {
-    "an unknown command": (["--table", "t", "drop"], "No such command 'drop'"),
     "no command": ([], "Usage: lifoq"),
     "no queue": (
         ["stats"],
@@ -57,7 +56,6 @@ NOT_UNDERSTOOD = {
     ),
     "nothing to put": (["--table", "t", "put"], "give a TYPE, or --lines"),
     "a payload beside lines": (["--table", "t", "put", "a", "1", "--lines"], "leave PAYLOAD"),
-    "a port that does not exist": (["console", "--port", "99999"], "99999 is not in the range"),
     "a pause of a table": (["pause", "--table", "t"], "name its queue, --queue NAME"),
 }
 

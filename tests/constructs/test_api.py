@@ -41,15 +41,6 @@ def test_another_authorizer_can_be_asked(stack: cdk.Stack, queue: LifoQueue) -> 
     assert {one["AuthorizationType"] for one in routes} == {"NONE"}
 
 
-def test_requests_are_limited_and_logged(stack: cdk.Stack, queue: LifoQueue) -> None:
-    QueueApi(stack, "Api", queue=queue, requests_per_second=5, burst=10)
-
-    (stage,) = resources(template_of(stack), "AWS::ApiGatewayV2::Stage")
-    limits = {"ThrottlingRateLimit": 5, "ThrottlingBurstLimit": 10}
-    assert stage["DefaultRouteSettings"] == limits
-    assert "DestinationArn" in stage["AccessLogSettings"]
-
-
 def test_access_logs_have_names_that_need_no_entry_in_the_regions_resource_policy(
     stack: cdk.Stack, queue: LifoQueue
 ) -> None:

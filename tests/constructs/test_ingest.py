@@ -71,35 +71,6 @@ def test_each_kind_of_source_runs_the_one_function(stack: cdk.Stack, queue: Lifo
     assert "DeadLetterConfig" in rule["Targets"][0]
 
 
-@pytest.mark.parametrize("large", [False, True])
-def test_the_function_may_put_tasks_and_put_messages_aside_and_nothing_more(
-    stack: cdk.Stack, *, large: bool
-) -> None:
-    queue = LifoQueue(stack, "Large", tasks=HERE / "thumbnails", large_payloads=large)
-    QueueIngest(stack, "Ingest", queue=queue, sources=[sns.Topic(stack, "News")])
-
-    statements = [
-        statement
-        for policy in of_ingest(template_of(stack), "AWS::IAM::Policy")
-        for statement in policy["PolicyDocument"]["Statement"]
-    ]
-    allowed = {
-        action
-        for statement in statements
-        for action in (
-            [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
-        )
-    }
-    assert allowed == {
-        "dynamodb:PutItem",
-        "logs:CreateLogStream",
-        "logs:PutLogEvents",
-        "sqs:SendMessage",
-        *(("dynamodb:GetItem", "s3:PutObject") if large else ()),
-    }
-    assert all(statement["Resource"] != "*" for statement in statements)
-
-
 def test_only_messages_that_replace_tasks_need_to_change_them(
     stack: cdk.Stack, queue: LifoQueue
 ) -> None:
@@ -134,11 +105,6 @@ def test_a_batch_that_cannot_be_put_in_time_is_refused(stack: cdk.Stack, queue: 
 
     with pytest.raises(InvalidInput, match="at most 100"):
         QueueIngest(stack, "Ingest", queue=queue, sources=[large])
-
-
-def test_what_is_no_source_is_refused(stack: cdk.Stack, queue: LifoQueue) -> None:
-    with pytest.raises(InvalidInput, match=r"sources\[0\]"):
-        QueueIngest(stack, "Ingest", queue=queue, sources=["arn:aws:sqs:eu-west-1:1:orders"])
 
 
 def test_a_mapping_that_is_no_expression_stops_the_synthesis() -> None:

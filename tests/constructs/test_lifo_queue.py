@@ -19,8 +19,6 @@ from aws_cdk import aws_sns as sns
 
 import lifoq_cdk
 from lifoq import Backoff, Lifetimes, WorkerSettings
-from lifoq.client.connection import Connection
-from lifoq.client.deployment import Deployment
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput
 from lifoq.metrics import Metric
@@ -32,7 +30,6 @@ from lifoq_cdk import (
     LambdaTarget,
     LifoQueue,
     Load,
-    QueueGenerator,
     QueueReports,
     QueueState,
     RecurringTask,
@@ -119,26 +116,6 @@ def test_two_queues_of_one_stack_share_no_name(stack: cdk.Stack) -> None:
     }
     assert services == {f"lifoq-{queue.queue_name}" for queue in queues}
     assert len(services) == 2
-
-
-def test_what_clients_need_is_written_where_they_look(stack: cdk.Stack) -> None:
-    LifoQueue(
-        stack, "Queue", tasks=TASKS, queue_name="thumbnails", deadline=cdk.Duration.minutes(5)
-    )
-
-    template = template_of(stack)
-    settings, parts = sorted(resources(template, "AWS::SSM::Parameter"), key=_name, reverse=True)
-    assert (_name(settings), _name(parts)) == (
-        "/lifoq/thumbnails/queue",
-        "/lifoq/thumbnails/deployment",
-    )
-    deployed = Deployment.decode(plain(parts["Value"]), source="the template")
-    assert set(deployed.functions) == {"trigger", "process_tasks", "sweep"}
-    assert len(deployed.alarms) == len(resources(template, "AWS::CloudWatch::Alarm"))
-    parameter = settings
-    connection = Connection.decode(plain(parameter["Value"]), source="the template")
-    assert connection.lifetimes == Lifetimes(deadline=300)
-    assert set(connection.topics) == {"process", "trigger"}
 
 
 # Grants
@@ -268,29 +245,6 @@ def test_alarms_are_told_to_a_topic_that_exists(stack: cdk.Stack) -> None:
 
 
 # State of its own
-
-
-def test_state_can_lie_in_a_stack_of_its_own(tmp_path: Path) -> None:
-    app = app_in(tmp_path)
-    state_stack, stack, reports = (cdk.Stack(app, name) for name in ("state", "work", "reports"))
-    state = QueueState(state_stack, "State")
-    queue = LifoQueue(stack, "Queue", state=state, tasks=TASKS)
-    QueueGenerator(
-        stack,
-        "Generator",
-        queue=queue,
-        recurring=[RecurringTask(name="hourly", task_type="thumbnail", schedule="rate(1 hour)")],
-    )
-    QueueReports(reports, "Reports", queue=queue)
-
-    assembly = app.synth()
-    kinds = {
-        one.stack_name: {each["Type"] for each in one.template["Resources"].values()}
-        for one in assembly.stacks
-    }
-    stateful = {"AWS::DynamoDB::Table", "AWS::S3::Bucket"}
-    assert stateful <= kinds["state"]
-    assert not stateful & (kinds["work"] | kinds["reports"])
 
 
 @pytest.mark.parametrize(
@@ -455,14 +409,6 @@ def test_task_code_that_cannot_be_deployed_is_refused(
         ({"profile": "flat"}, "must be one of constant, burst, sine"),
         ({"profile": "sine"}, "needs peak_tasks_per_second and period, too"),
         ({"peak_tasks_per_second": 9}, "means nothing to the profile 'constant'"),
-        (
-            {
-                "profile": "burst",
-                "peak_tasks_per_second": 4,
-                "period": cdk.Duration.minutes(1),
-            },
-            r"peak_tasks_per_second=4: is below tasks_per_second \(5\): swap them",
-        ),
         ({"tasks_per_second": 0}, "tasks_per_second=0: must be a number per second"),
         ({"seconds": 61}, "a minute at the most"),
     ],
@@ -626,7 +572,3 @@ def test_the_constructs_bring_nothing_of_this_repositorys_own_application() -> N
 def test_pyright_lets_in_what_cdk_makes(owner: Any, prop: str, given: type) -> None:
     """To it, a class whose parameters have other names than its interface's is none of that."""
     assert given in get_args(get_type_hints(owner)[prop])
-
-
-def _name(parameter: dict[str, Any]) -> str:
-    return str(parameter["Name"])

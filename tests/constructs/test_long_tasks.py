@@ -39,22 +39,6 @@ def variables(template: Template, function: str) -> Mapping[str, str]:
     return told
 
 
-def test_the_types_are_left_to_the_workers_and_measured_by_the_sweep(template: Template) -> None:
-    for function in ("QueueProcessTasksFunction", "QueueSweepFunction"):
-        worker = json.loads(variables(template, function)["LIFOQ_WORKER"])
-        assert (worker["types_elsewhere"], worker["shared_limits"]) == (["video.encode"], True)
-    told = variables(template, "QueueSweepFunction")["LIFOQ_LONG_TASKS"]
-    assert json.loads(told) == {"Encoders": ["video.encode"]}
-
-
-def test_a_worker_has_time_to_hand_back_what_it_holds(template: Template) -> None:
-    (task,) = resources(template, "AWS::ECS::TaskDefinition")
-    (container,) = task["ContainerDefinitions"]
-    assert container["StopTimeout"] == 120
-    assert {"--grace=110s", "--type=video.encode", "--tasks=thumbnails"} <= {*container["Command"]}
-    assert container["EntryPoint"] == ["lifoq"]
-
-
 def test_nobody_gets_in(template: Template) -> None:
     assert not resources(template, "AWS::EC2::SecurityGroupIngress")
     for group in resources(template, "AWS::EC2::SecurityGroup"):
@@ -171,15 +155,6 @@ def test_a_burst_has_its_workers_in_minutes_and_none_when_it_is_over(
     assert service.sizes.index(0, over) - over <= 6
 
 
-def test_a_trickle_keeps_one_worker_and_does_not_wear_it_out(
-    service_of: Callable[..., Service],
-) -> None:
-    service = service_of(max_workers=10)
-    service.run(240, put=cycle([1, 0, 0]))  # each three minutes one that takes one
-    assert set(service.sizes[30:]) == {1}
-    assert service.shed == 0
-
-
 def test_rare_tasks_are_waited_for_by_nobody(service_of: Callable[..., Service]) -> None:
     service = service_of(max_workers=10)
     service.run(300, put=cycle([2, *[0] * 29]))  # each half hour one that takes two minutes
@@ -216,9 +191,3 @@ def test_a_worker_has_a_backlog_until_a_task_has_waited_for_too_long(
     assert max(service.sizes) == 10, "some have waited for twenty minutes"
     service.run(30)
     assert (service.done, service.sizes[-1]) == (25, 0)
-
-
-def test_without_a_sweep_nothing_changes(template: Template) -> None:
-    for name in ("Wanted", "Idle"):
-        (alarm,) = resources(template, "AWS::CloudWatch::Alarm", f"Encoders{name}")
-        assert alarm["TreatMissingData"] == "missing"

@@ -1,11 +1,8 @@
 """The ledger knows where every task is, though the table forgets those it shed."""
 
-import boto3
 import pytest
-from moto import mock_aws
 
-from demo.ledger import MICROS, Counts, Ledger, scan
-from lifoq.testing import create_table
+from demo.ledger import MICROS, Counts, Ledger
 
 START = 1_790_000_000 * MICROS
 DEADLINE = 10 * MICROS
@@ -100,16 +97,3 @@ def test_a_stretch_holds_what_happened_from_its_start_up_to_its_end():
     assert stretch.shed == 1
     assert stretch.shedding_rate == pytest.approx(1 / 3)
     assert stretch.load == 1.5
-
-
-@mock_aws
-def test_a_scan_brings_all_items_and_only_what_the_ledger_reads():
-    dynamodb = boto3.client("dynamodb", region_name="us-east-1")
-    create_table(dynamodb, "queue")
-    for number in range(30):
-        dynamodb.put_item(
-            TableName="queue", Item=item(f"{number}") | {"payload": {"S": '"' + "x" * 60_000 + '"'}}
-        )
-    items = scan(dynamodb, "queue")
-    assert {found["taskId"]["S"] for found in items} == {f"{n}" for n in range(30)}
-    assert all("payload" not in found for found in items)

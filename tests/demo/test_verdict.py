@@ -6,7 +6,7 @@ import json
 from rich.console import Console
 
 from demo.ledger import Counts, Stretch
-from demo.verdict import Report, contradictions, print_overload, print_summary
+from demo.verdict import Report, contradictions, print_overload
 
 COUNTS = {"waiting": 0, "taken": 0, "succeeded": 6, "failed": 1, "cancelled": 0, "shed": 3}
 SECONDS = {"p50": 0.1, "p95": 1.25, "p99": 2, "max": 3}
@@ -54,14 +54,6 @@ def test_a_run_without_tasks_or_with_tasks_left_at_its_end_is_no_success(tmp_pat
     assert found == ["No task was created."]
     found = list(contradictions(report(tmp_path, **left), Counts(**COUNTS | left)))
     assert found == ["1 waiting and 2 taken tasks were left at the end."]
-
-
-def test_the_summary_shows_where_every_task_is(tmp_path):
-    output = io.StringIO()
-    print_summary(Console(file=output, width=200), report(tmp_path))
-    assert "created 10 = waiting 0 + taken 0 + succeeded 6 + failed 1" in output.getvalue()
-    assert "1.25" in output.getvalue()
-    assert output.getvalue().startswith("30\N{NO-BREAK SPACE}% was shed; who was served waited")
 
 
 def test_the_overload_stands_beside_theory():

@@ -60,13 +60,6 @@ def test_a_terminal_shows_where_every_task_is_and_how_fast_they_move(width):
         assert part in shown
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_frame_keeps_its_width_however_long_it_runs(width):
-    lines = frame(*[SNAPSHOT] * 200, width=width)
-    assert len({len(line) for line in lines[1:-1]}) == 1
-    assert len(lines[1]) <= width
-
-
 @pytest.mark.parametrize(
     ("values", "top", "bars"),
     [([], 0, ""), ([0, 0], 0, "  "), ([0, 1, 8], 8, " ▁█"), ([0.1, 5], 10, "▁▄"), ([5], 5, "█")],
@@ -80,12 +73,3 @@ def test_a_sparkline_is_full_at_its_top_and_shows_all_that_is_not_nought(values,
 )
 def test_a_bar_is_drawn_to_an_eighth_of_a_column(share, drawn):
     assert bar(share, 4) == drawn
-
-
-def test_without_a_terminal_the_end_of_a_phase_is_written_down_at_once():
-    output = io.StringIO()
-    with view(output) as shown:
-        shown.show(PHASE, 1, SNAPSHOT)
-        shown.show(PHASE, 2, SNAPSHOT, end=True)
-        shown.show(PHASE, 3, SNAPSHOT)
-    assert len(output.getvalue().splitlines()) == 2

@@ -4,6 +4,7 @@ synthesized, its scripts do what they say."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -73,6 +74,18 @@ def test_the_tests_of_a_page_pass(page: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", sorted({*having("app.py")} - {"ci-cd"}))
 def test_the_application_of_a_page_is_synthesized(page: str, tmp_path: Path) -> None:
     python(written(page, tmp_path), "app.py", CDK_OUTDIR=str(tmp_path / "out"))
+    assert list((tmp_path / "out").glob("*.template.json"))
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("page", ["constructs", "long-tasks"])
+def test_the_complete_example_of_a_page_is_synthesized(page: str, tmp_path: Path) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    (example,) = re.findall(r'```python title="app\.py"\n(.*?)```', text, re.DOTALL)
+    (tmp_path / "app.py").write_text(example)
+    for folder, used in (("tasks", "thumbnails"), ("uploads", "producer")):
+        shutil.copytree(ROOT / "tests" / "constructs" / used, tmp_path / folder)
+    python(tmp_path, "app.py", CDK_OUTDIR=str(tmp_path / "out"))
     assert list((tmp_path / "out").glob("*.template.json"))
 
 

@@ -24,7 +24,6 @@ from aws_cdk import aws_sqs as sqs
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from moto.iam.access_control import IAMPolicy, PermissionResult
 
 from lifoq import Queue, Store
 from lifoq.client.processing import Processing
@@ -36,6 +35,7 @@ from lifoq_cdk import LifoQueue, QueueApi, QueueIngest, TaskEvents
 from lifoq_cdk.queries import QUERIES
 from localcloud import LocalCloud
 from tests.ends import TOKEN
+from tests.infrastructure import roles
 from tests.infrastructure.deployments import Deployment, a_stage, synthesized, team_code
 
 STAGE = "demo"
@@ -69,11 +69,6 @@ LAMBDAS_OWN = {
 }
 IMPLIED = {"s3:ListBucket"}
 """Of no call: who has it is told of an object that is gone."""
-BATCHES = {
-    "dynamodb:TransactWriteItems": ("dynamodb:PutItem", "dynamodb:UpdateItem"),
-    "sns:PublishBatch": ("sns:Publish",),
-}
-"""IAM knows only what is in them."""
 
 
 class Stage:
@@ -154,31 +149,11 @@ class Stage:
                 self.invoke("sweep", {})
             time.sleep(0.1)
 
-    def calls(self, function: str) -> set[tuple[str, str]]:
-        """(action, resource) of each call that a function made."""
-        found = set()
-        for line in self.cloud.calls.read_text().splitlines():
-            call = json.loads(line)
-            if call["caller"] == self.functions[function]:
-                parts = BATCHES.get(call["action"], (call["action"],))
-                found |= {(part, resource) for part in parts for resource in call["resources"]}
-        return found
+    def calls(self, function: str) -> set[roles.Call]:
+        return roles.calls(self.cloud, self.functions[function])
 
-    def policies(self, function: str) -> list[dict[str, Any]]:
-        """The statements of the function's role, as deployed."""
-        configuration = self.cloud.client("lambda").get_function_configuration(
-            FunctionName=self.functions[function]
-        )
-        role = configuration["Role"].rsplit("/", 1)[-1]
-        iam = self.cloud.client("iam")
-        assert iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"] == []
-        return [
-            statement
-            for name in iam.list_role_policies(RoleName=role)["PolicyNames"]
-            for statement in iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"][
-                "Statement"
-            ]
-        ]
+    def policies(self, function: str) -> list[roles.Statement]:
+        return roles.of_function(self.cloud, self.functions[function])
 
 
 @pytest.fixture(scope="module")
@@ -478,11 +453,6 @@ def end_of(stage: Stage, task_id: str) -> dict[str, Any] | None:
     return next((one for one in messages if one["taskId"] == task_id), None)
 
 
-def test_what_http_does_not_know_is_not_found(worked: Stage) -> None:
-    with pytest.raises(urllib.error.HTTPError, match="404"):
-        worked.http("GET", "/nowhere")
-
-
 def test_a_message_that_makes_no_task_is_in_the_dead_letters_with_the_reason(
     worked: Stage,
 ) -> None:
@@ -540,7 +510,7 @@ def test_every_call_is_allowed_by_the_functions_role(worked: Stage, function: st
     calls = worked.calls(function)
 
     assert calls
-    assert refused(calls, worked.policies(function)) == set()
+    assert roles.refused(calls, worked.policies(function)) == set()
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -549,42 +519,26 @@ def test_no_permission_can_be_taken_away_unnoticed(worked: Stage, function: str)
     calls = worked.calls(function)
 
     for index, statement in enumerate(statements):
-        for action in set(_as_list(statement["Action"])) - LAMBDAS_OWN - IMPLIED:
+        for action in set(roles.as_list(statement["Action"])) - LAMBDAS_OWN - IMPLIED:
             less = {
                 **statement,
-                "Action": [a for a in _as_list(statement["Action"]) if a != action],
+                "Action": [a for a in roles.as_list(statement["Action"]) if a != action],
             }
             mutilated = [*statements[:index], less, *statements[index + 1 :]]
-            assert refused(calls, mutilated), action
+            assert roles.refused(calls, mutilated), action
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_permission_is_used(worked: Stage, function: str) -> None:
-    granted = {
-        (action, resource)
-        for statement in worked.policies(function)
-        for action in _as_list(statement["Action"])
-        for resource in _as_list(statement["Resource"])
-        if action not in LAMBDAS_OWN | IMPLIED
-    }
     calls = worked.calls(function)
     unused = {
         (action, resource)
-        for action, resource in granted
-        if not any(action == made and fnmatchcase(on, resource) for made, on in calls)
+        for action, resource in roles.granted(worked.policies(function))
+        if action not in LAMBDAS_OWN | IMPLIED
+        and not any(action == made and fnmatchcase(on, resource) for made, on in calls)
     }
 
     assert unused == set()
-
-
-def refused(calls: set[tuple[str, str]], statements: list[dict[str, Any]]) -> set[tuple[str, str]]:
-    """The calls that a role with these statements could not make."""
-    policy = IAMPolicy(json.dumps({"Version": "2012-10-17", "Statement": statements}))
-    return {
-        call
-        for call in calls
-        if policy.is_action_permitted(*call) is not PermissionResult.PERMITTED
-    }
 
 
 def test_alarms_and_dashboard_watch_metrics_that_are_emitted(
@@ -634,7 +588,3 @@ def test_saved_queries_ask_for_fields_that_the_logs_have(worked: Stage) -> None:
     assert "TasksClaimed" in asked
     assert asked <= fields
     assert {"level", "message", "function_name"} <= fields
-
-
-def _as_list(value: Any) -> list[str]:
-    return value if isinstance(value, list) else [value]

@@ -124,24 +124,6 @@ def test_a_task_that_needs_pillow_and_was_put_by_the_projects_own_producer_succe
     assert json.loads(said)["size"] == [64, 48]
 
 
-def test_the_producer_was_told_which_queue_it_is_and_the_command_line_finds_it(
-    running: Newcomer,
-) -> None:
-    calls = [
-        json.loads(line)
-        for line in (running.project / ".local" / "calls.jsonl").read_text().splitlines()
-    ]
-    stats = run(
-        *(running.folder / ".venv" / "bin" / "lifoq", "--json", "stats"),
-        cwd=running.project,
-        env=running.environment | running.in_the_local_cloud,
-    )
-
-    producers = [call for call in calls if call["caller"].startswith("thumbnails-Producer")]
-    assert {call["action"] for call in producers} == {"ssm:GetParameter", "dynamodb:PutItem"}
-    assert json.loads(stats)["failure"] == 0
-
-
 def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(
     running: Newcomer,
 ) -> None:
@@ -161,13 +143,6 @@ def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(
     assert json.loads(said)["size"] == [64, 32]
     assert running.log.read_text().count("Deployed.") == 1
     assert " is deployed" not in running.log.read_text()
-
-
-def test_the_console_of_the_queue_is_served_and_the_functions_logs_are_told(
-    running: Newcomer,
-) -> None:
-    running.is_told("Console of thumbnails: http://127.0.0.1:")
-    running.is_told("ProcessTasksFunction  INFO run over TasksClaimed=1 TasksSucceeded=1")
 
 
 def test_a_change_is_deployed_by_the_cdk_cli_that_lifoq_brings(running: Newcomer) -> None:

@@ -12,38 +12,9 @@ from typing import Any
 import pytest
 
 from lifoq_cdk import asset, report_job
-from tests.analytics.exportfiles import Exporter
+from tests.analytics.exportfiles import Exporter, full_line
+from tests.analytics.items import at, item
 from tests.infrastructure.deployments import ROOT, Deployment
-
-SECOND = 1_000_000
-NOON = 1_795_176_000 * SECOND
-
-
-@pytest.fixture
-def exports(tmp_path: Path) -> Path:
-    """Two tasks that wait, in a full export."""
-    exporter = Exporter(root=tmp_path / "exports")
-    exporter.full(
-        [
-            {
-                "Item": {
-                    "taskId": {"S": task_id},
-                    "taskStatus": {"S": "PENDING"},
-                    "taskType": {"S": "device.check"},
-                    "taskCreated": {"N": str(NOON)},
-                    "enqueuedAt": {"N": str(NOON)},
-                    "taskUpdated": {"N": str(NOON)},
-                    "expiresAt": {"N": str(NOON + 3600 * SECOND)},
-                    "ttl": {"N": str(NOON // SECOND + 3600)},
-                    "payload": {"S": "null"},
-                    "attempts": {"N": "0"},
-                }
-            }
-            for task_id in ("one", "other")
-        ],
-        at=NOON + 60 * SECOND,
-    )
-    return tmp_path / "exports"
 
 
 def submit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -69,7 +40,11 @@ def submit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_job_reports_on_its_exports(tmp_path: Path, exports: Path, prod: Deployment) -> None:
+@pytest.mark.prove
+def test_the_job_reports_on_its_exports(tmp_path: Path, prod: Deployment) -> None:
+    exports = tmp_path / "exports"
+    lines = [full_line(item(task_id, "PENDING")) for task_id in ("one", "other")]
+    Exporter(root=exports).full(lines, at=at(60))
     (job,) = prod.resources("analytics", "AWS::Glue::Job").values()
     slots, about = (job["Properties"]["DefaultArguments"][name] for name in ("--slots", "--about"))
 

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moto.iam.access_control import IAMPolicy, PermissionResult
 
 from lifoq import Lifetimes, Queue, Store
 from lifoq.tables.dynamo import DynamoTable
 from localcloud import LocalCloud
-from tests.constructs.test_side_by_side import permissions
 from tests.infrastructure.deployments import ROOT
 
 
@@ -50,6 +48,8 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
     with LocalCloud(tmp_path_factory.mktemp("cloud"), ttl_delay_seconds=3600) as cloud:
         yield cloud
 
+
+pytestmark = pytest.mark.prove
 
 # The topic
 
@@ -159,40 +159,3 @@ def test_a_branch_that_fails_is_compensated_and_its_error_said(orders: Orders) -
     cause = orders.causes(execution)[-1]
     assert (cause["errorType"], cause["errorMessage"]) == ("Fail", "the card has expired")
     assert orders.states(execution)[-2:] == ["Undo what was done", "Compensate"]
-
-
-# Roles
-
-
-@pytest.mark.parametrize(
-    ("function", "used"),
-    [
-        ("pictures-ThumbnailsTaskEvents", {"sns:Publish"}),
-        ("orders-QueueTaskEvents", {"states:SendTaskFailure", "states:SendTaskSuccess"}),
-        ("pictures-ThumbnailsSweep", {"dynamodb:DeleteItem"}),
-        ("orders-QueueSweep", {"dynamodb:DeleteItem"}),
-    ],
-)
-def test_who_tells_and_who_sheds_may_do_what_they_did(
-    cloud: LocalCloud, function: str, used: set[str]
-) -> None:
-    """After the tests above, which made them do it all."""
-    (name,) = [
-        one["FunctionName"]
-        for page in cloud.client("lambda").get_paginator("list_functions").paginate()
-        for one in page["Functions"]
-        if one["FunctionName"].startswith(function)
-    ]
-    # IAM knows no PublishBatch.
-    calls = {
-        (call["action"].replace("PublishBatch", "Publish"), resource)
-        for call in map(json.loads, cloud.calls.read_text().splitlines())
-        if call["caller"] == name
-        for resource in call["resources"] or ["*"]
-    }
-    document = {"Version": "2012-10-17", "Statement": permissions(cloud, name)}
-    policy = IAMPolicy(json.dumps(document))
-    assert used <= {action for action, _ in calls}
-    for action, resource in calls:
-        permitted = policy.is_action_permitted(action, resource)
-        assert permitted is PermissionResult.PERMITTED, (action, resource)

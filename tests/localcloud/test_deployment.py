@@ -42,6 +42,7 @@ def greeting(deployed: Deployed, function: str) -> str:
     return found
 
 
+@pytest.mark.prove
 def test_the_cdk_cli_deploys_updates_and_destroys(deployed: Deployed, assemblies: Path) -> None:
     first, second = assemblies / "first", assemblies / "second"
     deployed.cloud.deploy(first)
@@ -66,6 +67,7 @@ def deploy_by_change_set(deployed: Deployed, assembly: Path) -> None:
     deployed.cloud.cdk(assembly, "deploy", "small", "--require-approval=never")
 
 
+@pytest.mark.prove
 def test_deployments_follow_one_that_was_rolled_back_and_one_that_was_killed(
     deployed: Deployed, assemblies: Path
 ) -> None:

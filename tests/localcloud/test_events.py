@@ -28,14 +28,6 @@ def test_a_write_reaches_the_function_that_follows_the_stream(deployed: Deployed
     assert "userIdentity" not in records[2]
 
 
-def test_a_filter_keeps_records_away(deployed: Deployed) -> None:
-    deployed.put("ignored")
-    deployed.put("wanted")
-    records = eventually(deployed.records)
-
-    assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["wanted"]
-
-
 def test_a_write_that_changes_nothing_leaves_no_record(deployed: Deployed) -> None:
     deployed.put("same", n={"N": "1"})
     deployed.put("same", n={"N": "1"})
@@ -44,37 +36,6 @@ def test_a_write_that_changes_nothing_leaves_no_record(deployed: Deployed) -> No
     eventually(lambda: records.extend(deployed.records()) or len(records) >= 2)
 
     assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["same", "other"]
-
-
-def test_a_poison_record_is_separated_and_told(deployed: Deployed) -> None:
-    with_poison = {
-        deployed.ids["Table"]: [
-            {"PutRequest": {"Item": {"id": {"S": f"r{number}"}, **extra}}}
-            for number, extra in enumerate([{}, {"poison": {"BOOL": True}}, {}, {}])
-        ]
-    }
-    deployed.client("dynamodb").batch_write_item(RequestItems=with_poison)
-
-    (failure,) = eventually(lambda: deployed.received("Failures"))
-    assert failure["requestContext"]["condition"] == "RetryAttemptsExhausted"
-    assert failure["DDBStreamBatchInfo"]["batchSize"] == 1
-    assert failure["DDBStreamBatchInfo"]["streamArn"].split("/")[1] == deployed.ids["Table"]
-    last = [r for r in deployed.records() if r["dynamodb"]["Keys"]["id"]["S"] == "r3"]
-    assert last, "the records behind the poison were not delivered"
-
-
-def test_a_named_item_failure_drops_nothing_before_it(deployed: Deployed) -> None:
-    refusing = {
-        deployed.ids["Table"]: [
-            {"PutRequest": {"Item": {"id": {"S": "fine"}}}},
-            {"PutRequest": {"Item": {"id": {"S": "bad"}, "refuse": {"BOOL": True}}}},
-        ]
-    }
-    deployed.client("dynamodb").batch_write_item(RequestItems=refusing)
-
-    (failure,) = eventually(lambda: deployed.received("Failures"))
-    assert failure["DDBStreamBatchInfo"]["batchSize"] == 1
-    assert len(deployed.records()) == 2
 
 
 def test_a_disabled_mapping_delivers_later_what_was_written_meanwhile(deployed: Deployed) -> None:

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from localcloud.exports import ExportRefusedError, Exports
 from localcloud.journal import Journal
-from tests.localcloud.harness import Deployed, eventually
+from tests.localcloud.harness import Deployed
 
 BUCKET = "exports"
 
@@ -177,10 +177,6 @@ def test_the_layout_is_that_of_aws(shop: Shop) -> None:
     assert summary["exportFromTime"] == "1970-01-01T00:00:00.000Z"
 
 
-def test_an_empty_window_has_its_manifests_and_no_rows(shop: Shop) -> None:
-    assert shop.rows(shop.incremental(0, 1_000_000)) == []
-
-
 def test_a_clients_token_makes_a_request_idempotent(shop: Shop) -> None:
     first = shop.export(ClientToken="once")
     count = len(shop.objects)
@@ -233,31 +229,9 @@ def test_without_point_in_time_recovery_there_is_no_export(shop: Shop) -> None:
     assert refused.value.code == "PointInTimeRecoveryUnavailableException"
 
 
-def test_any_client_can_export_a_deployed_table(deployed: Deployed) -> None:
-    dynamodb, s3 = deployed.client("dynamodb"), deployed.client("s3")
-    deployed.put("exported", n={"N": "5"})
-    arn = dynamodb.describe_table(TableName=deployed.ids["Table"])["Table"]["TableArn"]
-    begun = dynamodb.export_table_to_point_in_time(
-        TableArn=arn, S3Bucket=deployed.ids["Exports"], S3Prefix="p"
-    )["ExportDescription"]
-
-    done = eventually(lambda: _completed(dynamodb.describe_export(ExportArn=begun["ExportArn"])))
-    listed = dynamodb.list_exports(TableArn=arn)["ExportSummaries"]
-    body = s3.get_object(Bucket=deployed.ids["Exports"], Key=done["ExportManifest"])["Body"]
-
-    assert begun["ExportStatus"] == "IN_PROGRESS"
-    assert [one["ExportArn"] for one in listed] == [done["ExportArn"]]
-    assert json.loads(body.read())["itemCount"] == done["ItemCount"] > 0
-
-
 def test_a_refused_export_is_dynamodbs_own_error(deployed: Deployed) -> None:
     with pytest.raises(ClientError) as refused:
         deployed.client("dynamodb").export_table_to_point_in_time(
             TableArn="arn:aws:dynamodb:us-east-1:123456789012:table/none", S3Bucket="b"
         )
     assert refused.value.response["Error"]["Code"] == "TableNotFoundException"
-
-
-def _completed(answer: dict[str, Any]) -> dict[str, Any] | None:
-    description = answer["ExportDescription"]
-    return description if description["ExportStatus"] == "COMPLETED" else None

@@ -136,38 +136,6 @@ def test_reserved_concurrency_throttles(deployed: Deployed) -> None:
     assert deployed.invoke("Single", {})[1] is None
 
 
-def test_an_event_for_a_busy_function_waits_and_comes_through(deployed: Deployed) -> None:
-    first, _ = deployed.invoke("Single", {})
-    asleep = {"action": "sleep", "seconds": 1.0}
-    busy = threading.Thread(target=lambda: deployed.invoke("Single", asleep))
-    busy.start()
-    time.sleep(0.3)
-    log = deployed.cloud.logs / f"{deployed.ids['Single']}.log"
-    before = log.read_text().count("END RequestId")
-
-    deployed.client("lambda").invoke(
-        FunctionName=deployed.ids["Single"], InvocationType="Event", Payload=b"{}"
-    )
-    busy.join(10)
-
-    eventually(lambda: log.read_text().count("END RequestId") == before + 2)
-    assert deployed.cloud.processes(deployed.ids["Single"]) == [first["pid"]]
-
-
-def test_concurrency_zero_pauses_a_function_until_it_is_lifted(deployed: Deployed) -> None:
-    api = deployed.client("lambda")
-    name = deployed.ids["Probe"]
-    api.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
-    try:
-        with pytest.raises(ClientError) as refused:
-            deployed.invoke("Probe", {})
-    finally:
-        api.delete_function_concurrency(FunctionName=name)
-
-    assert refused.value.response["Error"]["Code"] == "TooManyRequestsException"
-    assert deployed.invoke("Probe", {})[1] is None
-
-
 def test_changed_configuration_takes_effect_with_a_new_process(deployed: Deployed) -> None:
     before, _ = deployed.invoke("Probe", {})
     deployed.client("lambda").update_function_configuration(
@@ -198,11 +166,6 @@ def test_output_goes_to_the_functions_log_and_metrics_to_cloudwatch(deployed: De
     assert [(one["MetricName"], one["Dimensions"]) for one in metrics] == [
         ("Probes", [{"Name": "service", "Value": "test"}])
     ]
-
-
-def test_a_function_that_is_not_there_is_named(deployed: Deployed) -> None:
-    with pytest.raises(ClientError, match="Function not found: nobody"):
-        deployed.client("lambda").invoke(FunctionName="nobody")
 
 
 def _gone(pid: int) -> bool:

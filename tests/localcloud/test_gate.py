@@ -94,14 +94,13 @@ FROM_PAGES = {
 }
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
 @pytest.mark.parametrize("headers", FROM_PAGES.values(), ids=list(FROM_PAGES))
 def test_what_a_page_asks_is_refused_at_every_door(
-    door: tuple[int, list[str]], method: str, headers: dict[str, str]
+    door: tuple[int, list[str]], headers: dict[str, str]
 ) -> None:
     port, asked = door
     connection = HTTPConnection("127.0.0.1", port, timeout=20)
-    connection.request(method, NEXT, b"{}" if method == "POST" else None, headers)
+    connection.request("POST", NEXT, b"{}", headers)
     answer = connection.getresponse()
     answer.read()
     connection.close()
@@ -274,7 +273,6 @@ def test_a_presigned_address_carries_the_key(deployed: Deployed) -> None:
 @pytest.mark.parametrize(
     ("service", "operation", "code"),
     [
-        ("dynamodb", "list_tables", "UnrecognizedClientException"),
         ("lambda", "list_functions", "UnrecognizedClientException"),
         ("sts", "get_caller_identity", "InvalidClientTokenId"),
         ("s3", "list_buckets", "InvalidAccessKeyId"),

@@ -125,25 +125,14 @@ def test_a_folder_is_free_when_its_cloud_was_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [serve_command, dev_command])
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--port=0", "--directory=file/below"], "cannot be made or read (Not a directory)"),
-        (["--port=99999"], "99999 is not in the range 0<=x<=65535"),
-    ],
-)
-def test_what_it_cannot_start_with_is_told_in_a_sentence(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: click.Command,
-    arguments: list[str],
-    sentence: str,
+def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: click.Command
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("file", "cdk.json"):
         (tmp_path / name).touch()
 
-    told = CliRunner().invoke(command, arguments)
+    told = CliRunner().invoke(command, ["--port=0", "--directory=file/below"])
     assert told.exit_code
-    assert sentence in told.output
+    assert "cannot be made or read (Not a directory)" in told.output
     assert isinstance(told.exception, SystemExit)

@@ -20,6 +20,7 @@ from tests.localcloud.template import function
 TASKS = Path(__file__).with_name("native_tasks")
 ELF_MACHINE: dict[Architecture, int] = {"arm64": 0xB7, "x86_64": 0x3E}
 """At byte 18 of every shared library."""
+pytestmark = pytest.mark.prove
 NO_NETWORK = ("Failed to fetch", "Failed to download", "Network connectivity is disabled")
 
 

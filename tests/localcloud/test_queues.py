@@ -46,16 +46,6 @@ def test_messages_reach_the_function_and_are_deleted(deployed: Deployed) -> None
     eventually(lambda: is_empty(deployed))
 
 
-def test_a_message_that_is_nested_too_deep_holds_up_nobody(deployed: Deployed) -> None:
-    deep = "[" * 3000 + "]" * 3000
-    send(deployed, "one", deep, "two")
-    seen: list[dict[str, Any]] = []
-    eventually(lambda: seen.extend(deployed.records()) or len(seen) >= 3)
-
-    assert sorted(bodies(seen)) == sorted(["one", deep, "two"])
-    eventually(lambda: is_empty(deployed))
-
-
 def test_only_what_the_function_refuses_comes_again_until_it_is_redriven(
     deployed: Deployed,
 ) -> None:

@@ -213,18 +213,6 @@ def test_what_was_gone_with_what_it_belonged_to_is_deleted(stacks: Stacks, name:
     assert stacks.status(name) == "UPDATE_COMPLETE"
 
 
-def test_a_stack_of_the_same_name_has_change_sets_of_its_own(stacks: Stacks, name: str) -> None:
-    names = {"StackName": name, "ChangeSetName": "cdk-deploy-change-set"}
-    for _ in range(2):  # the CLI was killed before it executed one
-        stacks.api.create_change_set(
-            **names, TemplateBody=exporting(name, Topic=TOPIC), ChangeSetType="CREATE"
-        )
-    stacks.api.execute_change_set(**names)
-    stacks.api.delete_change_set(**names)
-    with pytest.raises(ClientError, match="does not exist"):
-        stacks.api.describe_change_set(**names)
-
-
 def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks: Stacks, name: str) -> None:
     stacks.change(name, exporting(name, "Topic", Topic=TOPIC))
     stacks.change(f"{name}-user", importing(f"{name}:Topic"))
