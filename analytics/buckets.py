@@ -168,7 +168,7 @@ def add_stays(tables: Sequence[pa.Table], span: Span) -> pa.Table:
 def _oldest(
     kind: Array, first: Array, beyond: Array, enqueued_at: Array, span: Span
 ) -> tuple[Array, Array, Array, Array]:
-    """Of stays, those parts in which nobody older of the same type waits.
+    """The parts of stays in which nobody older of the same type waits.
 
     In the order of their enqueuing, each is the oldest only where all before it have left. So the
     parts do not overlap, and there are no more of them than buckets.

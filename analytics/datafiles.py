@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 BLOCK_BYTES: Final = 16 * 1024 * 1024
-"""Of unzipped lines: as many as are parsed at once."""
+"""How many unzipped lines are parsed at once."""
 LONGEST_LINE: Final = 8 * 1024 * 1024
 """Two images of DynamoDB's largest item, 400 KB, written with an escape for every third byte."""
 KEPT_BYTES: Final = 4_096

@@ -203,7 +203,7 @@ def _bad_lines(origin: Origin, reasons: Sequence[str], texts: Sequence[bytes]) -
 
 
 def _attribute(table: pa.Table, attribute: Attribute) -> pa.ChunkedArray:
-    """Of the image that the line shows: Item, else NewImage, else OldImage."""
+    """An attribute of the image that the line shows: Item, else NewImage, else OldImage."""
     field = [attribute.value, ATTRIBUTE_TYPES[attribute]]
     images = [table[name] for name in IMAGES if name in table.column_names]
     values = pc.struct_field(images[-1], field)

@@ -49,7 +49,7 @@ class Intake:
 
     @property
     def name(self) -> str:
-        """The same for every run over the same window of the same tables."""
+        """What each run over the same window of the same tables is called."""
         start = min(stretch.start for stretch in self.stretches)
         window = f"{start}-{max(stretch.end for stretch in self.stretches)}"
         cells = sorted({stretch.cell for stretch in self.stretches} - {""})

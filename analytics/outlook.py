@@ -19,7 +19,7 @@ WRITE_UNITS: Final = {
     "cancellation": 2,
     "retry": 6,
 }
-"""Of an item of at most 1 KB: one for the table and one for each index entry that is written or
+"""Write units of an item of at most 1 KB: one for the table, one for each index entry written or
 removed. A retry is two writes: back off, and fall due again."""
 
 USD_PER_MILLION_WRITE_UNITS: Final = 0.625

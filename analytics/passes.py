@@ -45,7 +45,7 @@ from .percentiles import Measure
 from .sources import Source
 
 PARTITION_BYTES: Final = 8 * 1024 * 1024
-"""Of stored input, for one task of Spark, so that its tables fit into memory. A file is never
+"""Bytes of stored input for one task of Spark, so that its tables fit into memory. A file is never
 split; it is read as a stream."""
 _ROWS_AT_ONCE: Final = 250_000
 """Observations that a reader holds before it hands them on."""

@@ -86,7 +86,7 @@ def narrow(cells: Cells, events: pa.Table) -> Cells:
 
 
 def highest(moments: Cells) -> Peak:
-    """Of cells that are moments."""
+    """The peak over cells that are moments."""
     backlog = int(moments.ends.max(initial=0))
     if not backlog:
         return Peak(backlog=0, at=None)

@@ -50,7 +50,7 @@ OPERATE: Final = Permission(
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """Of one grantee to one queue."""
+    """What one grantee may do to one queue."""
 
     queue_name: str
     state: QueueState

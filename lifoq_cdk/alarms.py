@@ -56,7 +56,7 @@ class AlarmBoard(Construct):
         self._action = actions.SnsAction(topic)
         self._runbook = _runbook(self)
         self.names: list[str] = []
-        """Of its alarms."""
+        """The names of its alarms."""
 
     def add(
         self,

@@ -33,7 +33,7 @@ LOGGED: Final = {
     "milliseconds": "$context.responseLatency",
     "error": "$context.error.message",
 }
-"""Of each request: who asked for what, and how it ended. No payload, no id."""
+"""What is logged of each request: who asked for what, and how it ended. No payload, no id."""
 NEVER: Final = AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=0)
 """Nobody invokes it asynchronously."""
 

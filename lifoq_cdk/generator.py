@@ -53,7 +53,7 @@ class RecurringTask:
     name: str
     task_type: str
     schedule: scheduler.ScheduleExpression | str
-    """Of EventBridge Scheduler: ``rate(1 hour)``, ``cron(0 3 * * ? *)``."""
+    """As EventBridge Scheduler writes it: ``rate(1 hour)``, ``cron(0 3 * * ? *)``."""
     payload: Any = None
     time_zone: cdk.TimeZone | str = cdk.TimeZone.ETC_UTC
 

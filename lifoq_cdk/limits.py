@@ -5,9 +5,9 @@ from collections.abc import Collection
 from typing import Final
 
 LONGEST_RUN_SECONDS: Final = 900
-"""Of a Lambda function (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
+"""The longest run of a Lambda function (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
 ENVIRONMENT_BYTES: Final = 4096
-"""Of all names and values of a function's environment together (the same page)."""
+"""All names and values of a function's environment together (the same page)."""
 PROCESSOR_MARGIN_SECONDS: Final = 15
 """What a processor run needs beside its window and its last task: start, settling, tail call."""
 GENERATOR_MARGIN_SECONDS: Final = 30

@@ -147,7 +147,7 @@ class LongTasks(Construct):
 
     @property
     def task_role(self) -> iam.IRole:
-        """Of the task code: grant it what the code needs."""
+        """The role of the task code: grant it what the code needs."""
         return self.task_definition.task_role
 
     def _own_vpc(self) -> ec2.Vpc:

@@ -123,7 +123,7 @@ def _named_in(requirements: Path) -> bool:
 
 
 def _digest(requirements: Path) -> str:
-    """Of the folder's requirements and lifoq's own: the texts that a lock follows from."""
+    """The texts that a lock follows from: the folder's requirements, and lifoq's own."""
     digest = hashlib.sha256()
     for file in (OWN / REQUIREMENTS, *_with_included(requirements)):
         digest.update(file.read_bytes() + b"\0")

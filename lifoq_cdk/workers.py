@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import aws_cdk as cdk
 
 MOST_STEPS: Final = 20
-"""Of one policy
+"""Steps of one policy
 (https://docs.aws.amazon.com/autoscaling/application/userguide/application-auto-scaling-limits.html)."""
 
 

@@ -134,7 +134,7 @@ class LocalCloud:
         return self._entered.credentials.environment()
 
     def arguments(self) -> dict[str, Any]:
-        """The same for boto3's clients and ``Queue.connect``, as keyword arguments."""
+        """Keyword arguments with which boto3's clients and ``Queue.connect`` reach it."""
         return self._entered.credentials.arguments()
 
     def client(self, service: str) -> Any:

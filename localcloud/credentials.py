@@ -57,7 +57,7 @@ class Credentials:
         return f"AWS4-HMAC-SHA256 Credential={self.access_key()}/0/{REGION}/localcloud/"
 
     def arguments(self) -> dict[str, Any]:
-        """The same for one client of boto3's."""
+        """The credentials for one client of boto3's."""
         return {
             "aws_access_key_id": self.access_key(),
             "aws_secret_access_key": self.secret,

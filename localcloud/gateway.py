@@ -177,7 +177,7 @@ class Gateway:
 
 
 def _client_context(header: str) -> str:
-    """Of an invocation, as JSON that a header can hold. ValueError where it is none."""
+    """An invocation's client context, as JSON for a header. ValueError where it is none."""
     return header and json.dumps(json.loads(base64.b64decode(header, validate=True)))
 
 

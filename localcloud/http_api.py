@@ -124,7 +124,7 @@ def find(routes: Iterable[Route], method: str, path: str) -> tuple[Route, dict[s
 def event(
     environ: Environ, *, api_id: str, path: str, route: Route, parameters: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Of payload format 2.0. ``path``: decoded."""
+    """An event of payload format 2.0. ``path``: decoded."""
     body: bytes = environ["wsgi.input"].read()
     query: dict[str, str] = {}
     for name, value in parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True):

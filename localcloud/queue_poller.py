@@ -14,7 +14,7 @@ from .moto_adapter import QueueMappingConfig
 from .pool import Pool
 
 WAIT_SECONDS = 1
-"""Of a long poll. Lambda's are longer; here, it is how long the end of a mapping may take."""
+"""Seconds of a long poll. Lambda's are longer; here, the end of a mapping takes as long."""
 MOST_AT_A_TIME = 10
 """Messages of one ReceiveMessage."""
 

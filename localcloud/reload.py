@@ -143,5 +143,5 @@ def _variables(function: Any) -> dict[str, str]:
 
 
 def _module(function: Any) -> str:
-    """Of task code, or of a handler."""
+    """The module of task code, or of a handler."""
     return _variables(function).get(Variable.TASKS) or function["Handler"].rpartition(".")[0]

@@ -49,7 +49,7 @@ def read(given: str) -> dict[str, Any]:
 
 
 def parse(data: Any) -> dict[str, Any]:
-    """The same with all its keys, times as the report writes them. Raises ``ValueError``."""
+    """What was told, with all its keys, times as the report writes them. Raises ``ValueError``."""
     given = _object("it", data, NOTHING)
     return {
         "queue": _text("queue", given.get("queue")),

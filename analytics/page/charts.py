@@ -15,7 +15,7 @@ from ..page.axes import Tick, Time, Values
 
 Point = Mapping[str, Any]
 Place = tuple[float, float]
-"""Of a plot, as shares of its width and its height."""
+"""A point of a plot, as shares of its width and its height."""
 
 _WIDTH: Final = 1000
 _HEIGHT: Final = 100

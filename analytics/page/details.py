@@ -33,7 +33,7 @@ _ENDED: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Of a bar: its share of the whole width."""
+    """A bar's share of the whole width."""
 
     color: str
     share: float

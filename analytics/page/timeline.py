@@ -14,7 +14,7 @@ Answers = Mapping[str, Any]
 Points = Sequence[Mapping[str, Any]]
 
 _APART: Final = 0.07
-"""Of the time axis: nearer than this, the numbers of two events touch on a phone."""
+"""A share of the time axis: nearer than this, the numbers of two events touch on a phone."""
 
 
 @dataclass(frozen=True, kw_only=True)

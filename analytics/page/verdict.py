@@ -6,7 +6,7 @@ from typing import Any, Final
 from ..page.words import count, counted, duration, share
 
 _WORTH_SAYING: Final = 0.01
-"""Of what was finished: a smaller share of failures is not said in the first sentence."""
+"""The share of failures in what was finished from which the first sentence tells of them."""
 
 _ALONE: Final = {
     "waiting": "has not been served yet",

@@ -33,7 +33,8 @@ JSON: Final = "application/json"
 MARGIN: Final = 3.0
 """Seconds that a wait leaves for the answer."""
 ANSWER_BYTES: Final = 2 * 1024 * 1024
-"""Of a payload or a result: Lambda answers with 6 MB at the most, as JSON within JSON."""
+"""The largest payload or result in an answer: Lambda answers with 6 MB at the most, as JSON within
+JSON."""
 RETRY_AFTER: Final = "1"
 """Seconds; of an answer that DynamoDB did not confirm something."""
 

@@ -19,7 +19,7 @@ from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import QueueStats
 
 SHED = "SHED"
-"""Of a task whose deadline passed while it waited: DynamoDB deletes it some time later."""
+"""The status of a task whose deadline passed while it waited; DynamoDB deletes it later."""
 
 
 class KeyReused(LifoqError):
@@ -86,7 +86,7 @@ def listing(found: Listing, *, now: int) -> dict[str, Any]:
 
 
 def outcome(put: PutOutcome, *, now: int) -> dict[str, Any]:
-    """Of one of several puts."""
+    """What became of one of several puts, as JSON."""
     if put.task is None:
         known = isinstance(put.error, LifoqError)
         return error(put.error) if known else {"error": {"type": "Unconfirmed"}}

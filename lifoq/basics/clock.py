@@ -14,7 +14,7 @@ TOLERANCE: Final = 2.0
 """Seconds by which a clock may be off. Beyond it the queue goes by the server's clock; below it by
 the machine's own, which is the finer one."""
 RESOLUTION: Final = MICROSECONDS
-"""Of the header ``Date``: whole seconds, rounded down."""
+"""How exact the header ``Date`` is: whole seconds, rounded down."""
 
 
 class ServerClock:

@@ -17,7 +17,7 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.worker.settings import WorkerSettings
 
 VERSION: Final = 1
-"""Of the document and of the item's schema; a client refuses what is newer than itself."""
+"""The document's version, and the item schema's; a client refuses what is newer than itself."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _REMEDY: Final = "deploy the queue, or name its table instead"
@@ -36,7 +36,7 @@ def parameter_name(queue_name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedLimits:
-    """Of a queue whose limits hold over all workers together."""
+    """The limits that all workers of a queue share."""
 
     rate_limit: float | None = None
     total_in_flight: int | None = None

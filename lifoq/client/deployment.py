@@ -18,7 +18,7 @@ SWEEP: Final = "sweep"
 EVENTS: Final = "task_events"
 INGEST: Final = "ingest"
 API: Final = "api"
-"""Of ``functions``; the last three where they are asked for."""
+"""The keys of ``functions``; the last three where they are asked for."""
 
 
 def parameter_name(queue_name: str) -> str:
@@ -29,7 +29,7 @@ def parameter_name(queue_name: str) -> str:
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
     release: str
-    """Of lifoq, that it was deployed with."""
+    """The version of lifoq that it was deployed with."""
     functions: Mapping[str, str]
     """Their names, by what they do."""
     processors: int

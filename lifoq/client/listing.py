@@ -35,7 +35,7 @@ class Wanted:
     task_type: str | None = None
     key: str | None = None
     error_type: str | None = None
-    """Of the task's error, such as ``TimeoutError``."""
+    """The type of the task's error, such as ``TimeoutError``."""
     older_than: Duration | None = None
     newer_than: Duration | None = None
     """Seconds, or timedelta, since the task entered the queue; a DELAYED one has not yet."""

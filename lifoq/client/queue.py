@@ -162,7 +162,7 @@ class Queue(Producer):
         return None if task is None else self.store.whole(task)
 
     def look(self, task_id: str) -> Task | None:
-        """The same, without reading from the queue's bucket: what lies there is ``Large``, as it is
+        """``get`` without reading from the queue's bucket: what lies there is ``Large``, as it is
         with all calls beside ``get``, ``wait`` and ``put``."""
         return self.store.get(_id(task_id))
 

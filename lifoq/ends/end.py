@@ -12,9 +12,9 @@ from lifoq.items.schema import Attribute
 from lifoq.items.task import Task, TaskError
 
 VERSION: Final = 1
-"""Of the message. Fields may be added to it; what changes or goes makes another version."""
+"""The message's version. Fields may be added to it; what changes or goes makes another version."""
 MAX_RESULT_BYTES: Final = 16 * 1024
-"""Of a result's JSON in a message. SNS takes 256 KB; ten messages go in one call."""
+"""The longest JSON of a result in a message. SNS takes 256 KB; ten messages go in one call."""
 
 
 class Ending(StrEnum):
@@ -42,7 +42,7 @@ class End:
     first_taken_at: int | None = None
     taken_at: int | None = None
     ended_at: int | None = None
-    """Of a task that was shed: its deadline."""
+    """Where the task was shed, this is its deadline."""
     result: Any = None
     error: TaskError | None = None
     task_token: str | None = None
@@ -50,7 +50,7 @@ class End:
 
     @classmethod
     def of(cls, item: Item, ending: Ending, *, event_id: str) -> "End":
-        """Of a task as its end left it; or, where it was shed, as it waited."""
+        """Read from a task's item as its end left it; or, where it was shed, as it waited."""
         try:
             task = Task.from_item(item)
         except DamagedTask as damage:

@@ -12,7 +12,7 @@ from lifoq.tables.aws_errors import code_of
 log = logging.getLogger("lifoq.ends")
 
 MAX_OUTPUT_BYTES: Final = 256 * 1024
-"""Of a state's output
+"""The longest output of a state
 (https://docs.aws.amazon.com/step-functions/latest/apireference/API_SendTaskSuccess.html)."""
 ERRORS: Final = {
     Ending.FAILURE: "lifoq.Failed",

@@ -45,7 +45,7 @@ class Delivery:
     receipt: str | None = None
     """By which SQS is told that this one failed; None where only the whole event can fail."""
     group: str | None = None
-    """Of a FIFO queue: who comes behind it in its group waits for it."""
+    """A FIFO queue's message group: what comes behind it in its group waits for it."""
 
     def message(self) -> Message:
         """InvalidInput where it is not what its service sends."""

@@ -36,7 +36,7 @@ Longer than the leases of tasks."""
 
 
 class Amount(NamedTuple):
-    """Of a limit, or of a part of it."""
+    """How large a limit is, or a part of it."""
 
     slots: int = 0
     lanes: int = 0
@@ -100,7 +100,7 @@ class Turn:
     worker: str
     number: int
     keeps: Amount
-    """Of what it has, at the most; it uses no more from now on."""
+    """What it keeps of what it has, at the most; it uses no more from now on."""
     wants: Amount
     insists: bool
     """Whether others are to make room for what it wants, if there is not enough of it now."""
@@ -117,7 +117,7 @@ class Grant:
 
     has: Amount
     kept_lanes: int
-    """Of those that it had before."""
+    """Lanes that it had before, and still has."""
     tokens: float
     """That came with the other lanes."""
     fair: Amount
@@ -236,7 +236,7 @@ class Book:
         return Book(tokens=tokens - took, counted=time, parts=others), grant
 
     def _tokens(self, whole: Whole, time: int) -> float:
-        """Of the lanes that nobody had since it was counted."""
+        """Tokens of the lanes that nobody had since they were counted."""
         free = _less(whole.amount, *(part.has for part in self.parts.values())).lanes
         passed = (time - self.counted) / MICROSECONDS
         return min(whole.burst(free), self.tokens + passed * whole.gain(free))

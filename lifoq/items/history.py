@@ -10,7 +10,7 @@ from lifoq.items.schema import IMPOSSIBLE
 MOST: Final = 10
 """Attempts that an item keeps: the latest."""
 MAX_ERROR_BYTES: Final = 200
-"""Of an error's type and message together."""
+"""What is kept of an error: type and message together."""
 
 
 class Ended(StrEnum):

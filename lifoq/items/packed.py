@@ -19,7 +19,7 @@ LEVEL: Final = 6
 
 
 PARTS: Final = ("payload", "checkpoint", "result")
-"""Of a task: what may be large."""
+"""The attributes of a task that may be large."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Large:
     """JSON text that lies in an object of the queue's bucket."""
 
     key: str
-    """Of the object."""
+    """The object's key in the bucket."""
     size: int
     """In bytes."""
     sha256: str

@@ -35,7 +35,7 @@ _OF_THE_ID: Final = {A.TASK_ID, A.REPLACED, A.HISTORY}
 
 
 def first_try(item: Item, *, now: int) -> Change:
-    """Of a put that has seen nothing yet: what it writes where its id is free, or where a task
+    """What a put writes that has seen nothing yet: where its id is free, or where a task
     waits that is of this kind, too."""
     older = AtMost(A.PUT_AT, _made(item) - 1)
     return _taking_over(item, when=(*_waits(now), older), creates=True)
@@ -168,7 +168,7 @@ def _is_about_parked(condition: Condition) -> bool:
 
 
 def _overtaken(end: Change, task: Task) -> PastAttempt:
-    """Of a success."""
+    """A success that a newer put has overtaken, as the history keeps it."""
     return PastAttempt(
         attempt=task.attempts,
         taken_at=task.taken_at,

@@ -136,10 +136,10 @@ RESERVED_BYTES: Final = 20 * 1024
 of some 7 KB."""
 MAX_PAYLOAD_BYTES: Final = MAX_ITEM_BYTES - RESERVED_BYTES
 MAX_LARGE_BYTES: Final = 16 * 1024 * 1024
-"""Of what lies in the queue's bucket: read and parsed it takes ten times as much of a worker's
+"""The largest object of the bucket: read and parsed it takes ten times as much of a worker's
 memory."""
 MAX_ERROR_BYTES: Final = 8 * 1024
-"""Of ``error``, so that an attempt can always say how it failed."""
+"""The largest ``error``, so that an attempt can always say how it failed."""
 MAX_PAYLOAD_AND_CHECKPOINT_BYTES: Final = MAX_ITEM_BYTES - MAX_ERROR_BYTES - 5 * 1024
 """A checkpoint leaves room for the error, the history and the queue's own attributes."""
 IMPOSSIBLE: Final = 10**18
@@ -148,7 +148,7 @@ digits."""
 MAX_KEY_BYTES: Final = 2048
 """DynamoDB's limit for a hash key."""
 MAX_TABLE_NAME_BYTES: Final = 1024
-"""Of a table's name or ARN."""
+"""The longest name or ARN of a table."""
 MAX_ID_BYTES: Final = 1024
 """For ``taskId``."""
 MAX_TYPE_BYTES: Final = 256

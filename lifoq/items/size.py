@@ -9,9 +9,9 @@ from lifoq.items.change import Change, Item
 from lifoq.items.schema import MAX_TRANSACTION_BYTES
 
 NUMBER_BYTES = 12
-"""Of a time in microseconds; DynamoDB needs a byte for two digits, and one."""
+"""What a time in microseconds takes; DynamoDB needs a byte for two digits, and one."""
 NESTING_BYTES = 3
-"""Of a list or a map, beside one byte for each element."""
+"""What a list or a map takes, beside one byte for each element."""
 
 
 def of(attributes: Mapping[Any, Any]) -> int:

@@ -19,7 +19,7 @@ from lifoq.items.schema import SLOT_PREFIX, Status
 from lifoq.items.schema import Attribute as A
 
 HELD_BY: Final = "heldBy"
-"""Of a slot: the id of the task whose claim holds it."""
+"""A slot's attribute: the id of the task whose claim holds it."""
 KEPT_HELD: Final = 365 * 86_400
 """Seconds until DynamoDB may delete a slot that is held: longer than any claim lasts."""
 KEPT_FREE: Final = 3_600
@@ -44,7 +44,7 @@ def held(slot: str, *, task_id: str, claim_id: str, now: int) -> dict[str, Value
 
 
 def free_or_left_by(claim_id: Any) -> Alternatives:
-    """Of a slot: free, or still of this claim, which has ended."""
+    """That a slot is free, or still this claim's, which has ended."""
     return *FREE, (Equals(A.CLAIM_ID, claim_id),)
 
 

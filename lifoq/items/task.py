@@ -71,7 +71,7 @@ class NewTask:
     if_exists: IfExists = "keep"
 
     def within(self, trace: str | None) -> "NewTask":
-        """The same task, in this trace unless it is in one already."""
+        """This task, put into a trace unless it is in one already."""
         if trace is None or self.traceparent is not None:
             return self
         return replace(self, traceparent=trace)
@@ -327,7 +327,7 @@ class Task:
     leases_lost: int = 0
     """Claims in a row, up to the latest that ended, whose lease was lost."""
     due_at: int | None = None
-    """Of a DELAYED one: when it enters the queue."""
+    """When a DELAYED task enters the queue."""
     key: str | None = None
     """Whom or what it is for, as the producer said."""
     checkpoint: Any = None
@@ -346,7 +346,7 @@ class Task:
     cancel_asked: int | None = None
     """When somebody cancelled it while it was TAKEN."""
     payload_bytes: int = 0
-    """Of the payload's JSON in the item: 0, where it lies in the queue's bucket."""
+    """How long the payload's JSON is in the item: 0, where it lies in the queue's bucket."""
 
     @property
     def waiting(self) -> bool:

@@ -63,7 +63,7 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
 
 
 def gone(now: int) -> Alternatives:
-    """Of an item that DynamoDB's TTL could have deleted by now, so that a put of its id begins
+    """That DynamoDB's TTL could have deleted the item by now, so that a put of its id begins
     anew: TTL comes late, by days perhaps."""
     was_shed = (StatusIn(WAITING), AtMost(A.EXPIRES_AT, now))
     was_retained = (StatusIn(TERMINAL), AtMost(A.TTL, now // MICROSECONDS))
@@ -136,7 +136,7 @@ def checkpoint(*, task: Task, now: int, value: str) -> Change:
 
 
 def and_extend(checkpointed: Change, lease_expires: int) -> Change:
-    """The same, and a heartbeat."""
+    """A checkpoint that is a heartbeat, too."""
     not_longer = AtMost(A.LEASE_EXPIRES, lease_expires)  # a heartbeat may have been faster
     return replace(
         checkpointed,
@@ -203,7 +203,7 @@ def give_back(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -
 
 
 def uncounted(retry: Change, task: Task, *, now: int, error: TaskError) -> Change:
-    """The same retry, of an attempt that is not to count: the downstream had no room for it."""
+    """A retry after an attempt that is not to count: the downstream had no room for it."""
     history = _history(task, "NOT_COUNTED", now=now, error=error)
     return replace(retry, set={**retry.set, **history, A.ATTEMPTS: task.attempts - 1})
 
@@ -295,7 +295,7 @@ def hurry(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
 
 
 def _entering(change: Change) -> Change:
-    """The same, of a task that is due no more, unless it has to be found at its deadline."""
+    """It enters the queue, and is due no more, unless it has to be found at its deadline."""
     return change if A.DUE_AT in change.set else replace(change, remove=(A.DUE_AT,))
 
 
@@ -408,7 +408,7 @@ def _cancelled(*, now: int, lifetimes: Lifetimes) -> dict[A, Value]:
 
 
 def _history(task: Task, ended: str, *, now: int, error: TaskError | None) -> dict[A, Value]:
-    """Of a claimed task: nobody but its holder writes one, so it is as the claim found it.
+    """A claimed task's history: nobody but its holder writes one, so it is as the claim found it.
     ``ended``: one of ``Ended``."""
     from lifoq.items.history import Ended, PastAttempt, added  # noqa: PLC0415 - a cold start less to import
 

@@ -46,7 +46,7 @@ STALE_CREDENTIALS: Final = (
 )
 """Credentials that could not be had or refreshed at the moment."""
 STILL_EXPIRED: Final = "refreshed credentials are still expired"
-"""Of the RuntimeError with which botocore says the same."""
+"""What the RuntimeError holds with which botocore says the same."""
 
 UNCONFIRMED: Final = frozenset(
     {
@@ -69,10 +69,9 @@ UNCONFIRMED: Final = frozenset(
 EXPIRED: Final = frozenset(
     {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "RequestTimeTooSkewed"}
 )
-"""Of credentials until they are refreshed, or of a request that lay about for too long."""
+"""Codes of credentials that are to be refreshed, or of a request that lay about for too long."""
 EXPIRED_SIGNATURE: Final = ("signature expired", "signature not yet current")
-"""Of messages that say the same: of a process that was frozen after it had signed, or a clock that
-is off."""
+"""Words of messages that say so: a process was frozen after it had signed, or a clock is off."""
 
 UNKNOWN_CALLER: Final = frozenset(
     {

@@ -16,10 +16,10 @@ FOREIGN_KEYS: Final = (
     "missing the key",
     "required keys was not given",
 )
-"""Of messages with which DynamoDB refuses an item or key, as its table has other keys."""
+"""Words with which DynamoDB refuses an item or key, as its table has other keys."""
 
 NO_ROOM: Final = ("38 digits", "38 significant", "number overflow")
-"""Of messages with which DynamoDB refuses to add to a number that it cannot hold."""
+"""Words with which DynamoDB refuses to add to a number that it cannot hold."""
 
 
 def meaning(error: ClientError, *, action: str, table: str, region: str) -> Exception | None:

@@ -76,7 +76,7 @@ class LargeValues:
         return isinstance(value, str | bytes) and _size(value) > INLINE
 
     def moved(self, values: Mapping[Any, Value], name: Attribute) -> dict[Any, Value]:
-        """The same attributes; the one of this name, where it is large, in the bucket. InvalidInput
+        """These attributes; the one of this name, where it is large, in the bucket. InvalidInput
         where it is too large for that, too."""
         value = values[name]
         if not self.takes(value):

@@ -184,7 +184,7 @@ class Puts:
         )
 
     def _with_large_apart(self, item: Item) -> Item:
-        """The same; its payload, where it is large, in the queue's bucket."""
+        """This item; its payload, where it is large, in the queue's bucket."""
         return (
             self.large.moved(item, Attribute.PAYLOAD) if self.large and self._soon(item) else item
         )

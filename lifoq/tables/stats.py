@@ -33,7 +33,7 @@ class QueueStats:
     """Age of the newest task that waits to be claimed; None where none does."""
     oldest_waiting_seconds: float | None
     unknown_types: tuple[str, ...] = ()
-    """Of tasks that wait, those for which no worker is known to have a handler, as the latest sweep
+    """Task types that wait, and for which no worker is known to have a handler, as the latest sweep
     found them; 20 at the most."""
 
     def counts(self) -> dict[Metric, Count]:
@@ -80,7 +80,7 @@ def measure(store: Store, *, now: int, cap: int = CAP) -> QueueStats:
 
 
 def together(one: QueueStats, other: QueueStats) -> QueueStats:
-    """Of two queues as one."""
+    """The numbers of two queues as one."""
     newest = [one.newest_waiting_seconds, other.newest_waiting_seconds]
     oldest = [one.oldest_waiting_seconds, other.oldest_waiting_seconds]
     return QueueStats(

@@ -211,7 +211,7 @@ class Store(Puts):
         return Candidates(rows=rows, next=page.next, left_out=left_out)
 
     def waiting(self, *, where: tuple[Condition, ...], cap: int) -> Iterator[Candidate]:
-        """Of the newest ``cap`` PENDING tasks, or some more, those that have not expired, and for
+        """Those of the newest ``cap`` PENDING tasks, or some more, that have not expired, and for
         which ``where`` holds. What is damaged is to be seen."""
         now = self.now()
         span = self._alive(now, where=(Not(AtMost(Attribute.EXPIRES_AT, now)), *where))
@@ -469,7 +469,7 @@ class Store(Puts):
         limit: int,
         start: Cursor | None = None,
     ) -> Page:
-        """Of ``limit`` index rows of a status, from ``start`` on and newest first, those for which
+        """Those of ``limit`` index rows of a status, from ``start`` on and newest first, for which
         ``where`` holds. ``first`` and ``last`` bound ``taskCreated`` (DELAYED: ``dueAt``).
         ``live``: of those that are PENDING, what can still be claimed."""
         delayed = status is Status.DELAYED
@@ -527,7 +527,7 @@ class Store(Puts):
         return self.table.count(self._alive(now, where=(_unexpired(now),)), cap=cap)
 
     def whole(self, task: Task, *parts: str) -> Task:
-        """The same, with what lies in the queue's bucket; ``parts``: with so much of it, such as
+        """The task with what lies in the queue's bucket; ``parts``: with so much of it, such as
         ``result``, or with all. DamagedTask where an object is gone, or another than was written.
         """
         asked = [part for part in parts or PARTS if isinstance(getattr(task, part), Large)]
@@ -544,7 +544,7 @@ class Store(Puts):
     # Inside
 
     def _apart(self, change: Change, name: Attribute) -> Change:
-        """The same; what it sets of this name, where it is large, in the queue's bucket."""
+        """This change; what it sets of this name, where it is large, in the queue's bucket."""
         if self.large is None:
             return change
         return replace(change, set=self.large.moved(change.set, name))

@@ -71,7 +71,7 @@ class Table(Protocol):
         ...
 
     def update_and_get(self, task_id: str, change: Change) -> Item:
-        """The same, and return the item as the change left it, payload and all."""
+        """``update``, and return the item as the change left it, payload and all."""
         ...
 
     def update_and_put(

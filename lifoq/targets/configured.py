@@ -19,7 +19,7 @@ from lifoq.worker.registry import Registry, Terms
 Target = HttpsTarget | LambdaTarget
 
 MOST_BYTES: Final = 2_000
-"""Of all targets of a queue: Lambda takes 4 KB of environment variables, with everything else
+"""All targets of a queue as JSON: Lambda takes 4 KB of environment variables, with everything else
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
 KEPT: Final = 300.0
 """Seconds for which a secret is not asked for again: so it may be rotated."""

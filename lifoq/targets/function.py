@@ -17,7 +17,7 @@ from lifoq.worker.context import Context
 from lifoq.worker.registry import Terms
 
 FULL: Final = frozenset({"EC2ThrottledException", "TooManyRequestsException"})
-"""Of Lambda, where the function may not run more often at a time, or the account."""
+"""Lambda's codes where the function may not run more often at a time, or the account."""
 
 _ARN: Final = re.compile(r"arn:[a-z-]+:lambda:[a-z0-9-]+:\d{12}:function:[\w-]+(:[\w$-]+)?")
 
@@ -90,7 +90,7 @@ class LambdaHandler:
 
 
 def _error(content: bytes) -> str:
-    """Of a function that raised; of one that was killed, Lambda tells no type."""
+    """What a function raised; where it was killed, Lambda tells no type."""
     try:
         told = jsontext.decode(content.decode())
     except (ValueError, RecursionError):

@@ -58,7 +58,7 @@ class Backoff:
 
     @classmethod
     def fixed(cls, seconds: float, *, jitter: bool = False) -> "Backoff":
-        """The same delay every time."""
+        """One delay, every time."""
         return cls(min_seconds=seconds, max_seconds=seconds, jitter=jitter)
 
     def delay(self, retry: int, *, retries: int, draw: random.Random) -> float:

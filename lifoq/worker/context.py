@@ -34,7 +34,7 @@ class Context:
         self.key = task.key
         """As the producer gave it; None where it gave none."""
         self.traceparent = task.traceparent
-        """Of the trace that the task belongs to; None where the producer gave none."""
+        """Names the trace that the task belongs to; None where the producer gave none."""
         self.attempt = task.attempts
         """Counts from 1."""
         self.max_attempts = max_attempts
@@ -89,11 +89,11 @@ class Context:
         self._hold(lambda: self._store.checkpoint(self._task, value, lease=self._lease()))
 
     async def aheartbeat(self) -> None:
-        """The same as ``heartbeat``, for async handlers."""
+        """``heartbeat`` for async handlers."""
         await self._beside(self.heartbeat)
 
     async def acheckpoint(self, value: Any) -> None:
-        """The same as ``checkpoint``, for async handlers."""
+        """``checkpoint`` for async handlers."""
         await self._beside(self.checkpoint, value)
 
     def wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any:

@@ -38,7 +38,7 @@ class Keys:
         self._here: Counter[Keyed] = Counter()
         """Asked for or held by this run."""
         self._pauses: dict[Keyed, tuple[int, float]] = {}
-        """Of keys that others hold: until when, and how many seconds it was."""
+        """Keys that others hold: until when they are left alone, and how many seconds that was."""
 
     def limit(self, task: Candidate | Task) -> bool:
         """Whether there may be no room for such a task."""
@@ -88,7 +88,7 @@ class Keys:
         return until > now or self._here[task_type, key] >= most
 
     def excess(self, sight: "Sight", now: int) -> Mapping[str | None, float]:
-        """Of the keys that have had more than their share, by how much; none where slots are not
+        """By how much keys have had more than their share; none where slots are not
         shared out."""
         if self._shares is None:
             return {}

@@ -109,7 +109,7 @@ class Gate:
         self._room = room
         self.inside = 0
         self.hung = 0
-        """Of those inside: handlers that have outlived their attempt's timeout."""
+        """How many inside have outlived their attempt's timeout."""
 
     @property
     def full_of_hung(self) -> bool:
@@ -196,7 +196,7 @@ class Limits:
                 if most is not None or rate is not None
             }
         self._of_strangers = Gate()
-        """Of types that nobody has registered: their tasks fail at once, and need no limit."""
+        """For types that nobody has registered: their tasks fail at once, and need no limit."""
 
     def enter(self, task_type: str) -> bool:
         """Take a slot, if there is one. Where only what all workers share is in the way of this

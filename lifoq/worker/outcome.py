@@ -59,7 +59,7 @@ class GiveUp:
 
 @dataclass(frozen=True, kw_only=True)
 class Cancel:
-    """Of a task that somebody has cancelled; ``error``: what came of the attempt, if it was not
+    """Somebody has cancelled the task; ``error``: what came of the attempt, if it was not
     that it stopped."""
 
     error: TaskError | None
@@ -72,7 +72,7 @@ Outcome = Succeed | TryAgain | GiveUp | Cancel
 
 
 def later(outcome: Outcome, seconds: float, *, task: Task, now: int) -> Outcome:
-    """The same, to be written so many seconds later, at epoch microseconds ``now``: a retry stays
+    """An outcome, written so many seconds later, at epoch microseconds ``now``: a retry stays
     due when it was to be, unless its deadline has passed by now."""
     if not isinstance(outcome, TryAgain) or outcome.delay == 0:
         return outcome

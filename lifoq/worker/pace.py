@@ -8,7 +8,7 @@ from lifoq.basics.host import microseconds
 EMPTY_POLL: Final = 0.1
 """Seconds between two looks at a queue that was empty: a task that comes waits half of it."""
 IDLE_POLL: Final = 1.0
-"""The same, for who does not go when the queue is empty; reached by and by."""
+"""Seconds between two looks of who does not go when the queue is empty; reached by and by."""
 IDLE_GROWTH: Final = 1.2
 SHORTEST_POLL: Final = 0.05
 LONGEST_POLL: Final = 0.5

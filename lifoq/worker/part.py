@@ -140,7 +140,7 @@ class Part:
         return 0.0 if self.bucket is None else self.bucket.wait()
 
     def wait_of_any(self) -> float:
-        """The same; but 0 where more of it may be had, if only a task waits that would use it."""
+        """``wait``; but 0 where more of it may be had, if only a task waits that would use it."""
         return 0.0 if any(map(self._may_grow, self._lacking)) else self.wait()
 
     @property

@@ -62,7 +62,7 @@ class Processor:
         types = Types.of(registry, settings)
         self._serving: Run | None = None
         self._grace: float | None = None
-        """Of the stop that was asked for."""
+        """Seconds that the stop that was asked for leaves to handlers."""
         self._shares = _shares() if settings.fair_share else None
         self._keyed = self._keyed_claims(any(kind.per_key is not None for kind in registry))
         for kind in registry:

@@ -28,7 +28,7 @@ class Rows:
         self._of_key: dict[Key, list[Entry]] = {}
         self._first_of: dict[Key, Place] = {}
         self._firsts: list[tuple[Place, str]] = []
-        """The same, sorted."""
+        """The first rows of all keys, sorted."""
         self._forgotten: dict[Key, Place] = {}
         """The first row of a key that was not remembered."""
 

@@ -97,7 +97,7 @@ class RunReport:
     failed: int = 0
     retried: int = 0
     cancelled: int = 0
-    """Of those that somebody cancelled while they ran."""
+    """Attempts that ended because somebody cancelled the task while it ran."""
     timed_out: int = 0
     leases_lost: int = 0
     unsettled: int = 0
@@ -105,9 +105,9 @@ class RunReport:
     promoted: int = 0
     condemned: int = 0
     waits: list[float] = field(default_factory=list)
-    """Of first claims: first claim − enqueued."""
+    """Seconds from the put to the first claim, of each task claimed for the first time."""
     services: list[float] = field(default_factory=list)
-    """Of successes: settled − claimed."""
+    """Seconds from the claim to the settlement of each success."""
     remaining: bool = False
     """Whether tasks still wait that could be claimed."""
 

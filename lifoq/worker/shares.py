@@ -44,7 +44,7 @@ class _Tenant:
 
 
 class Shares:
-    """Of one process, over all runs. All times are monotonic microseconds."""
+    """What each key has had of one process, over all runs. All times are monotonic microseconds."""
 
     def __init__(self) -> None:
         self._tenants: dict[Key, _Tenant] = {}

@@ -55,7 +55,7 @@ class Sight:
         """Rows that were read behind first pages."""
         self._lanes: dict[Lane, Rows] = {}
         self._first: Place = self._end
-        """Of the latest first page."""
+        """Where the latest first page begins."""
         self._gap: Cursor | None = None
         self._behind_gap: Place = self._end
         """From here on everything is known, down to ``_rest``."""

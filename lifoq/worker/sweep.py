@@ -39,13 +39,13 @@ OUT_OF_REACH: Final = (
 class SweepReport:
     leases_expired: int = 0
     failed: int = 0
-    """Of those whose lease expired: after the last attempt."""
+    """Expired leases of last attempts."""
     cancelled: int = 0
-    """Of those whose lease expired: somebody had cancelled them."""
+    """Expired leases of tasks that somebody had cancelled."""
     promoted: int = 0
     condemned: int = 0
     shed: int = 0
-    """Of those whose shedding somebody waits to be told of."""
+    """Tasks of which somebody waits to be told that they were shed."""
     finished: bool = True
     """False where the time was up first; the next sweep goes on there."""
     stats: QueueStats | None = None

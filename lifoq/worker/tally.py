@@ -24,9 +24,9 @@ class Tally:
         self._on_progress = on_progress
         self._keeps_times = keeps_times
         self.report = RunReport()
-        """Of all that was told."""
+        """All that was told."""
         self.of_now = RunReport()
-        """Of what was not told yet."""
+        """What was not told yet."""
         self.tell_at = now + microseconds(PROGRESS_EVERY)
 
     def claimed(self, task: Task) -> None:

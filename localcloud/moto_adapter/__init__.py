@@ -229,7 +229,7 @@ def queue_mappings() -> list[QueueMappingConfig]:
 
 
 def http_routes(api_id: str) -> list[Route] | None:
-    """Of an HTTP API; None where there is none."""
+    """The routes of an HTTP API; None where there is none."""
     api = apigatewayv2_backends[ACCOUNT][REGION].apis.get(api_id)
     if api is None:
         return None

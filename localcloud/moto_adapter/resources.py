@@ -661,7 +661,7 @@ def is_broker(arn: Any) -> bool:
 
 
 NOTHING_BEHIND: Final = ("Custom::", "AWS::EC2::")
-"""Of networks nothing is needed here, and moto deletes them in an order that fails."""
+"""Networks: nothing is needed of them here, and moto deletes them in an order that fails."""
 
 
 def _class_of(resource_type: str) -> type[Any]:
