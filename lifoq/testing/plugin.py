@@ -10,8 +10,6 @@ from lifoq.worker.processor import Processor
 from lifoq.worker.registry import REGISTRY
 from lifoq.worker.settings import RunReport, WorkerSettings
 
-pytest.register_assert_rewrite("lifoq.testing.contract")
-
 
 @pytest.fixture
 def lifoq_host() -> TurnableHost:
