@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 from lifoq.basics.host import microseconds
 from lifoq.errors import ItemTooLarge, StoreUnavailable
 from lifoq.items import slots
-from lifoq.items.book import book_id
 from lifoq.items.change import (
     Alternatives,
     Change,
@@ -25,7 +24,7 @@ from lifoq.tables.table import Count, Cursor, Page, Span
 from tests.simulation.cancelling import Cancelling
 from tests.simulation.history import History, Violation, Write, status_of
 from tests.simulation.keys import BUSY, FOUND_OVER, KeyRule, is_slot
-from tests.simulation.looks import Looks, assert_reach, claim_of
+from tests.simulation.looks import Looks, assert_reach, claim_of, claims
 from tests.simulation.machine import Machine, Role
 from tests.simulation.replacing import Acknowledged, Finding
 from tests.simulation.rules import Rules
@@ -103,7 +102,7 @@ class Database:
         """During an outage every call is refused."""
         self.on_write: Callable[[Write], None] = lambda _: None
         self._rules = rules
-        self.keys = KeyRule(lambda: scheduler.time, trace.add)
+        self.keys = KeyRule(trace.add)
         self.together = together
         self._machines: dict[str, Machine] = {}
         self._clocks_agree = 2 * scenario.worker_skew < scenario.worker.lease / 3
@@ -277,25 +276,15 @@ class Connection:
         database.register(machine)
 
     def get(self, task_id: str) -> Item | None:
-        item, told = None, False
+        return self._call(
+            "get", task_id, lambda _: self._database.table.get(task_id), self._blame_all
+        )
 
-        def blame() -> None:
-            self._blame_parts(task_id)
-            if self._looks is not None:
-                self._machine.claim_faults.update(self._looks.asks_after())
-
-        try:
-            item = self._call("get", task_id, lambda _: self._database.table.get(task_id), blame)
-            told = True
-        finally:
-            if self._looks is not None and self._machine.alive:
-                self._looks.read(item, told=told)
-        return item
-
-    def _blame_parts(self, task_id: str) -> None:
-        """Where the book of a limit is not to be had, leases may end."""
-        if self._looks is not None and task_id.startswith(book_id("")):
-            self._machine.claim_faults.update(self._looks.held())
+    def _blame_all(self) -> None:
+        """What is read may decide whether leases end: the book of a limit, or whether a claim with
+        a slot was granted."""
+        if self._looks is not None:
+            self._machine.claim_faults.update(self._looks.open_claims())
 
     def get_many(self, task_ids: Sequence[str]) -> list[Item]:
         return self._call("get_many", "", lambda _: self._database.table.get_many(task_ids))
@@ -341,42 +330,32 @@ class Connection:
             return after
 
         if self._looks is not None and not task_id.startswith(SLOT_PREFIX):
-            return self._update_watched(task_id, change, apply, self._looks)
-        try:
-            follows = task_id.startswith(SLOT_PREFIX) or self._machine.role is Role.CLIENT
-            blame = partial(self._blame_parts, task_id)
-            return self._call("update", task_id, apply, blame, follows=follows)
-        finally:
-            if self._looks is not None and self._machine.alive:
-                self._looks.left()
+            send = partial(self._call, "update", task_id, apply, partial(self._blame, change))
+            after = self._watched(task_id, change, send, self._looks)
+            if claim_of(change) not in self._database.history.claims:  # but brings in what is due
+                self._looks.shows(after)
+            return after
+        follows = task_id.startswith(SLOT_PREFIX) or self._machine.role is Role.CLIENT
+        return self._call("update", task_id, apply, self._blame_all, follows=follows)
 
-    def _update_watched(
-        self, task_id: str, change: Change, apply: Callable[[int], Item], looks: Looks
-    ) -> Item:
-        looks.before_update(task_id, change)
-        claim = claim_of(change)
+    def _blame(self, change: Change) -> None:
+        self._machine.claim_faults.add(claim_of(change))
 
-        def blame() -> None:
-            self._machine.claim_faults.add(claim)
-
-        try:
-            after = self._call("update", task_id, apply, blame)
-        except ConditionFailed as refused:
-            looks.refused_update(task_id, change, refused.item)
-            raise
-        except UnfitAttribute:
-            looks.refused_update(task_id, change, None)
-            raise
-        except StoreUnavailable:
-            looks.lost_update(change)
-            raise
-        looks.after_update(task_id, change)
-        looks.knows_key(after)
-        if not claim:
-            looks.put_aside(task_id)
-        elif claim not in self._database.history.claims:  # but brings in what is due
-            looks.shows(after)
-        return after
+    def _watched(
+        self, task_id: str, change: Change, send: Callable[[], Answer], looks: Looks
+    ) -> Answer:
+        """Send what a worker writes to a task."""
+        is_end = not claims(change) and Attribute.TASK_STATUS in change.set
+        if claims(change):
+            looks.claims(task_id, change)
+        elif is_end:
+            looks.settles(change)
+        answer = send()
+        if claims(change):
+            looks.granted()
+        elif is_end:
+            looks.settled(task_id, change)
+        return answer
 
     def update_and_put(
         self,
@@ -403,39 +382,19 @@ class Connection:
             if once and there[0] is not None and Attribute.CLAIM_ID in there[0]:
                 self._database.trace.add(FOUND_OVER)
 
-        def blame() -> None:
-            self._machine.claim_faults.add(claim_of(change))
-
-        if once and self._looks is not None:
-            follows = over != slots.FREE
-            send = partial(self._call, "claim with a slot", task_id, apply, blame, follows=follows)
-            self._claim_watched(task_id, change, send, self._looks)
-            return
+        what = "claim with a slot" if once else f"update_and_put of {len(items)}"
+        follows = once and over != slots.FREE
+        blame = partial(self._blame, change)
+        send = partial(self._call, what, task_id, apply, blame, follows=follows)
         try:
-            self._call(f"update_and_put of {len(items)}", task_id, apply, blame)
-        except TransactionRefused as refused:
-            if self._looks is not None and refused.update_refused:
-                self._looks.refused_update(task_id, change, refused.current)
-            raise
-        if self._looks is not None:
-            self._looks.after_update(task_id, change)
-
-    def _claim_watched(
-        self, task_id: str, change: Change, send: Callable[[], None], looks: Looks
-    ) -> None:
-        looks.before_update(task_id, change)
-        try:
-            send()
-        except TransactionRefused as refused:
-            if refused.update_refused:
-                looks.refused_update(task_id, change, refused.current)
+            if self._looks is None:
+                send()
             else:
+                self._watched(task_id, change, send, self._looks)
+        except TransactionRefused as refused:
+            if once and not refused.update_refused:
                 self._database.trace.add(BUSY)
             raise
-        except StoreUnavailable:
-            looks.reads_next(change, lost=True)
-            raise
-        looks.reads_next(change, lost=False)
 
     def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
         def apply(clock: int) -> None:
@@ -459,8 +418,6 @@ class Connection:
             if self._looks is not None:
                 self._looks.went_wrong(span)
 
-        if self._looks is not None:
-            self._looks.sends(span, start)
         sent = self._machine.true_time()
         page = self._call(f"query {span.index} {span.status}", "", read, blame)
         if self._looks is not None:

@@ -1,7 +1,6 @@
 """What Lambda and SNS do: kicks that arrive late or never, processors at a fixed concurrency, and
 the sweep's schedule. Beside them, processors that serve until they are stopped."""
 
-import math
 import random
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -19,13 +18,12 @@ from lifoq.worker.settings import RunReport
 from lifoq.worker.sweep import Sweeper
 from lifoq.worker.types import Types
 from tests.simulation.database import Connection, Database
-from tests.simulation.handlers import CAPS, RATES, UNREGISTERED, TaskCode, free, passed_over, types
+from tests.simulation.handlers import CAPS, TaskCode, free, passed_over
 from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role
 from tests.simulation.order import OrderRule
 from tests.simulation.replacing import replaces, success_of
-from tests.simulation.rooms import Rooms
 from tests.simulation.scenario import Scenario
 from tests.virtual.machine import Mailbox
 
@@ -144,60 +142,26 @@ class Fleet:
         draw = self._database.draw
         skew = draw.uniform(-1, 1) * self.scenario.worker_skew
         machine = Machine(f"worker-{self._made}", Role.WORKER, self._scheduler, skew=skew)
-        rooms = self._rooms(machine)
         looks = Looks(
             machine,
-            free_types=free(self.scenario),
-            unregistered=UNREGISTERED,
+            free_types=free(self.scenario) - CAPS.keys(),
             in_flight=self.scenario.worker.in_flight,
             window=FOREVER if serves else self.scenario.worker.window,
-            lasts=FOREVER if serves else self.scenario.run_lasts,
             paced=self.scenario.worker.rate_limit is not None,
-            rates={} if self.scenario.worker.shared_limits else {"slow-start": RATES["slow-start"]},
-            rooms=rooms,
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
-            keys=self._database.keys,
             together=self._database.together,
             fair=self.scenario.worker.fair_share,
-            started=self._code.started,
             damaged=self._database.damaged,
             waiting=self._database.waiting,
         )
         processor = Processor(
             self._store(machine, looks),
-            self._code.registry(machine, rooms),
+            self._code.registry(machine, looks.refused_types),
             self.scenario.worker,
             host=machine,
             draw=draw,
         )
-        self._watch_keyed_claims(processor, looks)
         return Worker(machine=machine, processor=processor, looks=looks)
-
-    @staticmethod
-    def _watch_keyed_claims(processor: Processor, looks: Looks) -> None:
-        """Such a claim is several calls; tell when it came to nothing."""
-        assert processor._keyed is not None
-        claim = processor._keyed.claim
-
-        def watched(*arguments: Any, **terms: Any) -> Any:
-            try:
-                return claim(*arguments, **terms)
-            except Exception:
-                looks.gave_up()
-                raise
-
-        processor._keyed.claim = watched  # type: ignore[method-assign]
-
-    def _rooms(self, machine: Machine) -> Rooms:
-        known = {*types(self.scenario)} - {UNREGISTERED}
-        return Rooms(
-            machine,
-            in_flight=self.scenario.worker.in_flight,
-            caps={name: CAPS.get(name, math.inf) for name in known},
-            rated=known - free(self.scenario),
-            probe_after=self.scenario.probe_after,
-            tell=self._database.trace.add,
-        )
 
     def _store(self, machine: Machine, looks: Looks | None = None) -> Store:
         connection = Connection(self._database, machine, looks)
@@ -224,7 +188,7 @@ class Fleet:
 
     def _run_and_check(self, worker: Worker) -> bool:
         """Whether the process can be used again."""
-        settings, machine = self.scenario.worker, worker.machine
+        machine = worker.machine
         limit = self.scenario.run_lasts
         began, pauses, outages = machine.true_time(), machine.pauses, machine.outages
         worker.looks.begin()
@@ -242,19 +206,12 @@ class Fleet:
         writes = [w for w in self._database.history.writes[since:] if w.machine == machine.name]
         self._check_counts(report, writes)
         self._check_own_settles(worker, report, writes)
-        for claim, task_type in worker.looks.recognisable.items():
-            task_id = self._database.history.claims[claim].task_id
-            excused = task_type == UNREGISTERED or task_id in self._database.damaged
-            if not excused and claim not in self._code.started:
-                raise Violation(f"a worker did not recognise claim {claim} as its own")
         if report.unsettled and took < limit - LAST_PAUSE:
             raise Violation(f"a run left {report.unsettled} tasks unsettled, with time left")
         if machine.pauses == pauses:
             self._check_remaining(report, took)
             if machine.outages == outages and usable:
                 self._check_times(worker, report, took)
-                if took >= settings.window + GIVES_BACK:
-                    worker.looks.assert_watchful(began + microseconds(settings.window))
         self._check_tail_call(report, writes)
         return usable
 

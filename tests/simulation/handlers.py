@@ -18,7 +18,6 @@ from tests.simulation.database import Database
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEYS, PER_KEY
 from tests.simulation.machine import Machine
-from tests.simulation.rooms import Rooms
 from tests.simulation.scenario import Scenario
 from tests.simulation.together import EVERYTHING
 
@@ -100,14 +99,14 @@ class TaskCode:
         self.promised: dict[str, int] = {}
         """Follow-ups that the task code under a claim asked for."""
 
-    def registry(self, machine: Machine, rooms: Rooms | None = None) -> Registry:
-        """The task types, as this machine runs them; the rooms are told when an attempt is over."""
+    def registry(self, machine: Machine, refused: set[str] | None = None) -> Registry:
+        """The task types, as this machine runs them; ``refused`` takes in those for which the
+        downstream had no room."""
         registry = Registry()
 
         def run(payload: Any, context: Context) -> Any:
             places = [(machine.name, name) for name in ("", context.task_type)]
             self._inside.update(places)
-            refused = False
             try:
                 self._begins_together(machine, context)
                 self._assert_room(places, context)
@@ -115,7 +114,8 @@ class TaskCode:
                 self._visit(machine, context, self._inside[places[1]])
                 return self._attempt(machine, payload, context)
             except Busy:
-                refused = True
+                if refused is not None:
+                    refused.add(context.task_type)
                 raise
             except Violation as violation:  # the processor takes whatever comes for an outcome
                 if violation.task_id not in self._database.damaged:
@@ -124,8 +124,6 @@ class TaskCode:
             finally:
                 self._inside.subtract(places)
                 self._database.together.ends(context.task_type, _claim(context))
-                if rooms is not None and machine.alive:
-                    rooms.end(_claim(context), started=True, refused=refused)
 
         registry.task("plain")(run)
         registry.task("stubborn", max_attempts=6, backoff=Backoff(min_seconds=0.2, immediate=2))(

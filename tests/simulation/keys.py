@@ -29,12 +29,10 @@ def limited(item: Item) -> Keyed | None:
 
 
 class KeyRule:
-    def __init__(self, now: Callable[[], int], tell: Callable[[str], None]) -> None:
-        """``now``: the true time. ``tell`` takes in what happens."""
-        self._now = now
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        """``tell`` takes in what happens."""
         self._tell = tell
         self._taken: dict[Keyed, set[str]] = defaultdict(set)
-        self._until: dict[Keyed, int] = {}
 
     def check(self, write: Write) -> None:
         """Violation, where a write leaves more of a key TAKEN than may be."""
@@ -44,7 +42,6 @@ class KeyRule:
                 continue
             if leaves:
                 self._taken[keyed].discard(write.task_id)
-                self._until[keyed] = self._now()
             else:
                 self._takes(keyed, write.task_id)
 
@@ -63,10 +60,6 @@ class KeyRule:
         if claim is not None and slots.holds(str(claim), task):
             rule = f"is TAKEN, and lost its slot {slot[Attribute.TASK_ID]}"
             raise Violation(rule, str(slot[slots.HELD_BY]))
-
-    def busy_until(self, keyed: Keyed) -> int:
-        """The last moment up to now at which one of its tasks was TAKEN."""
-        return self._now() if self._taken[keyed] else self._until.get(keyed, 0)
 
 
 FULL: Final = "as many of a key are taken as may be"

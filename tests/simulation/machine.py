@@ -26,5 +26,3 @@ class Machine(machine.Machine):
         """Claims of which such a call was one."""
         self.outages = 0
         """Calls that an outage of the database refused."""
-        self.runs = 0
-        """Runs of a processor that began on it."""

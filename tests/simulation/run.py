@@ -14,13 +14,11 @@ from tests.simulation.fleet import HANDS_BACK
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEY_FINDINGS
 from tests.simulation.order import TURNS
-from tests.simulation.rooms import FINDINGS
 from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
 FOUND: Final = (
     DAMAGES
-    | FINDINGS
     | KEY_FINDINGS
     | replacing.FINDINGS
     | cancelling.FINDINGS

@@ -30,6 +30,9 @@ class Used:
     def begins(self, claim: str, key: Key, now: int) -> None:
         self._open[claim] = key, now
 
+    def renames(self, claim: str, other: str) -> None:
+        self._open[other] = self._open.pop(claim)
+
     def ends(self, claim: str, now: int) -> None:
         if claim in self._open:
             key, since = self._open.pop(claim)
