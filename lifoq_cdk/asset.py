@@ -35,7 +35,6 @@ UNUSED_METADATA: Final = frozenset(
     {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_cache.json"}
 )
 """What an installer writes for itself; it may differ from machine to machine."""
-TEST_KIT: Final = ("lifoq", "testing")
 NOT_CODE: Final = frozenset({requirements.REQUIREMENTS, requirements.LOCK})
 
 Entries = Mapping[PurePosixPath, Path]
@@ -174,9 +173,7 @@ def _own_files(
 
 def _is_left_out(name: PurePosixPath) -> bool:
     hidden = any(part.startswith(".") for part in name.parts)
-    return (
-        hidden or name.parts[:2] == TEST_KIT or "__pycache__" in name.parts or name.name in NOT_CODE
-    )
+    return hidden or "__pycache__" in name.parts or name.name in NOT_CODE
 
 
 def _vendored_files(vendored: Path) -> Iterator[tuple[PurePosixPath, Path]]:

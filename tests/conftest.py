@@ -21,7 +21,7 @@ from lifoq.tables.dynamo_values import typed
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Table
 from lifoq.testing import create_table
-from lifoq.testing.fixtures import PastTheLibrary, host, store
+from tests.fixtures import PastTheLibrary, host, store
 from tests.virtual.bench import Bench
 
 __all__ = ["host", "store"]

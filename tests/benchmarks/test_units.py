@@ -17,7 +17,7 @@ from lifoq.basics.host import SYSTEM
 from lifoq.items.task import NewTask
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
-from lifoq.testing.fixtures import noise
+from tests.fixtures import noise
 
 
 @pytest.mark.parametrize(

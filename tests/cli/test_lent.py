@@ -12,11 +12,11 @@ from lifoq.client.connection import SharedLimits
 from lifoq.items.book import CLOCKS_APART, NONE, PART_LASTS, Amount, Turn, Whole
 from lifoq.tables.books import Books
 from lifoq.tables.store import Store
-from lifoq.testing.fixtures import PastTheLibrary
 from lifoq.testing.hosts import ManualHost
 from lifoq_cli import lent
 from lifoq_cli.session import Session
 from tests.cli.conftest import Command
+from tests.fixtures import PastTheLibrary
 
 OWN = Whole(in_flight=10, rate=5.0)
 VIDEO = Whole(in_flight=3)

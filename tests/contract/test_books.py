@@ -21,9 +21,9 @@ from lifoq.items.book import (
 from lifoq.items.change import Change
 from lifoq.tables.books import Books
 from lifoq.tables.store import Store
-from lifoq.testing.fixtures import PastTheLibrary
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
+from tests.fixtures import PastTheLibrary
 
 pytestmark = on_dynamodb_too
 

@@ -7,8 +7,8 @@ from lifoq.items.history import Ended, PastAttempt
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, TaskError
 from lifoq.tables.store import Store
-from lifoq.testing.fixtures import PastTheLibrary
 from lifoq.testing.hosts import START, ManualHost
+from tests.fixtures import PastTheLibrary
 
 SECOND = 1_000_000
 BOOM = TaskError(type="ValueError", message="boom")

@@ -13,11 +13,11 @@ from lifoq.items.task import NewTask, Task, TaskError
 from lifoq.tables.keyed import KeyedClaims, Slot
 from lifoq.tables.store import Candidate, Store
 from lifoq.tables.table import Table
-from lifoq.testing.fixtures import PastTheLibrary
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.registry import Registry
 from lifoq.worker.sweep import Sweeper
 from tests.conftest import on_dynamodb_too
+from tests.fixtures import PastTheLibrary
 
 pytestmark = on_dynamodb_too
 

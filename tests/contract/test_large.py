@@ -28,9 +28,9 @@ from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.large import INLINE, Blobs, LargeValues, MemoryBlobs
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
-from lifoq.testing.fixtures import noise
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.backoff import Backoff
+from tests.fixtures import noise
 
 LARGE = noise(3 * MAX_ITEM_BYTES)
 MEDIUM = noise(2 * INLINE)

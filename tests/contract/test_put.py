@@ -17,9 +17,9 @@ from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
-from lifoq.testing.fixtures import PastTheLibrary
 from lifoq.testing.hosts import START, ManualHost
 from tests.contract.test_store import BOOM, SECOND, TOKEN, claim, pending, put
+from tests.fixtures import PastTheLibrary
 
 
 def test_a_token_of_a_put_that_may_be_replaced_is_refused(store: Store):

@@ -9,9 +9,9 @@ from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task, TaskError
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
-from lifoq.testing.fixtures import PastTheLibrary, noise
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
+from tests.fixtures import PastTheLibrary, noise
 
 pytestmark = on_dynamodb_too
 

@@ -18,9 +18,9 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import MAX_ITEM_BYTES, Status
 from lifoq.items.task import NewTask, Task, TaskError
 from lifoq.tables.store import Store
-from lifoq.testing.fixtures import PastTheLibrary
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
+from tests.fixtures import PastTheLibrary
 
 pytestmark = on_dynamodb_too
 

@@ -9,9 +9,9 @@ from lifoq.items.change import Change
 from lifoq.items.schema import DUE_INDEX, Attribute
 from lifoq.tables.stats import QueueStats, measure
 from lifoq.tables.store import Store
-from lifoq.testing.fixtures import PastTheLibrary
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.types import Types
+from tests.fixtures import PastTheLibrary
 
 
 @pytest.fixture

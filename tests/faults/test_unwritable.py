@@ -11,8 +11,8 @@ from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
-from lifoq.testing.fixtures import noise
 from tests.faults.faults import answer
+from tests.fixtures import noise
 
 SETTINGS = WorkerSettings(window=10, task_timeout=5, linger=0.1)
 

@@ -29,12 +29,12 @@ from lifoq import Queue, Store
 from lifoq.client.processing import Processing
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.tables.dynamo import DynamoTable
-from lifoq.testing.fixtures import noise
 from lifoq.worker.backoff import Backoff
 from lifoq_cdk import LifoQueue, QueueApi, QueueIngest, TaskEvents
 from lifoq_cdk.queries import QUERIES
 from localcloud import LocalCloud
 from tests.ends import TOKEN
+from tests.fixtures import noise
 from tests.infrastructure import roles
 from tests.infrastructure.deployments import Deployment, a_stage, synthesized, team_code
 

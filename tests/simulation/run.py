@@ -18,12 +18,7 @@ from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
 FOUND: Final = (
-    DAMAGES
-    | KEY_FINDINGS
-    | replacing.FINDINGS
-    | cancelling.FINDINGS
-    | TOGETHER
-    | {HANDS_BACK}
+    DAMAGES | KEY_FINDINGS | replacing.FINDINGS | cancelling.FINDINGS | TOGETHER | {HANDS_BACK}
 )
 NOTABLE: Final = TURNS | FOUND
 """What must occur, beside the transitions, for the rules to have been put to the test."""

@@ -1,5 +1,4 @@
-"""What the tests of the contract stand on, beside the table. It is no part of the contract, so
-that to import it does not load the tests before pytest can rewrite their assertions."""
+"""What tests of tables stand on, beside the table."""
 
 import random
 from base64 import b85encode
