@@ -99,7 +99,7 @@ class Metric(StrEnum):
         Unit.COUNT,
         True,
     )
-    TASKS_IN_FAILURE = "TasksInFailure", "dead letters that wait for a redrive", Unit.COUNT, True
+    TASKS_IN_FAILURE = "TasksInFailure", "failed tasks that wait for a redrive", Unit.COUNT, True
     TASKS_EXPIRED_PRESENT = (
         "TasksExpiredPresent",
         "tasks past their deadline that TTL has not deleted yet",

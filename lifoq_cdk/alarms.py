@@ -17,6 +17,7 @@ from constructs import Construct
 from lifoq.errors import InvalidInput
 from lifoq.items import schema
 from lifoq.metrics import Metric
+from lifoq.tables.headline import State
 from lifoq_cdk.metrics import MINUTE, QueueMetrics, total
 
 RUNBOOK: Final = "docs/runbook.md in lifoq's repository"
@@ -155,27 +156,27 @@ def add_queue_alarms(
     """Whether the queue does its work."""
     board.add(
         "OldestWaiting",
-        meaning="Tasks wait almost until their deadline, and are about to be shed.",
+        meaning=State.BEHIND.sentence,
         metric=metrics.most(Metric.OLDEST_WAITING_AGE),
         threshold=thresholds.oldest_waiting_seconds(deadline_seconds),
         minutes=3,
     )
     board.add(
         "Shedding",
-        meaning="Tasks are shed: more comes in than is done.",
+        meaning=State.OVERLOADED.sentence,
         metric=metrics.count(Metric.TASKS_SHED),
         threshold=thresholds.shed_per_minute,
         minutes=3,
     )
     board.add(
         "TaskFailures",
-        meaning="Tasks ended in FAILURE and wait for a redrive.",
+        meaning=State.FAILING.sentence,
         metric=metrics.count(Metric.TASKS_FAILED),
         threshold=thresholds.failures_per_minute,
     )
     board.add(
         "Stalled",
-        meaning="Tasks wait and none is claimed, for five minutes or longer.",
+        meaning=State.STALLED.sentence,
         # The sweep waits and judges; twice its interval always holds one of its answers.
         metric=metrics.most(Metric.STALLED).with_(period=cdk.Duration.minutes(2 * sweep_minutes)),
         threshold=1,

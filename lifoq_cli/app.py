@@ -13,6 +13,7 @@ import lifoq
 from lifoq.errors import LifoqError
 from lifoq_cli import (
     aws_words,
+    errors,
     export,
     look,
     mounted,
@@ -30,7 +31,9 @@ from lifoq_cli.session import tell
 
 PROGRAM: Final = "lifoq"
 SECTIONS: Final[dict[str, tuple[click.Command, ...]]] = {
-    "Put and look": (put.put, look.get, look.wait, look.list_, watch.watch, look.stats),
+    "Put and look": (
+        *(put.put, look.get, look.wait, look.list_, errors.errors, watch.watch, look.stats),
+    ),
     "Steer": (steer.cancel, steer.run_now, steer.redrive, steer.purge, steer.delete),
     "Operate": (
         *(command.doctor, smoke.smoke, processing.pause, processing.resume),

@@ -4,14 +4,19 @@ import dataclasses
 from typing import Any, Final
 
 import click
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
+from lifoq.basics.shown import harmless
 from lifoq.basics.spans import span
 from lifoq.client.listing import LISTED, Wanted
+from lifoq.client.processing import known_paused
 from lifoq.errors import DamagedTask, TaskCancelled, TaskFailed, TaskNotFound, TaskShed, WaitTimeout
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
+from lifoq.tables.headline import Headline, headline
+from lifoq.tables.notes import LATELY
 from lifoq.tables.stats import QueueStats
 from lifoq.tables.table import Count
 from lifoq_cli import lent, options, statuses, tasks
@@ -21,56 +26,56 @@ STATUSES: Final = [status.value for status in LISTED]
 
 _EXPLAINED: Final = {
     "live": "wait to be claimed",
-    "expired_present": "are past their deadline: never claimed, not deleted yet",
     "delayed": "wait for their time",
     "taken": "are being worked on",
-    "failure": "are dead letters, which wait for a redrive",
+    "failure": "failed, and wait for a redrive",
+    "shed_lately": f"were shed in the last {span(LATELY)}",
+    "expired_present": "are past their deadline: never claimed, not deleted yet",
 }
-"""Of the counts; those of ``pending`` are the first two."""
+"""Of the counts; ``pending`` is the first and the last together."""
 
 
 @click.command()
 @click.pass_obj
 def stats(session: Session) -> None:
-    """Count tasks by status, and tell the ages of those that wait.
+    """Tell how the queue is doing, and count its tasks by status.
 
     A count ends at 10,000, and says so. What succeeded or was cancelled is in no index: the report
     counts it. Where limits hold over all workers together, it tells what is lent of each.
     """
     found, limits = session.queue.stats(), lent.find(session.queue)
+    said = headline(found, paused=known_paused(session.processing))
 
     def show(console: Console) -> None:
-        console.print(stats_table(found))
+        console.print(stats_table(found, said))
         if limits:
             console.print()
             console.print(lent.table(limits, now=session.now))
 
     shared = {"shared_limits": [lent.as_json(one) for one in limits]} if limits else {}
-    session.answer(stats_json(found) | shared, show)
+    session.answer(stats_json(found, said) | shared, show)
 
 
-def stats_json(found: QueueStats) -> dict[str, Any]:
+def stats_json(found: QueueStats, said: Headline) -> dict[str, Any]:
     def plain(value: Any) -> Any:
         if isinstance(value, Count):
             return str(value) if value.capped else value.value
         return value
 
-    return {field.name: plain(getattr(found, field.name)) for field in dataclasses.fields(found)}
+    counted = {field.name: plain(getattr(found, field.name)) for field in dataclasses.fields(found)}
+    return {"state": said.state, "sentence": said.sentence, **counted}
 
 
-def stats_table(found: QueueStats) -> Table:
+def stats_table(found: QueueStats, said: Headline) -> RenderableType:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(justify="right", style="bold")
     table.add_column()
     for name, meaning in _EXPLAINED.items():
         table.add_row(str(getattr(found, name)), meaning)
-    if found.newest_waiting_seconds is not None and found.oldest_waiting_seconds is not None:
-        table.add_row(span(found.newest_waiting_seconds), "is the age of the newest that waits")
-        table.add_row(span(found.oldest_waiting_seconds), "is the age of the oldest that waits")
-    if found.unknown_types:
-        named = ", ".join(found.unknown_types)
-        table.add_row("✗", f"no worker is known to have task type {named}")
-    return table
+    return Group(
+        Text(harmless(said.sentence), style="bold" if said.state.is_well else "bold red"),
+        table,
+    )
 
 
 @click.command()

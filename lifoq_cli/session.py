@@ -14,9 +14,10 @@ from rich.text import Text
 
 from lifoq.basics.shown import harmless
 from lifoq.client.cells import Cells
+from lifoq.client.processing import Processing
 from lifoq.client.queue import Queue
 from lifoq.environment import Variable
-from lifoq.errors import LifoqError
+from lifoq.errors import LifoqError, QueueMisconfigured
 from lifoq.items.lifetimes import Lifetimes
 from lifoq_cli import folder
 
@@ -45,6 +46,8 @@ class Session:
     def __init__(self) -> None:
         self.given: dict[str, Any] = {}
         """The options that every command has, by their names, as far as they were given."""
+        self.no_processing: str | None = None
+        """Why there is no ``processing``, where it should be one."""
 
     # Which queue
 
@@ -109,10 +112,15 @@ class Session:
         )
 
     @cached_property
-    def table_names(self) -> str:
-        queue = self.queue
-        queues = queue.queues.values() if isinstance(queue, Cells) else [queue]
-        return ", ".join(one.store.table.name for one in queues)
+    def processing(self) -> Processing | None:
+        """The switch of the queue's processors; None where there is none that we may see."""
+        if len(self.names) != 1:
+            return None
+        try:
+            return Processing.connect(self.names[0], **self.client_arguments)
+        except QueueMisconfigured as error:
+            self.no_processing = str(error)
+            return None
 
     @property
     def now(self) -> int:

@@ -72,7 +72,7 @@ def redrive(
     limit: int | None,
     per_second: float | None,
 ) -> None:
-    """Bring dead letters back: one by its ID, or all that match.
+    """Bring failed tasks back: one by its ID, or all that match.
 
     They come back as the newest tasks, with all attempts and a new deadline.
     """
@@ -88,7 +88,7 @@ def redrive(
             check_rate("per_second", per_second)
         which = _described(task_type, error, limit)
         there = queue.stats().failure
-        question = f"Redrive {which}, of {there} failed tasks of {session.table_names}?"
+        question = f"Redrive {which}, of {there} failed tasks of {session.title}?"
         number = 0
         if session.confirm(question):
             number = queue.redrive_many(
@@ -120,7 +120,7 @@ def purge(session: Session) -> None:
     """Cancel every task that waits, due or delayed. What is being worked on goes on."""
 
     def confirm(waiting: Count) -> bool:
-        return session.confirm(f"Cancel {waiting} waiting tasks of {session.table_names}?")
+        return session.confirm(f"Cancel {waiting} waiting tasks of {session.title}?")
 
     number = session.queue.purge(confirm=confirm)
     session.answer({"cancelled": number}, lambda console: console.print(f"{number} cancelled"))

@@ -117,7 +117,9 @@ class _Column:
     title: str
     text: Callable[[Task, int], str]
     wide: bool = False
-    """Whether it gives way where there is no room."""
+    """Whether it has what room is left."""
+    most: int | None = None
+    """Characters that are shown beside a wide one."""
 
 
 def _away(moment: int | None, now: int) -> str:
@@ -130,9 +132,9 @@ def _error(task: Task, _now: int) -> str:
     )
 
 
-_ID: Final = _Column("TASK", lambda task, _: task.task_id)
-_TYPE: Final = _Column("TYPE", lambda task, _: task.task_type)
-_KEY: Final = _Column("KEY", lambda task, _: task.key or "")
+_ID: Final = _Column("TASK", lambda task, _: task.task_id, most=10)
+_TYPE: Final = _Column("TYPE", lambda task, _: task.task_type, most=16)
+_KEY: Final = _Column("KEY", lambda task, _: task.key or "", most=10)
 _ATTEMPTS: Final = _Column("TRIES", lambda task, _: str(task.attempts))
 _ENTERED: Final = _Column("ENTERED", lambda task, now: _away(task.enqueued_at, now))
 _ERROR: Final = _Column("ERROR", _error, wide=True)
@@ -168,18 +170,15 @@ def table(tasks: Sequence[Task], status: Status, *, now: int, cut: bool) -> Tabl
         for column in _COLUMNS[status]
         if column not in (_ERROR, _KEY) or any(column.text(task, now) for task in tasks)
     ]
-    # An id that is cut cannot be copied: what is wide gives way.
-    found = Table(
-        box=None,
-        pad_edge=False,
-        header_style="bold",
-        expand=cut and any(column.wide for column in columns),
-    )
+    # Who lists failures wants to know why they failed; an id to copy is in --json.
+    crowded = cut and any(column.wide for column in columns)
+    found = Table(box=None, pad_edge=False, header_style="bold", expand=crowded)
     for column in columns:
         found.add_column(
             column.title,
-            no_wrap=True,
-            overflow="ellipsis" if column.wide else "fold",
+            no_wrap=not column.wide,
+            overflow="ellipsis" if crowded and column.most else "fold",
+            max_width=column.most if crowded else None,
             ratio=1 if column.wide and cut else None,
         )
     for task in tasks:

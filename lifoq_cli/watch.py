@@ -13,8 +13,10 @@ from rich.live import Live
 from rich.text import Text
 
 from lifoq.client.listing import Wanted
+from lifoq.client.processing import known_paused
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
+from lifoq.tables.headline import Headline, headline
 from lifoq.tables.stats import QueueStats
 from lifoq_cli import look, moments, options, tasks
 from lifoq_cli.session import Queues, Session, print_json
@@ -30,6 +32,7 @@ class Look:
     at: int
     """Epoch microseconds."""
     stats: QueueStats
+    headline: Headline
     newest: dict[Status, list[Task]]
 
 
@@ -52,7 +55,7 @@ def watch(session: Session, *, interval: float, rows: int, times: int | None) ->
             print_json(_json(seen), indent=None)
             sys.stdout.flush()
         return
-    title = ", ".join(session.names) or session.table_names
+    title = session.title
     with Live(console=session.console, auto_refresh=False, screen=times is None) as live:
         for seen in islice(looks, times):
             live.update(_drawn(seen, title), refresh=True)
@@ -67,13 +70,15 @@ def _looks(queue: Queues, session: Session, *, interval: float, rows: int) -> It
             found = queue.search(Wanted(status=status), limit=rows).tasks
             if found:
                 newest[status] = found
-        yield Look(at=session.now, stats=queue.stats(cap=CAP), newest=newest)
+        stats = queue.stats(cap=CAP)
+        said = headline(stats, paused=known_paused(session.processing))
+        yield Look(at=session.now, stats=stats, headline=said, newest=newest)
 
 
 def _json(seen: Look) -> dict[str, Any]:
     return {
         "at": moments.iso(seen.at),
-        **look.stats_json(seen.stats),
+        **look.stats_json(seen.stats, seen.headline),
         "newest": {
             status.value: [tasks.as_json(task) for task in found]
             for status, found in seen.newest.items()
@@ -85,7 +90,7 @@ def _drawn(seen: Look, title: str) -> RenderableType:
     head = Text.assemble(
         (title, "bold"), "  ", (moments.local(seen.at, now=seen.at).split(",")[0], "dim")
     )
-    parts: list[RenderableType] = [head, Text(), look.stats_table(seen.stats)]
+    parts: list[RenderableType] = [head, Text(), look.stats_table(seen.stats, seen.headline)]
     for status, found in seen.newest.items():
         parts += [
             Text(),

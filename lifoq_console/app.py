@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from lifoq.basics.host import SYSTEM
 from lifoq.basics.numbers import check_rate
 from lifoq.basics.shown import finalize
+from lifoq.client.failures import Kind, failures
 from lifoq.client.listing import LISTED, Wanted
 from lifoq.errors import (
     InvalidInput,
@@ -28,22 +29,25 @@ from lifoq.errors import (
 )
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
+from lifoq.tables.headline import headline
+from lifoq.tables.table import Count
 from lifoq_cli import lent
 from lifoq_console import words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, preview
-from lifoq_console.chart import HEIGHT, WIDTH, charts
+from lifoq_console.chart import HEIGHT, WIDTH, charts, spark
 from lifoq_console.guard import METRICS, Guard
-from lifoq_console.overview import verdict
 from lifoq_console.subject import Subject
 
 PAGE: Final = 50
 """Tasks of a list."""
+SHOWN_AT_ONCE: Final = 1_000
+"""Bytes of a payload."""
 SCAN: Final = 2_000
 """Index rows that one page of a list reads at the most."""
 
 STATUSES: Final = {TaskNotFound: 404, StoreUnavailable: 503, QueueMisconfigured: 503}
 """Of HTTP, for what the queue raises; a request that makes no sense is a 400."""
-FILTERS: Final = ("type", "key", "error", "older", "newer")
+FILTERS: Final = ("type", "key", "error", "shape", "older", "newer")
 """Fields of a list's form."""
 
 _HOW: Final = {
@@ -121,6 +125,7 @@ class Pages:
             "write": settings.write,
             "statuses": LISTED,
             "bulk": lambda: self._bulk,
+            "counts": self._counts,
             "words": words,
             "how": _HOW,
         }
@@ -128,11 +133,12 @@ class Pages:
     # Seeing
 
     def overview(self, _request: Request) -> Response:
-        stats, traffic = self._queue.stats(), self._subject.traffic()
+        stats = self._subject.look()
+        traffic = self._subject.traffic()
         paused = self._subject.is_paused
         return self._page(
             "overview",
-            verdict=verdict(stats, traffic, paused=paused),
+            headline=headline(stats, paused=paused),
             stats=stats,
             traffic=traffic,
             lent=lent.find(self._queue),
@@ -147,11 +153,16 @@ class Pages:
 
     def tasks(self, request: Request) -> Response:
         wanted, fields = _wanted(request.query_params)
+        self._subject.look()
         start = request.query_params.get("start") or None
         listing = self._queue.search(wanted, limit=PAGE, scan=SCAN, start=start)
         now = SYSTEM.now()
+        failed = wanted.status is Status.FAILURE and start is None
         return self._page(
             "tasks",
+            failures=failures(self._queue, wanted) if failed else None,
+            spark=partial(spark, now=now),
+            query_of=lambda kind: _query({**fields, **_fields(kind)}),
             wanted=wanted,
             fields=fields,
             query=_query(fields),
@@ -159,7 +170,7 @@ class Pages:
             following=listing.next and _query({**fields, "start": listing.next}),
             began=start is None,
             now=now,
-            action=ACTIONS.get(wanted.status),
+            actions=ACTIONS.get(wanted.status, ()),
         )
 
     def task(self, request: Request) -> Response:
@@ -167,7 +178,10 @@ class Pages:
         task = self._queue.get(task_id)
         if task is None:
             raise TaskNotFound(task_id)
-        return self._page("task", task=task, now=SYSTEM.now(), action=ACTIONS.get(task.status))
+        is_small = task.payload_bytes <= SHOWN_AT_ONCE
+        payload = words.pretty(task.payload) if is_small else None
+        actions = ACTIONS.get(task.status, ())
+        return self._page("task", task=task, now=SYSTEM.now(), actions=actions, payload=payload)
 
     def task_json(self, request: Request) -> Response:
         """The payload, the checkpoint or the result, which may be long, or be nobody's business."""
@@ -189,8 +203,11 @@ class Pages:
 
     def change(self, request: Request, *, action: Action) -> Response:
         task_id = request.query_params.get("id", "")
-        action.apply(self._queue, task_id, running=True)
-        return RedirectResponse(f"/task?{urlencode({'id': task_id})}", status_code=303)
+        task = action.apply(self._queue, task_id, running=True)
+        place = f"/task?{urlencode({'id': task_id})}"
+        if action is Action.DELETE:
+            place = f"/tasks?status={task.status}" if task.status in LISTED else "/"
+        return RedirectResponse(place, status_code=303)
 
     def bulk_preview(self, request: Request) -> Response:
         wanted, fields = _wanted(request.query_params)
@@ -199,18 +216,18 @@ class Pages:
             wanted=wanted,
             query=_query(fields),
             fields=fields,
-            action=_bulk_action(wanted),
+            action=_bulk_action(wanted, request.query_params),
             preview=preview(self._queue, wanted),
             now=SYSTEM.now(),
         )
 
     async def bulk_start(self, request: Request) -> Response:
         wanted, _ = _wanted(request.query_params)
-        _bulk_action(wanted)
+        action = _bulk_action(wanted, request.query_params)
         form = parse_qs((await request.body()).decode("latin-1"))
         if self._bulk is not None and self._bulk.is_running:
             raise InvalidInput("bulk", self._bulk.action.value, "is still under way; stop it first")
-        self._bulk = Bulk(self._queue, wanted, per_second=_rate(form))
+        self._bulk = Bulk(self._queue, wanted, action, per_second=_rate(form))
         self._bulk.start()
         return RedirectResponse("/bulk/progress", status_code=303)
 
@@ -241,6 +258,20 @@ class Pages:
     def missing(self, _request: Request, _error: Exception) -> Response:
         return self._page("failed", status=404, sentence="There is no such page.")
 
+    def _counts(self) -> dict[Status, Count] | None:
+        """For the tabs, as they were last seen: a page that tells of an error looks at nothing."""
+        stats = self._subject.looked
+        return (
+            None
+            if stats is None
+            else {
+                Status.PENDING: stats.live,
+                Status.DELAYED: stats.delayed,
+                Status.TAKEN: stats.taken,
+                Status.FAILURE: stats.failure,
+            }
+        )
+
     def _page(self, template: str, *, status: int = 200, **values: Any) -> Response:
         text = self._templates.get_template(f"{template}.html.j2").render(page=template, **values)
         return HTMLResponse(text, status_code=status)
@@ -257,21 +288,28 @@ def _wanted(given: Mapping[str, str]) -> tuple[Wanted, dict[str, str]]:
         task_type=texts["type"] or None,
         key=texts["key"] or None,
         error_type=texts["error"] or None,
+        error_shape=texts["shape"] or None,
         older_than=words.seconds("older", texts["older"]),
         newer_than=words.seconds("newer", texts["newer"]),
     )
     return wanted, {"status": status, **texts}
 
 
+def _fields(kind: Kind) -> dict[str, str]:
+    """Of the form, by which the failures of a kind are found."""
+    return {"type": kind.task_type, "error": kind.error_type, "shape": kind.shape}
+
+
 def _query(fields: Mapping[str, str]) -> str:
     return urlencode({name: text for name, text in fields.items() if text})
 
 
-def _bulk_action(wanted: Wanted) -> Action:
-    action = ACTIONS.get(wanted.status)
-    if action is None:
-        raise InvalidInput("status", wanted.status.value, "is none that can be changed in bulk")
-    return action
+def _bulk_action(wanted: Wanted, given: Mapping[str, str]) -> Action:
+    possible = ACTIONS[wanted.status]
+    action = given.get("action", possible[0].value)
+    if action not in possible:
+        raise InvalidInput("action", action, f"is none of {', '.join(possible)}")
+    return Action(action)
 
 
 def _rate(form: Mapping[str, list[str]]) -> float | None:

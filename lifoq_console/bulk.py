@@ -27,21 +27,24 @@ class Action(StrEnum):
 
     CANCEL = "cancel"
     REDRIVE = "redrive"
+    DELETE = "delete"
 
     def apply(self, queue: Queue | Cells, task_id: str, *, running: bool) -> Task:
         """``running``: cancel also one that has started."""
         if self is Action.CANCEL:
             return queue.cancel(task_id, running=running)
-        return queue.redrive(task_id)
+        return queue.redrive(task_id) if self is Action.REDRIVE else queue.delete(task_id)
 
 
-ACTIONS: Final[Mapping[Status, Action]] = {
-    Status.PENDING: Action.CANCEL,
-    Status.DELAYED: Action.CANCEL,
-    Status.TAKEN: Action.CANCEL,
-    Status.FAILURE: Action.REDRIVE,
+ACTIONS: Final[Mapping[Status, tuple[Action, ...]]] = {
+    Status.PENDING: (Action.CANCEL,),
+    Status.DELAYED: (Action.CANCEL,),
+    Status.TAKEN: (Action.CANCEL,),
+    Status.FAILURE: (Action.REDRIVE, Action.DELETE),
+    Status.SUCCESS: (Action.DELETE,),
+    Status.CANCELLED: (Action.DELETE,),
 }
-"""What can be done to the tasks of a status; to others nothing can."""
+"""What can be done to the tasks of a status."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +65,15 @@ class Bulk:
     """A change under way, or over. Read by the pages while its own thread works."""
 
     def __init__(
-        self, queue: Queue | Cells, wanted: Wanted, *, per_second: float | None = None
+        self,
+        queue: Queue | Cells,
+        wanted: Wanted,
+        action: Action,
+        *,
+        per_second: float | None = None,
     ) -> None:
         self.wanted = wanted
-        self.action = ACTIONS[wanted.status]
+        self.action = action
         self.per_second = per_second
         self.matched = 0
         self.done = 0

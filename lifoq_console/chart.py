@@ -4,6 +4,7 @@ Text stands beside the drawing, so that it keeps its size on any screen; colors 
 sheet, where each means one thing.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +14,8 @@ from lifoq_console.traffic import MINUTES, Traffic
 WIDTH: Final = 600
 HEIGHT: Final = 60
 _STEP: Final = WIDTH / MINUTES
+_BARS: Final = 24
+"""Of a sparkline."""
 Values = Sequence[float | None]
 
 
@@ -67,6 +70,17 @@ def charts(traffic: Traffic) -> list[Chart]:
             is_duration=True,
         ),
     ]
+
+
+def spark(times: Sequence[int], *, first: int, now: int) -> str:
+    """The path of so many failures over time, from ``first`` to ``now``, in WIDTH by HEIGHT."""
+    width = max(1, now - first) / _BARS
+    counts = Counter(min(_BARS - 1, int((at - first) / width)) for at in times)
+    most, step = max(counts.values()), WIDTH / _BARS
+    return "".join(
+        f"M{at * step:g} {HEIGHT}V{_y(number, most):.1f}h{step - 2:g}V{HEIGHT}z"
+        for at, number in sorted(counts.items())
+    )
 
 
 def _stacked(layers: Sequence[tuple[str, Values]], most: float) -> Iterator[Mark]:

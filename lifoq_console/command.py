@@ -6,8 +6,6 @@ from typing import Any
 import boto3
 import click
 
-from lifoq.client.processing import Processing
-from lifoq.errors import QueueMisconfigured
 from lifoq_cli.session import Session
 from lifoq_console.scraping import metrics_token
 from lifoq_console.serve import serve
@@ -45,8 +43,10 @@ def console(
         name=session.title,
         queue=queue,
         cloudwatch=cloudwatch if len(session.names) == 1 else None,
-        processing=_processing(session) if write else None,
+        processing=session.processing,
     )
+    if write and session.no_processing is not None:
+        session.tell(f"No pause and resume: {session.no_processing}")
     serve(
         subject,
         port=port,
@@ -54,13 +54,3 @@ def console(
         metrics_token=None if metrics_token_file is None else metrics_token(metrics_token_file),
         tell=lambda address: session.tell(f"Open {address}"),
     )
-
-
-def _processing(session: Session) -> Processing | None:
-    if len(session.names) != 1:
-        return None
-    try:
-        return Processing.connect(session.names[0], **session.client_arguments)
-    except QueueMisconfigured as error:
-        session.tell(f"No pause and resume: {error}")
-        return None

@@ -2,30 +2,24 @@
 
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lifoq.client.cells import Cells
+from lifoq.client.processing import Switch, known_paused
 from lifoq.client.queue import Queue
+from lifoq.tables.stats import QueueStats
 from lifoq_console import traffic
-from lifoq_console.traffic import Traffic
+from lifoq_console.traffic import Look, Traffic
 
 _FRESH: Final = 20.0
 """Seconds for which what CloudWatch said is used again: it is asked for money, and has a new value
 once a minute."""
-
-
-class Processing(Protocol):
-    """The switch of a deployed queue's processor."""
-
-    @property
-    def is_paused(self) -> bool: ...
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
+_LOOKS: Final = 720
+"""An hour's, where one page is open."""
 
 
 @dataclass(kw_only=True)
@@ -34,21 +28,31 @@ class Subject:
     queue: Queue | Cells
     cloudwatch: Any = None
     """A boto3 client; None: there are no metrics."""
-    processing: Processing | None = None
+    processing: Switch | None = None
     problem: str | None = field(default=None, init=False)
     """Why there are no metrics."""
+    looked: QueueStats | None = field(default=None, init=False)
+    """What the table showed when it was last looked at."""
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._traffic: Traffic | None = None
         self._asked = -_FRESH
+        self._looks: deque[Look] = deque(maxlen=_LOOKS)
 
     @property
     def is_paused(self) -> bool:
-        return self.processing is not None and self.processing.is_paused
+        return known_paused(self.processing)
+
+    def look(self) -> QueueStats:
+        """What the table shows now."""
+        self.looked = stats = self.queue.stats()
+        self._looks.append(Look.of(stats, at=time.time()))
+        return stats
 
     def traffic(self) -> Traffic | None:
-        """The last hour; None where CloudWatch does not answer, and ``problem`` says why."""
+        """The last hour, with what the console saw itself; None where CloudWatch does not answer,
+        and ``problem`` says why."""
         with self._lock:
             if self.cloudwatch is not None and time.monotonic() - self._asked >= _FRESH:
                 self._asked = time.monotonic()
@@ -57,4 +61,4 @@ class Subject:
                     self.problem = None
                 except (BotoCoreError, ClientError) as error:
                     self._traffic, self.problem = None, str(error)
-            return self._traffic
+            return self._traffic and self._traffic.with_looks(tuple(self._looks))

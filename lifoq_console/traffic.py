@@ -1,11 +1,12 @@
 """The last hour, minute by minute, as CloudWatch has it."""
 
 import datetime as dt
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
+from lifoq.tables.stats import QueueStats
 
 MINUTES: Final = 60
 _SECONDS: Final = 60
@@ -18,8 +19,28 @@ _GAUGES: Final = {
     "waiting": Metric.TASKS_PENDING,
     "newest": Metric.NEWEST_WAITING_AGE,
     "oldest": Metric.OLDEST_WAITING_AGE,
-    "stalled": Metric.STALLED,
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What the console saw itself: the sweep measures once a minute, between which much can wait
+    and be shed."""
+
+    minute: int
+    """Its start, in epoch seconds."""
+    waiting: float
+    newest: float
+    oldest: float
+
+    @classmethod
+    def of(cls, stats: QueueStats, *, at: float) -> "Look":
+        return cls(
+            minute=int(at) // _SECONDS * _SECONDS,
+            waiting=stats.live.value,
+            newest=stats.newest_waiting_seconds or 0.0,
+            oldest=stats.oldest_waiting_seconds or 0.0,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,17 +59,19 @@ class Traffic:
     waiting: tuple[float | None, ...]
     newest: tuple[float | None, ...]
     oldest: tuple[float | None, ...]
-    stalled: tuple[float | None, ...]
 
     def lately(self, name: str, minutes: int = 5) -> float:
         """The sum over the last minutes."""
         return sum(value or 0 for value in getattr(self, name)[-minutes:])
 
-    @property
-    def is_stalled(self) -> bool:
-        """Whether the sweep's latest word is that tasks wait and none is claimed."""
-        words = [word for word in self.stalled[-5:] if word is not None]
-        return bool(words and words[-1])
+    def with_looks(self, looks: Iterable[Look]) -> "Traffic":
+        """The most of both in each minute."""
+        most = {name: dict(zip(self.starts, getattr(self, name), strict=True)) for name in _GAUGES}
+        for look in looks:
+            for name, values in most.items():
+                if look.minute in values:
+                    values[look.minute] = max(values[look.minute] or 0.0, getattr(look, name))
+        return replace(self, **{name: tuple(values.values()) for name, values in most.items()})
 
     @property
     def is_empty(self) -> bool:

@@ -25,8 +25,8 @@ store = store_of(environment)
 worker = environment.worker()
 registry = registered(environment)
 types = Types.of(registry, worker)
-sweeper = Sweeper(store, registry, max_attempts=worker.max_attempts, types=types)
 watch = StallWatch(store, patience=patience(worker, registry), types=types)
+sweeper = Sweeper(store, registry, max_attempts=worker.max_attempts, types=types, stall=watch)
 processor = Kicker(environment.process_topic_arn)
 
 
@@ -44,7 +44,7 @@ def handle(_event: Any, _context: LambdaContext) -> dict[str, Any]:
         if report.unknown:
             extra = {"waiting": dict(report.unknown)}
             logger.warning("no worker is known to have these task types", extra=extra)
-        emit({Metric.STALLED: int(watch.stalled())})
+        emit({Metric.STALLED: int(report.stats.stalled)})
         if environment.long_tasks is not None:
             from .long_tasks import tell  # noqa: PLC0415 - not where there is none
 

@@ -3,13 +3,19 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lifoq.items.task import Task, TaskError
 
+if TYPE_CHECKING:
+    from lifoq.client.cells import Cells
+    from lifoq.client.listing import Wanted
+    from lifoq.client.queue import Queue
+
 _VARIES: Final = re.compile(
     r"""
-    '[^']*' | "[^"]*"                        # what is quoted
+    (?<!\w)'(?![A-Za-z_]+')[^']*'(?!\w)      # what is quoted, and is no name of code
+    | "(?![A-Za-z_]+")[^"]*"
     | https?://\S+
     | \b[0-9a-fA-F-]*\d[0-9a-fA-F-]{7,}\b    # ids
     | \d+(?:[.,:]\d+)*
@@ -18,6 +24,9 @@ _VARIES: Final = re.compile(
 )
 LONGEST: Final = 120
 """Characters of a shape."""
+PAGE: Final = 1_000
+MOST: Final = 10_000
+"""Failures that are looked at: they are read, since no index has their errors."""
 UNKNOWN: Final = TaskError(type="Unknown", message="no error was kept")
 
 
@@ -67,3 +76,31 @@ def grouped(tasks: Iterable[Task]) -> list[Group]:
             group.example = task
         group.times.append(at)
     return sorted(groups.values(), key=lambda group: len(group.times), reverse=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failures:
+    """The newest that there are, by groups."""
+
+    groups: list[Group]
+    read: int
+    """How many tasks were looked at."""
+    more: bool
+    """Whether there are older ones."""
+
+    @property
+    def first(self) -> int:
+        """When the first of them failed, in epoch microseconds."""
+        return min(group.first for group in self.groups)
+
+
+def failures(queue: "Queue | Cells", wanted: "Wanted", *, most: int = MOST) -> Failures:
+    """Of those that are ``wanted``, whose status is FAILURE."""
+    found: list[Task] = []
+    start = None
+    while True:
+        page = queue.search(wanted, limit=PAGE, scan=PAGE, start=start)
+        found += page.tasks
+        start = page.next
+        if start is None or len(found) >= most:
+            return Failures(groups=grouped(found), read=len(found), more=start is not None)

@@ -10,7 +10,6 @@ from lifoq.basics.host import microseconds
 from lifoq.basics.jsontext import is_text
 from lifoq.basics.numbers import seconds
 from lifoq.errors import DamagedTask, InvalidInput
-from lifoq.items.change import Condition, Equals
 from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Status
 from lifoq.items.task import Duration, Task, check_name
 from lifoq.tables.store import Store
@@ -26,7 +25,8 @@ _ROWS: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Which tasks: those of a status, and of them those that match all that is given.
+    """Which tasks: those of a status, and of them those that match all that is given. Capital and
+    small letters are the same.
 
     Raises InvalidInput.
     """
@@ -36,6 +36,8 @@ class Wanted:
     key: str | None = None
     error_type: str | None = None
     """The type of the task's error, such as ``TimeoutError``."""
+    error_shape: str | None = None
+    """The shape of its message (see ``lifoq.client.failures.shape``)."""
     older_than: Duration | None = None
     newer_than: Duration | None = None
     """Seconds, or timedelta, since the task entered the queue; a DELAYED one has not yet."""
@@ -58,13 +60,12 @@ class Wanted:
                     problem = "asks for an age, and a DELAYED task has none yet; leave it out"
                     raise InvalidInput(field_, age, problem)
 
-    @property
-    def where(self) -> tuple[Condition, ...]:
-        """What the index tells; that of delayed tasks tells their ids alone."""
-        if self.status is Status.DELAYED:
-            return ()
+    def may_match(self, row: Mapping[str, Any]) -> bool:
+        """By what the index tells; that of delayed tasks tells their ids alone."""
         named = ((Attribute.TASK_TYPE, self.task_type), (Attribute.TASK_KEY, self.key))
-        return tuple(Equals(attribute, name) for attribute, name in named if name is not None)
+        return self.status is Status.DELAYED or all(
+            _same(name, row.get(attribute)) for attribute, name in named
+        )
 
     def matches(self, task: Task | DamagedTask) -> bool:
         """By the item, which the index may be a moment behind."""
@@ -72,10 +73,20 @@ class Wanted:
             return (self.task_type, self.key, self.error_type) == (None, None, None)
         return (
             task.status is self.status
-            and self.task_type in (None, task.task_type)
-            and self.key in (None, task.key)
-            and self.error_type in (None, task.error and task.error.type)
+            and _same(self.task_type, task.task_type)
+            and _same(self.key, task.key)
+            and _same(self.error_type, task.error and task.error.type)
+            and (self.error_shape is None or self._has_shape(task))
         )
+
+    def _has_shape(self, task: Task) -> bool:
+        from lifoq.client.failures import Kind  # noqa: PLC0415 - not where tasks are only put
+
+        return Kind.of(task).shape == self.error_shape
+
+
+def _same(wanted: str | None, found: object) -> bool:
+    return wanted is None or (isinstance(found, str) and found.casefold() == wanted.casefold())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +97,8 @@ class Listing:
     """By their places in the queue."""
     next: str | None = None
     """The ``start`` that goes on, also where nothing was found; None: that was all."""
+    read: int = 0
+    """Rows of the index that were read for it."""
 
     @property
     def tasks(self) -> list[Task]:
@@ -107,27 +120,28 @@ def look(store: Store, wanted: Wanted, *, limit: int, scan: int, start: str | No
     )
     cursor = None if start is None else _cursor(start, wanted.status)
     found: dict[str, Task | DamagedTask] = {}
+    read = 0
     while True:
         page = store.rows(
             wanted.status,
             live=True,
             first=oldest,
             last=newest,
-            where=wanted.where,
             limit=_ROWS,
             start=cursor,
         )
+        read += len(page.rows)
         scan -= _ROWS
-        rows = {str(row[Attribute.TASK_ID]): row for row in page.rows}
+        rows = {str(row[Attribute.TASK_ID]): row for row in page.rows if wanted.may_match(row)}
         for task_id, task in store.read_each(list(rows)).items():
             if wanted.matches(task):
                 found[_place(rows[task_id], wanted.status)] = task
             if len(found) == limit:
-                return Listing(found=found, next=next(reversed(found)))
+                return Listing(found=found, next=next(reversed(found)), read=read)
         cursor = page.next
         if cursor is None or scan <= 0:
             following = None if cursor is None else _place(cursor, wanted.status)
-            return Listing(found=found, next=following)
+            return Listing(found=found, next=following, read=read)
 
 
 def together(
@@ -151,6 +165,7 @@ def together(
     return Listing(
         found={_encoded([cell, place]): pages[cell].found[place] for _, cell, place in shown},
         next=_encoded(follow) if follow else None,
+        read=sum(page.read for page in pages.values()),
     )
 
 

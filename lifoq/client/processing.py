@@ -1,9 +1,9 @@
 """The switch of a deployed queue: whether its processors may run."""
 
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from lifoq.client import connection, deployment
-from lifoq.client.account import Account
+from lifoq.client.account import Account, NotAllowed
 from lifoq.client.connection import Connection
 from lifoq.client.deployment import Deployment
 
@@ -65,3 +65,22 @@ class Processing:
             ReservedConcurrentExecutions=executions,
             **self._function,
         )
+
+
+class Switch(Protocol):
+    """What of it a page or a command needs."""
+
+    @property
+    def is_paused(self) -> bool: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+
+def known_paused(switch: Switch | None) -> bool:
+    """Whether no processor may start, as far as there is a switch and the caller may look at it."""
+    try:
+        return switch is not None and switch.is_paused
+    except NotAllowed:
+        return False

@@ -23,7 +23,7 @@ class Status(StrEnum):
     SUCCESS = "SUCCESS"
     """Finished; kept for its retention."""
     FAILURE = "FAILURE"
-    """Dead letter: out of attempts or refused; waits for an operator's redrive, then for TTL."""
+    """Out of attempts or refused; waits for an operator's redrive, then for TTL."""
     CANCELLED = "CANCELLED"
     """Withdrawn by a client: while it waited, or while its handler ran, which then stopped."""
 

@@ -1,13 +1,15 @@
 """What a queue looks like at the moment."""
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.items.change import AtMost
+from lifoq.items.change import AtMost, GreaterThan
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.metrics import Metric
-from lifoq.tables import unknown_types
+from lifoq.tables import notes
+from lifoq.tables.notes import Note
 from lifoq.tables.store import Store
 from lifoq.tables.table import Count, Span
 
@@ -26,15 +28,23 @@ class QueueStats:
     """PENDING tasks that can still be claimed."""
     expired_present: Count
     """PENDING tasks past their deadline."""
+    shed_lately: Count
+    """Tasks whose deadline passed while they waited, in the last ``LATELY`` seconds."""
     delayed: Count
     taken: Count
     failure: Count
+    failed_lately: Count
+    """FAILURE tasks that are no older than the deadline."""
     newest_waiting_seconds: float | None
     """Age of the newest task that waits to be claimed; None where none does."""
     oldest_waiting_seconds: float | None
+    deadline_seconds: float
+    """The queue's."""
     unknown_types: tuple[str, ...] = ()
     """Task types that wait, and for which no worker is known to have a handler, as the latest sweep
     found them; 20 at the most."""
+    stalled: bool = False
+    """Whether tasks wait and none is claimed, as the latest sweep found."""
 
     def counts(self) -> dict[Metric, Count]:
         """What is told as metrics."""
@@ -54,29 +64,47 @@ class QueueStats:
         }
 
 
-def measure(store: Store, *, now: int, cap: int = CAP) -> QueueStats:
-    """Count and measure; ``now`` in epoch microseconds."""
+def measure(store: Store, *, now: int, cap: int = CAP, note: Note | None = None) -> QueueStats:
+    """Count and measure; ``now`` in epoch microseconds. ``note``: the latest sweep's, where it has
+    been read."""
+    note = notes.read(store) if note is None else note
 
     def age(*, newest: bool) -> float | None:
         created = store.end_of_line(newest=newest)
         return None if created is None else max(0.0, (now - created) / MICROSECONDS)
 
-    expired = Span(
-        index=STATUS_CREATED_INDEX,
-        status=Status.PENDING,
-        where=(AtMost(Attribute.EXPIRES_AT, now),),
-    )
+    def expired(*, first: int | None = None, since: int = 0) -> Count:
+        where = (GreaterThan(Attribute.EXPIRES_AT, since), AtMost(Attribute.EXPIRES_AT, now))
+        return count(Status.PENDING, first=first, where=where)
+
+    def count(status: Status, **narrowed: Any) -> Count:
+        found = Span(index=STATUS_CREATED_INDEX, status=status, **narrowed)
+        return store.table.count(found, cap=cap)
+
+    oldest_alive = store.lifetimes.oldest_alive
+    lately = notes.lately(now)
+    gone = sum(number for _, number in note.shed_since(lately))
     return QueueStats(
-        pending=store.count(Status.PENDING, cap=cap),
+        pending=count(Status.PENDING),
         live=store.count_live(cap=cap),
-        expired_present=store.table.count(expired, cap=cap),
+        expired_present=expired(),
+        shed_lately=expired(first=oldest_alive(lately), since=lately)
+        + Count(value=gone, capped=False),
         delayed=store.count(Status.DELAYED, cap=cap),
-        taken=store.count(Status.TAKEN, cap=cap),
-        failure=store.count(Status.FAILURE, cap=cap),
+        taken=count(Status.TAKEN),
+        failure=count(Status.FAILURE),
+        failed_lately=count(Status.FAILURE, first=oldest_alive(now)),
         newest_waiting_seconds=age(newest=True),
         oldest_waiting_seconds=age(newest=False),
-        unknown_types=unknown_types.noted(store),
+        deadline_seconds=store.lifetimes.deadline,
+        unknown_types=note.unknown_types,
+        stalled=note.stalled,
     )
+
+
+def _counts(stats: QueueStats) -> Iterator[tuple[str, Any]]:
+    values = ((field.name, getattr(stats, field.name)) for field in fields(stats))
+    return ((name, value) for name, value in values if isinstance(value, Count))
 
 
 def together(one: QueueStats, other: QueueStats) -> QueueStats:
@@ -84,13 +112,10 @@ def together(one: QueueStats, other: QueueStats) -> QueueStats:
     newest = [one.newest_waiting_seconds, other.newest_waiting_seconds]
     oldest = [one.oldest_waiting_seconds, other.oldest_waiting_seconds]
     return QueueStats(
-        pending=one.pending + other.pending,
-        live=one.live + other.live,
-        expired_present=one.expired_present + other.expired_present,
-        delayed=one.delayed + other.delayed,
-        taken=one.taken + other.taken,
-        failure=one.failure + other.failure,
+        **{name: count + getattr(other, name) for name, count in _counts(one)},
         newest_waiting_seconds=min((age for age in newest if age is not None), default=None),
         oldest_waiting_seconds=max((age for age in oldest if age is not None), default=None),
+        deadline_seconds=max(one.deadline_seconds, other.deadline_seconds),
+        stalled=one.stalled or other.stalled,
         unknown_types=tuple(sorted({*one.unknown_types, *other.unknown_types})),
     )

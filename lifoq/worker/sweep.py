@@ -18,11 +18,13 @@ from lifoq.items.change import Item
 from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
-from lifoq.tables import unknown_types
+from lifoq.tables import notes
+from lifoq.tables.notes import Note
 from lifoq.tables.stats import CAP, QueueStats, measure
 from lifoq.tables.store import Store
 from lifoq.tables.table import Cursor
 from lifoq.worker.registry import Registry
+from lifoq.worker.stall import StallWatch
 from lifoq.worker.types import ALL_TYPES, Types
 
 log = logging.getLogger("lifoq.sweep")
@@ -72,11 +74,14 @@ class Sweeper:
         *,
         max_attempts: int,
         types: Types = ALL_TYPES,
+        stall: StallWatch | None = None,
         time_budget: float = 45.0,
         host: Host = SYSTEM,
     ) -> None:
         """``max_attempts`` of task types that set none; ``types``: those of the processor;
-        ``time_budget`` of one run, in seconds."""
+        ``stall``: what sees whether the queue stands still; ``time_budget`` of one run, in
+        seconds."""
+        self._stall = stall
         self._types = types
         self._store = store
         self._registry = registry
@@ -104,17 +109,25 @@ class Sweeper:
 
     def _measured(self, report: SweepReport, until: int) -> QueueStats:
         """And tell the processor's tasks from others that wait."""
-        stats = measure(self._store, now=self._store.now())
+        now, before = self._store.now(), notes.read(self._store)
+        stats = measure(self._store, now=now, note=before)
         some = stats.live.value or stats.pending.value > stats.expired_present.value
         others = self._passed_over(report, until) if some and not self._types.are_all else Counter()
         report.runnable = stats.live.value > 0 and (
             stats.live.capped or not others or self._some_are_own()
         )
         report.unknown = Counter({n: others[n] for n in others if not self._types.knows(n)})
-        names = tuple(sorted(report.unknown)[: unknown_types.MOST_NAMED])
-        if names != stats.unknown_types:
-            unknown_types.note(self._store, names)
-        return replace(stats, unknown_types=names)
+        note = Note(
+            unknown_types=tuple(sorted(report.unknown)[: notes.MOST_NAMED]),
+            stalled=self._stall is not None and self._stall.stalled(),
+            shed=(
+                *before.shed_since(notes.lately(now)),
+                *([(now, report.shed)] if report.shed else []),
+            ),
+        )
+        if note != before:
+            notes.write(self._store, note)
+        return replace(stats, unknown_types=note.unknown_types, stalled=note.stalled)
 
     def _end_expired_leases(self, report: SweepReport, until: int) -> None:
         """From where the last sweep stopped, for whatever reason, to the end; then all of them."""

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from lifoq.client.account import NotThere
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables import notes
 from lifoq.tables.dynamo_values import plain
-from lifoq.tables.unknown_types import NOTE, named
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.loop import subscribed
 from lifoq_cli.doctor.patient import Patient
@@ -120,9 +120,9 @@ def unknown_types(patient: Patient) -> Iterator[Finding]:
         "dynamodb",
         "get_item",
         TableName=patient.connection.table,
-        Key={Attribute.TASK_ID.value: {"S": NOTE}},
+        Key={Attribute.TASK_ID.value: {"S": notes.NOTE}},
     )
-    if names := named(plain(answer.get("Item", {}))):
+    if names := notes.of(plain(answer.get("Item", {}))).unknown_types:
         yield Finding(
             wrong=f"Tasks wait of a type that no worker is known to have: {', '.join(names)}.",
             meaning="They run once a worker is deployed that has it, or are shed at their deadline "
@@ -147,6 +147,6 @@ def failures(patient: Patient) -> Iterator[Finding]:
         more = " or more" if answer.get("LastEvaluatedKey") else ""
         yield Finding(
             wrong=f"{number}{more} tasks have failed, and wait for somebody.",
-            meaning="They are dead letters: out of attempts, or refused. TTL forgets them in time.",
+            meaning="They are out of attempts, or were refused. TTL forgets them in time.",
             remedy=f"lifoq list --queue {patient.name} --status FAILURE; then lifoq redrive",
         )

@@ -212,14 +212,14 @@ def test_what_the_caller_may_not_ask_is_not_taken_for_a_finding() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [{}, {"Item": {"payload": {"S": "[]"}}}, {"Item": {"payload": {"S": "["}}}, {"Item": {}}],
+    [{}, {"Item": {"payload": {"S": "[]"}}}, {"Item": {"payload": {"S": "{"}}}, {"Item": {}}],
 )
 def test_where_no_sweep_found_an_unknown_type_all_is_well(answer: dict[str, Any]) -> None:
     assert found(watched.unknown_types, get_item=answer) == []
 
 
 def test_types_that_no_worker_has_are_named() -> None:
-    noted = {"Item": {"payload": {"S": '["new one", "newer"]'}}}
+    noted = {"Item": {"payload": {"S": '{"unknown_types": ["new one", "newer"]}'}}}
     (finding,) = found(watched.unknown_types, get_item=noted)
     assert finding.wrong.endswith("known to have: new one, newer.")
     assert "lifoq list --queue dev --type 'new one'" in finding.remedy

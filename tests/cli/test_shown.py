@@ -10,6 +10,7 @@ import pytest
 
 from lifoq import Queue, TaskError
 from lifoq.items.schema import Status
+from lifoq.tables.headline import headline
 from lifoq_cli import smoke, watch, work
 from lifoq_cli.doctor import command as doctor
 from lifoq_cli.doctor.finding import Finding
@@ -42,6 +43,7 @@ def queue(queue: Queue) -> Queue:
 
 
 COMMANDS = (
+    ["errors"],
     *(["list", "--status", status] for status in ("pending", "delayed", "taken", "failure")),
     ["get", hostile("failed"), "--traceback"],
     ["wait", hostile("failed")],
@@ -71,15 +73,16 @@ def test_no_command_prints_what_a_terminal_would_obey(
 
 def test_what_is_drawn_on_a_terminal_obeys_nothing(queue: Queue, session: Session) -> None:
     session.console.file = out = io.StringIO()
+    stats = queue.stats()
     newest = {Status.FAILURE: queue.search(watch.Wanted(status=Status.FAILURE)).tasks}
-    seen = watch.Look(at=session.now, stats=queue.stats(), newest=newest)
+    seen = watch.Look(at=session.now, stats=stats, headline=headline(stats), newest=newest)
     session.console.print(watch._drawn(seen, "dev"))
     finding = Finding(wrong=HOSTILE, meaning=HOSTILE, remedy=HOSTILE)
     result = doctor.Result(subject="table", findings=[finding], not_checked=HOSTILE)
     doctor._print(session.console, [("dev", [result])])
     smoke._print(session.console, smoke.Seen(step="wake", well=False, what=HOSTILE))
     assert not UNSEEN.findall(out.getvalue())
-    assert out.getvalue().count(r"\u001b[2J") >= 9
+    assert out.getvalue().count(r"\u001b[2J") >= 8
 
 
 def test_a_workers_log_obeys_nothing() -> None:

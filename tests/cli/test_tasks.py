@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lifoq import NewTask, Status, TaskError
-from lifoq.tables import unknown_types
+from lifoq.tables import notes
 
 
 def fail(queue, task_id, *, traceback=None):
@@ -25,9 +25,9 @@ def test_people_read_what_a_task_holds_in_tables(queue, lifoq):
         ("get two", "task two status PENDING type greet key d-17 attempts 0 entered"),
         ("get two", 'payload { "n": 1 }'),
         ("get one", "error ValueError: boom"),
-        ("stats", "1 wait to be claimed 0 are past their deadline"),
-        ("stats", "1 are dead letters, which wait for a redrive"),
-        ("stats", "s is the age of the oldest that waits"),
+        ("stats", "Failing: tasks ended in FAILURE and wait for a redrive; 1 waiting, for"),
+        ("stats", "1 wait to be claimed 0 wait for their time"),
+        ("errors", "TASKS TYPE ERROR FIRST LAST 1 greet ValueError: boom (one)"),
     ]:
         assert row in " ".join(lifoq(*words.split())[1].split())
 
@@ -35,7 +35,7 @@ def test_people_read_what_a_task_holds_in_tables(queue, lifoq):
 def test_stats_and_list_show_the_queue(queue, answer):
     queue.put_many([NewTask(task_type="a", payload=n) for n in range(3)])
     assert answer("stats")["pending"] == 3
-    unknown_types.note(queue.store, ("a", "b"))
+    notes.write(queue.store, notes.Note(unknown_types=("a", "b")))
     assert answer("stats")["unknown_types"] == ["a", "b"]
     assert [task["payload"] for task in answer("list", "--limit", "2")] == [2, 1]
 
@@ -146,7 +146,7 @@ def test_purge_asks_first(queue, lifoq, said, cancelled):
     queue.put("a", task_id="t")
     status, printed, told = lifoq("purge", "--json", stdin=f"{said}\n")
     assert (status, json.loads(printed)) == (0, {"cancelled": cancelled})
-    assert told == "Cancel 1 waiting tasks of memory? [y/N] "
+    assert told == "Cancel 1 waiting tasks of t? [y/N] "
     assert (queue.get("t").status is Status.CANCELLED) == bool(cancelled)
 
 

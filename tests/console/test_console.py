@@ -17,13 +17,13 @@ import uvicorn
 from botocore.exceptions import NoCredentialsError
 from prometheus_client.parser import text_string_to_metric_families
 
-from lifoq import InvalidInput, Queue, Status, TaskError, WrongStatus
+from lifoq import InvalidInput, NewTask, Queue, Status, TaskError, WrongStatus
 from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
 from lifoq.items.book import NONE, Amount, Turn, Whole
 from lifoq.metrics import Metric
-from lifoq.tables import unknown_types
 from lifoq.tables.books import Books
+from lifoq.testing.hosts import TurnableHost
 from lifoq_console.app import Settings, application
 from lifoq_console.bulk import Action
 from lifoq_console.scraping import metrics_token
@@ -92,8 +92,13 @@ class Console:
 
 
 @pytest.fixture
-def queue() -> Queue:
-    return Queue.in_memory()
+def host() -> TurnableHost:
+    return TurnableHost()
+
+
+@pytest.fixture
+def queue(host: TurnableHost) -> Queue:
+    return Queue.in_memory(host=host)
 
 
 @pytest.fixture
@@ -117,10 +122,17 @@ def console(queue: Queue, start) -> Console:
     return start(queue)
 
 
-def fail(queue: Queue, task_id: str, *, task_type: str = "a", error: str = "ValueError") -> None:
+def fail(
+    queue: Queue,
+    task_id: str,
+    *,
+    task_type: str = "a",
+    error: str = "ValueError",
+    message: str = "<script>alert(1)</script> no answer",
+) -> None:
     queue.put(task_type, {"device": "<b>d-17</b>"}, task_id=task_id)
     task = queue.store.claim(task_id, claim_id=f"claim of {task_id}", lease=30)
-    queue.store.fail(task, TaskError(type=error, message="<script>alert(1)</script> no answer"))
+    queue.store.fail(task, TaskError(type=error, message=message))
 
 
 class Metrics:
@@ -146,26 +158,23 @@ class Metrics:
 
 def test_an_empty_queue_is_said_to_be_empty(console: Console):
     shown = console.page("/")
-    assert "Nothing waits" in shown
+    assert "Idle: nothing waits" in shown
     assert "no metrics in the last hour" in shown
     for status in ("PENDING", "DELAYED", "TAKEN", "FAILURE"):
         assert "No task matches." in console.page(f"/tasks?status={status}")
 
 
-def test_the_first_sentence_says_whether_fresh_work_is_being_done(queue: Queue, start):
-    def sentence(*, paused: bool = False, **metrics: float) -> str:
-        switch = Switch()
-        switch.is_paused = paused
-        console = start(queue, cloudwatch=Metrics(**metrics), processing=switch)
-        return re.search(r"<h1[^>]*>(.*)</h1>", console.ask("/")[1])[1]
-
-    queue.put("a")
-    assert sentence(TasksSucceeded=60).startswith("Keeping up: 1 task waits, nothing was shed")
-    assert sentence(TasksSucceeded=60, TasksShed=20).startswith("Overloaded: 25 % was shed")
-    assert sentence(TasksSucceeded=0, Stalled=1).startswith("Stalled:")
-    assert sentence(TasksSucceeded=60, paused=True).startswith("Paused:")
-    unknown_types.note(queue.store, ("a",))
-    assert sentence(TasksSucceeded=60) == "No worker is known to have task type a."
+def test_the_first_sentence_is_the_tables_and_charts_show_what_the_console_saw(
+    queue: Queue, host: TurnableHost, start
+):
+    console = start(queue, cloudwatch=Metrics(TasksPending=1, TasksShed=20), processing=Switch())
+    queue.put_many([NewTask(task_type="a", deadline=1) for _ in range(182)])
+    assert "Keeping up: nothing was shed in the last 5 min; 182 waiting" in console.page("/")
+    assert 'aria-label="Waiting, at most 182"' in console.ask("/")[1]
+    host.advance(1.1)
+    shown = console.page("/")
+    assert "Overloaded: more comes in than is done, and tasks are shed; 182 shed in" in shown
+    assert "shed, last 5 min 182" in shown
 
 
 def test_without_cloudwatch_the_table_still_tells(queue: Queue, start):
@@ -175,7 +184,7 @@ def test_without_cloudwatch_the_table_still_tells(queue: Queue, start):
 
     queue.put("a")
     shown = start(queue, cloudwatch=Refusing()).page("/")
-    assert "1 task waits" in shown
+    assert "1 waiting" in shown
     assert "CloudWatch did not answer. Unable to locate credentials" in shown
 
 
@@ -195,6 +204,7 @@ def test_shared_limits_are_shown_with_what_is_lent_of_them(queue: Queue, start):
         returns=0,
         lease=30 * MICROSECONDS,
         renew=True,
+        insists=False,
     )
     Books(queue.store, host=SYSTEM).take("", Whole(in_flight=10), turn)
     assert re.search(r"all types 4 of 10 – 1 worker in 4\d", console.page("/"))
@@ -206,6 +216,7 @@ def test_a_list_is_filtered_and_paged(queue: Queue, console: Console):
     for number in range(120):
         fail(queue, f"t{number}", error="TimeoutError" if number % 2 else "ValueError")
     _, first = console.ask("/tasks?status=FAILURE&error=TimeoutError")
+    _, first = first.split("The tasks, newest first")
     ids = re.findall(r'"/task\?id=(t\d+)"', first)
     assert ids == [f"t{number}" for number in range(119, 19, -2)]
     following = html.unescape(re.search(r'href="(/tasks\?[^"]*start=[^"]*)"', first)[1])
@@ -214,7 +225,7 @@ def test_a_list_is_filtered_and_paged(queue: Queue, console: Console):
     assert "No task matches." in console.page("/tasks?status=FAILURE&newer=0")
 
 
-def test_a_task_shows_its_life_and_its_payload_only_when_asked(queue: Queue, console: Console):
+def test_a_task_shows_its_life_and_a_large_payload_only_when_asked(queue: Queue, console: Console):
     fail(queue, "a/b ?&", error="TimeoutError")
     path = "/task?id=a%2Fb+%3F%26"
     shown = console.page(path)
@@ -225,9 +236,30 @@ def test_a_task_shows_its_life_and_its_payload_only_when_asked(queue: Queue, con
         "ended as FAILURE",
     ):
         assert said in shown
-    assert "d-17" not in shown
-    status, text = console.ask("/task/json?part=payload&id=a%2Fb+%3F%26")
+    assert '{ "device": "<b>d-17</b>" }' in shown
+    queue.put("a", 500 * "<b>d-17</b>", task_id="large")
+    assert "d-17" not in console.page("/task?id=large")
+    status, text = console.ask("/task/json?part=payload&id=large")
     assert (status, "&lt;b&gt;d-17&lt;/b&gt;" in text) == (200, True)
+
+
+def test_failures_are_shown_by_their_kinds_each_of_which_can_be_changed(
+    queue: Queue, console: Console
+):
+    for number in range(7):
+        fail(queue, f"t{number}", message=f"no device 'd-{number}' in {number} s")
+    for number in range(3):
+        fail(queue, f"u{number}", error="KeyError", message="'cents'")
+    shown = console.page("/tasks?status=FAILURE")
+    assert re.search(r"7 a: ValueError no device … in … s an example", shown)
+    assert "All 10 were read." in shown
+    assert "Failure 10" in " ".join(re.sub("<[^>]*>", " ", console.ask("/")[1]).split())
+    _, text = console.ask("/tasks?status=FAILURE&error=keyerror")
+    delete = html.unescape(re.search(r'href="(/bulk\?[^"]*action=delete)"', text)[1])
+    assert "Delete 3 tasks?" in console.page(delete)
+    assert console.ask(delete, method="POST") == (303, "/bulk/progress")
+    assert "Done 3 of 3 changed" in console.page_after("Deleting")
+    assert (queue.get("u0"), queue.get("t0").status) == (None, Status.FAILURE)
 
 
 def test_a_run_whose_put_was_replaced_is_shown(queue: Queue, console: Console):

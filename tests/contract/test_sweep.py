@@ -7,9 +7,11 @@ import pytest
 from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper
 from lifoq.items.change import Change
 from lifoq.items.schema import DUE_INDEX, Attribute
+from lifoq.tables.notes import Note
 from lifoq.tables.stats import QueueStats, measure
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
+from lifoq.worker.stall import PATIENCE, StallWatch
 from lifoq.worker.types import Types
 from tests.fixtures import PastTheLibrary
 
@@ -61,6 +63,16 @@ def test_a_healthy_claim_is_left_alone(store: Store, sweeper: Sweeper, host: Man
     assert (report.leases_expired, store.get("t").status) == (0, Status.TAKEN)
 
 
+def test_that_the_queue_stands_still_is_noted(store: Store, registry: Registry, host: ManualHost):
+    stall = StallWatch(store, patience=PATIENCE, host=host)
+    sweeper = Sweeper(store, registry, max_attempts=3, stall=stall, host=host)
+    store.put(NewTask(task_type="a"))
+    sweeper.run()
+    host.advance(PATIENCE + 1)
+    assert sweeper.run().stats.stalled
+    assert measure(store, now=store.now()).stalled
+
+
 def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted(
     store: Store, registry: Registry, host: ManualHost, past: PastTheLibrary
 ):
@@ -95,8 +107,8 @@ def test_what_is_noted_is_written_only_when_it_changes(
 def test_a_task_of_its_own_is_seen_among_others_that_come_while_the_sweep_counts(
     store: Store, registry: Registry, host: ManualHost, monkeypatch: pytest.MonkeyPatch
 ):
-    def arriving(store: Store, *, now: int) -> QueueStats:
-        stats = measure(store, now=now)
+    def arriving(store: Store, *, now: int, note: Note) -> QueueStats:
+        stats = measure(store, now=now, note=note)
         store.put_many([NewTask(task_type="new")] * 3)
         return stats
 
@@ -239,7 +251,12 @@ def test_what_waited_beyond_its_deadline_is_shed_where_somebody_waits_to_be_told
     assert (report.shed, report.condemned) == (3, 0)
     assert telling.get("expired 0") is None
     assert telling.get("alive").status is Status.PENDING
+    host.advance(1)
     assert sweeper.run().shed == 0
+    assert measure(telling, now=telling.now()).shed_lately.value == 3  # though they are gone
+    host.advance(300)
+    sweeper.run()
+    assert measure(telling, now=telling.now()).shed_lately.value == 1
 
 
 def test_a_queue_that_tells_nobody_does_not_look_for_what_to_shed(

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 from lifoq import Processor, QueueMisconfigured, Registry, WorkerSettings
 from lifoq.api import openapi
 from lifoq.api.operations import OPERATIONS
-from lifoq.tables import unknown_types
+from lifoq.tables import notes
 from localcloud import http_api
 from localcloud.function import Outcome
 from tests.faults.faults import answer
@@ -257,7 +257,7 @@ def test_what_is_not_there_is_not_found(api):
 def test_stats_tell_counts_and_ages(api, queue):
     queue.put("greet")
     queue.put("greet", delay=60)
-    unknown_types.note(queue.store, ("new",))
+    notes.write(queue.store, notes.Note(unknown_types=("new",)))
     _, stats, _ = api.ask("GET", "/stats")
     assert (stats["pending"], stats["delayed"], stats["atLeast"]) == (1, 1, [])
     assert stats["unknownTypes"] == ["new"]

@@ -82,11 +82,14 @@ def test_each_gauge_has_a_metric_of_its_own(load, metrics):
             pending=count(1),
             live=count(2),
             expired_present=count(4),
+            shed_lately=count(1),
             delayed=count(8),
             taken=count(16),
             failure=count(32),
+            failed_lately=count(1),
             newest_waiting_seconds=0.5,
             oldest_waiting_seconds=64.5,
+            deadline_seconds=3_600,
         )
     )
     function.metrics.flush_metrics()

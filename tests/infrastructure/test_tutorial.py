@@ -153,9 +153,9 @@ def test_who_follows_the_tutorial_sees_the_newest_served_and_the_rest_shed_in_th
     # Behind the 200 it would have been begun when they were shed, or later.
     assert begun - entered < timedelta(seconds=8)
     until(lambda: json.loads(second.runs("lifoq stats --json"))["live"] == 0, lambda: second.shown)
-    assert "past their deadline" in second.runs(commands())
+    assert "Overloaded" in second.runs(commands())
     overview = browser.open(f"{pages}/").read().decode()
-    assert re.search(r"past deadline</dt><dd>1\d\d<", overview), overview
+    assert re.search(r"shed, last 5 min</dt><dd>1\d\d<", overview), overview
 
     exported = second.runs(commands())
     (place,) = re.findall(r"^then: lifoq report (s3://\S+) --out report$", exported, re.MULTILINE)

@@ -1,0 +1,73 @@
+"""What the sweep notes in the table for whoever looks at the queue.
+
+It has the task code, comes by once a minute, and deletes what it sheds: nobody else can see which
+task types no worker has, that nothing is claimed, and what was shed but is gone. The note is no
+task: it has no status.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from lifoq.basics import jsontext
+from lifoq.basics.host import MICROSECONDS, microseconds
+from lifoq.items.change import Change, Item
+from lifoq.items.schema import SLOT_PREFIX, Attribute
+from lifoq.tables.store import Store
+
+NOTE: Final = f"{SLOT_PREFIX}sweep"
+"""The id of its item. No slot's id begins so."""
+MOST_NAMED: Final = 20
+LATELY: Final = 300.0
+"""Seconds for which what was shed tells of the present."""
+KEPT: Final = 7 * 86_400
+"""Seconds until DynamoDB may delete the note; then it is written anew."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    unknown_types: tuple[str, ...] = ()
+    """Task types of tasks that wait, which no worker is known to have; MOST_NAMED at the most."""
+    stalled: bool = False
+    """Whether tasks wait and none is claimed."""
+    shed: tuple[tuple[int, int], ...] = ()
+    """How many tasks the sweep shed, and before that when, in epoch microseconds, of late."""
+
+    def shed_since(self, moment: int) -> tuple[tuple[int, int], ...]:
+        return tuple((at, number) for at, number in self.shed if at > moment)
+
+
+def lately(now: int) -> int:
+    """The moment after which something was of late."""
+    return now - microseconds(LATELY)
+
+
+def write(store: Store, note: Note) -> None:
+    """In place of what was noted before."""
+    change = Change(
+        when=(),
+        creates=True,
+        set={
+            Attribute.PAYLOAD: jsontext.encode(asdict(note), "note"),
+            Attribute.TTL: store.now() // MICROSECONDS + KEPT,
+        },
+    )
+    store.table.update(NOTE, change)
+
+
+def read(store: Store) -> Note:
+    """That of the latest sweep."""
+    return of(store.table.get(NOTE))
+
+
+def of(item: Item | None) -> Note:
+    """An empty one where it cannot be read."""
+    text = (item or {}).get(Attribute.PAYLOAD)
+    try:
+        found: Any = jsontext.decode(text) if isinstance(text, str) else {}
+        return Note(
+            unknown_types=tuple(map(str, found.get("unknown_types", ()))),
+            stalled=found.get("stalled") is True,
+            shed=tuple((int(at), int(number)) for at, number in found.get("shed", ())),
+        )
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return Note()
