@@ -184,7 +184,7 @@ def add_queue_alarms(
     )
     board.add(
         "UnknownTypes",
-        meaning="Tasks wait of a type that no worker is known to have: the sweep's log names it.",
+        meaning=f"{State.WITHOUT_WORKER.sentence} The sweep's log names it.",
         metric=metrics.most(Metric.TASKS_OF_UNKNOWN_TYPES).with_(
             period=cdk.Duration.minutes(2 * sweep_minutes)
         ),
