@@ -40,6 +40,7 @@ def take(queue: Queue, host: ManualHost) -> Take:
             number=1,
             keeps=NONE,
             wants=wants,
+            insists=True,
             returns=0,
             lease=microseconds(LEASE),
             renew=True,

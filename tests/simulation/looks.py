@@ -2,9 +2,9 @@
 claimed.
 
 A look shows the first rows of the LIFO index, from its newest on; or from its oldest, where the
-adaptive order says so. Tasks of one lane wait for the same limits: where one of them is claimed,
-none that comes before it was held back. And what nothing holds back is tried soon by a worker that
-has a slot for it.
+adaptive order says so. Tasks of one lane wait for the same limits, and those of all types without
+any are one lane: where one of them is claimed, none that comes before it was held back. And what
+nothing holds back is tried soon by a worker that has a slot for it.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -182,7 +182,7 @@ class Looks:
         self._shown_as[task_id] = self._shown_as.get(task_id, frozenset()) | {lost}
 
     def _assert_order(self) -> None:
-        """Of each lane, what was claimed were the first tasks of the page."""
+        """What was claimed of a lane were its first tasks of the page."""
         look = self._last
         if look is None or self._machine.resumed_at > look.sent:
             return
@@ -211,7 +211,7 @@ class Looks:
         return {str(item[Attribute.TASK_ID]): (item, since) for item, since in self._waiting()}
 
     def _comes_first(self, one: Item, other: Item, look: Look) -> bool:
-        if _limits(one) != _limits(other):
+        if self._lane(one) != self._lane(other):
             return False
         key, others = one.get(Attribute.TASK_KEY), other.get(Attribute.TASK_KEY)
         if self._fair and key != others:
@@ -222,6 +222,12 @@ class Looks:
             )
         is_newer = one[Attribute.TASK_CREATED] > other[Attribute.TASK_CREATED]
         return is_newer is look.newest_first
+
+    def _lane(self, item: Item) -> tuple[object, ...]:
+        """All that a task may have to wait for, beside its turn: nothing, for most types."""
+        task_type, suspect = str(item[Attribute.TASK_TYPE]), bool(item.get(Attribute.LEASES_LOST))
+        free = task_type in self._free_types and task_type not in self.refused_types
+        return None if free else task_type, limited(item), suspect
 
     def _assert_none_starves(self, seconds: float) -> None:
         """Whatever waits for so long within sight, and can start, was tried."""
@@ -322,12 +328,6 @@ class Looks:
         elif self._slot_since is None:
             self._slot_since = now
         return list(self._attempts.values())
-
-
-def _limits(item: Item) -> tuple[object, ...]:
-    """The lane of a task: all that it may have to wait for, beside its turn."""
-    suspect = bool(item.get(Attribute.LEASES_LOST))
-    return item[Attribute.TASK_TYPE], limited(item), suspect
 
 
 def assert_reach(
