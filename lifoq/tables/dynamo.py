@@ -1,5 +1,5 @@
 """A queue's table in DynamoDB: renders changes and spans as DynamoDB's calls, and DynamoDB's
-answers as lifoq's. All of lifoq's knowledge of that API is here."""
+answers as lifoq's. All of lifoq's knowledge of them is here; how one is sent, ``wire`` knows."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,13 +9,14 @@ from typing import Any, Final
 import boto3
 import botocore
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.items.change import Alternatives, Change, Condition, Exists, Item
 from lifoq.items.schema import HASH_KEY, table_definition
-from lifoq.tables.aws_errors import connecting, refuse_half_answers, translated
+from lifoq.tables.aws_errors import code_of, connecting, refuse_half_answers, translated
 from lifoq.tables.dynamo_errors import meaning, refusal
 from lifoq.tables.dynamo_expressions import (
     Expression,
@@ -25,6 +26,7 @@ from lifoq.tables.dynamo_expressions import (
 )
 from lifoq.tables.dynamo_values import plain, typed
 from lifoq.tables.table import MAX_BATCH_GET, Count, Cursor, Page, Span
+from lifoq.tables.wire import Wire
 
 PATIENT: Final = Config(
     connect_timeout=2,
@@ -51,6 +53,11 @@ class DynamoTable:
             self._clock.watch(each)
             each.meta.events.register("after-call.dynamodb", refuse_half_answers, unique_id="whole")
 
+        def now() -> int:
+            return host.now() - self._clock.ahead()
+
+        self._wire, self._wire_once = Wire(client, now=now), Wire(once, now=now)
+
     @classmethod
     def connect(
         cls, name: str, *, repeats: bool = True, host: Host = SYSTEM, **client_arguments: Any
@@ -68,10 +75,9 @@ class DynamoTable:
             return cls(name=name, client=client(PATIENT) if repeats else once, once=once, host=host)
 
     def get(self, task_id: str) -> Item | None:
-        with self._translated("GetItem"):
-            answer = self._client.get_item(
-                TableName=self.name, Key=_key(task_id), ConsistentRead=True
-            )
+        answer = self._call(
+            "GetItem", {"TableName": self.name, "Key": _key(task_id), "ConsistentRead": True}
+        )
         return plain(answer["Item"]) if "Item" in answer else None
 
     def get_many(self, task_ids: Sequence[str]) -> list[Item]:
@@ -85,8 +91,7 @@ class DynamoTable:
                 }
             }
             while request:
-                with self._translated("BatchGetItem"):
-                    answer = self._client.batch_get_item(RequestItems=request)
+                answer = self._call("BatchGetItem", {"RequestItems": request})
                 found = answer["Responses"].get(self.name, [])
                 items.extend(plain(item) for item in found)
                 request = answer.get("UnprocessedKeys")
@@ -95,30 +100,24 @@ class DynamoTable:
         return items
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:
-        with self._translated("PutItem"):
-            self._client.put_item(**put_request(self.name, item, over=over))
+        self._call("PutItem", put_request(self.name, item, over=over))
 
     def replace(self, item: Item, *, when: tuple[Condition, ...]) -> None:
-        with self._translated("PutItem"):
-            self._client.put_item(**conditional_put(self.name, item, ((Exists(HASH_KEY), *when),)))
+        self._call("PutItem", conditional_put(self.name, item, ((Exists(HASH_KEY), *when),)))
 
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
+        puts = [{"PutRequest": {"Item": typed(item)}} for item in items]
         with self._translated("BatchWriteItem"):
-            answer = self._once.batch_write_item(
-                RequestItems={self.name: [{"PutRequest": {"Item": typed(i)}} for i in items]}
-            )
+            answer = self._wire_once.call("BatchWriteItem", {"RequestItems": {self.name: puts}})
         left = answer.get("UnprocessedItems", {}).get(self.name, [])
         return [plain(request["PutRequest"]["Item"]) for request in left]
 
     def update(self, task_id: str, change: Change) -> None:
-        with self._translated("UpdateItem"):
-            self._client.update_item(**update_request(self.name, task_id, change))
+        self._call("UpdateItem", update_request(self.name, task_id, change))
 
     def update_and_get(self, task_id: str, change: Change) -> Item:
-        with self._translated("UpdateItem"):
-            answer = self._client.update_item(
-                **update_request(self.name, task_id, change), ReturnValues="ALL_NEW"
-            )
+        request = update_request(self.name, task_id, change) | {"ReturnValues": "ALL_NEW"}
+        answer = self._call("UpdateItem", request)
         return plain(answer["Attributes"])
 
     def update_and_put(
@@ -132,7 +131,7 @@ class DynamoTable:
     ) -> None:
         from lifoq.items import size  # noqa: PLC0415 - a cold start less to import
 
-        client = self._once if once else self._client
+        wire = self._wire_once if once else self._wire
         size.check_transaction(change, items)
         actions = [
             {"Update": update_request(self.name, task_id, change)},
@@ -140,18 +139,20 @@ class DynamoTable:
         ]
         with self._translated("TransactWriteItems"):
             try:
-                client.transact_write_items(TransactItems=actions)
-            except client.exceptions.TransactionCanceledException as error:
+                wire.call("TransactWriteItems", {"TransactItems": actions})
+            except ClientError as error:
+                if code_of(error) != "TransactionCanceledException":
+                    raise
                 raise refusal(error, items) from error
 
     def delete(self, task_id: str, *, when: tuple[Condition, ...]) -> None:
-        with self._translated("DeleteItem"):
-            self._client.delete_item(
-                TableName=self.name,
-                Key=_key(task_id),
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **Expression().conditions("ConditionExpression", ((Exists(HASH_KEY), *when),)),
-            )
+        request = {
+            "TableName": self.name,
+            "Key": _key(task_id),
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            **Expression().conditions("ConditionExpression", ((Exists(HASH_KEY), *when),)),
+        }
+        self._call("DeleteItem", request)
 
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
@@ -159,8 +160,7 @@ class DynamoTable:
         request = self._query(span, newest_first=newest_first, limit=limit)
         if start is not None:
             request["ExclusiveStartKey"] = typed(start)
-        with self._translated("Query"):
-            answer = self._client.query(**request)
+        answer = self._call("Query", request)
         last = answer.get("LastEvaluatedKey")
         return Page(
             rows=tuple(plain(row) for row in answer["Items"]),
@@ -171,8 +171,7 @@ class DynamoTable:
         found = read = 0
         request = self._query(span, newest_first=True, limit=cap) | {"Select": "COUNT"}
         while True:
-            with self._translated("Query"):
-                answer = self._client.query(**request)
+            answer = self._call("Query", request)
             found += answer["Count"]
             read += answer["ScannedCount"]
             last = answer.get("LastEvaluatedKey")
@@ -184,8 +183,7 @@ class DynamoTable:
         return self._clock.ahead()
 
     def check(self) -> None:
-        with self._translated("DescribeTable"):
-            there = self._client.describe_table(TableName=self.name)["Table"]
+        there = self._call("DescribeTable", {"TableName": self.name})["Table"]
         needed = table_definition(self.name)
         if there["KeySchema"] != needed["KeySchema"]:
             raise QueueMisconfigured(
@@ -209,6 +207,10 @@ class DynamoTable:
                     f"index {name!r} of table {self.name!r} does not project "
                     f"{', '.join(sorted(missing))}: deploy it anew"
                 )
+
+    def _call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        with self._translated(operation):
+            return self._wire.call(operation, request)
 
     def _translated(self, action: str) -> AbstractContextManager[None]:
         region = self._client.meta.region_name

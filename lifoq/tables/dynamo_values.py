@@ -1,5 +1,6 @@
 """Items as DynamoDB's API spells them and as lifoq holds them."""
 
+import base64
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
@@ -54,12 +55,17 @@ def plain_value(value: Mapping[str, Any]) -> Any:
     if "N" in value:
         return _number(value["N"])
     if "B" in value:
-        return value["B"]
+        return _bytes(value["B"])
     if "L" in value:
         return [plain_value(inner) for inner in value["L"]]
     if "M" in value:
         return plain(value["M"])
-    return _FOREIGN(value)
+    return _FOREIGN(value if "BS" not in value else {"BS": [*map(_bytes, value["BS"])]})
+
+
+def _bytes(value: bytes | str) -> bytes:
+    """Base64 in an answer's own text, and read already in one that boto3 has read."""
+    return base64.b64decode(value) if isinstance(value, str) else value
 
 
 def _number(text: str) -> int | Decimal:

@@ -269,8 +269,8 @@ def strike(function: ModuleType, code: str, status: int) -> None:
         return answer(request, status, code)
 
     table = function.queue.store.table
-    table._client = table._once  # boto3's own repeats would take long
-    table._client.meta.events.register("before-send.dynamodb", send)
+    table._wire = table._wire_once  # boto3's own repeats would take long
+    table._once.meta.events.register("before-send.dynamodb", send)
 
 
 def test_what_dynamodb_does_not_confirm_may_be_asked_again(api):

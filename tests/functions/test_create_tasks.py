@@ -41,8 +41,8 @@ def strike(function, code, *, after):
         return answer(request, 400, code) if len(calls) > after else None
 
     table = function.store.table
-    table._client = table._once  # boto3's own repeats would take long
-    table._client.meta.events.register("before-send.dynamodb", send)
+    table._wire = table._wire_once  # boto3's own repeats would take long
+    table._once.meta.events.register("before-send.dynamodb", send)
 
 
 def test_puts_of_load_that_are_not_confirmed_are_counted(load, context, queue, metrics):

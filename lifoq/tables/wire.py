@@ -1,0 +1,454 @@
+"""DynamoDB's API as bytes: JSON over HTTP, at less than half of the processor time that a boto3
+client takes for a call.
+
+A ``Wire`` stands on such a client. From it come credentials, endpoint, certificates, timeouts and
+connections, which failures are repeated, how often and after which pause, and what an error is.
+The request, its signature, the sending and the reading of an answer are done here.
+
+Whoever listens to the client's ``before-call`` or ``before-send`` hears each call, and may answer
+it: moto does. Where somebody listens to another of its events, or has put a function of his own in
+the place of one of botocore's, as who traces or stubs calls does, the client itself makes the call;
+so it does, too, with a proxy, or a signature other than the usual one.
+"""
+
+import base64
+import functools
+import hashlib
+import hmac
+import json
+import os
+import socket
+import threading
+import time
+import uuid
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from operator import attrgetter
+from types import FunctionType
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from botocore import xform_name
+from botocore.awsrequest import AWSPreparedRequest, HeadersDict
+from botocore.exceptions import (
+    BotoCoreError,
+    ChecksumError,
+    ConnectionClosedError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    HTTPClientError,
+    NoCredentialsError,
+    ReadTimeoutError,
+    SSLError,
+)
+from botocore.hooks import first_non_none_response
+from urllib3 import Retry
+from urllib3 import exceptions as http
+
+from lifoq.basics.host import MICROSECONDS
+from lifoq.tables.aws_errors import refuse_half_answers
+
+TARGET: Final = "DynamoDB_20120810"
+NOT_BY_THE_POOL: Final = Retry(total=False)
+"""botocore decides what is repeated."""
+
+UNHEARD: Final = (
+    "provide-client-params",
+    "before-parameter-build",
+    "before-endpoint-resolution",
+    "request-created",
+    "before-sign",
+    "choose-signer",
+    "before-parse",
+    "response-received",
+    "needs-retry",
+    "after-call",
+    "after-call-error",
+)
+"""botocore's events of a call that are not as they were, or not at all, where it is made here."""
+NEEDLESS: Final = frozenset(
+    {
+        "generate_idempotent_uuid",
+        "_handle_request_validation_mode_member",
+        "block_endpoint_discovery_required_operations",
+        "RequestSigner.handler",
+        "MaxAttemptsSeeder.seed_max_attempts",
+        "UserAgentString.rebuild_and_replace_user_agent_handler",
+        "add_retry_headers",
+        "set_operation_specific_signer",
+        "_set_auth_scheme_preference_signer",
+        "RetryHandler.needs_retry",
+        "RetryQuotaChecker.release_retry_quota",
+    }
+)
+"""botocore's own listeners to them: what they do is done here, or has no effect on DynamoDB. One
+that a later botocore adds is not among them, and the client makes the calls, as is safe."""
+POWERTOOLS_MARK: Final = "aws_lambda_powertools.shared.user_agent"
+"""Adds to each client's name for itself, and would be no reason."""
+
+
+BOTOCORES_OWN: Final = attrgetter(
+    "meta.events._emitter._handlers.prefix_search",
+    "meta.events._emitter._lookup_cache",
+    "_endpoint._add_modeled_error_fields",
+    "_endpoint._needs_retry",
+    "_endpoint.http_session._manager",
+    "_endpoint.http_session._proxy_config",
+    "_endpoint.http_session._setup_ssl_cert",
+    "_endpoint.http_session._verify",
+    "_make_api_call",
+    "_request_signer._choose_signer",
+    "_request_signer._credentials",
+    "_resolve_endpoint_ruleset",
+    "_response_parser",
+)
+"""What is taken from a client and is no part of its documented API. A later botocore may lack some
+of it; the client then makes the calls."""
+
+
+class Answer(NamedTuple):
+    """As much of botocore's ``AWSResponse`` as is asked for."""
+
+    status_code: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Route:
+    """How the calls of one operation are made, while ``listeners`` and ``credentials`` are."""
+
+    listeners: object
+    credentials: Any
+    direct: bool
+    """False: the client makes them."""
+    url: str = ""
+    host: str = ""
+    region: str = ""
+    service: str = ""
+    pool: Any = None
+    """urllib3's, of the client."""
+
+
+class Wire:
+    def __init__(self, client: Any, *, now: Callable[[], int]) -> None:
+        """``client``: a boto3 client of DynamoDB. ``now``: epoch microseconds, by which requests
+        are signed."""
+        self._client = client
+        self._now = now
+        self._known = _is_known(client)
+        self._routes: dict[str, Route] = {}
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+
+    def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer, with bytes as bytes or in base64. Raises what the client would."""
+        if self._known and _is_untouched(self._client):
+            route = self._route(operation, request)
+            if route.direct:
+                return self._by_wire(operation, request, route)
+        answer: dict[str, Any] = getattr(self._client, xform_name(operation))(**request)
+        return answer
+
+    def _route(self, operation: str, request: Mapping[str, Any]) -> Route:
+        if self._process != os.getpid():
+            self._leave_the_parents_connections()
+        listeners = self._client.meta.events._emitter._lookup_cache  # a new one with each listener
+        credentials = self._credentials()
+        route = self._routes.get(operation)
+        if (
+            route is None
+            or route.listeners is not listeners
+            or route.credentials != credentials  # an endpoint may be an account's
+        ):
+            found = self._resolved(operation, request)
+            route = Route(
+                listeners=listeners, credentials=credentials, direct=bool(found), **(found or {})
+            )
+            self._routes[operation] = route
+        return route
+
+    def _resolved(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Where botocore would send it; None where it had better do so itself."""
+        client, signer, session = (
+            self._client,
+            self._client._request_signer,
+            self._client._endpoint.http_session,
+        )
+        model = client.meta.service_model.operation_model(operation)
+        context = self._context()
+        url, headers, *_ = client._resolve_endpoint_ruleset(model, request, context)
+        parts = urlsplit(url)
+        if (
+            headers
+            or parts.path.strip("/")
+            or signer._choose_signer(operation, "standard", context) != "v4"
+            or session._proxy_config.proxy_url_for(url)
+            or not _is_unheard(client.meta.events, operation)
+        ):
+            return None
+        pool = session._manager.connection_from_url(url)
+        session._setup_ssl_cert(pool, url, session._verify)
+        signing = context.get("signing", {})
+        usual_port = {"http": 80, "https": 443}[parts.scheme]
+        host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else str(parts.hostname)
+        return {
+            "url": f"{parts.scheme}://{parts.netloc}/",
+            "host": host if parts.port in {None, usual_port} else f"{host}:{parts.port}",
+            "region": signing.get("region", signer.region_name),
+            "service": signing.get("signing_name", signer.signing_name),
+            "pool": pool,
+        }
+
+    def _by_wire(self, operation: str, request: Mapping[str, Any], route: Route) -> dict[str, Any]:
+        client, events = self._client, self._client.meta.events
+        model, context = client.meta.service_model.operation_model(operation), self._context()
+        if operation == "TransactWriteItems":  # repeated, it is the same transaction
+            request = {**request, "ClientRequestToken": str(uuid.uuid4())}
+        call = {
+            "method": "POST",
+            "url": route.url,
+            "url_path": "/",
+            "query_string": "",
+            "headers": {
+                "Host": route.host,
+                "X-Amz-Target": f"{TARGET}.{operation}",
+                "Content-Type": "application/x-amz-json-1.0",
+                "User-Agent": client.meta.config.user_agent,
+            },
+            "body": json.dumps(request, default=_base64).encode(),
+            "context": context,
+        }
+        _, instead = events.emit_until_response(
+            f"before-call.dynamodb.{operation}",
+            model=model,
+            params=call,
+            request_signer=client._request_signer,
+            context=context,
+        )
+        answer, parsed = instead or self._answered(model, call, route)
+        events.emit(
+            f"after-call.dynamodb.{operation}",
+            http_response=answer,
+            parsed=parsed,
+            model=model,
+            context=context,
+        )
+        if answer.status_code >= HTTPStatus.MULTIPLE_CHOICES:
+            raise client.exceptions.from_code(parsed["Error"].get("Code"))(parsed, operation)
+        read: dict[str, Any] = parsed
+        return read
+
+    def _answered(
+        self, model: Any, call: dict[str, Any], route: Route
+    ) -> tuple[Any, dict[str, Any]]:
+        """What DynamoDB answers at last: botocore tells whether to try again, and waits before."""
+        attempts = 0
+        while True:
+            attempts += 1
+            headers = self._signed(call["headers"], call["body"], route)
+            answer, parsed, failure = self._attempt(model, headers, call, route)
+            if failure is None and answer.status_code == HTTPStatus.OK:
+                return answer, parsed
+            heard = None if answer is None else (answer, parsed)
+            if not self._client._endpoint._needs_retry(attempts, model, call, heard, failure):
+                break
+        if failure is not None:
+            raise failure
+        parsed.setdefault("ResponseMetadata", {})["RetryAttempts"] = attempts - 1
+        return answer, parsed
+
+    def _attempt(
+        self, model: Any, headers: dict[str, str], call: dict[str, Any], route: Route
+    ) -> tuple[Any, dict[str, Any], Exception | None]:
+        events = self._client.meta.events
+        found: Any = HeadersDict(headers)
+        request = AWSPreparedRequest("POST", route.url, found, call["body"], stream_output=False)
+        parsed: dict[str, Any] = {}
+        try:
+            answer = first_non_none_response(
+                events.emit(f"before-send.dynamodb.{model.name}", request=request)
+            )
+            if answer is None:
+                answer = _exchange(route.pool, request)
+        except Exception as failure:  # noqa: BLE001 - who repeats calls decides, and raises it
+            return None, parsed, failure
+        response = {
+            "headers": answer.headers,
+            "status_code": answer.status_code,
+            "body": answer.content,
+            "context": {"operation_name": model.name},
+        }
+        failed = None
+        if answer.status_code >= HTTPStatus.MULTIPLE_CHOICES:
+            parsed = self._error(model, response)
+        else:
+            try:
+                parsed = _read(answer)
+            except BotoCoreError as failure:
+                failed = failure
+        events.emit(
+            f"response-received.dynamodb.{model.name}",
+            response_dict=response,
+            parsed_response=parsed,
+            context=call["context"],
+            exception=failed,
+        )
+        return answer, parsed, failed
+
+    def _error(self, model: Any, response: dict[str, Any]) -> dict[str, Any]:
+        parser, endpoint = self._client._response_parser, self._client._endpoint
+        parsed: dict[str, Any] = parser.parse(response, model.output_shape)
+        endpoint._add_modeled_error_fields(response, parsed, model, parser)
+        return parsed
+
+    def _signed(self, headers: Mapping[str, str], body: bytes, route: Route) -> dict[str, str]:
+        """By AWS's Signature Version 4."""
+        credentials = self._credentials()
+        if credentials is None:
+            raise NoCredentialsError
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self._now() // MICROSECONDS))
+        found = {**headers, "X-Amz-Date": stamp}
+        if credentials.token:
+            found["X-Amz-Security-Token"] = credentials.token
+        lower = sorted((name.lower(), value) for name, value in found.items())
+        signed = [pair for pair in lower if pair[0] == "host" or pair[0].startswith("x-amz-")]
+        names = ";".join(name for name, _ in signed)
+        lines = "".join(f"{name}:{value}\n" for name, value in signed)
+        canonical = f"POST\n/\n\n{lines}\n{names}\n{hashlib.sha256(body).hexdigest()}"
+        day = stamp[:8]
+        scope = f"{day}/{route.region}/{route.service}/aws4_request"
+        digest = hashlib.sha256(canonical.encode()).hexdigest()
+        key = _signing_key(credentials.secret_key, day, route.region, route.service)
+        signature = hmac.digest(
+            key, f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{digest}".encode(), "sha256"
+        )
+        found["Authorization"] = (
+            f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, "
+            f"SignedHeaders={names}, Signature={signature.hex()}"
+        )
+        return found
+
+    def _credentials(self) -> Any:
+        """As they are now: botocore refreshes them in time."""
+        credentials = self._client._request_signer._credentials
+        return None if credentials is None else credentials.get_frozen_credentials()
+
+    def _context(self) -> dict[str, Any]:
+        meta = self._client.meta
+        return {
+            "client_region": meta.region_name,
+            "client_config": meta.config,
+            "has_streaming_input": False,
+        }
+
+    def _leave_the_parents_connections(self) -> None:
+        """After a fork: two processes would read each other's answers."""
+        with self._lock:
+            if self._process != os.getpid():
+                self._client._endpoint.http_session._manager.clear()
+                self._routes = {}
+                self._process = os.getpid()
+
+
+def _exchange(pool: Any, request: AWSPreparedRequest) -> Answer:
+    """One request, one answer; errors are botocore's, as its ``URLLib3Session`` raises them."""
+    url = request.url
+    try:
+        answer = pool.urlopen(
+            "POST",
+            "/",
+            body=request.body,
+            headers=request.headers,
+            retries=NOT_BY_THE_POOL,
+            assert_same_host=False,
+            decode_content=False,
+            enforce_content_length=False,
+        )
+        return Answer(answer.status, answer.headers, answer.data)
+    except http.SSLError as error:
+        raise SSLError(endpoint_url=url, error=error) from error
+    except (http.NewConnectionError, socket.gaierror) as error:
+        raise EndpointConnectionError(endpoint_url=url, error=error) from error
+    except http.ConnectTimeoutError as error:
+        raise ConnectTimeoutError(endpoint_url=url, error=error) from error
+    except http.ReadTimeoutError as error:
+        raise ReadTimeoutError(endpoint_url=url, error=error) from error
+    except http.ProtocolError as error:
+        raise ConnectionClosedError(endpoint_url=url, error=error, request=request) from error
+    except Exception as error:
+        raise HTTPClientError(error=error) from error
+
+
+def _read(answer: Any) -> dict[str, Any]:
+    """A success. IncompleteReadError, ChecksumError, or HTTPClientError where it is not AWS's."""
+    told = answer.headers.get("x-amz-crc32")
+    if told is not None and int(told) != (found := zlib.crc32(answer.content)):
+        raise ChecksumError(
+            checksum_type="crc32", expected_checksum=told, actual_checksum=str(found)
+        )
+    refuse_half_answers(answer)
+    try:
+        read: dict[str, Any] = json.loads(answer.content)
+    except ValueError as error:
+        raise HTTPClientError(error=error) from error
+    return read
+
+
+@functools.lru_cache(maxsize=8)
+def _signing_key(secret: str, day: str, region: str, service: str) -> bytes:
+    key = f"AWS4{secret}".encode()
+    for part in (day, region, service, "aws4_request"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
+
+
+def _is_known(client: Any) -> bool:
+    try:
+        BOTOCORES_OWN(client)
+    except AttributeError:
+        return False
+    return True
+
+
+def _is_untouched(client: Any) -> bool:
+    """Whether a call would go through botocore's own functions."""
+    endpoint = client._endpoint
+    return (
+        "_make_api_call" not in vars(client)
+        and _is_botocores(type(client)._make_api_call)
+        and _is_botocores(type(endpoint).make_request)
+        and _is_botocores(type(endpoint.http_session).send)
+    )
+
+
+def _is_botocores(function: object) -> bool:
+    """A wrapper may take its function's name, and its class; not where it was written."""
+    return type(function) is FunctionType and str(function.__globals__["__name__"]).startswith(
+        "botocore."
+    )
+
+
+def _is_unheard(events: Any, operation: str) -> bool:
+    """Whether nobody would miss what is left out or differs."""
+    return all(
+        _is_needless(listener)
+        for event in UNHEARD
+        for listener in events._emitter._handlers.prefix_search(f"{event}.dynamodb.{operation}")
+    )
+
+
+def _is_needless(listener: Any) -> bool:
+    module = str(getattr(listener, "__module__", ""))
+    if module.startswith("botocore."):
+        return getattr(listener, "__qualname__", "") in NEEDLESS
+    return module.startswith("lifoq.") or module == POWERTOOLS_MARK
+
+
+def _base64(value: object) -> str:
+    """For JSON, which has no bytes."""
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    raise TypeError(f"{value!r} is no value of DynamoDB's")
