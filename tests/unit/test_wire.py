@@ -1,0 +1,502 @@
+"""DynamoDB by its wire: like the boto3 client that it stands on, but for the time it takes."""
+
+import contextlib
+import json
+import os
+import queue
+import socket
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import botocore.client
+import pytest
+from botocore import auth
+from botocore.awsrequest import AWSHTTPConnectionPool, AWSRequest, AWSResponse
+from botocore.config import Config
+from botocore.credentials import Credentials, RefreshableCredentials
+from botocore.exceptions import BotoCoreError, ChecksumError, ClientError
+from botocore.stub import Stubber
+from moto import mock_aws
+from urllib3 import exceptions as http
+from urllib3.exceptions import HTTPError
+
+from lifoq import StoreUnavailable
+from lifoq.tables import wire
+from lifoq.tables.dynamo import ONCE, PATIENT, DynamoTable
+from lifoq.testing import create_table
+from lifoq.testing.hosts import START
+
+GET: Any = {"TableName": "queue", "Key": {"taskId": {"S": "t"}}}
+NEVER = "http://127.0.0.1:1"
+ERROR = "com.amazonaws.dynamodb.v20120810#"
+
+Request = SimpleNamespace
+Answering = Callable[[Request], bytes | None]
+
+
+def reply(body: Any, status: int = 200, **headers: str) -> bytes:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    lines = [f"HTTP/1.1 {status} so", f"Content-Length: {len(content)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + content
+
+
+def refused(code: str, status: int = 400, **more: Any) -> bytes:
+    return reply({"__type": ERROR + code, "message": "as the test says", **more}, status)
+
+
+class Server:
+    """Answers with what is in ``answers``, in this order, and then with an empty success; None
+    closes the connection instead."""
+
+    def __init__(self, family: int, address: str) -> None:
+        self.answers: list[bytes | Answering | None] = []
+        self.requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self.closing = False
+        """Whether each connection is closed after its answer, which does not say so."""
+        self._socket = socket.create_server((address, 0), family=socket.AddressFamily(family))
+        host = f"[{address}]" if ":" in address else address
+        self.url = f"http://{host}:{self._socket.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def heard(self) -> list[Request]:
+        return [self.requests.get() for _ in range(self.requests.qsize())]
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, peer = self._socket.accept()
+                threading.Thread(target=self._serve, args=(connection, peer), daemon=True).start()
+
+    def _serve(self, connection: socket.socket, peer: Any) -> None:
+        with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError):
+            while first := stream.readline():
+                headers = {}
+                while line := stream.readline().decode().strip():
+                    name, value = line.split(": ", 1)
+                    headers[name.lower()] = value
+                body = stream.read(int(headers["content-length"]))
+                request = Request(peer=peer, first=first, headers=headers, body=body)
+                self.requests.put(request)
+                answer = self.answers.pop(0) if self.answers else reply({})
+                answer = answer(request) if callable(answer) else answer
+                if answer is None:
+                    return
+                connection.sendall(answer)
+                if self.closing:
+                    return
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    there = Server(socket.AF_INET, "127.0.0.1")
+    yield there
+    there.close()
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Between repeats; none is waited for."""
+    waited: list[float] = []
+    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=waited.append))
+    return waited
+
+
+def client_of(url: str | None, config: Config = PATIENT, **arguments: Any) -> Any:
+    session = {"region_name": "us-east-1", "aws_access_key_id": "key", "aws_secret_access_key": "s"}
+    return boto3.client("dynamodb", endpoint_url=url, config=config, **{**session, **arguments})
+
+
+def wire_to(url: str | None, config: Config = PATIENT, **arguments: Any) -> wire.Wire:
+    return wire.Wire(client_of(url, config, **arguments), now=lambda: START)
+
+
+def table_at(url: str) -> DynamoTable:
+    return DynamoTable(name="queue", client=client_of(url), once=client_of(url, ONCE))
+
+
+def goes_directly(calls: wire.Wire) -> bool:
+    return calls._routes["GetItem"].direct
+
+
+# The request
+
+
+@pytest.mark.parametrize("token", [None, "a-token"])
+@pytest.mark.parametrize(
+    ("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
+)
+def test_a_request_has_the_signature_that_botocore_gives_it(
+    monkeypatch: pytest.MonkeyPatch, token: str | None, family: int, address: str
+):
+    server = Server(family, address)
+    wire_to(server.url, aws_session_token=token).call("GetItem", GET)
+    server.close()
+    (sent,) = server.heard()
+    now = datetime.fromtimestamp(START / 1e6, UTC)
+    monkeypatch.setattr(auth, "get_current_datetime", lambda: now, raising=False)
+    signed = sent.headers["authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
+    assert signed == sorted({"host", *(n for n in sent.headers if n.startswith("x-amz-"))})
+    same = AWSRequest(
+        "POST", server.url + "/", {name: sent.headers[name] for name in signed}, sent.body
+    )
+    auth.SigV4Auth(Credentials("key", "s", token), "dynamodb", "us-east-1").add_auth(same)
+    assert sent.headers["authorization"] == same.headers["Authorization"]
+    assert sent.headers["host"] == server.url.removeprefix("http://")
+    assert json.loads(sent.body) == GET
+
+
+@pytest.mark.parametrize(
+    ("config", "region", "account"),
+    [
+        ({}, "us-east-1", None),
+        ({}, "cn-north-1", None),
+        ({"use_fips_endpoint": True}, "us-west-2", None),
+        ({"use_dualstack_endpoint": True}, "eu-west-3", None),
+        ({"account_id_endpoint_mode": "required"}, "us-east-1", "123456789012"),
+    ],
+)
+def test_calls_go_where_the_client_sends_them(config: Any, region: str, account: str | None):
+    client = client_of(
+        None, PATIENT.merge(Config(**config)), region_name=region, aws_account_id=account
+    )
+    seen = []
+
+    def see(request: Any, **_: Any) -> AWSResponse:
+        region, service = str(request.headers["Authorization"]).split("/")[2:4]
+        seen.append((request.url, region, service))
+        return AWSResponse(request.url, 200, {}, SimpleNamespace(stream=lambda: [b"{}"]))
+
+    client.meta.events.register("before-send.dynamodb.GetItem", see)
+    calls = wire.Wire(client, now=lambda: START)
+    calls.call("GetItem", GET)
+    client.get_item(**GET)
+    assert goes_directly(calls)
+    assert seen[0] == seen[1]
+
+
+def test_certificates_and_timeouts_are_the_clients(tmp_path: Any):
+    bundle = tmp_path / "authorities.pem"
+    bundle.touch()
+    calls = wire_to("https://127.0.0.1:1", verify=str(bundle))
+    pool = calls._route("GetItem", GET).pool
+    assert (pool.cert_reqs, pool.ca_certs) == ("CERT_REQUIRED", str(bundle))
+    assert (pool.timeout.connect_timeout, pool.timeout.read_timeout) == (2, 5)
+    assert pool.pool.maxsize == PATIENT.max_pool_connections
+
+
+def test_bytes_are_read_as_they_were_written(server: Server):
+    server.answers = [reply({"Item": {"a": {"B": "AP8="}, "b": {"BS": ["AP8="]}}})]
+    found = table_at(server.url).get("t") or {}
+    assert (found["a"], {bytes(each) for each in found["b"]}) == (b"\x00\xff", {b"\x00\xff"})
+    wire_to(server.url).call("PutItem", {"TableName": "q", "Item": {"a": {"B": b"\x00\xff"}}})
+    assert json.loads(server.heard()[-1].body)["Item"] == {"a": {"B": "AP8="}}
+
+
+# Repeats
+
+PASSING = {
+    "throttled": refused("ProvisionedThroughputExceededException"),
+    "failed": refused("InternalServerError", 500),
+    "a proxy's page": reply(b"<html>Bad gateway", 502),
+    "closed": None,
+    "damaged": reply({}, x_amz_crc32="1"),
+}
+
+
+@pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
+def test_what_may_pass_is_repeated_after_a_pause_with_jitter(
+    server: Server, pauses: list[float], failure: bytes | None
+):
+    item = reply(
+        {"Item": {"a": {"S": "b"}}}, x_amz_crc32=str(zlib.crc32(b'{"Item": {"a": {"S": "b"}}}'))
+    )
+    server.answers = [failure, failure, failure, item]
+    calls = wire_to(server.url)
+    assert calls.call("GetItem", GET) == {"Item": {"a": {"S": "b"}}}
+    assert len(server.heard()) == 4
+    assert len(set(pauses)) == 3
+    assert all(0 <= pause <= 4 for pause in pauses)
+
+
+@pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
+@pytest.mark.parametrize(("config", "bound"), [(PATIENT, 4), (ONCE, 1)])
+def test_no_more_often_than_the_client_would(
+    server: Server, pauses: list[float], failure: bytes | None, config: Config, bound: int
+):
+    server.answers = [failure] * 9
+    with pytest.raises((ClientError, BotoCoreError)):
+        wire_to(server.url, config).call("GetItem", GET)
+    assert (len(server.heard()), len(pauses)) == (bound, bound - 1)
+
+
+def test_a_refusal_is_not_repeated(server: Server, pauses: list[float]):
+    server.answers = [refused("ConditionalCheckFailedException")]
+    with pytest.raises(ClientError, match="ConditionalCheckFailed"):
+        wire_to(server.url).call("PutItem", {})
+    assert (len(server.heard()), pauses) == (1, [])
+
+
+def test_repeats_that_succeed_can_be_had_again(server: Server, pauses: list[float]):
+    """botocore lends a client a number of repeats, and takes them back after a success."""
+    calls = wire_to(server.url)
+    for _ in range(60):
+        server.answers = [refused("InternalServerError", 500)]
+        calls.call("GetItem", GET)
+
+
+def test_a_transaction_that_is_repeated_is_the_same_one(server: Server, pauses: list[float]):
+    server.answers = [None]
+    calls = wire_to(server.url)
+    for _ in range(2):
+        calls.call("TransactWriteItems", {"TransactItems": []})
+    tokens = [json.loads(request.body)["ClientRequestToken"] for request in server.heard()]
+    assert tokens[0] == tokens[1] != tokens[2]
+
+
+def test_a_damaged_answer_is_an_error_at_last(server: Server, pauses: list[float]):
+    server.answers = [PASSING["damaged"]] * 4
+    with pytest.raises(ChecksumError):
+        wire_to(server.url).call("GetItem", GET)
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        http.SSLError("bad"),
+        http.NewConnectionError(None, "refused"),  # type: ignore[arg-type]
+        http.ConnectTimeoutError("slow"),
+        http.ReadTimeoutError(None, "/", "slow"),  # type: ignore[arg-type]
+        http.ProtocolError("closed"),
+        http.ClosedPoolError(None, "closed"),  # type: ignore[arg-type]
+        socket.gaierror("nowhere"),
+        ConnectionResetError("by peer"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_the_networks_errors_are_those_of_the_client(
+    monkeypatch: pytest.MonkeyPatch, error: HTTPError
+):
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(AWSHTTPConnectionPool, "urlopen", fail)
+    client = client_of(NEVER, ONCE)
+    with pytest.raises(BotoCoreError) as expected:
+        client.get_item(**GET)
+    with pytest.raises(BotoCoreError) as found:
+        wire.Wire(client, now=lambda: START).call("GetItem", GET)
+    assert (found.type, str(found.value)) == (expected.type, str(expected.value))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refused("ConditionalCheckFailedException", Item={"a": {"B": "AP8="}}),
+        refused("TransactionCanceledException", CancellationReasons=[{"Code": "None"}]),
+        refused("ThrottlingException"),
+        refused("RequestTimeTooSkewed"),
+        refused("NobodyKnowsIt", 499),
+        reply(b"<html>Bad gateway", 502),
+        reply(b"too large", 413),
+        reply(b"", 503),
+    ],
+)
+def test_refusals_are_read_as_the_client_reads_them(server: Server, answer: bytes):
+    client = client_of(server.url, ONCE)
+    server.answers = [answer, answer]
+    with pytest.raises(ClientError) as expected:
+        client.transact_write_items(TransactItems=[])
+    with pytest.raises(ClientError) as found:
+        wire.Wire(client, now=lambda: START).call("TransactWriteItems", {"TransactItems": []})
+    assert found.type is expected.type
+    assert found.value.response == expected.value.response
+    assert str(found.value) == str(expected.value)
+
+
+def test_a_clock_that_is_off_is_put_right_by_the_first_refusal(server: Server):
+    hour_ahead = datetime.now(UTC) + timedelta(hours=1)
+    body = {"__type": ERROR + "InvalidSignatureException", "message": "Signature expired: now"}
+    server.answers = [reply(body, 400, Date=format_datetime(hour_ahead, usegmt=True))]
+    table = table_at(server.url)
+    with pytest.raises(StoreUnavailable, match="Signature expired"):
+        table.get("t")
+    assert table.get("t") is None
+    signed = [datetime.strptime(r.headers["x-amz-date"], "%Y%m%dT%H%M%S%z") for r in server.heard()]
+    assert abs(signed[1] - signed[0] - timedelta(hours=1)) < timedelta(minutes=10)
+
+
+def test_credentials_are_refreshed_in_mid_run(server: Server):
+    fresh = iter("abc")
+
+    def refresh() -> dict[str, str]:
+        key = next(fresh)
+        return {
+            "access_key": key,
+            "secret_key": key,
+            "token": key,
+            "expiry_time": (datetime.now(UTC) + timedelta(hours=1)).isoformat(),
+        }
+
+    credentials = RefreshableCredentials.create_from_metadata(refresh(), refresh, "a test")
+    client = client_of(server.url)
+    client._request_signer._credentials = credentials
+    calls = wire.Wire(client, now=lambda: START)
+    calls.call("GetItem", GET)
+    credentials._expiry_time = datetime.now(UTC)
+    calls.call("GetItem", GET)
+    tokens = [request.headers["x-amz-security-token"] for request in server.heard()]
+    assert tokens == ["a", "b"]
+
+
+# Connections
+
+
+def test_a_connection_that_the_server_has_closed_is_not_used_again(
+    server: Server, pauses: list[float]
+):
+    server.closing = True
+    calls = wire_to(server.url)
+    for _ in range(5):
+        calls.call("GetItem", GET)
+    assert len(server.heard()) == 5
+
+
+def test_threads_get_their_own_answers_over_a_bounded_number_of_connections(server: Server):
+    def echo(request: Request) -> bytes:
+        return reply({"Item": json.loads(request.body)["Key"]})
+
+    server.answers = [echo] * 400
+    calls = wire_to(server.url, PATIENT.merge(Config(max_pool_connections=4)))
+
+    def ask(number: int) -> bool:
+        key = {"taskId": {"S": str(number)}}
+        return calls.call("GetItem", {**GET, "Key": key}) == {"Item": key}
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(ask, range(400)))
+    pool = calls._routes["GetItem"].pool
+    kept = [pool.pool.get_nowait() for _ in range(pool.pool.qsize())]
+    assert len([connection for connection in kept if connection]) <= 4
+
+
+def test_after_a_fork_no_connection_is_shared(server: Server):
+    calls = wire_to(server.url)
+    calls.call("GetItem", GET)
+    child = os.fork()
+    if not child:
+        with contextlib.suppress(BaseException):
+            calls.call("GetItem", GET)
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    calls.call("GetItem", GET)
+    first, childs, second = [request.peer for request in server.heard()]
+    assert first == second != childs
+
+
+# Who has a hand in calls
+
+
+@pytest.fixture
+def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(*_: Any) -> None:
+        raise AssertionError("a call reached for the network")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+
+
+@pytest.mark.usefixtures("no_sockets")
+def test_under_moto_no_call_reaches_for_the_network():
+    with mock_aws():
+        client = client_of(None)
+        create_table(client, "queue")
+        table = DynamoTable(name="queue", client=client, once=client)
+        table.put({"taskId": "t", "payload": b"\x00"})  # type: ignore[dict-item]
+        assert table.get("t") == {"taskId": "t", "payload": b"\x00"}
+    assert goes_directly(table._wire)
+
+
+@pytest.mark.usefixtures("no_sockets")
+def test_a_stubbed_client_is_asked():
+    client = client_of(None)
+    calls = wire.Wire(client, now=lambda: START)
+    with Stubber(client) as stubber:
+        stubber.add_response("get_item", {"Item": {"a": {"S": "b"}}}, GET)
+        assert calls.call("GetItem", GET)["Item"] == {"a": {"S": "b"}}
+
+
+@pytest.mark.usefixtures("no_sockets")
+def test_who_has_replaced_botocores_call_gets_it(monkeypatch: pytest.MonkeyPatch):
+    def traced(_client: Any, operation: str, request: Any) -> Any:
+        return {"traced": operation}
+
+    calls = wire_to(None)
+    traced.__module__ = "botocore.client"  # as functools.wraps tells it
+    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", traced)
+    assert calls.call("GetItem", GET) == {"traced": "GetItem"}
+
+
+def test_who_listens_to_another_event_hears_it_until_he_leaves(server: Server):
+    client = client_of(server.url)
+    calls = wire.Wire(client, now=lambda: START)
+
+    def mark(request: Any, **_: Any) -> None:
+        request.headers["X-Mark"] = "seen"
+
+    for change in (lambda *_: None, client.meta.events.register, client.meta.events.unregister):
+        change("request-created.dynamodb", mark)
+        calls.call("GetItem", GET)
+    assert ["x-mark" in request.headers for request in server.heard()] == [False, True, False]
+
+
+def test_what_a_before_call_listener_adds_is_sent(server: Server):
+    client = client_of(server.url)
+
+    def trace(params: Any, **_: Any) -> None:
+        params["headers"]["X-Trace"] = "7"
+
+    client.meta.events.register("before-call.dynamodb", trace)
+    wire.Wire(client, now=lambda: START).call("GetItem", GET)
+    assert server.heard()[0].headers["x-trace"] == "7"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"proxies": {"http": "proxy"}},
+        {"retries": {"mode": "adaptive"}},
+        {"signature_version": "v4a"},
+    ],
+)
+def test_what_is_unusual_is_left_to_the_client(
+    monkeypatch: pytest.MonkeyPatch, server: Server, config: Any
+):
+    if "signature_version" in config:
+        monkeypatch.setattr("botocore.signers.RequestSigner._choose_signer", lambda *_: "v4a")
+    calls = wire_to(server.url, Config(**config))
+    assert not calls._route("GetItem", GET).direct
+
+
+def test_a_botocore_that_is_not_known_makes_its_calls_itself(
+    monkeypatch: pytest.MonkeyPatch, server: Server
+):
+    monkeypatch.setattr(wire, "BOTOCORES_OWN", attrgetter("_no_such_name"))
+    calls = wire_to(server.url)
+    calls.call("GetItem", GET)
+    assert "amz-sdk-invocation-id" in server.heard()[0].headers
