@@ -46,9 +46,12 @@ _STATUSES: Final = [status.value for status in Status]
 _TERMINAL: Final = [_STATUSES.index(status) for status in TERMINAL]
 _TAKEN: Final = _STATUSES.index(Status.TAKEN)
 _BY_STATUS: Final = np.array(
-    [_OUTCOMES.index(_FINISHED.get(status, Outcome.WAITING)) for status in Status]
+    [
+        _OUTCOMES.index(_FINISHED[status] if status in TERMINAL else Outcome.WAITING)
+        for status in Status
+    ]
 )
-"""The outcome of a task that ended with a status."""
+"""The outcome of a task that was left in a status. KeyError where an end has none."""
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _WORD: Final = pa.dictionary(pa.int32(), pa.string())
 
