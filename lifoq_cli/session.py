@@ -25,6 +25,11 @@ Queues = Queue | Cells
 
 WIDE: Final = 10_000
 """Columns where nobody looks on: a line that a program reads is never cut."""
+SAY_WHICH_AWS: Final = (
+    *(folder.ENDPOINT, "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"),
+    *("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+)
+"""Variables, of which each tells whose queue is meant."""
 YES: Final = ("y", "yes")
 
 
@@ -77,6 +82,7 @@ class Session:
     @property
     def client_arguments(self) -> dict[str, Any]:
         """What ``boto3.client`` takes. boto3 itself knows AWS_DEFAULT_REGION only."""
+        self._find_local_cloud()
         region = (
             self.given.get("region")
             or os.environ.get("AWS_REGION")
@@ -85,6 +91,14 @@ class Session:
         )
         found = {"region_name": region, "endpoint_url": self.given.get("endpoint_url")}
         return {name: value for name, value in found.items() if value is not None}
+
+    def _find_local_cloud(self) -> None:
+        """Where nothing says which AWS is meant, it is the one that runs in this folder."""
+        if self.given.get("endpoint_url") or any(name in os.environ for name in SAY_WHICH_AWS):
+            return
+        if found := folder.local_cloud(Path.cwd()):
+            os.environ.update(found)
+            tell(f"(in the local cloud of this folder, {found[folder.ENDPOINT]})")
 
     @cached_property
     def queue(self) -> Queues:

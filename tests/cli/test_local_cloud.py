@@ -1,0 +1,50 @@
+"""A second terminal finds the local cloud of its folder."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lifoq_cli.session import SAY_WHICH_AWS, Session
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Of a local cloud that runs in a folder above this process's."""
+    before = dict(os.environ)
+    for name in SAY_WHICH_AWS:
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / ".local").mkdir()
+    (tmp_path / "tasks").mkdir()
+    monkeypatch.chdir(tmp_path / "tasks")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        found = f"http://localhost:{listener.getsockname()[1]}"
+        lines = f"export AWS_ENDPOINT_URL={found}\nexport AWS_REGION=local-1\n"
+        (tmp_path / ".local" / "environment").write_text(lines)
+        yield found
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def test_the_local_cloud_of_the_folder_is_found_and_told(
+    endpoint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert Session().client_arguments == {"region_name": "local-1"}
+    assert os.environ["AWS_ENDPOINT_URL"] == endpoint
+    assert capsys.readouterr().err == f"(in the local cloud of this folder, {endpoint})\n"
+
+
+def test_who_names_credentials_means_them(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "prod")
+    assert endpoint not in Session().client_arguments.values()
+    assert "AWS_ENDPOINT_URL" not in os.environ
+
+
+def test_one_that_has_ended_is_not_meant(tmp_path: Path, endpoint: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        gone = f"http://localhost:{listener.getsockname()[1]}"
+    (tmp_path / ".local" / "environment").write_text(f"export AWS_ENDPOINT_URL={gone}\n")
+    assert endpoint not in Session().client_arguments.values()
+    assert "AWS_ENDPOINT_URL" not in os.environ
