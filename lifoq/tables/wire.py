@@ -385,10 +385,8 @@ def _exchange(pool: Any, request: AWSPreparedRequest) -> Answer:
 def _read(answer: Any) -> dict[str, Any]:
     """A success. IncompleteReadError, ChecksumError, or HTTPClientError where it is not AWS's."""
     told = answer.headers.get("x-amz-crc32")
-    if told is not None and int(told) != (found := zlib.crc32(answer.content)):
-        raise ChecksumError(
-            checksum_type="crc32", expected_checksum=told, actual_checksum=str(found)
-        )
+    if told is not None and told != (found := str(zlib.crc32(answer.content))):
+        raise ChecksumError(checksum_type="crc32", expected_checksum=told, actual_checksum=found)
     refuse_half_answers(answer)
     try:
         read: dict[str, Any] = json.loads(answer.content)
