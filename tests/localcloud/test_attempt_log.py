@@ -38,7 +38,7 @@ def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once() -> 
         task = store.claim(task_id, claim_id=task_id, lease=30)
         shown += written.lines(log)
         trace = f'  File "/x/.local/assets/{64 * "a"}/tasks/__init__.py", line 7, in show'
-        error = TaskError(type="KeyError", message=f"'{task_id}'", traceback=trace)
+        error = TaskError(type="KeyError", message="'cents'", traceback=trace)
         if task_id == "good":
             store.succeed(task, "1")
         elif task_id == "one":
@@ -48,9 +48,9 @@ def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once() -> 
         shown += written.lines(log)
     assert shown == [
         "✓ done      price.show good: , attempt 1",
-        "↻ again     price.show one: , attempt 1, next in , KeyError: 'one'",
+        "↻ again     price.show one: , attempt 1, next in , KeyError: 'cents'",
         '  File "tasks/__init__.py", line 7, in show',
-        "✗ failed    price.show two: , attempt 1, KeyError: 'two'",
+        "✗ failed    price.show two: , attempt 1, KeyError: 'cents'",
     ]
 
 
