@@ -52,4 +52,4 @@ def test_a_rule_that_is_broken_is_told_with_its_schedule_and_how_to_run_it_again
     assert "Violation: task " in result.failure
     told = story(result)
     assert "make chaos SEED=0" in told
-    assert "PENDING → TAKEN by worker-" in told
+    assert "→ TAKEN by worker-" in told
