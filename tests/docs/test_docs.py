@@ -32,6 +32,21 @@ def test_the_site_has_every_page_of_the_documents() -> None:
     assert shown == {str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md")}
 
 
+def test_every_message_on_the_page_of_troubles_is_one_of_the_products() -> None:
+    sources = [
+        file.read_text()
+        for folder in ("lifoq", "lifoq_cdk", "lifoq_cli", "localcloud", "stacks", "tools")
+        for file in (ROOT / folder).rglob("*")
+        if file.is_file() and file.suffix in {"", ".py"}
+    ]
+    said = re.sub(r'"\s*\n\s*f?"', "", "\n".join(sources))  # a sentence goes over several lines
+    page = (ROOT / "docs" / "troubleshooting.md").read_text()
+    messages = re.findall(r"^\| `([^`…]+)", page, re.MULTILINE)
+    assert len(messages) > 15
+    for message in messages:
+        assert message.strip() in said, message
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_make_target_that_is_named_exists(document: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
