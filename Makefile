@@ -26,7 +26,6 @@ export CDK_DISABLE_CLI_TELEMETRY := true
 export TZ := UTC
 
 STAGE ?=
-STAGES = $(shell .venv/bin/python -c 'from stacks.stages import STAGES; print(*STAGES)')
 STAGE_NAMED = test -n "$(STAGE)" || { echo "STAGE=… is needed: a stage of stacks/stages.py, such as dev" >&2; exit 2; }
 PORT ?= 4577
 OUT ?= out/report
@@ -143,7 +142,9 @@ types: setup ## Check the types
 
 .PHONY: synth
 synth: setup ## Synthesize the templates of every stage, or of STAGE=…
-	@set -e; for stage in $(or $(STAGE),$(STAGES),$(error stacks/stages.py names no stage)); do \
+	@set -e; stages="$(STAGE)"; \
+	stages="$${stages:-$$(python -c 'from stacks.stages import STAGES; print(*STAGES)')}"; \
+	for stage in $$stages; do \
 	    echo "Synthesizing stage $$stage …"; \
 	    cdk synth --quiet --no-notices -c stage=$$stage --output .build/synth/$$stage; \
 	done
