@@ -349,7 +349,7 @@ class Connection:
         if claims(change):
             looks.claims(task_id, change)
         elif is_end:
-            looks.settles(change)
+            looks.settles(task_id, change)
         answer = send()
         if claims(change):
             looks.granted()

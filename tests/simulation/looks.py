@@ -306,9 +306,11 @@ class Looks:
     def granted(self) -> None:
         self.last_claim = self._machine.true_time()
 
-    def settles(self, change: Change) -> None:
+    def settles(self, task_id: str, change: Change) -> None:
         """The outcome of an attempt is sent; or its claim is handed back."""
         self._settled.add(claim_of(change))
+        if task_id in self._shown_as:  # written, it has outlived its attempt; the answer may be lost
+            self._shown_as[task_id] |= {False}
 
     def settled(self, task_id: str, change: Change) -> None:
         """It was written, or refused."""
