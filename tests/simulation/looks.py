@@ -309,7 +309,7 @@ class Looks:
     def settles(self, task_id: str, change: Change) -> None:
         """The outcome of an attempt is sent; or its claim is handed back."""
         self._settled.add(claim_of(change))
-        if task_id in self._shown_as:  # written, it has outlived its attempt; the answer may be lost
+        if task_id in self._shown_as:  # its answer may be lost: written, it is no suspect any more
             self._shown_as[task_id] |= {False}
 
     def settled(self, task_id: str, change: Change) -> None:
