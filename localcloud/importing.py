@@ -41,18 +41,21 @@ def problem(
     with tempfile.TemporaryDirectory() as place:
         for source in (folder, Path(lifoq.__file__).parent):
             (Path(place) / source.name).symlink_to(source)
-        result = subprocess.run(  # noqa: S603 - the user's own code, which was to run
-            [
-                *(sys.executable, "-I", "-S", "-c", _IMPORT, module),
-                *map(str, (place, packages, place, runtime)),
-            ],
-            env={"PATH": os.defpath, "LANG": "en_US.UTF-8", **environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
+        try:
+            result = subprocess.run(  # noqa: S603 - the user's own code, which was to run
+                [
+                    *(sys.executable, "-I", "-S", "-c", _IMPORT, module),
+                    *map(str, (place, packages, place, runtime)),
+                ],
+                env={"PATH": os.defpath, "LANG": "en_US.UTF-8", **environment},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"{module}: its import takes more than {SECONDS:g} s; wait in a handler instead"
     lines = result.stdout.splitlines()
     if not lines or not lines[-1].startswith('{"at": '):
         return None

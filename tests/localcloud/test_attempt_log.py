@@ -3,8 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from lifoq import Queue, TaskError
 from lifoq.tables.dynamo_values import typed
+from localcloud import importing
 from localcloud.attempt_log import AttemptLog
 from localcloud.importing import problem
 from localcloud.journal import Journal
@@ -55,7 +58,7 @@ def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once() -> 
 
 
 def test_code_that_cannot_be_imported_is_told_with_its_line_and_where_packages_are_named(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = tmp_path / "tasks"
     tasks.mkdir()
@@ -73,3 +76,6 @@ def test_code_that_cannot_be_imported_is_told_with_its_line_and_where_packages_a
     assert wrong() == "tasks/prices.py, line 1: ZeroDivisionError: division by zero"
     (tasks / "prices.py").write_text("print('imported')\n")
     assert wrong() is None
+    monkeypatch.setattr(importing, "SECONDS", 0.2)
+    (tasks / "prices.py").write_text("import time\ntime.sleep(600)\n")
+    assert wrong() == "tasks: its import takes more than 0.2 s; wait in a handler instead"
