@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from benchmarks.world import Table
 from lifoq.items.change import Change, Condition, ConditionFailed, Item, TransactionRefused
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.tables.memory import PROJECTIONS, SORT_KEYS
+from lifoq.tables.memory import PROJECTED, SORT_KEYS
 from lifoq.tables.table import Page, Span
 
 WRITE_BYTES: Final = 1024
@@ -158,8 +158,7 @@ def _row(index: str, item: Item | None) -> Item | None:
     keys = (Attribute.TASK_STATUS, SORT_KEYS[index])
     if item is None or any(key not in item for key in keys):
         return None
-    names = (Attribute.TASK_ID, *keys, *PROJECTIONS[index])
-    return {str(name): item[name] for name in names if name in item}
+    return {name: item[name] for name in PROJECTED[index] if name in item}
 
 
 def _place(index: str, row: Item) -> Place:

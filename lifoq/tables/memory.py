@@ -32,7 +32,11 @@ from lifoq.items.schema import (
 from lifoq.tables.table import MAX_BATCH, Count, Cursor, Page, Span
 
 SORT_KEYS = {STATUS_CREATED_INDEX: Attribute.TASK_CREATED, DUE_INDEX: Attribute.DUE_AT}
-PROJECTIONS = {STATUS_CREATED_INDEX: STATUS_CREATED_PROJECTION, DUE_INDEX: ()}
+PROJECTED = {
+    index: tuple(map(str, (Attribute.TASK_ID, Attribute.TASK_STATUS, SORT_KEYS[index], *others)))
+    for index, others in ((STATUS_CREATED_INDEX, STATUS_CREATED_PROJECTION), (DUE_INDEX, ()))
+}
+"""The attributes that an index holds."""
 
 Entry = tuple[int | Decimal, str]
 """A row's place in an index: sort key, then id."""
@@ -213,14 +217,8 @@ class MemoryTable:
                 yield (index, str(status)), (sort_key, str(item[Attribute.TASK_ID]))
 
     def _project(self, index: str, task_id: str) -> Item:
-        names = (
-            Attribute.TASK_ID,
-            Attribute.TASK_STATUS,
-            SORT_KEYS[index],
-            *PROJECTIONS[index],
-        )
         item = self._items[task_id]
-        return {str(name): item[name] for name in names if name in item}
+        return {name: item[name] for name in PROJECTED[index] if name in item}
 
 
 def _places(

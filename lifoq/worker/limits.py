@@ -258,11 +258,22 @@ class Limits:
     def shortest_wait(self) -> float:
         """Seconds until a task of some registered type could start; inf until one has ended."""
         with self._lock:
-            waits = {name: gate.wait() for name, gate in (("", self._all), *self._of_type.items())}
-            for name, part in self._parts.items():
-                waits[name] = max(waits[name], part.wait_of_any())
+            of_all = self._wait_of_any("", self._all)
+            if of_all == math.inf:
+                return of_all
+            shortest = math.inf if self._of_type else 0.0
+            for name, gate in self._of_type.items():
+                shortest = min(shortest, self._wait_of_any(name, gate))
+                if shortest <= of_all:
+                    break  # the others do not matter
             answer = max((part.answer_due for part in self._parts.values()), default=0.0)
-            return max(waits.pop(""), min(waits.values(), default=0.0), answer)
+            return max(of_all, shortest, answer)
+
+    def _wait_of_any(self, name: str, gate: Gate) -> float:
+        """Seconds until a task could pass, if only it were one for which more may be had of what
+        all workers share."""
+        wait, part = gate.wait(), self._parts.get(name)
+        return wait if part is None or wait == math.inf else max(wait, part.wait_of_any())
 
     @property
     def full_of_hung(self) -> bool:

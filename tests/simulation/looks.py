@@ -352,9 +352,10 @@ def assert_reach(
     if start is None and seen[: len(page.rows)] != list(page.rows):
         raise Violation("a look did not begin with the first tasks")
     for row in rows:
-        live = not for_nobody(row) and row[Attribute.EXPIRES_AT] > clock
         shown = all(condition.holds(row) for condition in span.where)
-        if live and not (shown and _inside(span, row[Attribute.TASK_CREATED])):
+        if (shown and _inside(span, row[Attribute.TASK_CREATED])) or for_nobody(row):
+            continue
+        if row[Attribute.EXPIRES_AT] > clock:
             raise Violation("is alive, and out of the workers' sight", str(row[Attribute.TASK_ID]))
 
 
