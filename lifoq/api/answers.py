@@ -1,8 +1,8 @@
 """What goes out, as JSON values."""
 
-from datetime import UTC, datetime
 from typing import Any
 
+from lifoq.api.fields import COUNTED, SUMMARY
 from lifoq.client.listing import Listing
 from lifoq.errors import (
     DamagedTask,
@@ -17,9 +17,6 @@ from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import QueueStats
-
-SHED = "SHED"
-"""The status of a task whose deadline passed while it waited; DynamoDB deletes it later."""
 
 
 class KeyReused(LifoqError):
@@ -45,22 +42,7 @@ STATUSES: dict[type[LifoqError], int] = {
 
 def summary(task: Task, *, now: int) -> dict[str, Any]:
     """A task without what may be large; what it does not have is left out."""
-    shed = task.waiting and task.expired(now)
-    found = {
-        "id": task.task_id,
-        "type": task.task_type,
-        "status": SHED if shed else task.status.value,
-        "key": task.key,
-        "traceparent": task.traceparent,
-        "attempts": task.attempts,
-        "enqueuedAt": _time(task.enqueued_at),
-        "deadline": _time(task.expires_at),
-        "dueAt": _time(task.due_at),
-        "takenAt": _time(task.taken_at),
-        "cancelAskedAt": _time(task.cancel_asked),
-        "finishedAt": _time(task.finished_at),
-        "error": task.error and {"type": task.error.type, "message": task.error.message},
-    }
+    found = {name: told.read(task, now) for name, told in SUMMARY.items()}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -94,12 +76,7 @@ def outcome(put: PutOutcome, *, now: int) -> dict[str, Any]:
 
 
 def stats(found: QueueStats) -> dict[str, Any]:
-    counts = {
-        "pending": found.live,
-        "delayed": found.delayed,
-        "taken": found.taken,
-        "failure": found.failure,
-    }
+    counts = {name: count(found) for name, count in COUNTED.items()}
     return {
         **{name: count.value for name, count in counts.items()},
         "atLeast": [name for name, count in counts.items() if count.capped],
@@ -114,11 +91,3 @@ def error(refusal: Exception | None) -> dict[str, Any]:
     if isinstance(refusal, InvalidInput):
         found["field"] = refusal.field
     return {"error": found}
-
-
-def _time(micros: int | None) -> str | None:
-    """ISO 8601, UTC. A time beyond the calendar (of a damaged item) is its last moment."""
-    if micros is None:
-        return None
-    seconds = min(micros / 1e6, datetime.max.replace(tzinfo=UTC).timestamp() - 1)
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:-6] + "Z"

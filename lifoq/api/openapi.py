@@ -4,73 +4,14 @@ Made of the operations, terms and bounds that the function itself goes by.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
-from lifoq.api import requests
-from lifoq.api.answers import SHED
+from lifoq.api import fields, requests
+from lifoq.api.fields import AGE, COUNT, SOME_TEXT, TEXT, Schema, list_of, name, object_of
 from lifoq.api.operations import OPERATIONS, Operation
-from lifoq.basics.numbers import LONGEST
-from lifoq.client.listing import LISTED
-from lifoq.items import traceparent
-from lifoq.items.schema import (
-    MAX_ID_BYTES,
-    MAX_PAYLOAD_BYTES,
-    MAX_TASK_KEY_BYTES,
-    MAX_TYPE_BYTES,
-    Status,
-)
-
-Schema = dict[str, Any]
-
-TEXT: Final[Schema] = {"type": "string"}
-TIME: Final[Schema] = {"type": "string", "format": "date-time"}
-COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-AGE: Final[Schema] = {"type": ["number", "null"], "minimum": 0}
-
-
-def name(bytes_: int, meaning: str) -> Schema:
-    return {"type": "string", "minLength": 1, "maxLength": bytes_, "description": meaning}
-
-
-TERMS: Final[Mapping[str, Schema]] = {
-    "type": name(MAX_TYPE_BYTES, f"Which task type runs it; at most {MAX_TYPE_BYTES} bytes"),
-    "payload": {
-        "description": f"Any JSON value of at most {MAX_PAYLOAD_BYTES} bytes; where the queue has "
-        "large_payloads, of as many as Lambda takes",
-        "default": None,
-    },
-    "id": name(
-        MAX_ID_BYTES,
-        f"Of your own, at most {MAX_ID_BYTES} bytes: a second put of it returns the first task",
-    ),
-    "key": name(MAX_TASK_KEY_BYTES, f"Whom or what it is for; at most {MAX_TASK_KEY_BYTES} bytes"),
-    "deadline": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "maximum": LONGEST,
-        "description": "Seconds until it is shed; at most the queue's own, which is the default",
-    },
-    "delay": {
-        "type": ["number", "null"],
-        "minimum": 0,
-        "maximum": LONGEST,
-        "description": "Seconds until it enters the queue",
-    },
-    "ifExists": {
-        "type": "string",
-        "enum": ["keep", "replace"],
-        "default": "keep",
-        "description": "What becomes of a task that has the id: of several puts, the first counts, "
-        "or the newest",
-    },
-    "traceparent": {
-        "type": "string",
-        "pattern": f"^{traceparent.FORM}$",
-        "description": "Of the trace it belongs to, as the W3C writes it; by default the header's",
-    },
-}
+from lifoq.items.schema import MAX_ID_BYTES
 
 
 def document(*, server: str = "/") -> Schema:
@@ -101,38 +42,11 @@ IAM: Final[Schema] = {
 }
 
 
-def _object(properties: Mapping[str, Schema], required: Sequence[str]) -> Schema:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
 def _ref(schema: str) -> Schema:
     return {"$ref": f"#/components/schemas/{schema}"}
 
 
-def _list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-_SUMMARY: Final[Mapping[str, Schema]] = {
-    "id": TEXT,
-    "type": TEXT,
-    "status": {"type": "string", "enum": [*(status.value for status in Status), SHED]},
-    "key": TEXT,
-    "traceparent": TEXT,
-    "attempts": COUNT,
-    "enqueuedAt": TIME,
-    "deadline": TIME,
-    "dueAt": {**TIME, "description": "When a DELAYED one enters the queue"},
-    "takenAt": TIME,
-    "cancelAskedAt": {**TIME, "description": "When it was cancelled while it ran"},
-    "finishedAt": TIME,
-    "error": _object({"type": TEXT, "message": TEXT}, ("type", "message")),
-}
+_SUMMARY: Final = {name: told.schema for name, told in fields.SUMMARY.items()}
 _PARTS: Final[Mapping[str, Schema]] = {
     part: schema
     for name in ("payload", "result")
@@ -144,51 +58,54 @@ _PARTS: Final[Mapping[str, Schema]] = {
         ),
     )
 }
-_ALWAYS: Final = ("id", "type", "status", "attempts", "enqueuedAt", "deadline")
+_ALWAYS: Final = tuple(name for name, told in fields.SUMMARY.items() if told.always)
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "NewTask": _object(TERMS, ("type",)),
-    "TaskSummary": _object(_SUMMARY, _ALWAYS),
-    "Task": _object({**_SUMMARY, **_PARTS}, (*_ALWAYS, "payload")),
-    "Error": _object(
-        {"error": _object({"type": TEXT, "message": TEXT, "field": TEXT}, ("type",))}, ("error",)
+    "NewTask": object_of({name: sent.schema for name, sent in fields.TERMS.items()}, "type"),
+    "TaskSummary": object_of(_SUMMARY, *_ALWAYS),
+    "Task": object_of({**_SUMMARY, **_PARTS}, *_ALWAYS, "payload"),
+    "Error": object_of(
+        {"error": object_of({"type": TEXT, "message": TEXT, "field": TEXT}, "type")}, "error"
     ),
-    "Outcomes": _object(
+    "Outcomes": object_of(
         {
-            "outcomes": _list(
+            "outcomes": list_of(
                 {
                     "oneOf": [
-                        _object(
+                        object_of(
                             {"task": _ref("TaskSummary"), "created": {"type": "boolean"}},
-                            ("task", "created"),
+                            "task",
+                            "created",
                         ),
                         _ref("Error"),
                     ]
                 }
             )
         },
-        ("outcomes",),
+        "outcomes",
     ),
-    "Listing": _object(
+    "Listing": object_of(
         {
-            "tasks": _list(_ref("TaskSummary")),
-            "damaged": _list(_object({"id": TEXT, "error": {"type": "object"}}, ("id", "error"))),
+            "tasks": list_of(_ref("TaskSummary")),
+            "damaged": list_of(object_of({"id": TEXT, "error": {"type": "object"}}, "id", "error")),
             "next": {**TEXT, "description": "The start of the page that follows"},
         },
-        ("tasks",),
+        "tasks",
     ),
-    "Stats": _object(
+    "Stats": object_of(
         {
-            **dict.fromkeys(("pending", "delayed", "taken", "failure"), COUNT),
-            "atLeast": {**_list(TEXT), "description": "Counts that stopped at 10,000"},
+            **dict.fromkeys(fields.COUNTED, COUNT),
+            "atLeast": {**list_of(TEXT), "description": "Counts that stopped at 10,000"},
             "newestWaitingSeconds": AGE,
             "oldestWaitingSeconds": AGE,
             "unknownTypes": {
-                **_list(TEXT),
+                **list_of(TEXT),
                 "description": "Of tasks that wait, those that no worker is known to have",
             },
         },
-        ("pending", "delayed", "taken", "failure", "atLeast", "unknownTypes"),
+        *fields.COUNTED,
+        "atLeast",
+        "unknownTypes",
     ),
 }
 
@@ -208,7 +125,7 @@ _PATH_ID: Final[Schema] = {
 _IDEMPOTENCY_KEY: Final[Schema] = {
     "name": "Idempotency-Key",
     "in": "header",
-    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_ID_BYTES},
+    "schema": {**SOME_TEXT, "maxLength": MAX_ID_BYTES},
     "description": "Becomes the task's id: a repeated request returns the first task",
 }
 _TRACEPARENT: Final[Schema] = {
@@ -219,42 +136,27 @@ _TRACEPARENT: Final[Schema] = {
 }
 
 
-def _query(name_: str, schema: Schema, *, required: bool = False) -> Schema:
-    return {"name": name_, "in": "query", "required": required, "schema": schema}
+def _query(names: Mapping[str, Schema], *required: str) -> Iterator[Schema]:
+    for each, schema in names.items():
+        yield {"name": each, "in": "query", "required": each in required, "schema": schema}
 
 
-_ID: Final = (_PATH_ID, _query("id", name(MAX_ID_BYTES, "The task's id, of any characters")))
+_ID: Final = (_PATH_ID, *_query({"id": fields.GETTING["id"]}))
 _PARAMETERS: Final[Mapping[str, Sequence[Schema]]] = {
     "putTask": (_IDEMPOTENCY_KEY, _TRACEPARENT),
     "putTasks": (_TRACEPARENT,),
-    "getTask": (
-        *_ID,
-        _query("wait", {"type": "integer", "minimum": 0, "maximum": requests.LONGEST_WAIT}),
-    ),
-    "listTasks": (
-        _query(
-            "status",
-            {"type": "string", "enum": [status.value for status in LISTED]},
-            required=True,
-        ),
-        *(_query(each, {"type": "string", "minLength": 1}) for each in requests.FILTERS),
-        _query("limit", {"type": "integer", "minimum": 1, "maximum": requests.MOST_LISTED}),
-        _query("start", {**TEXT, "minLength": 1, "description": "The next of the page before"}),
-    ),
+    "getTask": (_PATH_ID, *_query(fields.GETTING)),
+    "listTasks": tuple(_query(fields.LISTING, "status")),
     "cancelTask": _ID,
     "redriveTask": _ID,
 }
 _BODIES: Final[Mapping[str, Schema]] = {
     "putTask": _ref("NewTask"),
-    "putTasks": _object(
+    "putTasks": object_of(
         {
-            "tasks": {
-                **_list(_ref("NewTask")),
-                "minItems": 1,
-                "maxItems": requests.MOST_PUT,
-            }
+            "tasks": {**list_of(_ref("NewTask")), "minItems": 1, "maxItems": fields.MOST_PUT},
         },
-        ("tasks",),
+        "tasks",
     ),
 }
 _ANSWERS: Final[Mapping[str, Mapping[int, str]]] = {

@@ -9,33 +9,17 @@ from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import quote
 
+from lifoq.api.fields import FILTERS, GETTING, LISTING, LONGEST_WAIT, MOST_LISTED, MOST_PUT, TERMS
 from lifoq.client.listing import LISTED, Wanted
 from lifoq.errors import InvalidInput
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 
-TERMS: Final = {
-    "type": "task_type",
-    "payload": "payload",
-    "id": "task_id",
-    "key": "key",
-    "deadline": "deadline",
-    "delay": "delay",
-    "ifExists": "if_exists",
-    "traceparent": "traceparent",
-}
-"""What a task to be put can have, and what the library calls it."""
-MOST_PUT: Final = 100
-"""Tasks of one request."""
-MOST_LISTED: Final = 100
 LISTED_BY_DEFAULT: Final = 20
-LONGEST_WAIT: Final = 20
-"""Seconds. API Gateway ends an HTTP API's request after 30."""
 IN_THE_QUERY: Final = "-"
 """Stands in a path for an id that no path can have: API Gateway decodes paths twice."""
 IN_A_PATH: Final = r"[A-Za-z0-9._~-]+"
-FILTERS: Final = {"type": "task_type", "key": "key", "errorType": "error_type"}
-SENT: Final = {ours: name for name, ours in {**TERMS, **FILTERS}.items()}
+SENT: Final = {field.library: name for name, field in {**TERMS, **FILTERS}.items()}
 """What HTTP clients call it."""
 
 
@@ -61,7 +45,7 @@ def new_task(document: Any, *, idempotency_key: str | None = None, place: str = 
             raise InvalidInput(f"{dot}{name}", value, f"is unknown; known are {known}")
     if "type" not in document:
         raise InvalidInput(f"{dot}type", None, "is missing; it says which task type is to run")
-    terms = {TERMS[name]: value for name, value in document.items()}
+    terms = {TERMS[name].library: value for name, value in document.items()}
     if idempotency_key is not None:
         given = terms.setdefault("task_id", idempotency_key)
         if given != idempotency_key:
@@ -86,23 +70,19 @@ def idempotency_key(header: str | None) -> str | None:
 
 
 def wait_seconds(parameters: Mapping[str, str]) -> int:
-    _only(parameters, "wait", "id")
+    _only(parameters, *GETTING)
     return _whole("wait", parameters.get("wait", "0"), least=0, most=LONGEST_WAIT)
 
 
 def wanted(parameters: Mapping[str, str]) -> Wanted:
     """Which tasks to list. InvalidInput."""
-    _only(parameters, "status", "limit", "start", *FILTERS)
+    _only(parameters, *LISTING)
     status = parameters.get("status")
     if status not in LISTED:
         problem = f"must be one of {', '.join(LISTED)}; what has ended otherwise, get by its id"
         raise InvalidInput("status", status, problem)
-    return Wanted(
-        status=Status(status),
-        task_type=parameters.get("type"),
-        key=parameters.get("key"),
-        error_type=parameters.get("errorType"),
-    )
+    asked: dict[str, Any] = {one.library: parameters.get(name) for name, one in FILTERS.items()}
+    return Wanted(status=Status(status), **asked)
 
 
 def limit(parameters: Mapping[str, str]) -> int:
