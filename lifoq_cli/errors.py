@@ -23,7 +23,7 @@ def errors(session: Session, *, task_type: str | None) -> None:
 
     The largest group is the first. It reads the 10,000 newest failures at the most.
     """
-    wanted = Wanted(status=Status.FAILURE, task_type=task_type)
+    wanted = Wanted(status=Status.FAILURE, task_type=task_type, any_case=True)
     found = failures(session.queue, wanted)
 
     def show(console: Console) -> None:

@@ -132,6 +132,7 @@ def list_(
         error_type=error,
         older_than=older_than,
         newer_than=newer_than,
+        any_case=True,
     )
     found, more = search(session.queue, wanted, limit=limit)
     readable = [task for task in found if isinstance(task, Task)]

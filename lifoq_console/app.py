@@ -152,7 +152,7 @@ class Pages:
         )
 
     def tasks(self, request: Request) -> Response:
-        wanted, fields = _wanted(request.query_params)
+        wanted, fields = _wanted(request.query_params, any_case=True)
         self._subject.look()
         start = request.query_params.get("start") or None
         listing = self._queue.search(wanted, limit=PAGE, scan=SCAN, start=start)
@@ -277,7 +277,7 @@ class Pages:
         return HTMLResponse(text, status_code=status)
 
 
-def _wanted(given: Mapping[str, str]) -> tuple[Wanted, dict[str, str]]:
+def _wanted(given: Mapping[str, str], *, any_case: bool = False) -> tuple[Wanted, dict[str, str]]:
     """What is looked for, and the fields of the form that said it."""
     texts = {name: given.get(name, "") for name in FILTERS}
     status = given.get("status", Status.PENDING.value)
@@ -291,6 +291,7 @@ def _wanted(given: Mapping[str, str]) -> tuple[Wanted, dict[str, str]]:
         error_shape=texts["shape"] or None,
         older_than=words.seconds("older", texts["older"]),
         newer_than=words.seconds("newer", texts["newer"]),
+        any_case=any_case,
     )
     return wanted, {"status": status, **texts}
 

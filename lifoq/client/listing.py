@@ -25,8 +25,7 @@ _ROWS: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Which tasks: those of a status, and of them those that match all that is given. Capital and
-    small letters are the same.
+    """Which tasks: those of a status, and of them those that match all that is given.
 
     Raises InvalidInput.
     """
@@ -41,6 +40,8 @@ class Wanted:
     older_than: Duration | None = None
     newer_than: Duration | None = None
     """Seconds, or timedelta, since the task entered the queue; a DELAYED one has not yet."""
+    any_case: bool = False
+    """Whether capital and small letters are the same: for people who look, never for a change."""
 
     def __post_init__(self) -> None:
         if self.status not in LISTED:
@@ -64,7 +65,7 @@ class Wanted:
         """By what the index tells; that of delayed tasks tells their ids alone."""
         named = ((Attribute.TASK_TYPE, self.task_type), (Attribute.TASK_KEY, self.key))
         return self.status is Status.DELAYED or all(
-            _same(name, row.get(attribute)) for attribute, name in named
+            self._same(name, row.get(attribute)) for attribute, name in named
         )
 
     def matches(self, task: Task | DamagedTask) -> bool:
@@ -73,9 +74,9 @@ class Wanted:
             return (self.task_type, self.key, self.error_type) == (None, None, None)
         return (
             task.status is self.status
-            and _same(self.task_type, task.task_type)
-            and _same(self.key, task.key)
-            and _same(self.error_type, task.error and task.error.type)
+            and self._same(self.task_type, task.task_type)
+            and self._same(self.key, task.key)
+            and self._same(self.error_type, task.error and task.error.type)
             and (self.error_shape is None or self._has_shape(task))
         )
 
@@ -84,9 +85,10 @@ class Wanted:
 
         return Kind.of(task).shape == self.error_shape
 
-
-def _same(wanted: str | None, found: object) -> bool:
-    return wanted is None or (isinstance(found, str) and found.casefold() == wanted.casefold())
+    def _same(self, wanted: str | None, found: object) -> bool:
+        if wanted is None or not isinstance(found, str):
+            return wanted is None
+        return found == wanted or (self.any_case and found.casefold() == wanted.casefold())
 
 
 @dataclass(frozen=True, kw_only=True)

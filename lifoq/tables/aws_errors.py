@@ -77,6 +77,7 @@ UNKNOWN_CALLER: Final = frozenset(
     {
         "IncompleteSignature",
         "IncompleteSignatureException",
+        "InvalidAccessKeyId",
         "InvalidClientTokenId",
         "InvalidSignatureException",
         "MissingAuthenticationToken",

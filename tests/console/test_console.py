@@ -341,6 +341,18 @@ def test_a_bulk_change_is_previewed_and_touches_only_what_matches(queue: Queue, 
     assert queue.get("t0").status is Status.PENDING
 
 
+def test_a_list_finds_in_any_case_what_a_bulk_change_leaves_alone(queue: Queue, console: Console):
+    for task_type in ("a", "A"):
+        queue.put(task_type, task_id=f"type-{task_type}")
+    assert "type-A" in console.page("/tasks?status=PENDING&type=a")
+    path = "/bulk?status=PENDING&type=a"
+    assert "Cancel 1 task?" in console.page(path)
+    console.ask(path, method="POST")
+    console.page_after("Cancelling")
+    assert queue.get("type-a").status is Status.CANCELLED
+    assert queue.get("type-A").status is Status.PENDING
+
+
 def test_a_bulk_change_keeps_to_its_rate_and_can_be_stopped(queue: Queue, console: Console):
     for number in range(50):
         queue.put("a", task_id=f"t{number}")

@@ -136,6 +136,7 @@ def test_a_name_that_cannot_be_one_is_refused_before_anything_is_asked(name):
         ("AccessDeniedException", 400, QueueMisconfigured, "grant it ssm:GetParameter"),
         ("ThrottlingException", 400, StoreUnavailable, "could not be read: ThrottlingException"),
         ("ExpiredTokenException", 400, StoreUnavailable, "could not be read: ExpiredToken"),
+        ("InvalidAccessKeyId", 403, QueueMisconfigured, "these credentials: check them"),
         ("UnrecognizedClientException", 400, QueueMisconfigured, "these credentials: check them"),
         ("InternalServerError", 500, StoreUnavailable, "could not be read"),
         ("Unheard", 400, ClientError, "Unheard"),

@@ -401,6 +401,15 @@ def test_a_search_finds_by_type_key_error_and_age(queue: Queue, host: ManualHost
     ]
 
 
+def test_a_search_takes_capital_and_small_letters_for_the_same_only_where_it_is_told(queue: Queue):
+    for name in ("a", "A"):
+        queue.put(name, task_id=name)
+        fail(queue, name, f"{name}Error")
+    asked = {"status": Status.FAILURE, "task_type": "a", "error_type": "aError"}
+    assert search(queue, **asked) == [["a"]]
+    assert search(queue, **asked, any_case=True) == [["A", "a"]]
+
+
 def test_a_search_says_where_to_go_on_when_it_has_read_enough(queue: Queue):
     queue.put("b", task_id="wanted")
     queue.put_many([NewTask(task_type="a") for _ in range(150)])
