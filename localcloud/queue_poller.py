@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import event_pattern, threads
+from . import threads
 from .account import REGION
 from .function import Outcome, ThrottledError
-from .moto_adapter import QueueMappingConfig
+from .moto_adapter import QueueMappingConfig, passes
 from .pool import Pool
 
 WAIT_SECONDS = 1
@@ -108,12 +108,11 @@ class QueuePoller:
         return named if all(name in ids for name in named) else ids
 
     def _passes(self, message: Message) -> bool:
-        filters = self.config.filters
+        filters, text = self.config.filters, message["Body"]
         try:
-            body = json.loads(message["Body"])
+            return passes(filters, {"body": json.loads(text)})
         except (ValueError, RecursionError):  # or nested deeper than Python reads
-            body = message["Body"]
-        return not filters or any(event_pattern.matches(one, {"body": body}) for one in filters)
+            return passes(filters, {"body": text})
 
 
 def _delete(sqs: Any, url: str, messages: list[Message]) -> None:

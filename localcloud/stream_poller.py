@@ -7,10 +7,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from . import dynamodb_json, event_pattern, threads
+from . import dynamodb_json, threads
 from .function import Outcome, ThrottledError
 from .journal import Journal, Write
-from .moto_adapter import MappingConfig
+from .moto_adapter import MappingConfig, passes
 from .pool import Pool
 
 POLL_SECONDS = 0.25
@@ -82,11 +82,8 @@ class StreamPoller:
         return batch
 
     def _event(self, write: Write) -> Record | None:
-        record = self._stream.record(write)
-        filters = self.config.filters
-        if filters and not any(event_pattern.matches(one, record) for one in filters):
-            return None
-        if not self._keep():
+        record = json.loads(dynamodb_json.encode(self._stream.record(write)))
+        if not (passes(self.config.filters, record) and self._keep()):
             return None
         return {**record, "eventSourceARN": self.config.stream_arn}
 
@@ -100,7 +97,7 @@ class StreamPoller:
             if not batch or pool is None:
                 return
             try:
-                outcome = pool.invoke(dynamodb_json.encode({"Records": batch}).encode())
+                outcome = pool.invoke(json.dumps({"Records": batch}).encode())
             except ThrottledError:
                 self._pause(throttles)
                 throttles += 1

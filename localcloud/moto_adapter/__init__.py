@@ -6,7 +6,7 @@ exports) is done elsewhere in this package, which asks here what has been deploy
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -19,6 +19,7 @@ from moto.awslambda.utils import get_backend as lambda_backend
 from moto.cloudformation.models import cloudformation_backends
 from moto.cloudwatch.models import cloudwatch_backends
 from moto.core.config import default_user_config
+from moto.events.models import EventPattern
 from moto.iam.models import iam_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from moto.s3.models import s3_backends
@@ -372,6 +373,11 @@ def _enabled(mapping: Any) -> bool:
 def _filters(mapping: Any) -> tuple[Mapping[str, Any], ...]:
     criteria = (mapping.filter_criteria or {}).get("Filters") or []
     return tuple(json.loads(one["Pattern"]) for one in criteria)
+
+
+def passes(filters: Sequence[Mapping[str, Any]], event: Any) -> bool:
+    """Whether an event source mapping's filters let an event through: one of them is enough."""
+    return not filters or any(EventPattern(None, one).matches_event(event) for one in filters)
 
 
 def _reports_items(mapping: Any) -> bool:

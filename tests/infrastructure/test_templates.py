@@ -15,7 +15,7 @@ from aws_cdk import aws_s3 as s3
 from lifoq.items import schema
 from lifoq_cdk import TaskEvents, task_events, wake_ups
 from lifoq_cdk.reports import window_expression
-from localcloud.event_pattern import matches
+from localcloud.moto_adapter import passes
 from stacks import application
 from tests.ends import WAYS, Way
 from tests.infrastructure.deployments import Deployment, a_stage, new_app, synthesized
@@ -222,7 +222,7 @@ def record(
 def wakes(one: dict[str, Any], deployment: Deployment, function: str = "Trigger") -> bool:
     mapping = deployment.resource("queue", "AWS::Lambda::EventSourceMapping", function)
     filters = mapping["Properties"]["FilterCriteria"]["Filters"]
-    return any(matches(json.loads(each["Pattern"]), one) for each in filters)
+    return passes([json.loads(each["Pattern"]) for each in filters], one)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from localcloud.event_pattern import matches
+from localcloud.moto_adapter import passes
 
 RECORD = {
     "eventName": "MODIFY",
@@ -45,4 +45,4 @@ RECORD = {
 def test_a_pattern_accepts_what_eventbridge_would(
     pattern: dict[str, Any], *, expected: bool
 ) -> None:
-    assert matches(pattern, RECORD) is expected
+    assert passes((pattern,), RECORD) is expected
