@@ -69,15 +69,6 @@ def test_each_attempt_that_fails_is_kept_with_its_times_and_its_error(
     )
 
 
-def test_a_success_keeps_the_attempts_before_it(store: Store, host: ManualHost):
-    put(store)
-    store.retry(claim(store, "one"), BOOM, delay=5)
-    host.advance(5)
-    store.promote("t")
-    store.succeed(claim(store, "two"), "1")
-    assert ends(store) == [(1, Ended.RETRIED)]
-
-
 @pytest.mark.parametrize(("max_attempts", "becomes"), [(5, Status.PENDING), (1, Status.FAILURE)])
 def test_a_lost_worker_is_told(store: Store, host: ManualHost, max_attempts, becomes):
     put(store)
@@ -107,27 +98,11 @@ def test_the_latest_ten_attempts_are_kept(store: Store):
     assert [attempt for attempt, _ in ends(store)] == list(range(3, 13))
 
 
-def test_a_redrive_keeps_the_history(store: Store):
-    put(store)
-    store.fail(claim(store, "one"), BOOM)
-    assert store.redrive("t").history == history(store)
-    store.fail(claim(store, "two"), BOOM)
-    assert ends(store) == [(1, Ended.FAILED), (1, Ended.FAILED)]
-
-
 def test_an_error_is_kept_to_200_bytes_of_whole_characters(store: Store):
     put(store)
     store.fail(claim(store), TaskError(type="T" * 9, message="ü" * 500))
     (past,) = history(store)
     assert (past.error_type, past.message) == ("T" * 9, "ü" * 95)
-
-
-def test_a_settle_that_is_repeated_adds_to_the_history_once(store: Store):
-    put(store)
-    task = claim(store)
-    for _ in range(2):
-        store.fail(task, BOOM)
-    assert ends(store) == [(1, Ended.FAILED)]
 
 
 ENTRY = {"attempt": 1, "ended": START, "how": "FAILED", "type": "E", "message": "m"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lifoq.client.queue import Queue
-from lifoq.errors import DamagedTask, InvalidInput, KeyBusy, NotClaimed, StoreUnavailable
+from lifoq.errors import InvalidInput, KeyBusy, NotClaimed, StoreUnavailable
 from lifoq.items.schema import Status
 from lifoq.items.slots import KEPT_FREE, slot_id
 from lifoq.items.task import NewTask, Task, TaskError
@@ -122,17 +122,6 @@ def test_a_key_is_free_once_its_task_is_gone(
     claim(keyed, put(store, "other"))
 
 
-def test_until_the_sweep_has_ended_a_claim_whose_lease_is_over_its_key_is_busy(
-    store: Store, keyed: KeyedClaims, host: ManualHost
-):
-    claim(keyed, put(store, "t"))
-    other = put(store, "other")
-    host.advance(300)
-    assert is_busy(keyed, other)
-    Sweeper(store, Registry(), max_attempts=5, host=host).run()
-    claim(keyed, other)
-
-
 def test_who_leaves_late_does_not_free_what_another_has_by_then(store: Store, keyed: KeyedClaims):
     task, slot = claim(keyed, put(store, "t"))
     store.succeed(task, "1")
@@ -158,15 +147,6 @@ def test_of_two_who_find_the_slot_of_a_claim_that_has_ended_one_has_it(
 
     monkeypatch.setattr(store.table, "get", look_and_lose)
     assert is_busy(keyed, slower)
-
-
-def test_a_task_that_is_claimed_again_holds_its_key_again(store: Store, keyed: KeyedClaims):
-    shown = put(store, "t")
-    task, slot = claim(keyed, shown)
-    store.retry(task, BOOM, delay=0)
-    claim(keyed, shown)
-    keyed.leave(slot)
-    assert is_busy(keyed, put(store, "other"))
 
 
 @pytest.mark.parametrize("damage", [{"claimId": None}, {"claimId": 7}, {"claimId": ["c"]}])
@@ -226,16 +206,6 @@ def test_without_a_slot_only_a_task_is_claimed_that_needs_none(store: Store, key
     plain = row(store.put(NewTask(task_type="a", task_id="plain")))
     when = keyed.needs_no_slot(plain, 1)
     assert store.claim("plain", claim_id="c", lease=30, when=when).attempts == 1
-
-
-def test_a_damaged_task_is_told_and_takes_no_slot(
-    store: Store, keyed: KeyedClaims, past: PastTheLibrary
-):
-    shown = put(store, "t")
-    past.write({**(store.table.get("t") or {}), "expiresAt": "never"})
-    with pytest.raises(DamagedTask):
-        claim(keyed, shown)
-    claim(keyed, put(store, "other"))
 
 
 # Answers that are lost

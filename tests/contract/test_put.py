@@ -86,13 +86,6 @@ def test_until_its_very_end_a_task_keeps_its_id(store: Store, host: ManualHost, 
     assert store.put(NewTask(task_type="b", task_id="t")) == first
 
 
-def test_a_task_in_flight_keeps_its_id_beyond_its_deadline(store: Store, host: ManualHost):
-    put(store, "t", deadline=10)
-    claim(store, "t")
-    host.advance(11)
-    assert store.put(NewTask(task_type="b", task_id="t")).status is Status.TAKEN
-
-
 def lose_the_answer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next put is applied, and its answer lost; the client repeats it by itself."""
     write = store.table.put
@@ -153,9 +146,9 @@ def test_put_many_keeps_order_idempotence_and_outcomes_apart(store: Store):
 class Fragile:
     """A table at which the calls that write new items fail, from one on."""
 
-    def __init__(self, table: Table, *, fails_at: int, error: Exception, calls: int = 10**6):
+    def __init__(self, table: Table, *, fails_at: int, error: Exception) -> None:
         self._table = table
-        self._fails = range(fails_at, fails_at + calls)
+        self._fails_at = fails_at
         self._error = error
         self._writes = 0
 
@@ -164,7 +157,7 @@ class Fragile:
 
     def _write(self, method: str, *arguments, **terms):
         number, self._writes = self._writes, self._writes + 1
-        if number in self._fails:
+        if number >= self._fails_at:
             raise self._error
         return getattr(self._table, method)(*arguments, **terms)
 
@@ -190,21 +183,6 @@ def test_put_many_tells_of_each_task_though_it_goes_wrong_midway(
     assert len(pending(store)) == 50
 
 
-def test_put_many_that_goes_wrong_within_a_batch_keeps_what_was_written_of_it(
-    store: Store, host: ManualHost
-):
-    class LeavesHalf(Fragile):
-        def put_batch(self, items):
-            return [*super().put_batch(items[:12]), *items[12:]]
-
-    error = QueueMisconfigured("no longer permitted")
-    fragile = Store(LeavesHalf(store.table, fails_at=4, error=error), host=host)
-    outcomes = fragile.put_many([NewTask(task_type="a", payload=n) for n in range(25)])
-    assert [o.created for o in outcomes] == [True] * 15 + [False] * 10
-    assert {o.error for o in outcomes[15:]} == {error}
-    assert len(pending(store)) == 15
-
-
 def test_put_many_raises_only_where_nothing_was_written(store: Store, host: ManualHost):
     refusing = Fragile(store.table, fails_at=0, error=QueueMisconfigured("not permitted"))
     with pytest.raises(QueueMisconfigured):
@@ -213,39 +191,6 @@ def test_put_many_raises_only_where_nothing_was_written(store: Store, host: Manu
     outcomes = Store(odd, host=host).put_many([NewTask(task_type="a")] * 30)
     assert {type(o.error) for o in outcomes} == {KeyError}
     assert pending(store) == []
-
-
-def test_put_many_goes_on_behind_a_batch_that_was_not_confirmed(store: Store, host: ManualHost):
-    fails = Fragile(store.table, fails_at=1, calls=26, error=StoreUnavailable("for a moment"))
-    outcomes = Store(fails, host=host).put_many([NewTask(task_type="a")] * 75)
-    assert [o.created for o in outcomes] == [True] * 25 + [False] * 25 + [True] * 25
-
-
-def test_put_many_tells_new_tasks_from_old_ones_though_answers_are_lost(
-    store: Store, host: ManualHost
-):
-    class LosesAnswers(Fragile):
-        """Writes are applied, and not confirmed at first; a worker is quick to claim them."""
-
-        def put(self, item, **terms):
-            super().put(item, **terms)
-            self._table.put(
-                item, **terms
-            )  # as a client does that repeats the call: ConditionFailed
-
-        def put_batch(self, items):
-            self._table.put_batch(items)
-            claim(store, str(items[0]["taskId"]))
-            raise StoreUnavailable("applied, but the answer is lost")
-
-    put(store, "old")
-    host.advance(1)
-    new = [NewTask(task_type="a"), NewTask(task_type="a"), NewTask(task_type="a", task_id="mine")]
-    loses = Store(LosesAnswers(store.table, fails_at=10**6, error=KeyError()), host=host)
-    outcomes = loses.put_many([*new, NewTask(task_type="a", task_id="old")])
-    assert [o.created for o in outcomes] == [True, True, True, False]
-    assert [o.task.status for o in outcomes if o.task][:2] == [Status.TAKEN, Status.PENDING]
-    assert [o.error for o in outcomes] == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -264,16 +209,6 @@ TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
 OTHER_TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
-
-
-def test_a_task_stays_in_its_trace_whatever_happens_to_it(store: Store, host: ManualHost):
-    put(store, "t", traceparent=TRACE)
-    store.retry(claim(store, "t"), BOOM, delay=5)
-    host.advance(5)
-    store.promote("t")
-    store.fail(claim(store, "t", "second"), BOOM)
-    store.redrive("t")
-    assert claim(store, "t", "third").traceparent == TRACE
 
 
 def test_a_newer_put_brings_its_own_trace_and_a_task_without_has_no_attribute(store: Store):
@@ -303,23 +238,6 @@ def test_what_is_no_traceparent_is_refused_with_an_example(store: Store, wrong):
         put(store, "t", traceparent=wrong)
     assert refused.value.field == "traceparent"
     assert store.get("t") is None
-
-
-@pytest.mark.parametrize(
-    ("follow_up", "sentence"),
-    [
-        ("x", r"follow_ups\[1\]='x': is no NewTask"),
-        (NewTask(task_type="b", delay=10**400), r"follow_ups\[1\]\.delay=1000"),
-        (NewTask(task_type="b", payload=object()), r"follow_ups\[1\]\.payload"),
-    ],
-)
-def test_a_follow_up_that_is_none_is_named(store: Store, follow_up, sentence):
-    put(store, "parent")
-    task = claim(store, "parent")
-    with pytest.raises(InvalidInput, match=sentence):
-        store.succeed(task, "null", [NewTask(task_type="b"), follow_up])
-    assert store.get("parent").status is Status.TAKEN
-    assert pending(store) == []
 
 
 def test_a_checkpoint_is_measured_beside_the_payload_as_it_stands(store: Store):
@@ -352,23 +270,6 @@ def test_long_texts_are_stored_compressed_and_read_back_as_they_were(store: Stor
     assert (done.payload, done.checkpoint, done.result) == (LONG, [LONG, 1], [LONG, 2])
 
 
-def test_a_long_text_that_was_stored_as_it_is_can_be_read(store: Store, past: PastTheLibrary):
-    put(store, "t")
-    past.write({**store.table.get("t"), "payload": jsontext.encode(LONG, "payload")})
-    assert claim(store, "t").payload == LONG
-
-
-@pytest.mark.parametrize(
-    "damaged",
-    [b"no zlib", zlib.compress(b"{}" * 999)[:-5], zlib.compress(b'"\xff"'), zlib.compress(b"{")],
-)
-def test_bytes_that_are_no_text_are_told(store: Store, past: PastTheLibrary, damaged):
-    put(store, "t")
-    past.write({**store.table.get("t"), "payload": damaged})
-    with pytest.raises(DamagedTask, match="payload"):
-        store.get("t")
-
-
 def test_a_few_bytes_that_would_fill_the_memory_are_not_unpacked(
     store: Store, past: PastTheLibrary
 ):
@@ -384,19 +285,15 @@ PAST = datetime.fromtimestamp(START / 1e6, UTC) - timedelta(seconds=1)
 
 
 REFUSED = {
-    "an empty type": ({"task_type": ""}, "task_type"),
     "a type that is no string": ({"task_type": 7}, "task_type"),
     "an over-long type": ({"task_type": "x" * 257}, "257 bytes long, the limit is 256"),
-    "an empty key": ({"key": ""}, "key=''"),
     "an over-long key": ({"key": "ü" * 129}, "258 bytes long, the limit is 256"),
     "an empty id": ({"task_id": ""}, "task_id"),
     "an over-long id": ({"task_id": "ü" * 513}, "1,026 bytes long, the limit is 1,024"),
     "an id of half a pair": ({"task_id": "\ud800"}, "half a surrogate pair"),
     "a payload that is not JSON": ({"payload": {"a": [object()]}}, r"payload\.a\[0\].*object"),
     "NaN": ({"payload": [1, float("nan")]}, r"payload\[1\]=nan"),
-    "infinity": ({"payload": {"x": float("inf")}}, r"payload\.x=inf"),
     "a key that is no string": ({"payload": {1: "a"}}, "keys must be strings"),
-    "half a pair in the payload": ({"payload": "\udfff"}, "half a surrogate pair"),
     "too many digits": ({"payload": 10**5000}, "send it as a string"),
     "a payload over the limit": ({"payload": "x" * 400_000}, "400,002 bytes.*389,120"),
     "a negative delay": ({"delay": -1}, "delay=-1: is negative"),
@@ -406,7 +303,6 @@ REFUSED = {
     "two due times": ({"delay": 5, "due_at": datetime.now(UTC)}, "give one of the two"),
     "a due time without a zone": ({"due_at": datetime(2030, 1, 1)}, "time zone"),  # noqa: DTZ001
     "a due time that is a number": ({"due_at": 1_800_000_000}, "due_at"),
-    "a deadline of zero": ({"deadline": 0}, "it would never run"),
     "a deadline in the past": ({"deadline": PAST}, "it would never run"),
     "a deadline beyond the queue's": ({"deadline": 3601}, "the queue's deadline is 3600 s"),
     "a deadline before it is due": ({"delay": 60, "deadline": PAST}, "it would never run"),

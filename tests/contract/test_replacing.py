@@ -2,7 +2,7 @@
 
 import pytest
 
-from lifoq.errors import DamagedTask, InvalidInput, LeaseLost, WrongStatus
+from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.change import Change, ConditionFailed, Item
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
@@ -75,19 +75,6 @@ def test_a_waiting_task_takes_over_the_newest_put(store: Store, host: ManualHost
     assert claim(store).payload == "newest"
 
 
-def test_attempts_of_the_replaced_put_do_not_count_and_stay_in_the_history(store: Store):
-    store.put(new("first"))
-    task = claim(store)
-    store.checkpoint(task, "half of the first", lease=30)
-    store.retry(task, BOOM, delay=60)
-    task = store.put(new("second"))
-    assert (task.status, task.attempts, task.error) == (Status.PENDING, 0, None)
-    assert (task.first_taken_at, task.taken_at, task.checkpoint) == (None, None, None)
-    assert [past.ended for past in task.history] == [Ended.RETRIED]
-    assert store.due(limit=1)[0] == []
-    assert claim(store, "again").attempts == 1
-
-
 def test_a_suspect_that_is_replaced_stays_one(store: Store, host: ManualHost):
     store.put(new("first"))
     lost = claim(store, lease=1)
@@ -145,97 +132,6 @@ def test_a_put_while_it_runs_is_next_whatever_the_outcome(
     with_follow_up = end is ENDS["success with follow-ups"][0]
     assert (store.get("next") is not None) is with_follow_up
     assert claim(store, "again").payload == "second"
-
-
-def test_a_delayed_put_while_it_runs_waits_for_its_time(store: Store, host: ManualHost):
-    store.put(new("first"))
-    task = claim(store)
-    store.put(new("later", delay=60))
-    assert store.succeed(task, "1") is None
-    after = found(store)
-    assert (after.status, after.due_at) == (Status.DELAYED, START + 60 * SECOND)
-    assert after.task_created is None
-    host.advance(60)
-    assert store.promote("t")
-
-
-def test_what_ran_was_not_replaced_and_what_waits_after_it_is(store: Store):
-    keep(store)
-    task = claim(store)
-    store.put(new("second"))
-    store.succeed(task, "1")
-    assert found(store).replaced == 0
-    assert store.put(new("third")).replaced == 1
-
-
-@pytest.mark.parametrize("max_attempts", [5, 1])
-def test_a_lost_worker_takes_no_newer_put_with_it(store: Store, host: ManualHost, max_attempts):
-    store.put(new("first"))
-    task = claim(store, lease=1)
-    seen = found(store)
-    store.put(new("second"))
-    host.advance(2)
-    assert store.reclaim(seen, max_attempts=max_attempts) is Status.PENDING
-    after = found(store)
-    assert (after.payload, after.attempts, after.claim_id) == ("second", 0, None)
-    assert [past.ended for past in after.history] == [Ended.LEASE_EXPIRED]
-    assert after.leases_lost == 1
-    with pytest.raises(LeaseLost):
-        store.succeed(task, "1")
-    assert found(store) == after
-
-
-@by_end
-def test_an_end_that_is_repeated_is_recognised_though_a_newer_put_took_its_place(
-    store: Store, end, ended
-):
-    store.put(new("first"))
-    task = claim(store)
-    store.put(new("second"))
-    end(store, task)
-    after = found(store)
-    end(store, task)
-    assert found(store) == after
-
-
-@by_end
-def test_a_stale_holder_does_not_bring_the_newer_put_back(
-    store: Store, host: ManualHost, end, ended
-):
-    store.put(new("first"))
-    stale = claim(store, "stale", lease=1)
-    host.advance(2)
-    store.reclaim(stale, max_attempts=5)
-    claim(store, "current")
-    store.put(new("second"))
-    before = found(store)
-    with pytest.raises(LeaseLost):
-        end(store, stale)
-    assert found(store) == before
-
-
-def test_a_put_that_comes_while_the_end_is_written_is_found_by_its_refusal(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
-    """By no read: two writes, of which the first is refused."""
-    store.put(new("first"))
-    task = claim(store)
-    calls = []
-    for name in ("get", "get_many", "update", "put"):
-        call = getattr(store.table, name)
-
-        def counted(*arguments, _call=call, _name=name, **terms):
-            calls.append(_name)
-            return _call(*arguments, **terms)
-
-        monkeypatch.setattr(store.table, name, counted)
-    store.put(new("second"))
-    del calls[:]
-    store.succeed(task, "1")
-    assert calls == ["update", "update"]
-    monkeypatch.undo()
-    store.succeed(claim(store, "again"), "2")
-    assert found(store).result == 2
 
 
 def test_a_put_that_finds_no_room_beside_the_run_is_refused(store: Store):
@@ -388,25 +284,6 @@ def test_the_first_put_of_a_process_hears_the_time_before_it_is_stamped(
 
 
 # Beside other operations
-
-
-def test_put_many_replaces_too_in_the_order_of_its_tasks(store: Store):
-    keep(store)
-    outcomes = store.put_many([new(1), NewTask(task_type="a"), new(2), new(0, task_id="u")])
-    assert [outcome.created for outcome in outcomes] == [False, True, False, True]
-    assert (found(store).payload, found(store).replaced) == (2, 2)
-
-
-def test_cancel_withdraws_the_put_that_waits_for_the_end_of_a_run(store: Store):
-    store.put(new("first"))
-    task = claim(store)
-    store.put(new("second"))
-    left = store.cancel("t", running=False)
-    assert (left.status, left.parked, left.cancel_asked) == (Status.TAKEN, None, None)
-    with pytest.raises(WrongStatus, match="TAKEN"):
-        store.cancel("t", running=False)
-    store.succeed(task, "1")
-    assert found(store).result == 1
 
 
 def lost(store: Store, host: ManualHost, task: Task) -> None:

@@ -18,9 +18,7 @@ from tests.fixtures import PastTheLibrary
 
 @pytest.fixture
 def registry():
-    registry = Registry()
-    registry.task("once", max_attempts=1)(lambda _, __: None)
-    return registry
+    return Registry()
 
 
 @pytest.fixture
@@ -28,8 +26,8 @@ def sweeper(store: Store, registry: Registry, host: ManualHost) -> Sweeper:
     return Sweeper(store, registry, max_attempts=3, host=host)
 
 
-def strand(store: Store, task_id: str, task_type: str = "a"):
-    store.put(NewTask(task_type=task_type, task_id=task_id))
+def strand(store: Store, task_id: str):
+    store.put(NewTask(task_type="a", task_id=task_id))
     store.claim(task_id, claim_id=f"claim of {task_id}", lease=30)
 
 
@@ -47,20 +45,6 @@ def test_a_stranded_task_comes_back_until_its_attempts_are_used_up(
     report = sweeper.run()
     assert (report.leases_expired, report.failed) == (1, 1)
     assert store.get("t").status is Status.FAILURE
-
-
-def test_the_attempts_are_those_of_the_task_type(store: Store, sweeper: Sweeper, host: ManualHost):
-    strand(store, "t", "once")
-    host.advance(31)
-    sweeper.run()
-    assert store.get("t").status is Status.FAILURE
-
-
-def test_a_healthy_claim_is_left_alone(store: Store, sweeper: Sweeper, host: ManualHost):
-    strand(store, "t")
-    host.advance(29)
-    report = sweeper.run()
-    assert (report.leases_expired, store.get("t").status) == (0, Status.TAKEN)
 
 
 def test_that_the_queue_stands_still_is_noted(store: Store, registry: Registry, host: ManualHost):

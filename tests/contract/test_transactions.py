@@ -56,16 +56,17 @@ def order_of(client, orders: str):
     return client.get_item(TableName=orders, Key={"orderId": ORDER["orderId"]}).get("Item")
 
 
+def write(client, entry, orders: str, **terms) -> None:
+    """The order and the task together."""
+    order = {"Put": {"TableName": orders, "Item": ORDER, **terms}}
+    client.transact_write_items(TransactItems=[order, entry])
+
+
 def test_the_record_and_the_task_are_written_together_and_the_task_can_be_claimed(
     client, new_queue, orders
 ):
     queue = new_queue()
-    client.transact_write_items(
-        TransactItems=[
-            {"Put": {"TableName": orders, "Item": ORDER}},
-            queue.transaction_item(TASK),
-        ]
-    )
+    write(client, queue.transaction_item(TASK), orders)
 
     assert order_of(client, orders) == ORDER
     (task,) = queue.peek()
@@ -76,13 +77,9 @@ def test_the_record_and_the_task_are_written_together_and_the_task_can_be_claime
 def test_a_record_that_is_refused_leaves_no_task(client, new_queue, orders):
     queue = new_queue()
     client.put_item(TableName=orders, Item=ORDER)
-    record = {
-        "TableName": orders,
-        "Item": ORDER,
-        "ConditionExpression": "attribute_not_exists(orderId)",
-    }
+    new = {"ConditionExpression": "attribute_not_exists(orderId)"}
     with pytest.raises(ClientError, match="TransactionCanceled"):
-        client.transact_write_items(TransactItems=[{"Put": record}, queue.transaction_item(TASK)])
+        write(client, queue.transaction_item(TASK), orders, **new)
 
     assert queue.get("ship-o-1") is None
 
@@ -93,12 +90,7 @@ def test_a_task_that_is_there_already_refuses_the_record_and_stays_as_it_is(
     queue = new_queue()
     first = queue.put("order.ship", "the first", task_id="ship-o-1")
     with pytest.raises(ClientError) as refused:
-        client.transact_write_items(
-            TransactItems=[
-                {"Put": {"TableName": orders, "Item": ORDER}},
-                queue.transaction_item(TASK),
-            ]
-        )
+        write(client, queue.transaction_item(TASK), orders)
 
     reasons = [reason["Code"] for reason in refused.value.response["CancellationReasons"]]
     assert reasons == ["None", "ConditionalCheckFailed"]
@@ -175,9 +167,7 @@ def test_a_task_that_moved_on_before_it_could_be_replaced_refuses_the_record(
     entry = queue.transaction_item(NEWER)
     queue.store.claim("ship-o-1", claim_id="c", lease=30)
     with pytest.raises(ClientError, match="TransactionCanceled"):
-        client.transact_write_items(
-            TransactItems=[{"Put": {"TableName": orders, "Item": ORDER}}, entry]
-        )
+        write(client, entry, orders)
 
     assert order_of(client, orders) is None
     assert queue.get("ship-o-1").parked is None
