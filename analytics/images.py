@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lifoq.items.schema import ATTRIBUTE_TYPES, SLOT_PREFIX, Attribute, Status
+from lifoq.items.schema import ATTRIBUTE_TYPES, OWN_PREFIX, Attribute, Status
 
 from . import times
 from .attempts import HISTORY
@@ -174,7 +174,7 @@ def _in_cell(cell: str, task_ids: pa.ChunkedArray) -> pa.ChunkedArray:
 def _slots(table: pa.Table) -> Array:
     """By row, whether it shows a slot, which the queue keeps beside its tasks."""
     ids = pc.fill_null(_attribute(table, Attribute.TASK_ID), "")
-    return np.asarray(pc.starts_with(ids, SLOT_PREFIX).to_numpy())
+    return np.asarray(pc.starts_with(ids, OWN_PREFIX).to_numpy())
 
 
 def _wrong(table: pa.Table, observations: pa.Table) -> Array:

@@ -9,7 +9,7 @@ from rich.table import Table
 from lifoq.basics.host import microseconds
 from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
-from lifoq.items.book import CLOCKS_APART, NONE, Book, Part, Whole, book_id
+from lifoq.items.book import CLOCKS_APART, NONE, Book, Entry, Whole, book_id
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.tables.table import LARGEST_PAGE, Span
 from lifoq_cli import moments
@@ -39,7 +39,7 @@ class Lent:
     workers: int
     """That it is lent to."""
     silent_workers: int
-    """Those that have not renewed their part in time: they are lost, or cannot reach the table."""
+    """Those that have not renewed their share in time: they are lost, or cannot reach the table."""
     free_at: int | None
     """Epoch microseconds when all of it can be had, unless it is renewed; None: it can now."""
 
@@ -107,30 +107,30 @@ def _types_in_sight(queue: Queue) -> set[str]:
 
 
 def _lent(limit: str, whole: Whole, book: Book, *, cell: str | None, now: int) -> Lent:
-    parts = [part.left(now) for part in book.parts.values()]
-    held = [part for part in parts if part.has != NONE]
+    entries = [entry.left(now) for entry in book.entries.values()]
+    held = [entry for entry in entries if entry.has != NONE]
     return Lent(
         cell=cell,
         task_type=limit or None,
         in_flight=whole.in_flight,
         rate_limit=whole.rate,
-        slots=sum(part.has.slots for part in held),
-        lanes=sum(part.has.lanes for part in held),
+        slots=sum(entry.has.slots for entry in held),
+        lanes=sum(entry.has.lanes for entry in held),
         is_short=any(
             has < wants
-            for part in parts
-            if part.until >= now
-            for has, wants in zip(part.has, part.wants, strict=True)
+            for entry in entries
+            if entry.until >= now
+            for has, wants in zip(entry.has, entry.wants, strict=True)
         ),
         workers=len(held),
-        silent_workers=sum(part.until < now for part in held),
-        free_at=max((_free_at(part) for part in held), default=None),
+        silent_workers=sum(entry.until < now for entry in held),
+        free_at=max((_free_at(entry) for entry in held), default=None),
     )
 
 
-def _free_at(part: Part) -> int:
-    """When others may have it, as ``Part.left`` has it."""
-    return part.until + microseconds(CLOCKS_APART) + (part.lease if part.has.slots else 0)
+def _free_at(entry: Entry) -> int:
+    """When others may have it, as ``Entry.left`` has it."""
+    return entry.until + microseconds(CLOCKS_APART) + (entry.lease if entry.has.slots else 0)
 
 
 def _of(part: int, whole: int | None) -> str:

@@ -13,7 +13,7 @@ from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.errors import NotClaimed
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask, Task, TaskError
-from lifoq.tables.keyed import KeyedClaims, Slot
+from lifoq.tables.keyed import KeyedClaims, KeySlot
 from lifoq.tables.store import Candidate, Store
 from lifoq.tables.table import Table
 
@@ -80,7 +80,7 @@ class Desk:
             key=task.key,
         )
 
-    def claim_key(self, row: Candidate) -> tuple[Task, Slot]:
+    def claim_key(self, row: Candidate) -> tuple[Task, KeySlot]:
         return self.keyed.claim(row, row.key or "", per_key=1, lease=LEASE)
 
     def held(self) -> Candidate:
@@ -89,7 +89,7 @@ class Desk:
         self.claim_key(row)
         return self.row(row.key)
 
-    def settled(self) -> Slot:
+    def settled(self) -> KeySlot:
         task, slot = self.claim_key(self.row())
         self.store.succeed(task, RESULT)
         return slot

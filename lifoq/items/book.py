@@ -1,15 +1,15 @@
 """The book of a limit that holds over all workers together: which of them may use how much of it.
 
 There is one item for each such limit, beside the tasks: a task type's, or the queue's own. A worker
-takes a part of the limit by writing itself into the book: so many slots (tasks at a time), and so
+takes a share of the limit by writing itself into the book: so many slots (tasks at a time), and so
 many lanes (of the rate: each lane is an equal part of it, with its tokens). Each writes only over
-what it has read, so the parts never add up to more than the limit.
+what it has read, so the shares never add up to more than the limit.
 
-A part is taken for some seconds. **No lease of a task reaches beyond the part that it runs on**
-(see ``worker.part``), so whoever finds a part run out may take its slots: the leases of its tasks
-are over as well. Tokens are handed on, never made: what the bucket of a lane holds goes back with
-it, and a lane of a lost worker comes back empty. What a lane gains while nobody has it is reckoned
-by the book's own time (see ``Book.time``).
+A share is taken for some seconds. **No lease of a task reaches beyond the share that it runs on**
+(see ``worker.limit_share``), so whoever finds a share run out may take its slots: the leases of its
+tasks are over as well. Tokens are handed on, never made: what the bucket of a lane holds goes back
+with it, and a lane of a lost worker comes back empty. What a lane gains while nobody has it is
+reckoned by the book's own time (see ``Book.time``).
 """
 
 import json
@@ -21,11 +21,11 @@ from lifoq.basics import jsontext
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.errors import QueueMisconfigured
 from lifoq.items.change import Change, Equals, Item
-from lifoq.items.schema import SLOT_PREFIX
+from lifoq.items.schema import OWN_PREFIX
 from lifoq.items.schema import Attribute as A
 
-PART_LASTS: Final = 5.0
-"""Seconds for which a part may be used to start tasks, since the write that took it was sent."""
+SHARE_LASTS: Final = 5.0
+"""Seconds for which a share may be used to start tasks, since the write that took it was sent."""
 CLOCKS_APART: Final = 8.0
 """Seconds by which the clocks of two workers may differ: each may be off by four (see
 ``basics.clock``)."""
@@ -36,7 +36,7 @@ Longer than the leases of tasks."""
 
 
 class Amount(NamedTuple):
-    """How large a limit is, or a part of it."""
+    """How large a limit is, or a share of it."""
 
     slots: int = 0
     lanes: int = 0
@@ -73,7 +73,7 @@ class Whole:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class Entry:
     """What one worker has."""
 
     has: Amount
@@ -85,7 +85,7 @@ class Part:
     turn: int
     """Counts the worker's turns, so that a late one is known."""
 
-    def left(self, now: int) -> "Part":
+    def left(self, now: int) -> "Entry":
         """What of it has not run out, whatever the two clocks."""
         over = now - self.until - microseconds(CLOCKS_APART)
         lanes = 0 if over > 0 else self.has.lanes
@@ -133,7 +133,7 @@ class Book:
     """In the lanes that nobody has, when it was last counted."""
     counted: int = 0
     """By the book's own time, in microseconds: see ``time``."""
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    entries: Mapping[str, Entry] = field(default_factory=dict)
     """By worker."""
 
     @classmethod
@@ -148,8 +148,8 @@ class Book:
             return cls(
                 tokens=float(document["tokens"]),
                 counted=int(document["counted"]),
-                parts={
-                    str(worker): Part(
+                entries={
+                    str(worker): Entry(
                         has=Amount(*map(int, row[:2])),
                         wants=Amount(*map(int, row[2:4])),
                         until=int(row[4]),
@@ -168,8 +168,8 @@ class Book:
     def written(self, *, over: Item | None, version: str, now: int) -> Change:
         """The write of this book over one that was read, or where there was none."""
         rows = {
-            worker: [*part.has, *part.wants, part.until, part.lease, part.turn]
-            for worker, part in self.parts.items()
+            worker: [*entry.has, *entry.wants, entry.until, entry.lease, entry.turn]
+            for worker, entry in self.entries.items()
         }
         document = {"tokens": round(self.tokens, 6), "counted": self.counted, "parts": rows}
         read = "" if over is None else str(over.get(A.CLAIM_ID))
@@ -198,16 +198,18 @@ class Book:
         """The book after a turn; None where a later one of the same worker has been before it. The
         same book, where there is nothing to write. ``now``: epoch microseconds; ``time``: the
         book's."""
-        mine = self.parts.get(turn.worker)
+        mine = self.entries.get(turn.worker)
         if mine is not None and mine.turn >= turn.number:
             return None
         had = NONE if mine is None else mine.has
         kept = Amount(*map(min, turn.keeps, had))
-        left = {name: part.left(now) for name, part in self.parts.items() if name != turn.worker}
-        others = {
-            name: part for name, part in left.items() if part.has != NONE or part.until >= now
+        left = {
+            name: entry.left(now) for name, entry in self.entries.items() if name != turn.worker
         }
-        free = _less(whole.amount, kept, *(part.has for part in others.values()))
+        others = {
+            name: entry for name, entry in left.items() if entry.has != NONE or entry.until >= now
+        }
+        free = _less(whole.amount, kept, *(entry.has for entry in others.values()))
         fair = self._fair(turn.worker, had, others, whole, now=now)
         has = Amount(
             *(
@@ -226,30 +228,30 @@ class Book:
         if same and not turn.renew:
             return self, grant
         if has != NONE or wants != NONE:
-            others[turn.worker] = Part(
+            others[turn.worker] = Entry(
                 has=has,
                 wants=wants,
-                until=now + microseconds(PART_LASTS),
+                until=now + microseconds(SHARE_LASTS),
                 lease=turn.lease,
                 turn=turn.number,
             )
-        return Book(tokens=tokens - took, counted=time, parts=others), grant
+        return Book(tokens=tokens - took, counted=time, entries=others), grant
 
     def _tokens(self, whole: Whole, time: int) -> float:
         """Tokens of the lanes that nobody had since they were counted."""
-        free = _less(whole.amount, *(part.has for part in self.parts.values())).lanes
+        free = _less(whole.amount, *(entry.has for entry in self.entries.values())).lanes
         passed = (time - self.counted) / MICROSECONDS
         return min(whole.burst(free), self.tokens + passed * whole.gain(free))
 
     def _fair(
-        self, worker: str, had: Amount, others: Mapping[str, Part], whole: Whole, *, now: int
+        self, worker: str, had: Amount, others: Mapping[str, Entry], whole: Whole, *, now: int
     ) -> Amount:
         """The most that this worker may have beside what the others want. One that does not write
         any more keeps what it has, but is given nothing."""
-        fresh = {name: part for name, part in others.items() if part.until >= now}
+        fresh = {name: entry for name, entry in others.items() if entry.until >= now}
         left = _less(whole.amount, *(p.has for n, p in others.items() if n not in fresh))
-        wants = {worker: whole.amount} | {name: part.wants for name, part in fresh.items()}
-        has = {worker: had} | {name: part.has for name, part in fresh.items()}
+        wants = {worker: whole.amount} | {name: entry.wants for name, entry in fresh.items()}
+        has = {worker: had} | {name: entry.has for name, entry in fresh.items()}
 
         def shares(kind: int, of: Iterable[str]) -> dict[str, int]:
             return _share(
@@ -289,4 +291,4 @@ def _share(whole: int, *, wants: Mapping[str, int], has: Mapping[str, int]) -> d
 
 def book_id(limit: str) -> str:
     """``limit``: a task type's name; empty for the queue's own. No slot's id begins so."""
-    return f"{SLOT_PREFIX}limit:{limit}"
+    return f"{OWN_PREFIX}limit:{limit}"

@@ -158,8 +158,8 @@ MAX_TASK_KEY_BYTES: Final = 256
 MAX_TOKEN_BYTES: Final = 2048
 """For ``taskToken``
 (https://docs.aws.amazon.com/step-functions/latest/apireference/API_SendTaskSuccess.html)."""
-SLOT_PREFIX: Final = "lifoq:slot:"
-"""Ids that begin so are no tasks' (see ``slots``)."""
+OWN_PREFIX: Final = "lifoq:slot:"
+"""Ids that begin so are no tasks' (see ``key_slots``)."""
 
 
 def table_definition(table_name: str) -> dict[str, Any]:

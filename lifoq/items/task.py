@@ -22,7 +22,7 @@ from lifoq.items.schema import (
     MAX_TASK_KEY_BYTES,
     MAX_TOKEN_BYTES,
     MAX_TYPE_BYTES,
-    SLOT_PREFIX,
+    OWN_PREFIX,
     WAITING,
     Attribute,
     Status,
@@ -108,8 +108,8 @@ def accept(
     task_id = task.task_id
     if task_id is not None:
         check_name("task_id", task_id, MAX_ID_BYTES)
-        if task_id.startswith(SLOT_PREFIX):
-            problem = f"begins with {SLOT_PREFIX!r}, as the queue's own ids do; use another"
+        if task_id.startswith(OWN_PREFIX):
+            problem = f"begins with {OWN_PREFIX!r}, as the queue's own ids do; use another"
             raise InvalidInput("task_id", task_id, problem)
     _check_if_exists(task)
     check_name("task_type", task.task_type, MAX_TYPE_BYTES)

@@ -189,7 +189,7 @@ def delay(*, task: Task, now: int, due_at: int, error: TaskError) -> Change:
     )
 
 
-def give_back(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
+def hand_back(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """TAKEN → PENDING: an immediate retry."""
     return Change(
         when=(*_ends(task), NOT_CANCELLED),

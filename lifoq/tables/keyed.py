@@ -1,4 +1,5 @@
-"""Claims of tasks whose type limits how many of a key are TAKEN at a time (see ``items.slots``)."""
+"""Claims of tasks whose type limits how many of a key are TAKEN at a time: see
+``items.key_slots``."""
 
 import logging
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from lifoq.errors import (
     QueueMisconfigured,
     StoreUnavailable,
 )
-from lifoq.items import slots, transitions
+from lifoq.items import key_slots, transitions
 from lifoq.items.change import (
     Alternatives,
     Condition,
@@ -35,7 +36,7 @@ PAUSE: Final = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slot:
+class KeySlot:
     """A slot that a claim holds."""
 
     slot_id: str
@@ -50,7 +51,9 @@ class KeyedClaims:
         self._table = store.table
         self._host = host
 
-    def claim(self, row: Candidate, key: str, *, per_key: int, lease: float) -> tuple[Task, Slot]:
+    def claim(
+        self, row: Candidate, key: str, *, per_key: int, lease: float
+    ) -> tuple[Task, KeySlot]:
         """PENDING → TAKEN for ``lease`` seconds, together with a slot.
 
         Raises KeyBusy where all slots are held, NotClaimed where somebody was faster or the task
@@ -58,7 +61,7 @@ class KeyedClaims:
         """
         names = self._names(row.task_type, key, per_key)
         try:  # the usual case: nobody has it
-            return self._send(row, key, names[0], slots.FREE, lease=lease)
+            return self._send(row, key, names[0], key_slots.FREE, lease=lease)
         except _SlotTaken:
             pass
         for name, over in self._free(names):
@@ -72,12 +75,12 @@ class KeyedClaims:
     def needs_no_slot(row: Candidate, per_key: int | None) -> tuple[Condition, ...]:
         """What must hold for a row that is claimed without a slot: by the time it is claimed, its
         id may have been put anew, as a task that needs one."""
-        same_type, no_key = slots.as_shown(row.task_type, None)
+        same_type, no_key = key_slots.as_shown(row.task_type, None)
         return (same_type,) if per_key is None else (same_type, no_key)
 
-    def leave(self, slot: Slot) -> None:
+    def leave(self, slot: KeySlot) -> None:
         """Free the slot of a claim that has ended, so that nobody has to find that out."""
-        change = slots.leave(claim_id=slot.claim_id, now=self._store.now())
+        change = key_slots.leave(claim_id=slot.claim_id, now=self._store.now())
         try:
             self._table.update(slot.slot_id, change)
         except ConditionFailed:
@@ -89,7 +92,7 @@ class KeyedClaims:
         """All slots, from any one on: so that workers rarely ask for the same."""
         first = crc32(self._host.new_id().encode()) if per_key > 1 else 0
         numbers = ((first + n) % per_key for n in range(per_key))
-        return [slots.slot_id(task_type, key, number) for number in numbers]
+        return [key_slots.slot_id(task_type, key, number) for number in numbers]
 
     def _free(self, names: list[str]) -> Iterator[tuple[str, Alternatives]]:
         """The slots that can be had, and over what. A slot is read before the task that it names,
@@ -97,13 +100,13 @@ class KeyedClaims:
         for name in names:
             slot = self._table.get(name) or {}
             if Attribute.CLAIM_ID not in slot:
-                yield name, slots.FREE
+                yield name, key_slots.FREE
                 continue
-            claim_id, task_id = slot[Attribute.CLAIM_ID], slot.get(slots.HELD_BY)
+            claim_id, task_id = slot[Attribute.CLAIM_ID], slot.get(key_slots.HELD_BY)
             if not isinstance(task_id, str):
                 log.error("%s does not tell whose it is: delete it, once nobody can have it", name)
-            elif not slots.holds(claim_id, self._table.get(task_id)):
-                yield name, slots.free_or_left_by(claim_id)
+            elif not key_slots.holds(claim_id, self._table.get(task_id)):
+                yield name, key_slots.free_or_left_by(claim_id)
 
     def _insist(self, task_id: str, *, until: int) -> Item | None:
         """Read the task, again and again until that moment: without an answer, a claim that was
@@ -119,13 +122,13 @@ class KeyedClaims:
 
     def _send(
         self, row: Candidate, key: str, name: str, over: Alternatives, *, lease: float
-    ) -> tuple[Task, Slot]:
+    ) -> tuple[Task, KeySlot]:
         """Send the claim, once; whether it was granted, the task then tells: the answer to a
         transaction has no item, and may be lost."""
         now, claim_id = self._store.now(), self._host.new_id()
         change = transitions.claim(now=now, claim_id=claim_id, lease=microseconds(lease))
-        shown = slots.as_shown(row.task_type, key)
-        slot = slots.held(name, task_id=row.task_id, claim_id=claim_id, now=now)
+        shown = key_slots.as_shown(row.task_type, key)
+        slot = key_slots.held(name, task_id=row.task_id, claim_id=claim_id, now=now)
         unconfirmed = None
         try:
             self._table.update_and_put(
@@ -144,8 +147,8 @@ class KeyedClaims:
         except StoreUnavailable as error:
             unconfirmed = error
         item = self._insist(row.task_id, until=self._host.monotonic() + microseconds(lease / 3))
-        if item is not None and slots.holds(claim_id, item):
-            return Task.from_item(item), Slot(slot_id=name, claim_id=claim_id)
+        if item is not None and key_slots.holds(claim_id, item):
+            return Task.from_item(item), KeySlot(slot_id=name, claim_id=claim_id)
         raise unconfirmed or NotClaimed(row.task_id)
 
 

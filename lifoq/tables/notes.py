@@ -11,10 +11,10 @@ from typing import Any, Final
 from lifoq.basics import jsontext
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Change, Item
-from lifoq.items.schema import SLOT_PREFIX, Attribute
+from lifoq.items.schema import OWN_PREFIX, Attribute
 from lifoq.tables.store import Store
 
-NOTE: Final = f"{SLOT_PREFIX}sweep"
+NOTE: Final = f"{OWN_PREFIX}sweep"
 """The id of its item. No slot's id begins so."""
 MOST_NAMED: Final = 20
 LATELY: Final = 300.0

@@ -324,7 +324,7 @@ class Store(Puts):
             change = transitions.delay(task=task, now=now, due_at=due_at, error=error)
         else:
             becomes = Status.PENDING
-            change = transitions.give_back(
+            change = transitions.hand_back(
                 task=task, now=now, error=error, lifetimes=self.lifetimes
             )
         if not counts:

@@ -39,7 +39,7 @@ from lifoq.worker.registry import TaskType
 from lifoq.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
-    from lifoq.tables.keyed import KeyedClaims, Slot  # not where no task type limits a key
+    from lifoq.tables.keyed import KeyedClaims, KeySlot  # not where no task type limits a key
     from lifoq.worker.awaited import Awaited  # not where nothing is async
 
 log = logging.getLogger("lifoq.attempt")
@@ -53,7 +53,7 @@ HANDED_BACK: Final = "HandedBack"
 """The error's type on a task that a worker claimed, and did not begin with."""
 
 
-class End(Enum):
+class Ended(Enum):
     """How an attempt ended."""
 
     SUCCEEDED = auto()
@@ -65,11 +65,11 @@ class End(Enum):
     """Its outcome could not be written; the lease runs out."""
 
 
-_ENDS: Final[dict[type[Outcome], End]] = {
-    Succeed: End.SUCCEEDED,
-    GiveUp: End.FAILED,
-    TryAgain: End.RETRIED,
-    Cancel: End.CANCELLED,
+_ENDED: Final[dict[type[Outcome], Ended]] = {
+    Succeed: Ended.SUCCEEDED,
+    GiveUp: Ended.FAILED,
+    TryAgain: Ended.RETRIED,
+    Cancel: Ended.CANCELLED,
 }
 
 
@@ -90,7 +90,7 @@ class Attempt:
         began: int,
         renew_at: int,
         times_out_at: int,
-        slot: "Slot | None",
+        slot: "KeySlot | None",
         awaited: "Awaited | None",
     ) -> None:
         """``slot``: of its key, where the type limits how many of a key are TAKEN. ``awaited``:
@@ -109,7 +109,7 @@ class Attempt:
         """Once its outcome is written; what is left to do, the run need not wait for."""
         self._settling = threading.Lock()
         self._lock = threading.Lock()
-        self._back = False
+        self._returned = False
         self._hangs = False
 
     def begin_settling(self) -> bool:
@@ -127,14 +127,14 @@ class Attempt:
     def hangs(self, limits: Limits) -> None:
         """Its time is over, but its handler may still be at the downstream: it keeps its slot."""
         with self._lock:
-            if not self._back:
+            if not self._returned:
                 self._hangs = True
                 limits.hangs(self.kind.name)
 
-    def comes_back(self, limits: Limits, *, refused: bool) -> None:
+    def handler_returned(self, limits: Limits, *, refused: bool) -> None:
         """Its handler has returned, and leaves its slot."""
         with self._lock:
-            self._back = True
+            self._returned = True
             limits.leave(self.kind.name, refused=refused, hung=self._hangs)
 
 
@@ -160,7 +160,7 @@ class Settled:
     nobody understood, if it came to that."""
 
     attempt: Attempt
-    end: End
+    ended: Ended
     row: Candidate | None = None
     delay: float = 0.0
     """Seconds until its next attempt is due, where it waits for one."""
@@ -211,7 +211,7 @@ class Attempts:
         try:
             self._spawn(lambda: self._work(row, kind, entered), row.task_id, kind)
         except OutOfThreads:
-            self._turn_back(kind, entered)
+            self._undo_enter(kind, entered)
             raise
 
     def timeout(self, kind: TaskType) -> float:
@@ -252,15 +252,15 @@ class Attempts:
     def _spawn(self, work: Callable[[], None], task_id: str, kind: TaskType) -> None:
         self._host.spawn(work, name=f"{kind.name} {task_id}")
 
-    def _turn_back(self, kind: TaskType, entered: int) -> None:
+    def _undo_enter(self, kind: TaskType, entered: int) -> None:
         after = (self._host.monotonic() - entered) / MICROSECONDS
-        self._limits.turn_back(kind.name, after=after)
+        self._limits.undo_enter(kind.name, after=after)
 
     def _work(self, row: Candidate, kind: TaskType, entered: int) -> None:
         try:
             task, slot = self._claim(row, kind)
         except Exception as error:  # noqa: BLE001  (the run tells them apart)
-            self._turn_back(kind, entered)
+            self._undo_enter(kind, entered)
             self._mailbox.put(NotStarted(row=row, error=error))
             return
         in_time = self._host.monotonic() <= self.latest_start(kind)
@@ -268,12 +268,12 @@ class Attempts:
         if may_begin and task.task_type == row.task_type and task.cancel_asked is None:
             self._attempt(self._begin(task, kind, slot))
         else:
-            self._turn_back(kind, entered)
+            self._undo_enter(kind, entered)
             self._hand_back(task, slot)
             self._mailbox.put(NotStarted(row=row, error=NotClaimed(task.task_id)))
 
-    def _hand_back(self, task: Task, slot: "Slot | None") -> None:
-        """Undo a claim whose answer came too late to begin, also for this worker's part of a limit
+    def _hand_back(self, task: Task, slot: "KeySlot | None") -> None:
+        """Undo a claim whose answer came too late to begin, also for this worker's share of a limit
         that all share; or which turned out to be of another type than the index said (its id was
         put anew). Where that fails, the lease runs out."""
         error = TaskError(type=HANDED_BACK, message="the worker could not begin with it")
@@ -289,7 +289,7 @@ class Attempts:
             return
         self._leave(slot)
 
-    def _claim(self, row: Candidate, kind: TaskType) -> "tuple[Task, Slot | None]":
+    def _claim(self, row: Candidate, kind: TaskType) -> "tuple[Task, KeySlot | None]":
         """Claim; an unconfirmed claim is asked for once more, and recognised. After that it is left
         to its lease."""
         claim = self._claim_of(row, kind)
@@ -299,7 +299,9 @@ class Attempts:
             log.warning("claim of task %s not confirmed: %s", row.task_id, error)
             return claim()
 
-    def _claim_of(self, row: Candidate, kind: TaskType) -> "Callable[[], tuple[Task, Slot | None]]":
+    def _claim_of(
+        self, row: Candidate, kind: TaskType
+    ) -> "Callable[[], tuple[Task, KeySlot | None]]":
         if not self._limits.usable(kind.name):  # any more
             raise NotClaimed(row.task_id)
         lease, keyed = self._settings.lease, self._keyed
@@ -308,19 +310,19 @@ class Attempts:
         claim_id = self._host.new_id()
         when = () if keyed is None else keyed.needs_no_slot(row, kind.per_key)
 
-        def claim() -> "tuple[Task, Slot | None]":
+        def claim() -> "tuple[Task, KeySlot | None]":
             """Under the same id, by which it is recognised."""
             task = self._store.claim(row.task_id, claim_id=claim_id, lease=lease, when=when)
             return task, None
 
         return claim
 
-    def _leave(self, slot: "Slot | None") -> None:
+    def _leave(self, slot: "KeySlot | None") -> None:
         """The slot's claim has ended."""
         if self._keyed is not None and slot is not None:
             self._keyed.leave(slot)
 
-    def _begin(self, task: Task, kind: TaskType, slot: "Slot | None") -> Attempt:
+    def _begin(self, task: Task, kind: TaskType, slot: "KeySlot | None") -> Attempt:
         now, settings = self._host.monotonic(), self._settings
         times_out_at = now + microseconds(self.timeout(kind))
         awaited = _awaited(f"{kind.name} {task.task_id}") if kind.is_async else None
@@ -355,7 +357,7 @@ class Attempts:
                 outcome = returned(value)
         except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
             outcome, refused = self._after(error, attempt), isinstance(error, Busy)
-        attempt.comes_back(self._limits, refused=refused)
+        attempt.handler_returned(self._limits, refused=refused)
         if attempt.begin_settling():
             self._settle(attempt, outcome)
 
@@ -393,11 +395,11 @@ class Attempts:
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
         try:
             settled = attempt.settled = self._write(attempt, outcome)
-            if settled.end is not End.UNSETTLED:
+            if settled.ended is not Ended.UNSETTLED:
                 self._leave(attempt.slot)
         except Exception as error:
             log.exception("task %s could not be settled", attempt.task.task_id)
-            settled = Settled(attempt=attempt, end=End.UNSETTLED, unexpected=error)
+            settled = Settled(attempt=attempt, ended=Ended.UNSETTLED, unexpected=error)
         self._mailbox.put(settled)
 
     def _write(self, attempt: Attempt, outcome: Outcome) -> Settled:
@@ -408,14 +410,14 @@ class Attempts:
             try:
                 row = outcome.write(self._store, task)
             except LeaseLost:
-                return Settled(attempt=attempt, end=End.LEASE_LOST)
+                return Settled(attempt=attempt, ended=Ended.LEASE_LOST)
             except Cancelled:  # which the attempt has not heard of
                 outcome = Cancel(error=None if isinstance(outcome, Succeed) else outcome.error)
             except (StoreUnavailable, QueueMisconfigured) as error:
                 log.warning("outcome of task %s not confirmed: %s", task.task_id, error)
                 if self._host.monotonic() + microseconds(pause) >= self._ends_at:
                     told = error if isinstance(error, QueueMisconfigured) else None
-                    return Settled(attempt=attempt, end=End.UNSETTLED, unexpected=told)
+                    return Settled(attempt=attempt, ended=Ended.UNSETTLED, unexpected=told)
                 self._host.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
                 passed = (self._host.monotonic() - sent) / MICROSECONDS
@@ -424,14 +426,14 @@ class Attempts:
                 if isinstance(outcome, GiveUp | Cancel):
                     if isinstance(error, ItemTooLarge):
                         log.exception("task %s has no room for its error", task.task_id)
-                        return Settled(attempt=attempt, end=End.UNSETTLED)  # the sweep's matter
+                        return Settled(attempt=attempt, ended=Ended.UNSETTLED)  # the sweep's matter
                     raise
                 # The outcome itself cannot be written: the next attempt's could not be, either.
                 log.exception("the outcome of task %s cannot be kept", task.task_id)
                 outcome = GiveUp(error=TaskError.of(error))
             else:
                 delay = outcome.delay if isinstance(outcome, TryAgain) else 0.0
-                return Settled(attempt=attempt, end=_ENDS[type(outcome)], row=row, delay=delay)
+                return Settled(attempt=attempt, ended=_ENDED[type(outcome)], row=row, delay=delay)
 
     def _renew(self, attempt: Attempt) -> None:
         if attempt.context.lease_lost:

@@ -13,7 +13,7 @@ from lifoq.tables.table import Cursor
 from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
-    from lifoq.worker.part import Turned  # not where each worker has its own limits
+    from lifoq.worker.limit_share import Turned  # not where each worker has its own limits
 
 log = logging.getLogger("lifoq.errands")
 
@@ -82,14 +82,14 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class PartTurned:
+class ShareTurned:
     """A turn at the book of a limit that all workers share was taken, or could not be."""
 
     answer: "Turned"
 
 
 ErrandMessage = (
-    Shown | ShownBehind | Promoted | PromotedAll | Condemned | Remaining | Failed | PartTurned
+    Shown | ShownBehind | Promoted | PromotedAll | Condemned | Remaining | Failed | ShareTurned
 )
 
 
@@ -148,7 +148,7 @@ class Errands:
     def turns(self, calls: "Collection[Callable[[], Turned]]") -> None:
         """Take turns at the books of limits that all workers share."""
         for call in calls:
-            self._send(lambda call=call: PartTurned(call()), "turn")  # type: ignore[misc]
+            self._send(lambda call=call: ShareTurned(call()), "turn")  # type: ignore[misc]
 
     def ask_whether_tasks_wait(self) -> None:
         """The answer is yes where none can be had: a run for nothing costs less than a task that

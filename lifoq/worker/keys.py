@@ -14,7 +14,7 @@ from lifoq.items.task import Task
 from lifoq.tables.store import Candidate
 
 if TYPE_CHECKING:
-    from lifoq.worker.shares import Shares
+    from lifoq.worker.fair_shares import FairShares
     from lifoq.worker.sight import Sight
 
 FIRST_PAUSE: Final = 0.5
@@ -29,12 +29,12 @@ class Keys:
     """All times are monotonic microseconds."""
 
     def __init__(
-        self, per_key: Callable[[str], int | None], *, shares: "Shares | None" = None
+        self, per_key: Callable[[str], int | None], *, fair_shares: "FairShares | None" = None
     ) -> None:
         """``per_key``: of a task type, how many of a key may be TAKEN at a time; None: any.
-        ``shares``: where slots are shared out evenly among keys."""
+        ``fair_shares``: where slots are shared out evenly among keys."""
         self._per_key = per_key
-        self._shares = shares
+        self._fair_shares = fair_shares
         self._here: Counter[Keyed] = Counter()
         """Asked for or held by this run."""
         self._pauses: dict[Keyed, tuple[int, float]] = {}
@@ -46,21 +46,21 @@ class Keys:
 
     def that_matters(self, row: Candidate) -> str | None:
         """The row's key, if others of its type may start where it may not, or before it."""
-        return row.key if self._shares is not None or self.limit(row) else None
+        return row.key if self._fair_shares is not None or self.limit(row) else None
 
     def asks(self, row: Candidate, now: int) -> None:
         """A claim is sent."""
         if self.limit(row):
             self._here[row.task_type, row.key] += 1
-        if self._shares is not None:
-            self._shares.begins(row.key, now)
+        if self._fair_shares is not None:
+            self._fair_shares.begins(row.key, now)
 
-    def turned_back(self, row: Candidate, now: int) -> None:
+    def not_started(self, row: Candidate, now: int) -> None:
         """It gave nothing to run."""
         if self.limit(row):
             self._leave((row.task_type, row.key))
-        if self._shares is not None:
-            self._shares.ends(row.key, now, seconds=None)
+        if self._fair_shares is not None:
+            self._fair_shares.ends(row.key, now, seconds=None)
 
     def refused(self, task: Candidate | Task, now: int) -> None:
         """Others hold all that may be TAKEN of its key, or nobody knows who does."""
@@ -73,8 +73,8 @@ class Keys:
 
     def ended(self, task: Task, now: int, *, seconds: float) -> None:
         """The attempt at it is over, after so long: there is room for another."""
-        if self._shares is not None:
-            self._shares.ends(task.key, now, seconds=seconds)
+        if self._fair_shares is not None:
+            self._fair_shares.ends(task.key, now, seconds=seconds)
         if self.limit(task):
             self._leave((task.task_type, task.key))
             self._pauses.pop((task.task_type, task.key), None)
@@ -90,9 +90,9 @@ class Keys:
     def excess(self, sight: "Sight", now: int) -> Mapping[str | None, float]:
         """By how much keys have had more than their share; none where slots are not
         shared out."""
-        if self._shares is None:
+        if self._fair_shares is None:
             return {}
-        return self._shares.excess(sight.keys, now, unread=sight.cursor is not None)
+        return self._fair_shares.excess(sight.keys, now, unread=sight.cursor is not None)
 
     def _leave(self, keyed: Keyed) -> None:
         self._here[keyed] -= 1

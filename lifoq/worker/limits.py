@@ -4,7 +4,7 @@ task type's.
 A slot is taken from the moment that a task is chosen until its handler has returned: also beyond
 the attempt's timeout, and beyond the end of the run. So the limits live as long as the process.
 
-Where a limit holds over all workers together, this process has a part of it (see ``part``).
+Where a limit holds over all workers together, this process has a share of it (see ``limit_share``).
 """
 
 import math
@@ -17,7 +17,11 @@ from lifoq.basics.numbers import check_rate
 from lifoq.worker.registry import TaskType
 
 if TYPE_CHECKING:
-    from lifoq.worker.part import Part, Parts, Turned  # not where each worker has its own limits
+    from lifoq.worker.limit_share import (  # not where each worker has its own limits
+        LimitShare,
+        LimitShares,
+        Turned,
+    )
 
 PROBE_AFTER: Final = 100
 """Tasks that pass before one more at a time is tried: what is refused costs a retry."""
@@ -44,7 +48,7 @@ class TokenBucket:
         self._tokens -= 1
         return True
 
-    def give_back(self, *, after: float) -> None:
+    def refund(self, *, after: float) -> None:
         """Return a token that was taken for nothing, so many seconds ago: less what the bucket has
         gained since, which may have found no room in it had the token stayed there."""
         self._tokens = min(self._burst, self._tokens + max(0.0, 1 - after * self._rate))
@@ -125,11 +129,11 @@ class Gate:
         self.inside += 1
         return True
 
-    def turn_back(self, *, after: float) -> None:
+    def undo_enter(self, *, after: float) -> None:
         """Undo an ``enter``, so many seconds ago, after which nothing was started."""
         self.inside -= 1
         if self._bucket is not None:
-            self._bucket.give_back(after=after)
+            self._bucket.refund(after=after)
 
     def leave(self, *, refused: bool = False) -> None:
         """A task that entered has ended; perhaps because the downstream had no room for it."""
@@ -150,9 +154,9 @@ class Gate:
 
 
 class Limits:
-    """The gates of one process: one for all tasks, and one for each task type; and its parts of the
-    limits that all workers share. Thread-safe: the run enters, the threads of the handlers leave.
-    """
+    """The gates of one process: one for all tasks, and one for each task type; and its shares of
+    limits that hold over all workers. Thread-safe: the run enters, the threads of the handlers
+    leave."""
 
     def __init__(
         self,
@@ -162,10 +166,11 @@ class Limits:
         rate_limit: float | None,
         host: Host,
         total_in_flight: int | None = None,
-        parts: "Parts | None" = None,
+        limit_shares: "LimitShares | None" = None,
     ) -> None:
-        """``in_flight`` and ``rate_limit`` (starts per second) of all tasks together. ``parts``:
-        where limits hold over all workers, but ``in_flight``; in its place ``total_in_flight``."""
+        """``in_flight`` and ``rate_limit`` (starts per second) of all tasks together.
+        ``limit_shares``: where limits hold over all workers, but ``in_flight``; in its place
+        ``total_in_flight``."""
         self._lock = threading.Lock()
         self._host = host
         self._in_flight = in_flight
@@ -173,9 +178,9 @@ class Limits:
         """Called in an attempt's thread when it has left its slot, perhaps long after the run that
         started it; the run that goes on by then sets it."""
         kinds = list(kinds)
-        self._parts: dict[str, Part] = {}
+        self._shares: dict[str, LimitShare] = {}
         """By task type; empty for that of all tasks."""
-        if parts is None:
+        if limit_shares is None:
             self._all = Gate(in_flight=in_flight, bucket=_bucket(rate_limit, host))
             self._of_type = {
                 kind.name: Gate(
@@ -190,8 +195,8 @@ class Limits:
             self._of_type = {kind.name: Gate(room=Room(host)) for kind in kinds}
             shared = {"": (total_in_flight, rate_limit)}
             shared |= {kind.name: (kind.in_flight, kind.rate_limit) for kind in kinds}
-            self._parts = {
-                name: parts.of(name, in_flight=most, rate=rate, here=in_flight)
+            self._shares = {
+                name: limit_shares.of(name, in_flight=most, rate=rate, here=in_flight)
                 for name, (most, rate) in shared.items()
                 if most is not None or rate is not None
             }
@@ -202,33 +207,33 @@ class Limits:
         """Take a slot, if there is one. Where only what all workers share is in the way of this
         task, which is the next to start, more of that is asked for."""
         with self._lock:
-            gates, parts = self._gates(task_type), self._parts_of(task_type)
+            gates, shares = self._gates(task_type), self._shares_of(task_type)
             if any(gate.wait() > 0 for gate in gates):
                 return False
-            lacking = [part for part in parts if part.wait() > 0]
-            for part in lacking:
-                if not part.ask(self._free_for(part)):
+            lacking = [share for share in shares if share.wait() > 0]
+            for share in lacking:
+                if not share.ask(self._free_for(share)):
                     break
             if not lacking:
                 for gate in gates:
                     gate.enter()
-                for part in parts:
-                    part.enter()
+                for share in shares:
+                    share.enter()
             return not lacking
 
     def asked(self, task_type: str) -> bool:
         """Whether more was asked for of what all workers share, and the answer is worth to be
         waited for: until then nobody knows whether a task of this type may start."""
         with self._lock:
-            return any(part.answer_due > 0 for part in self._parts_of(task_type))
+            return any(share.answer_due > 0 for share in self._shares_of(task_type))
 
-    def turn_back(self, task_type: str, *, after: float) -> None:
+    def undo_enter(self, task_type: str, *, after: float) -> None:
         """The task that took a slot so many seconds ago was not started."""
         with self._lock:
             for gate in self._gates(task_type):
-                gate.turn_back(after=after)
-            for part in self._parts_of(task_type):
-                part.turn_back(after=after)
+                gate.undo_enter(after=after)
+            for share in self._shares_of(task_type):
+                share.undo_enter(after=after)
         self.on_free()
 
     def hangs(self, task_type: str) -> None:
@@ -244,16 +249,16 @@ class Limits:
             for gate in self._gates(task_type):
                 gate.leave(refused=refused)
                 gate.hung -= hung
-            for part in self._parts_of(task_type):
-                part.inside -= 1
+            for share in self._shares_of(task_type):
+                share.inside -= 1
         self.on_free()
 
     def wait(self, task_type: str) -> float:
         """Seconds until a task of this type could start; inf until one has ended, or until there is
-        a larger part of what all workers share."""
+        a larger share of a limit over all workers."""
         with self._lock:
             waits = [gate.wait() for gate in self._gates(task_type)]
-            return max(*waits, *(part.wait() for part in self._parts_of(task_type)))
+            return max(*waits, *(share.wait() for share in self._shares_of(task_type)))
 
     def shortest_wait(self) -> float:
         """Seconds until a task of some registered type could start; inf until one has ended."""
@@ -266,14 +271,14 @@ class Limits:
                 shortest = min(shortest, self._wait_of_any(name, gate))
                 if shortest <= of_all:
                     break  # the others do not matter
-            answer = max((part.answer_due for part in self._parts.values()), default=0.0)
+            answer = max((share.answer_due for share in self._shares.values()), default=0.0)
             return max(of_all, shortest, answer)
 
     def _wait_of_any(self, name: str, gate: Gate) -> float:
-        """Seconds until a task could pass, if only it were one for which more may be had of what
-        all workers share."""
-        wait, part = gate.wait(), self._parts.get(name)
-        return wait if part is None or wait == math.inf else max(wait, part.wait_of_any())
+        """Seconds until a task could pass, if only it were one for which more may be had of a
+        limit over all workers."""
+        wait, share = gate.wait(), self._shares.get(name)
+        return wait if share is None or wait == math.inf else max(wait, share.wait_of_any())
 
     @property
     def full_of_hung(self) -> bool:
@@ -290,53 +295,53 @@ class Limits:
     # What all workers share
 
     def usable(self, task_type: str) -> bool:
-        """Whether a task that has entered may begin: no part that it runs on has run out."""
-        return all(part.usable for part in self._parts_of(task_type))
+        """Whether a task that has entered may begin: no share that it runs on has run out."""
+        return all(share.usable for share in self._shares_of(task_type))
 
     def lease(self, task_type: str, usual: float) -> float:
-        """Seconds for which a task of this type may be leased now: no lease reaches beyond the part
-        of a limit that the task runs on."""
-        return min([usual, *(part.lease_left() for part in self._parts_of(task_type))])
+        """Seconds for which a task of this type may be leased now: no lease reaches beyond the
+        share of a limit that the task runs on."""
+        return min([usual, *(share.lease_left() for share in self._shares_of(task_type))])
 
     @property
     def turn_at(self) -> float:
         """When the next turns are due; monotonic microseconds."""
-        return min((part.due_at for part in self._parts.values()), default=math.inf)
+        return min((share.due_at for share in self._shares.values()), default=math.inf)
 
     def turns(self, now: int) -> "list[Callable[[], Turned]]":
         """The calls that are due, each to be made beside the run, and its answer given to
         ``turned``."""
         with self._lock:
-            due = [part for part in self._parts.values() if part.due_at <= now]
-            return [part.turn(self._free_for(part)) for part in due]
+            due = [share for share in self._shares.values() if share.due_at <= now]
+            return [share.turn(self._free_for(share)) for share in due]
 
-    def gives_back(self) -> "list[Callable[[], Turned]]":
+    def last_turns(self) -> "list[Callable[[], Turned]]":
         """Calls, as ``turns``, that give back all that is not in use."""
         with self._lock:
-            return [part.turn(0, more=False) for part in self._parts.values() if part.in_book]
+            return [share.turn(0, more=False) for share in self._shares.values() if share.in_book]
 
     def turned(self, answer: "Turned") -> bool:
         """A turn was answered; whether that may change which task is the next to start."""
         with self._lock:
-            return self._parts[answer.limit].turned(answer)
+            return self._shares[answer.limit].turned(answer)
 
     @property
     def all_answered(self) -> bool:
         """Whether no turn's answer is awaited."""
-        return all(part.answered for part in self._parts.values())
+        return all(share.answered for share in self._shares.values())
 
-    def _free_for(self, part: "Part") -> int:
-        """How many tasks this process could start at once, if the part were as large."""
-        free, of_all = self._in_flight - self._all.inside, self._parts.get("", part)
-        in_doubt = of_all is part or of_all.answer_due > 0
+    def _free_for(self, share: "LimitShare") -> int:
+        """How many tasks this process could start at once, if the share were as large."""
+        free, of_all = self._in_flight - self._all.inside, self._shares.get("", share)
+        in_doubt = of_all is share or of_all.answer_due > 0
         return free if in_doubt else int(min(free, of_all.room))
 
     def _is_full_of_hung(self, name: str, gate: Gate) -> bool:
-        part = self._parts.get(name)
-        return gate.full_of_hung or (part is not None and part.is_full_of(gate.hung))
+        share = self._shares.get(name)
+        return gate.full_of_hung or (share is not None and share.is_full_of(gate.hung))
 
-    def _parts_of(self, task_type: str) -> "list[Part]":
-        return [self._parts[name] for name in ("", task_type) if name in self._parts]
+    def _shares_of(self, task_type: str) -> "list[LimitShare]":
+        return [self._shares[name] for name in ("", task_type) if name in self._shares]
 
     def _gates(self, task_type: str) -> tuple[Gate, Gate]:
         return self._all, self._of_type.get(task_type, self._of_strangers)

@@ -15,7 +15,7 @@ from lifoq.worker.keys import Keys
 from lifoq.worker.limits import Limits
 from lifoq.worker.order import Order
 from lifoq.worker.pace import LOOK_PATIENCE, Pace
-from lifoq.worker.sight import Lane, Sight
+from lifoq.worker.sight import Cohort, Sight
 from lifoq.worker.types import Types
 
 PAGE_GROWTH: Final = 10
@@ -53,7 +53,7 @@ class Lookout:
         self._page_behind = first_page
         self._asked_behind: int | None = None
         """Since when a page behind the first is on its way."""
-        self._back: dict[str, tuple[int, Candidate]] = {}
+        self._came_back: dict[str, tuple[int, Candidate]] = {}
         """Tasks that the run itself returned to the queue, and when, by their ids."""
         self._put_aside: set[str] = set()
         """Damaged items, by their ids."""
@@ -120,7 +120,7 @@ class Lookout:
     def came_back(self, row: Candidate, now: int) -> None:
         """The run itself returned a task to the queue."""
         for wanted in self._wanted([row], now):
-            self._back[row.task_id] = (now, row)
+            self._came_back[row.task_id] = (now, row)
             self._sight.came_back(wanted)
             self._pace.one_came_back(now)
 
@@ -132,8 +132,8 @@ class Lookout:
 
     # Saying
 
-    def next(self, may_start: Callable[[Lane], bool], now: int) -> Candidate | None:
-        """The first task whose lane may start."""
+    def next(self, may_start: Callable[[Cohort], bool], now: int) -> Candidate | None:
+        """The first task whose cohort may start."""
         while (row := self._first(may_start, now)) is not None:
             if self._wanted([row], now):
                 return row
@@ -167,7 +167,7 @@ class Lookout:
 
     # Inside
 
-    def _first(self, may_start: Callable[[Lane], bool], now: int) -> Candidate | None:
+    def _first(self, may_start: Callable[[Cohort], bool], now: int) -> Candidate | None:
         excess = self._keys.excess(self._sight, now)
         full = partial(self._keys.full, now=now)
         return self._sight.next(may_start, full=full, excess=excess, settle=self._settles)
@@ -179,13 +179,13 @@ class Lookout:
     def _sight_is_of_no_use(self, now: int) -> bool:
         """Before the queue is believed to be empty, all of it is read once more."""
         about_to_end = self._sight.empty() and self._held.nothing
-        turned = self._sight.newest_first is not self._order.newest_first
-        return turned or about_to_end or self._sight.outdated(now)
+        reordered = self._sight.newest_first is not self._order.newest_first
+        return reordered or about_to_end or self._sight.outdated(now)
 
     def _remember_what_came_back(self, now: int, *, since: int) -> None:
         """What a page cannot show yet that was asked for before."""
-        self._back = {i: (at, row) for i, (at, row) in self._back.items() if at >= since}
-        for row in self._wanted([row for _, row in self._back.values()], now):
+        self._came_back = {i: (at, row) for i, (at, row) in self._came_back.items() if at >= since}
+        for row in self._wanted([row for _, row in self._came_back.values()], now):
             self._sight.came_back(row)
 
     def _wait_for_what_waits(self) -> float:

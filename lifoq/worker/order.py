@@ -6,7 +6,7 @@ from typing import Final
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.tables.store import Candidates
 
-BACK_AT: Final = 0.95
+OLDEST_AGAIN_BELOW: Final = 0.95
 """The part of the threshold below which the oldest waiting task must be for the oldest to come
 first again. In between the order stays as it is, so that it does not flap."""
 ASK_EVERY: Final = 1.0
@@ -31,7 +31,7 @@ class Order:
         """Choose the order, shown the first page from the oldest end at epoch microseconds
         ``now``."""
         self._ask_at = self._host.monotonic() + microseconds(ASK_EVERY)
-        limit = self._threshold * BACK_AT if self.newest_first else self._threshold
+        limit = self._threshold * OLDEST_AGAIN_BELOW if self.newest_first else self._threshold
         self.newest_first = _older_than(limit, oldest, now)
 
 

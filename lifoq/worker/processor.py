@@ -21,8 +21,8 @@ from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
     from lifoq.tables.keyed import KeyedClaims
-    from lifoq.worker.part import Parts
-    from lifoq.worker.shares import Shares
+    from lifoq.worker.fair_shares import FairShares
+    from lifoq.worker.limit_share import LimitShares
 
 log = logging.getLogger("lifoq.processor")
 
@@ -56,14 +56,14 @@ class Processor:
             rate_limit=settings.rate_limit,
             host=host,
             total_in_flight=settings.total_in_flight,
-            parts=self._parts() if settings.shared_limits else None,
+            limit_shares=self._limit_shares() if settings.shared_limits else None,
         )
         self._order = Order(settings.adaptive_threshold, host)
         types = Types.of(registry, settings)
         self._serving: Run | None = None
         self._grace: float | None = None
         """Seconds that the stop that was asked for leaves to handlers."""
-        self._shares = _shares() if settings.fair_share else None
+        self._fair_shares = _fair_shares() if settings.fair_share else None
         self._keyed = self._keyed_claims(any(kind.per_key is not None for kind in registry))
         for kind in registry:
             timeout = kind.timeout if types.has(kind.name) else None
@@ -148,7 +148,7 @@ class Processor:
             limits=self._limits,
             order=self._order,
             keyed=self._keyed,
-            shares=self._shares,
+            fair_shares=self._fair_shares,
             types=Types.of(self._registry, self._settings),
             host=self._host,
             draw=self._draw,
@@ -158,15 +158,15 @@ class Processor:
             on_progress=on_progress,
         )
 
-    def _parts(self) -> "Parts | None":
+    def _limit_shares(self) -> "LimitShares | None":
         settings = self._settings
         limits = [settings.rate_limit, settings.total_in_flight]
         limits += [limit for kind in self._registry for limit in (kind.in_flight, kind.rate_limit)]
         if all(limit is None for limit in limits):
             return None
-        from lifoq.worker.part import Parts  # noqa: PLC0415 - a cold start less to import
+        from lifoq.worker.limit_share import LimitShares  # noqa: PLC0415 - a cold start less to import
 
-        return Parts(self._store, lease=settings.lease, host=self._host)
+        return LimitShares(self._store, lease=settings.lease, host=self._host)
 
     def _keyed_claims(self, needed: bool) -> "KeyedClaims | None":  # noqa: FBT001
         if not needed:
@@ -176,7 +176,7 @@ class Processor:
         return KeyedClaims(self._store, host=self._host)
 
 
-def _shares() -> "Shares":
-    from lifoq.worker.shares import Shares  # noqa: PLC0415 - a cold start less to import
+def _fair_shares() -> "FairShares":
+    from lifoq.worker.fair_shares import FairShares  # noqa: PLC0415 - a cold start less to import
 
-    return Shares()
+    return FairShares()

@@ -1,4 +1,4 @@
-"""Rows of one lane that a run remembers: by key, and the first of each key in the queue's order.
+"""Rows of one cohort that a run remembers: by key, and the first of each key in the queue's order.
 
 So however many keys wait, the row whose turn it is is found by passing over the few keys of which
 none may start now.
@@ -84,7 +84,7 @@ class Rows:
         return -1 if self._newest_first else 0
 
     def _before(self, one: Place, other: Place) -> bool:
-        """Whether it is sooner its turn."""
+        """Whether ``one`` is nearer to the front."""
         return one > other if self._newest_first else one < other
 
     def _keep_first(self, key: Key) -> None:

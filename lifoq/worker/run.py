@@ -27,7 +27,7 @@ from lifoq.worker.attempt import (
     Attempt,
     AttemptMessage,
     Attempts,
-    End,
+    Ended,
     Interrupted,
     NotRenewed,
     NotStarted,
@@ -40,10 +40,10 @@ from lifoq.worker.errands import (
     ErrandMessage,
     Errands,
     Failed,
-    PartTurned,
     Promoted,
     PromotedAll,
     Remaining,
+    ShareTurned,
     Shown,
     ShownBehind,
 )
@@ -55,14 +55,14 @@ from lifoq.worker.order import Order
 from lifoq.worker.pace import Pace, Promotions
 from lifoq.worker.registry import Registry, TaskType
 from lifoq.worker.settings import RunReport, WorkerSettings
-from lifoq.worker.sight import Lane
+from lifoq.worker.sight import Cohort
 from lifoq.worker.tally import Tally
 from lifoq.worker.trouble import Trouble
 from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
     from lifoq.tables.keyed import KeyedClaims
-    from lifoq.worker.shares import Shares
+    from lifoq.worker.fair_shares import FairShares
 
 RENEW_AGAIN: Final = 1.0
 """Seconds until a heartbeat that was not confirmed is sent again."""
@@ -100,7 +100,7 @@ class Run:
         limits: Limits,
         order: Order,
         keyed: "KeyedClaims | None",
-        shares: "Shares | None",
+        fair_shares: "FairShares | None",
         types: Types,
         host: Host,
         draw: random.Random,
@@ -146,9 +146,9 @@ class Run:
         linger = None if until_stopped else settings.linger
         self._pace = Pace(now=now, woken_at=woken, linger=linger)
         self._held = Held(slots=settings.in_flight)
-        if shares is not None:
-            shares.begin_run(now)
-        self._keys = Keys(lambda task_type: self._kind(task_type).per_key, shares=shares)
+        if fair_shares is not None:
+            fair_shares.begin_run(now)
+        self._keys = Keys(lambda task_type: self._kind(task_type).per_key, fair_shares=fair_shares)
         self._lookout = Lookout(
             store=store,
             errands=self._errands,
@@ -265,8 +265,8 @@ class Run:
             self._of_an_attempt(message, now)
         elif isinstance(message, SlotFree):
             self._pace.look_at_once(now)
-        elif isinstance(message, PartTurned):
-            self._part_turned(message, now)
+        elif isinstance(message, ShareTurned):
+            self._share_turned(message, now)
         elif isinstance(message, Stop):
             self._claim_until = min(self._claim_until, now)
             self._hand_back_at = now + microseconds(message.grace)
@@ -308,7 +308,7 @@ class Run:
             case Failed():
                 self._failed(message, now)
 
-    def _part_turned(self, turned: PartTurned, now: int) -> None:
+    def _share_turned(self, turned: ShareTurned, now: int) -> None:
         if self._limits.turned(turned.answer):
             self._pace.look_at_once(now)
         if turned.answer.error is None:
@@ -319,7 +319,7 @@ class Run:
     def _not_started(self, answer: NotStarted, now: int) -> None:
         task_id = answer.row.task_id
         self._held.not_started(task_id)
-        self._keys.turned_back(answer.row, now)
+        self._keys.not_started(answer.row, now)
         self._pace.changed()  # it may have been claimed all the same, or handed back
         self._pace.one_came_back(now)
         if isinstance(answer.error, KeyBusy | NotClaimed):
@@ -364,7 +364,7 @@ class Run:
     def _key_may_be_free(self, settled: Settled, now: int) -> None:
         task = settled.attempt.task
         if self._keys.limit(task):
-            if settled.end is End.UNSETTLED:  # its claim stands until its lease is over
+            if settled.ended is Ended.UNSETTLED:  # its claim stands until its lease is over
                 self._keys.refused(task, now)
             self._pace.look_at_once(now)
 
@@ -451,9 +451,9 @@ class Run:
                 shut.add(row.task_type)
         return started
 
-    def _may_start(self, lane: Lane, *, shut: Collection[str], now: int) -> bool:
+    def _may_start(self, cohort: Cohort, *, shut: Collection[str], now: int) -> bool:
         """``shut``: types at their limits."""
-        task_type, suspects = lane
+        task_type, suspects = cohort
         if task_type in shut or (suspects and self._held.a_suspect):
             return False
         return now <= self._attempts.latest_start(self._kind(task_type))
@@ -466,11 +466,11 @@ class Run:
     def _conclude(self) -> None:
         now = self._host.monotonic()
         for attempt in self._held.in_flight.values():
-            settled = attempt.settled or Settled(attempt=attempt, end=End.UNSETTLED)
+            settled = attempt.settled or Settled(attempt=attempt, ended=Ended.UNSETTLED)
             self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
         report = self._tally.conclude(now)
         reason = self._unusable()
-        self._give_back(now)
+        self._take_last_turns(now)
         if self._trouble.fatal is not None:
             raise self._trouble.fatal
         if self._trouble.error is not None and report.claimed == 0:
@@ -480,17 +480,17 @@ class Run:
         if reason is not None:
             raise ProcessUnusable(reason, report)
 
-    def _give_back(self, now: int) -> None:
+    def _take_last_turns(self, now: int) -> None:
         """What this process has of the limits that all workers share. What it does not get to give
         back runs out."""
-        calls = self._limits.gives_back()
+        calls = self._limits.last_turns()
         if not calls:
             return
         self._try(partial(self._errands.turns, calls))
         until = now + microseconds(REMAINING_PATIENCE)
         while not self._limits.all_answered and self._host.monotonic() < until:
             message = self._mailbox.take((until - self._host.monotonic()) / MICROSECONDS)
-            if isinstance(message, PartTurned):
+            if isinstance(message, ShareTurned):
                 self._limits.turned(message.answer)
 
     def _tasks_wait(self, now: int) -> bool:

@@ -22,7 +22,7 @@ SHORTEST_TRUST: Final = 2.0
 """Seconds for which a run relies on what it saw behind the first page, at the least."""
 
 
-class Lane(NamedTuple):
+class Cohort(NamedTuple):
     """Rows of which all may start, or none, but for their keys."""
 
     task_type: str
@@ -35,7 +35,7 @@ NEWEST: Final[Place] = (float("inf"), "")
 
 
 class Sight:
-    """Knows the rows by lane; behind the first page there may be a gap that was not read, since
+    """Knows the rows by cohort; behind the first page there may be a gap that was not read, since
     tasks came in faster than the run looked, and behind all that it knows the rest of the queue."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Sight:
         self.began = now
         self._read = 0
         """Rows that were read behind first pages."""
-        self._lanes: dict[Lane, Rows] = {}
+        self._cohorts: dict[Cohort, Rows] = {}
         self._first: Place = self._end
         """Where the latest first page begins."""
         self._gap: Cursor | None = None
@@ -66,7 +66,7 @@ class Sight:
         stretch, it tells anew."""
         last = self._end if page.next is None else _place_of(page.next)
         known_from = self._behind_gap if self._gap is not None else self._first
-        for rows in self._lanes.values():
+        for rows in self._cohorts.values():
             rows.forget_until(last)
         self._first = _place(page.rows[0]) if page.rows else self._end
         if page.next is None:
@@ -100,7 +100,7 @@ class Sight:
 
     def drop(self, row: Candidate) -> None:
         """The run has done with a row: it was chosen, or can never start."""
-        self._lanes[_lane_of(row)].drop(self._key_of(row), _place(row))
+        self._cohorts[_cohort_of(row)].drop(self._key_of(row), _place(row))
 
     @property
     def has_gap(self) -> bool:
@@ -114,30 +114,30 @@ class Sight:
 
     def next(
         self,
-        may_start: Callable[[Lane], bool],
+        may_start: Callable[[Cohort], bool],
         *,
         full: Callable[[str, Key], bool] = lambda _task_type, _key: False,
         excess: Mapping[Key, float] = MappingProxyType({}),
         settle: bool = True,
     ) -> Candidate | None:
-        """The first row whose lane may start, and whose type is not ``full`` of its key. None also
-        where rows before it were not read yet.
+        """The first row whose cohort may start, and whose type is not ``full`` of its key. None
+        also where rows before it were not read yet.
 
         ``excess``: keys that have had more than their share, and by how much; those with the least
         come first, and before them all others. ``settle``: whether to take one that has had more
         while there is more to read.
         """
         first, least = None, math.inf
-        for lane, rows in self._lanes.items():
-            for key, row in rows if rows and may_start(lane) else ():
-                if full(lane.task_type, key):
+        for cohort, rows in self._cohorts.items():
+            for key, row in rows if rows and may_start(cohort) else ():
+                if full(cohort.task_type, key):
                     continue
                 beyond = excess.get(key, 0.0)
                 sooner = first is None or self._before(_place(row), _place(first))
                 if beyond < least or (beyond == least and sooner):
                     first, least = row, beyond
                 if not beyond:
-                    break  # the others of this lane come after it
+                    break  # the others of this cohort come after it
         if first is None or self.cursor is None:
             return first
         unread = self._before(_place_of(self.cursor), _place(first))
@@ -146,16 +146,16 @@ class Sight:
     @property
     def types(self) -> Collection[str]:
         """Those of which rows wait."""
-        return {lane.task_type for lane, rows in self._lanes.items() if rows}
+        return {cohort.task_type for cohort, rows in self._cohorts.items() if rows}
 
     @property
     def keys(self) -> Collection[Key]:
         """Those of which rows wait."""
-        return set().union(*(rows.keys for rows in self._lanes.values()))
+        return set().union(*(rows.keys for rows in self._cohorts.values()))
 
     def empty(self) -> bool:
         """Whether all of the queue was seen, and nothing waits in it."""
-        return self.cursor is None and not any(self._lanes.values())
+        return self.cursor is None and not any(self._cohorts.values())
 
     def outdated(self, now: int) -> bool:
         """Whether to begin anew with the next first page: rows can come up in the middle, when an
@@ -163,23 +163,23 @@ class Sight:
         many to be remembered."""
         trust = max(SHORTEST_TRUST, self._read / ROWS_PER_SECOND)
         return now - self.began >= microseconds(trust) or any(
-            rows.lacks_some for rows in self._lanes.values()
+            rows.lacks_some for rows in self._cohorts.values()
         )
 
     def _remember(self, rows: Iterable[Candidate]) -> None:
         for row in rows:
-            lane = _lane_of(row)
-            if lane not in self._lanes:
-                self._lanes[lane] = Rows(newest_first=self.newest_first)
-            self._lanes[lane].remember(self._key_of(row), _place(row), row)
+            cohort = _cohort_of(row)
+            if cohort not in self._cohorts:
+                self._cohorts[cohort] = Rows(newest_first=self.newest_first)
+            self._cohorts[cohort].remember(self._key_of(row), _place(row), row)
 
     def _before(self, one: Place, other: Place) -> bool:
-        """Whether it is sooner its turn."""
+        """Whether ``one`` is nearer to the front."""
         return one > other if self.newest_first else one < other
 
 
-def _lane_of(row: Candidate) -> Lane:
-    return Lane(row.task_type, row.suspect)
+def _cohort_of(row: Candidate) -> Cohort:
+    return Cohort(row.task_type, row.suspect)
 
 
 def _place(row: Candidate) -> Place:

@@ -6,7 +6,7 @@ from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.task import Task
-from lifoq.worker.attempt import End, Settled
+from lifoq.worker.attempt import Ended, Settled
 from lifoq.worker.settings import RunReport
 
 PROGRESS_EVERY: Final = 5.0
@@ -36,19 +36,19 @@ class Tally:
 
     def ended(self, settled: Settled, *, seconds: float) -> None:
         report = self.of_now
-        match settled.end:
-            case End.SUCCEEDED:
+        match settled.ended:
+            case Ended.SUCCEEDED:
                 report.succeeded += 1
                 report.services.append(seconds)
-            case End.FAILED:
+            case Ended.FAILED:
                 report.failed += 1
-            case End.RETRIED:
+            case Ended.RETRIED:
                 report.retried += 1
-            case End.CANCELLED:
+            case Ended.CANCELLED:
                 report.cancelled += 1
-            case End.LEASE_LOST:
+            case Ended.LEASE_LOST:
                 report.leases_lost += 1
-            case End.UNSETTLED:
+            case Ended.UNSETTLED:
                 report.unsettled += 1
 
     def tell(self, now: int) -> None:

@@ -18,7 +18,7 @@ from analytics.errors import (
     OptionError,
     ReportError,
 )
-from lifoq.items import slots
+from lifoq.items import key_slots
 from lifoq.tables.dynamo_values import typed
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line, write_data
 from tests.analytics.items import at, item
@@ -37,7 +37,7 @@ def _edit(path: Path, **changes: Any) -> None:
 
 
 def test_slots_of_keys_are_neither_tasks_nor_damage(tmp_path: Path, report: Any) -> None:
-    held = slots.held(slots.slot_id("a", "k", 0), task_id="t1", claim_id="c", now=at(0))
+    held = key_slots.held(key_slots.slot_id("a", "k", 0), task_id="t1", claim_id="c", now=at(0))
     slot, exporter = typed(held), Exporter(root=tmp_path / "exports")
     exporter.full([*_tasks(1, 2), {"Item": slot}, "{broken"], at=at(60))
     freed = incremental_line("any", at(70), None, None) | {"OldImage": slot}

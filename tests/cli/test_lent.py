@@ -9,7 +9,7 @@ from lifoq import Queue
 from lifoq.basics.host import microseconds
 from lifoq.client.cells import Cells
 from lifoq.client.connection import SharedLimits
-from lifoq.items.book import CLOCKS_APART, NONE, PART_LASTS, Amount, Turn, Whole
+from lifoq.items.book import CLOCKS_APART, NONE, SHARE_LASTS, Amount, Turn, Whole
 from lifoq.tables.books import Books
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
@@ -62,7 +62,7 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(
     take("", OWN, "lost", Amount(4, 3))
     take("video", VIDEO, "lost", Amount(3, 0))
     lost_at = host.now()
-    host.advance(PART_LASTS + 1)
+    host.advance(SHARE_LASTS + 1)
     take("", OWN, "well", Amount(8, 1))
     own, video = lent.find(queue)
     assert (own.at_a_time, own.of_rate, own.holders) == (
@@ -73,7 +73,7 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(
     assert own.is_short
     assert (video.task_type, video.at_a_time, video.of_rate) == ("video", "3", "–")
     assert (video.workers, video.silent_workers, video.is_short) == (1, 1, False)
-    assert video.free_at == lost_at + microseconds(PART_LASTS + CLOCKS_APART + LEASE)
+    assert video.free_at == lost_at + microseconds(SHARE_LASTS + CLOCKS_APART + LEASE)
     host.time = video.free_at + 1
     own, video = lent.find(queue)
     assert (own.at_a_time, own.workers, video.at_a_time, video.free_at) == ("6 of 10", 1, "–", None)

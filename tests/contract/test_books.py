@@ -11,7 +11,7 @@ from lifoq.errors import DamagedTask, InvalidInput, QueueMisconfigured, StoreUna
 from lifoq.items.book import (
     CLOCKS_APART,
     NONE,
-    PART_LASTS,
+    SHARE_LASTS,
     Amount,
     Grant,
     Turn,
@@ -139,7 +139,7 @@ def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_
         assert grant is not None
         return grant.has, grant.tokens
 
-    host.advance(PART_LASTS + CLOCKS_APART)
+    host.advance(SHARE_LASTS + CLOCKS_APART)
     assert left("lanes", lanes) == (NONE, 0)
     host.advance(0.1)
     assert left("lanes", lanes) == (Amount(0, 2), 0)
@@ -150,7 +150,7 @@ def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_
 
 def test_who_comes_back_after_its_part_ran_out_has_what_is_left(books: Books, host: ManualHost):
     take(books, "lost", ALL)
-    host.advance(PART_LASTS + CLOCKS_APART + LEASE + 1)
+    host.advance(SHARE_LASTS + CLOCKS_APART + LEASE + 1)
     assert take(books, "w", Amount(3, 1)).has == Amount(3, 1)
     back = take(books, "lost", ALL, returns=2)
     assert (back.has, back.kept_lanes, back.tokens) == (Amount(1, 1), 0, 0)

@@ -7,10 +7,10 @@ import pytest
 
 from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput, KeyBusy, NotClaimed, StoreUnavailable
+from lifoq.items.key_slots import KEPT_FREE, slot_id
 from lifoq.items.schema import Status
-from lifoq.items.slots import KEPT_FREE, slot_id
 from lifoq.items.task import NewTask, Task, TaskError
-from lifoq.tables.keyed import KeyedClaims, Slot
+from lifoq.tables.keyed import KeyedClaims, KeySlot
 from lifoq.tables.store import Candidate, Store
 from lifoq.tables.table import Table
 from lifoq.testing.hosts import ManualHost
@@ -44,7 +44,7 @@ def row(task: Task) -> Candidate:
     )
 
 
-def claim(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> tuple[Task, Slot]:
+def claim(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> tuple[Task, KeySlot]:
     assert shown.key is not None
     return keyed.claim(shown, shown.key, per_key=per_key, lease=30)
 

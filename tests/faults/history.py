@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lifoq.items.schema import SLOT_PREFIX, TERMINAL, WAITING, Attribute, Status
+from lifoq.items.schema import OWN_PREFIX, TERMINAL, WAITING, Attribute, Status
 from lifoq.worker.attempt import HANDED_BACK
 from tests.simulation.rules import LEGAL
 
@@ -34,7 +34,7 @@ class Write:
 
 def is_slot(image: Image) -> bool:
     """Whether it only keeps which claim holds a key."""
-    return str(image[Attribute.TASK_ID]).startswith(SLOT_PREFIX)
+    return str(image[Attribute.TASK_ID]).startswith(OWN_PREFIX)
 
 
 def audit(writes: Iterable[Write], *, damaged: Collection[str] = ()) -> Counter[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lifoq.client.queue import Queue
-from lifoq.items.book import CLOCKS_APART, PART_LASTS
+from lifoq.items.book import CLOCKS_APART, SHARE_LASTS
 from lifoq.items.task import NewTask
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.prove
 WORKERS = 4
 TASKS = 500
 NS = 1_000_000_000
-COMES_BACK = PART_LASTS + LEASE + CLOCKS_APART
+COMES_BACK = SHARE_LASTS + LEASE + CLOCKS_APART
 """Seconds, from when a lost worker last wrote its part, until its slots are another's."""
 HELD_UP = 2 * SETTINGS.in_flight
 """Starts that a worker had decided on when it was stalled."""
@@ -83,8 +83,8 @@ def test_no_more_run_than_may_and_what_a_lost_worker_had_is_used_again(
 
 def end_of(line: dict[str, Any], ended: int | None, killed: dict[int, int]) -> int:
     """A process that stands still has lost its slot, at the earliest, COMES_BACK after it wrote its
-    part; that may have been PART_LASTS before this task began."""
-    lost = line["begun"] + int((COMES_BACK - PART_LASTS) * NS)
+    part; that may have been SHARE_LASTS before this task began."""
+    lost = line["begun"] + int((COMES_BACK - SHARE_LASTS) * NS)
     return min(lost, ended or killed.get(line["worker"], lost))
 
 

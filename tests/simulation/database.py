@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from lifoq.basics.host import microseconds
 from lifoq.errors import ItemTooLarge, StoreUnavailable
-from lifoq.items import slots
+from lifoq.items import key_slots
 from lifoq.items.change import (
     Alternatives,
     Change,
@@ -18,7 +18,7 @@ from lifoq.items.change import (
     TransactionRefused,
     UnfitAttribute,
 )
-from lifoq.items.schema import SLOT_PREFIX, TERMINAL, Attribute, Status
+from lifoq.items.schema import OWN_PREFIX, TERMINAL, Attribute, Status
 from lifoq.tables.memory import SORT_KEYS, MemoryTable
 from lifoq.tables.table import Count, Cursor, Page, Span
 from tests.simulation.cancelling import Cancelling
@@ -329,13 +329,13 @@ class Connection:
             self._record(clock, self._database.next_call(), [(before, after)])
             return after
 
-        if self._looks is not None and not task_id.startswith(SLOT_PREFIX):
+        if self._looks is not None and not task_id.startswith(OWN_PREFIX):
             send = partial(self._call, "update", task_id, apply, partial(self._blame, change))
             after = self._watched(task_id, change, send, self._looks)
             if claim_of(change) not in self._database.history.claims:  # but brings in what is due
                 self._looks.shows(after)
             return after
-        follows = task_id.startswith(SLOT_PREFIX) or self._machine.role is Role.CLIENT
+        follows = task_id.startswith(OWN_PREFIX) or self._machine.role is Role.CLIENT
         return self._call("update", task_id, apply, self._blame_all, follows=follows)
 
     def _blame(self, change: Change) -> None:
@@ -383,7 +383,7 @@ class Connection:
                 self._database.trace.add(FOUND_OVER)
 
         what = "claim with a slot" if once else f"update_and_put of {len(items)}"
-        follows = once and over != slots.FREE
+        follows = once and over != key_slots.FREE
         blame = partial(self._blame, change)
         send = partial(self._call, what, task_id, apply, blame, follows=follows)
         try:
@@ -445,8 +445,8 @@ class Connection:
             self._database.record(machine.name, machine.role, clock, call, before, after)
 
     def _check_slot(self, slot: Item) -> None:
-        if slots.HELD_BY in slot:
-            task = self._database.table.get(str(slot[slots.HELD_BY]))
+        if key_slots.HELD_BY in slot:
+            task = self._database.table.get(str(slot[key_slots.HELD_BY]))
             self._database.keys.check_slot(slot, task)
 
     def _call(

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
-from lifoq.items import slots
+from lifoq.items import key_slots
 from lifoq.items.change import Item
-from lifoq.items.schema import SLOT_PREFIX, Attribute, Status
+from lifoq.items.schema import OWN_PREFIX, Attribute, Status
 from tests.simulation.history import Violation, Write, status_of
 
 PER_KEY: Final = {"one-per-key": 1, "two-per-key": 2}
@@ -19,7 +19,7 @@ Keyed = tuple[str, str]
 
 
 def is_slot(item: Item) -> bool:
-    return str(item[Attribute.TASK_ID]).startswith(SLOT_PREFIX)
+    return str(item[Attribute.TASK_ID]).startswith(OWN_PREFIX)
 
 
 def limited(item: Item) -> Keyed | None:
@@ -57,9 +57,9 @@ class KeyRule:
     def check_slot(slot: Item, task: Item | None) -> None:
         """Violation, where a slot is lost whose claim stands, on the ``task`` that it names."""
         claim = slot.get(Attribute.CLAIM_ID)
-        if claim is not None and slots.holds(str(claim), task):
+        if claim is not None and key_slots.holds(str(claim), task):
             rule = f"is TAKEN, and lost its slot {slot[Attribute.TASK_ID]}"
-            raise Violation(rule, str(slot[slots.HELD_BY]))
+            raise Violation(rule, str(slot[key_slots.HELD_BY]))
 
 
 FULL: Final = "as many of a key are taken as may be"

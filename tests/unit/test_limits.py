@@ -34,7 +34,7 @@ def test_the_wait_for_a_token_gets_shorter_as_time_passes():
 def test_a_token_given_back_can_be_taken_again():
     bucket = TokenBucket(1, ManualHost())
     assert bucket.take()
-    bucket.give_back(after=0)
+    bucket.refund(after=0)
     assert bucket.take()
     assert not bucket.take()
 
@@ -45,7 +45,7 @@ def test_a_token_given_back_late_lets_no_two_begin_together():
     assert bucket.take()  # a claim that is answered late
     host.advance(2.1)
     assert bucket.take()
-    bucket.give_back(after=2.1)  # it was refused
+    bucket.refund(after=2.1)  # it was refused
     assert not bucket.take()
 
 
@@ -104,7 +104,7 @@ def test_who_waits_for_a_slot_is_told_when_a_handler_is_back_or_a_claim_gave_not
     waits = []
     limits.on_free = lambda: waits.append(limits.shortest_wait())
     assert limits.enter("a")
-    limits.turn_back("a", after=0)
+    limits.undo_enter("a", after=0)
     assert waits == [0]
     assert limits.enter("a")
     assert limits.shortest_wait() == math.inf

@@ -64,14 +64,14 @@ def test_from_the_oldest_on_they_come_the_other_way_round():
 def test_a_type_that_must_not_start_is_left_where_it_is(seen):
     front(seen, 9, 8, more=False)
     seen.came_back(row(5, "b"))
-    assert order(seen, lambda lane: lane[0] == "b") == [5]
+    assert order(seen, lambda cohort: cohort[0] == "b") == [5]
     assert order(seen) == [9, 8]
 
 
 def test_suspects_are_a_lane_of_their_own(seen):
     shown = Candidates(rows=(row(9, suspect=True), row(8)), next=None)
     seen.front(shown, shown.rows)
-    assert order(seen, lambda lane: not lane[1]) == [8]
+    assert order(seen, lambda cohort: not cohort[1]) == [8]
     assert order(seen) == [9]
 
 

@@ -5,7 +5,7 @@ import pytest
 from lifoq import InvalidInput, WorkerSettings
 from lifoq.basics.host import MICROSECONDS
 from lifoq.tables.store import Candidate, Candidates
-from lifoq.worker.shares import MEMORY, Shares
+from lifoq.worker.fair_shares import MEMORY, FairShares
 from lifoq.worker.sight import Sight
 
 
@@ -19,14 +19,14 @@ def use(shares, key, *, since, until):
 
 
 def test_who_has_had_more_than_its_share_comes_after_those_who_have_not():
-    shares = Shares()
+    shares = FairShares()
     use(shares, "flood", since=0, until=9)
     use(shares, "quiet", since=0, until=1)
     assert shares.excess({"flood", "quiet", "new"}, seconds(9)).keys() == {"flood"}
 
 
 def test_among_those_beyond_their_share_the_one_with_least_comes_first():
-    shares = Shares()
+    shares = FairShares()
     for key, until in (("a", 9), ("b", 8), ("c", 1)):
         use(shares, key, since=0, until=until)
     excess = shares.excess({"a", "b"}, seconds(9))
@@ -34,14 +34,14 @@ def test_among_those_beyond_their_share_the_one_with_least_comes_first():
 
 
 def test_who_is_alone_has_never_too_much():
-    shares = Shares()
+    shares = FairShares()
     use(shares, "flood", since=0, until=60)
     assert not shares.excess({"flood"}, seconds(60))
     assert shares.excess({"flood"}, seconds(60), unread=True)["flood"] > 0
 
 
 def test_what_holds_a_slot_counts_at_once_and_as_long_as_it_does():
-    shares = Shares()
+    shares = FairShares()
     shares.begins("flood", 0)
     assert shares.excess({"flood", "new"}, 0).keys() == {"flood"}
     shares.begins("new", 0)
@@ -51,14 +51,14 @@ def test_what_holds_a_slot_counts_at_once_and_as_long_as_it_does():
 
 
 def test_what_was_used_long_ago_is_forgotten():
-    shares = Shares()
+    shares = FairShares()
     use(shares, "flood", since=0, until=10)
     assert shares.excess({"flood", "new"}, seconds(10))["flood"] > 1
     assert not shares.excess({"flood", "new"}, seconds(10 + 20 * MEMORY))
 
 
 def test_a_claim_that_gave_nothing_uses_nothing_and_a_new_run_holds_nothing():
-    shares = Shares()
+    shares = FairShares()
     shares.begins("a", 0)
     shares.ends("a", 0, seconds=None)
     shares.begins("b", 0)

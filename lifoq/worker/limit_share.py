@@ -1,8 +1,8 @@
-"""A worker's part of a limit that holds over all workers together.
+"""A worker's share of a limit that holds over all workers together.
 
 It is asked for when a task waits that may start but for this limit, renewed every other second
 while it is used, and given back when nothing has asked for it for a second: at the next turn at the
-book (see ``items.book``), twice a second. Where the book cannot be written, the part runs out, and
+book (see ``items.book``), twice a second. Where the book cannot be written, the share runs out, and
 nothing more is started on it.
 
 All times are monotonic microseconds. Under the lock of the limits, but for ``lease_left``.
@@ -18,17 +18,17 @@ from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import LifoqError
-from lifoq.items.book import NONE, PART_LASTS, Amount, Grant, Turn, Whole
+from lifoq.items.book import NONE, SHARE_LASTS, Amount, Grant, Turn, Whole
 from lifoq.tables.books import Books
 from lifoq.tables.store import Store
 from lifoq.worker.limits import TokenBucket
 
 TURN_EVERY: Final = 0.5
-"""Seconds between two turns at the book, while the part is used or wanted."""
+"""Seconds between two turns at the book, while the share is used or wanted."""
 PATIENCE: Final = 2.0
 """Seconds after which another turn is taken, though the last was not answered."""
 RENEW_AFTER: Final = 1.5
-"""Seconds from which on a part is renewed that does not change."""
+"""Seconds from which on a share is renewed that does not change."""
 SLOTS, LANES = 0, 1
 """Kinds of an amount."""
 USED_FOR: Final = 1.0
@@ -51,7 +51,7 @@ class Turned:
     error: LifoqError | None = None
 
 
-class Lanes(TokenBucket):
+class RateLanes(TokenBucket):
     """The tokens of the lanes that this worker has."""
 
     def __init__(self, whole: Whole, host: Host) -> None:
@@ -77,7 +77,7 @@ class Lanes(TokenBucket):
         return self._tokens
 
 
-class Part:
+class LimitShare:
     def __init__(
         self,
         limit: str,
@@ -95,7 +95,7 @@ class Part:
         self._limit = limit
         self.whole = whole
         self._here = here
-        self.bucket = None if whole.rate is None else Lanes(whole, host)
+        self.bucket = None if whole.rate is None else RateLanes(whole, host)
         self._worker = worker
         self._lease = microseconds(lease)
         self._host = host
@@ -125,13 +125,13 @@ class Part:
         if self.bucket is not None:
             self.bucket.take()
 
-    def turn_back(self, *, after: float) -> None:
+    def undo_enter(self, *, after: float) -> None:
         """Undo an ``enter``, so many seconds ago, after which nothing was started."""
         self.inside -= 1
         if self._begun:
             self._begun.pop()
         if self.bucket is not None:
-            self.bucket.give_back(after=after)
+            self.bucket.refund(after=after)
 
     def wait(self) -> float:
         """Seconds until another could enter; inf until one has left, or there is more of it."""
@@ -252,7 +252,7 @@ class Part:
             insists=not (self._limit and self._answer_by),
             returns=before if self.bucket is None else before - self.bucket.tokens,
             lease=self._lease,
-            renew=now >= self._usable_until - microseconds(PART_LASTS - RENEW_AFTER),
+            renew=now >= self._usable_until - microseconds(SHARE_LASTS - RENEW_AFTER),
         )
         return partial(self._take, turn)
 
@@ -293,15 +293,15 @@ class Part:
 
     def _granted(self, grant: Grant) -> None:
         if grant.sent is not None:
-            self._usable_until = grant.sent + microseconds(PART_LASTS)
+            self._usable_until = grant.sent + microseconds(SHARE_LASTS)
         self._has, self._fair = grant.has, grant.fair
         if self.bucket is not None:
             self.bucket.resize(grant.kept_lanes, tokens=0)
             self.bucket.resize(grant.has.lanes, tokens=grant.tokens)
 
 
-class Parts:
-    """Makes the parts of one process."""
+class LimitShares:
+    """Makes the shares of one process."""
 
     def __init__(self, store: Store, *, lease: float, host: Host) -> None:
         self._books = Books(store, host=host)
@@ -309,8 +309,8 @@ class Parts:
         self._lease = lease
         self._host = host
 
-    def of(self, limit: str, *, in_flight: int | None, rate: float | None, here: int) -> Part:
-        return Part(
+    def of(self, limit: str, *, in_flight: int | None, rate: float | None, here: int) -> LimitShare:
+        return LimitShare(
             limit,
             Whole(in_flight=in_flight, rate=rate),
             here=here,

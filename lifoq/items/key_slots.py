@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.change import Alternatives, Change, Condition, Equals, Exists, Item, Not, Value
-from lifoq.items.schema import SLOT_PREFIX, Status
+from lifoq.items.schema import OWN_PREFIX, Status
 from lifoq.items.schema import Attribute as A
 
 HELD_BY: Final = "heldBy"
@@ -30,7 +30,7 @@ FREE: Final[Alternatives] = ((Not(Exists(A.CLAIM_ID)),),)
 
 def slot_id(task_type: str, key: str, number: int) -> str:
     """The length of the type tells where the key begins."""
-    return f"{SLOT_PREFIX}{number}:{len(task_type)}:{task_type}:{key}"
+    return f"{OWN_PREFIX}{number}:{len(task_type)}:{task_type}:{key}"
 
 
 def held(slot: str, *, task_id: str, claim_id: str, now: int) -> dict[str, Value]:

@@ -43,7 +43,7 @@ class _Tenant:
         self.at = now
 
 
-class Shares:
+class FairShares:
     """What each key has had of one process, over all runs. All times are monotonic microseconds."""
 
     def __init__(self) -> None:

@@ -1,16 +1,16 @@
-"""A worker's part of a limit that holds over all workers, on a clock that the test moves."""
+"""A worker's share of a limit that holds over all workers, on a clock that the test moves."""
 
 from itertools import takewhile
 
 import pytest
 
-from lifoq.items.book import PART_LASTS
+from lifoq.items.book import SHARE_LASTS
 from lifoq.items.change import Change
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
+from lifoq.worker.limit_share import PATIENCE, TURN_EVERY, LimitShares
 from lifoq.worker.limits import Limits
-from lifoq.worker.part import PATIENCE, TURN_EVERY, Parts
 from lifoq.worker.registry import TaskType
 
 LEASE = 30.0
@@ -35,12 +35,12 @@ def worker(
     total: int | None = None,
 ) -> Limits:
     """The limits of one of the workers that share a limit on tasks of type a, or on all."""
-    parts = Parts(store, lease=LEASE, host=host)
+    shares = LimitShares(store, lease=LEASE, host=host)
     kind = TaskType(
         name="a", handler=lambda _payload, _context: None, in_flight=in_flight, rate_limit=rate
     )
     return Limits(
-        [kind], in_flight=10, rate_limit=None, host=host, total_in_flight=total, parts=parts
+        [kind], in_flight=10, rate_limit=None, host=host, total_in_flight=total, limit_shares=shares
     )
 
 
@@ -72,7 +72,7 @@ def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it(
     assert not limits.enter("a")
     assert take_turns(limits, host) == [True]
     assert limits.enter("a")
-    host.advance(PART_LASTS - 1)
+    host.advance(SHARE_LASTS - 1)
     assert limits.usable("a")
     assert limits.lease("a", LEASE) == LEASE
     host.advance(1)
@@ -96,7 +96,7 @@ def test_a_part_lasts_from_when_it_was_asked_for_however_late_the_answer(
     monkeypatch.setattr(store.table, "update", slow)
     take_turns(limits, host)
     assert limits.usable("a")
-    host.advance(PART_LASTS - 2)
+    host.advance(SHARE_LASTS - 2)
     assert not limits.usable("a")
 
 
