@@ -47,6 +47,8 @@ class MemoryTable:
         self.name = name
         self._items: dict[str, dict[str, Value]] = {}
         self._entries: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+        self._rows: dict[tuple[str, str], Item] = {}
+        """By index and id."""
         self._lock = threading.RLock()
 
     def get(self, task_id: str) -> Item | None:
@@ -200,6 +202,8 @@ class MemoryTable:
         self._items[task_id] = plain
         for key, entry in self._entries_of(plain):
             insort(self._entries[key], entry)
+            index = key[0]
+            self._rows[index, task_id] = {n: plain[n] for n in PROJECTED[index] if n in plain}
 
     def _remove(self, task_id: str) -> None:
         item = self._items.pop(task_id, None)
@@ -207,6 +211,7 @@ class MemoryTable:
             for key, entry in self._entries_of(item):
                 entries = self._entries[key]
                 del entries[bisect_left(entries, entry)]
+                del self._rows[key[0], task_id]
 
     @staticmethod
     def _entries_of(item: Item) -> Iterable[tuple[tuple[str, str], Entry]]:
@@ -217,8 +222,7 @@ class MemoryTable:
                 yield (index, str(status)), (sort_key, str(item[Attribute.TASK_ID]))
 
     def _project(self, index: str, task_id: str) -> Item:
-        item = self._items[task_id]
-        return {name: item[name] for name in PROJECTED[index] if name in item}
+        return self._rows[index, task_id]
 
 
 def _places(

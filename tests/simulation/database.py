@@ -110,15 +110,12 @@ class Database:
         self._calls = 0
         self.damaged: set[str] = set()
         """Ids of tasks of which somebody has cleared an attribute."""
-        self._waits: dict[str, Item] = {}
-        """What is PENDING, and somebody knows."""
+        self.waits: dict[str, Item] = {}
+        """What is PENDING, and somebody knows, by id."""
 
-    def waiting(self) -> list[tuple[Item, int]]:
-        """Items that are PENDING, and since when every copy of the index has shown it."""
-        return [
-            (item, max(replica.arrived_at(task_id) for replica in self._replicas))
-            for task_id, item in self._waits.items()
-        ]
+    def shown_since(self, task_id: str) -> int:
+        """Since when every copy of the index has shown it, or from when on each will."""
+        return max(replica.arrived_at(task_id) for replica in self._replicas)
 
     def tasks(self) -> list[Item]:
         """All items of the table that are tasks, and whole."""
@@ -142,7 +139,7 @@ class Database:
             item[str(draw.choice(CLEARED))] = None
         self.damaged.add(task_id)
         self.history.forget(task_id)
-        self._waits.pop(task_id, None)
+        self.waits.pop(task_id, None)
         self.table.damage(item)
         self.trace.add(DAMAGED, task_id)
         self._tell_replicas(task_id, item)
@@ -210,13 +207,13 @@ class Database:
             self.acknowledged.check_claim(write, after)
         self.keys.check(write)
         self.together.check(write)
-        self._waits.pop(write.task_id, None)
+        self.waits.pop(write.task_id, None)
         if (
             write.becomes is Status.PENDING
             and after is not None
             and not self._is_passed_over(after)
         ):
-            self._waits[write.task_id] = after
+            self.waits[write.task_id] = after
         if write.was is Status.TAKEN and role is Role.SWEEP:
             self._assert_unwell(write)
         self.history.add(write)

@@ -152,7 +152,8 @@ class Fleet:
             together=self._database.together,
             fair=self.scenario.worker.fair_share,
             damaged=self._database.damaged,
-            waiting=self._database.waiting,
+            waits=self._database.waits,
+            shown_since=self._database.shown_since,
         )
         processor = Processor(
             self._store(machine, looks),

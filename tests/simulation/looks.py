@@ -86,13 +86,14 @@ class Looks:
         together: Together,
         fair: bool,
         damaged: Collection[str],
-        waiting: Callable[[], list[tuple[Item, int]]],
+        waits: Mapping[str, Item],
+        shown_since: Callable[[str], int],
     ) -> None:
         """``free_types``: those that may start whenever the processor has a slot.
         ``window``: seconds for which a run claims.
         ``paced``: whether there is a limit on the starts per second of all types together.
         ``damaged``: ids of tasks that obey no rule.
-        ``waiting``: items that wait, and since when every index has shown them."""
+        ``waits``: items that wait, by id. ``shown_since``: when every index has come to show it."""
         self._machine = machine
         self._free_types = free_types
         self._in_flight = in_flight
@@ -102,7 +103,8 @@ class Looks:
         self._together = together
         self._fair = fair
         self._damaged = damaged
-        self._waiting = waiting
+        self._waits = waits
+        self._shown_since = shown_since
         self.refused_types: set[str] = set()
         """Of which the downstream took fewer at a time than there were slots."""
         self.last_claim = 0
@@ -197,18 +199,15 @@ class Looks:
 
     def _passed_over(self, look: Look) -> list[Item]:
         """Live tasks of the page that have waited all the while, and were not tried."""
-        waiting = self._waiting_by_id()
         tried = look.out | {attempt.task_id for attempt in look.tried}
         rows = {str(row[Attribute.TASK_ID]) for row in look.rows} - tried
         clock = self._machine.now()
         return [
-            item
-            for item, since in map(waiting.__getitem__, rows & waiting.keys())
-            if since < look.sent and item[Attribute.EXPIRES_AT] > clock
+            self._waits[task_id]
+            for task_id in rows & self._waits.keys()
+            if self._shown_since(task_id) < look.sent
+            and self._waits[task_id][Attribute.EXPIRES_AT] > clock
         ]
-
-    def _waiting_by_id(self) -> dict[str, tuple[Item, int]]:
-        return {str(item[Attribute.TASK_ID]): (item, since) for item, since in self._waiting()}
 
     def _comes_first(self, one: Item, other: Item, look: Look) -> bool:
         if self._lane(one) != self._lane(other):
@@ -236,8 +235,8 @@ class Looks:
         if self._slot_since is None:
             return
         at_work = {attempt.task_id for attempt in self._attempts.values()}
-        for item, visible_since in self._waiting():
-            task_id, task_type = str(item[Attribute.TASK_ID]), str(item[Attribute.TASK_TYPE])
+        for task_id, item in self._waits.items():
+            task_type = str(item[Attribute.TASK_TYPE])
             held_back = limited(item) or item.get(Attribute.LEASES_LOST) or task_id in at_work
             brief = item[Attribute.EXPIRES_AT] <= clock + microseconds(SEEN_WITHIN)
             if held_back or brief or task_type in self.refused_types:
@@ -246,7 +245,7 @@ class Looks:
             if task_type not in self._free_types:
                 together, within = self._together.free_since(task_type), FOUND_TOGETHER
             since = max(
-                visible_since,
+                self._shown_since(task_id),
                 self._began,
                 self._machine.resumed_at,
                 self._slot_since,
@@ -288,12 +287,12 @@ class Looks:
         ]
         if shown_as == {True} and others:
             raise Violation(f"a suspect was claimed beside {others}", task_id)
-        item, since = self._waiting_by_id().get(task_id, (None, now))
+        item = self._waits.get(task_id)
         attempt = Attempt(
             task_id=task_id,
             claim_id=claim,
             item=item,
-            since=since,
+            since=now if item is None else self._shown_since(task_id),
             sent=now,
             shown_as=shown_as,
         )
@@ -351,7 +350,10 @@ def assert_reach(
     seen = [row for row in rows if newest_first or _inside(span, row[Attribute.TASK_CREATED])]
     if start is None and seen[: len(page.rows)] != list(page.rows):
         raise Violation("a look did not begin with the first tasks")
+    paged = {row[Attribute.TASK_ID] for row in page.rows}
     for row in rows:
+        if row[Attribute.TASK_ID] in paged:
+            continue
         shown = all(condition.holds(row) for condition in span.where)
         if (shown and _inside(span, row[Attribute.TASK_CREATED])) or for_nobody(row):
             continue
