@@ -125,26 +125,6 @@ def test_a_missing_permission_is_named(
         use(Store(table))
 
 
-def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_lease(
-    dynamodb_local_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]
-):
-    table = new_dynamo_table(dynamodb_local_endpoint)
-    store, registry, finished = Store(table), Registry(), []
-
-    @registry.task("slow")
-    def slow(_payload: Any, context: Any) -> None:
-        deny(table, "UpdateItem")
-        while context.remaining > 0.5:
-            pass
-        finished.append(context.task_id)
-
-    Queue(store).put("slow")
-    settings = WorkerSettings(window=1, task_timeout=1, lease=1, heartbeat=0.1, settle_time=1)
-    with pytest.raises(QueueMisconfigured, match="dynamodb:UpdateItem"):
-        Processor(store, registry, settings).run()
-    assert len(finished) == 1
-
-
 def deny(table: DynamoTable, action: str) -> None:
     for client in (table._client, table._once):
         client.meta.events.register(

@@ -1,5 +1,5 @@
-"""A database out of reach, and credentials that have expired: both may pass, and are waited for.
-What cannot pass is named, with its remedy."""
+"""A database out of reach, and credentials that have expired: both may pass. What cannot pass is
+named, with its remedy."""
 
 import contextlib
 import socket
@@ -12,19 +12,16 @@ import pytest
 from botocore.config import Config
 from botocore.credentials import RefreshableCredentials
 from botocore.exceptions import (
-    ConnectTimeoutError,
     CredentialRetrievalError,
     EndpointConnectionError,
     MetadataRetrievalError,
-    ProxyConnectionError,
     SSLError,
     UnauthorizedSSOTokenError,
 )
 
 from lab import dynamodb_local
-from lifoq import Processor, Queue, QueueMisconfigured, Registry, StoreUnavailable, WorkerSettings
+from lifoq import Queue, QueueMisconfigured, StoreUnavailable
 from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
 from tests.faults.faults import answer
 
 HASTY = Config(
@@ -95,9 +92,7 @@ def test_a_server_that_gives_no_answer_may_give_one_later(serve: Callable[[Any],
 @pytest.mark.parametrize(
     "error",
     [
-        ConnectTimeoutError(endpoint_url="there"),
         EndpointConnectionError(endpoint_url="there"),
-        ProxyConnectionError(proxy_url="there"),
         SSLError(endpoint_url="there", error="no TLS"),
         CredentialRetrievalError(provider="custom-process", error_msg="try later"),
         MetadataRetrievalError(error_msg="try later"),
@@ -235,100 +230,3 @@ def test_without_credentials_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch
             queue.get("t")
     finally:
         boto3.DEFAULT_SESSION = None
-
-
-# A worker
-
-
-class Relay:
-    """Between a worker and its database; can be cut, and mended."""
-
-    def __init__(self, endpoint: str) -> None:
-        self._backend = ("127.0.0.1", int(endpoint.rsplit(":", 1)[1]))
-        self.port = dynamodb_local.free_port()
-        self._open: list[socket.socket] = []
-        self.mend()
-
-    def mend(self) -> None:
-        self._server = socket.create_server(("127.0.0.1", self.port))
-        threading.Thread(target=self._accept, args=(self._server,), daemon=True).start()
-
-    def cut(self) -> None:
-        """Nobody listens any more, and what is connected is closed."""
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
-        for end in self._open:
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
-        self._open.clear()
-
-    def _accept(self, server: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = server.accept()
-                far = socket.create_connection(self._backend)
-                self._open += [near, far]
-                for source, sink in ((near, far), (far, near)):
-                    threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
-
-    @staticmethod
-    def _pump(source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
-            sink.shutdown(socket.SHUT_WR)
-
-
-class Outage:
-    """Of a second, which begins once four tasks run at a time."""
-
-    def __init__(self, *, begin: Callable[[], None], end: Callable[[], None]) -> None:
-        self._begin, self._end = begin, end
-        self._all_run = threading.Barrier(4, action=self._strike)
-
-    def handler(self, _payload: Any, _context: Any) -> str:
-        self._all_run.wait(timeout=50)
-        return "finished"
-
-    def _strike(self) -> None:
-        self._begin()
-        threading.Timer(1, self._end).start()
-
-
-def settled_through(outage: Outage, store: Store, queue: Queue) -> None:
-    registry = Registry()
-    registry.task("a")(outage.handler)
-    ids = [queue.put("a").task_id for _ in range(4)]
-    report = Processor(
-        store, registry, WorkerSettings(window=30, task_timeout=60, lease=90, in_flight=4)
-    ).run()
-    assert (report.claimed, report.succeeded, report.unsettled) == (4, 4, 0)
-    assert [queue.wait(i, timeout=1) for i in ids] == ["finished"] * 4
-
-
-def test_work_that_is_finished_during_an_outage_is_settled_when_it_is_over(
-    dynamodb_local_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]
-):
-    direct = new_dynamo_table(dynamodb_local_endpoint)
-    relay = Relay(dynamodb_local_endpoint)
-    through = DynamoTable.connect(
-        direct.name, endpoint_url=f"http://127.0.0.1:{relay.port}", **dynamodb_local.CREDENTIALS
-    )
-    outage = Outage(begin=relay.cut, end=relay.mend)
-    settled_through(outage, Store(through), Queue(Store(direct)))
-
-
-def test_work_that_is_finished_while_credentials_are_expired_is_settled_when_they_are_refreshed(
-    dynamodb_local_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]
-):
-    table = new_dynamo_table(dynamodb_local_endpoint)
-    expired = threading.Event()
-
-    def send(request: Any, **_: Any) -> Any:
-        return answer(request, 400, "ExpiredTokenException") if expired.is_set() else None
-
-    for client in (table._client, table._once):
-        client.meta.events.register("before-send.dynamodb", send)
-    outage = Outage(begin=expired.set, end=expired.clear)
-    settled_through(outage, Store(table), Queue(Store(table)))

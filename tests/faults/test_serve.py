@@ -2,7 +2,7 @@
 
 import pytest
 
-from lifoq import ProcessUnusable, RunReport, Status, StoreUnavailable
+from lifoq import RunReport, Status, StoreUnavailable
 from lifoq.items.change import MOST_VALUES
 from lifoq.tables.table import Page
 from tests.virtual.bench import Bench
@@ -169,11 +169,3 @@ def test_a_run_passes_over_types_that_are_done_elsewhere_and_fails_unknown_ones_
     error = bench.queue.get(unknown).error
     assert error is not None
     assert "deploy one and redrive" in error.message
-
-
-def test_a_process_full_of_handlers_that_hang_says_so(bench: Bench):
-    bench.handle("hang", 24 * HOUR, timeout=10)
-    worker = Worker(bench, in_flight=1, task_timeout=10)
-    bench.put("hang")
-    bench.sleep(60)
-    assert isinstance(worker.error, ProcessUnusable)

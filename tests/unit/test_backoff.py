@@ -46,21 +46,11 @@ def test_delays_grow_as_named(growth, expected):
     assert delays(backoff, 4) == expected
 
 
-def test_a_fixed_delay_stays():
-    assert delays(Backoff.fixed(7), 3) == [7, 7, 7]
-
-
 def test_jitter_draws_evenly_from_half_to_all_of_three_times_the_delay():
     drawn = [Backoff().delay(4, retries=9, draw=DRAW) for _ in range(4000)]
     assert 12 <= min(drawn) < 12.1
     assert 23.9 < max(drawn) <= 24
     assert sum(drawn) / len(drawn) == pytest.approx(18, abs=0.3)
-
-
-def test_jitter_exceeds_the_maximum_as_little_as_the_delay_does():
-    drawn = [Backoff.fixed(9, jitter=True).delay(1, retries=4, draw=DRAW) for _ in range(4000)]
-    assert 4.5 <= min(drawn) < 4.6
-    assert 8.9 < max(drawn) <= 9
 
 
 def test_a_very_late_retry_waits_no_longer_than_the_maximum():
@@ -79,3 +69,9 @@ def test_a_very_late_retry_waits_no_longer_than_the_maximum():
 def test_an_impossible_policy_is_refused(terms, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         Backoff(**terms)
+
+
+def test_jitter_exceeds_the_maximum_as_little_as_the_delay_does():
+    drawn = [Backoff.fixed(9, jitter=True).delay(1, retries=4, draw=DRAW) for _ in range(4000)]
+    assert 4.5 <= min(drawn) < 4.6
+    assert 8.9 < max(drawn) <= 9

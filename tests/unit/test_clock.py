@@ -20,10 +20,6 @@ def hear(clock: ServerClock, *, off: float, at: float, trip: int = TRIP) -> None
     clock.learn(dated=answered // SECOND * SECOND, sent=sent + skew, received=sent + trip + skew)
 
 
-def test_before_the_first_answer_the_clock_is_taken_to_be_right():
-    assert ServerClock().ahead() == 0
-
-
 @pytest.mark.parametrize("off", [-600, -60, -3.1, 3.1, 60, 600])
 @pytest.mark.parametrize("at", [0.0, 0.3, 0.999])
 def test_one_answer_tells_it_to_within_half_a_second_and_half_the_call(off, at):

@@ -1,8 +1,5 @@
 """Fair shares: whose turn it is among keys."""
 
-import pytest
-
-from lifoq import InvalidInput, WorkerSettings
 from lifoq.basics.host import MICROSECONDS
 from lifoq.tables.store import Candidate, Candidates
 from lifoq.worker.fair_shares import MEMORY, FairShares
@@ -91,9 +88,3 @@ def test_before_one_with_too_much_is_taken_the_queue_is_read_on():
     behind = page(row(7, "flood"), row(6, "quiet"), row(5, "quiet"), more=True)
     seen.behind(seen.cursor, behind, behind.rows)
     assert seen.next(lambda _: True, excess=excess, settle=True).created == 6  # newest of its key
-
-
-@pytest.mark.parametrize("fair_share", [1, "true", None])
-def test_fair_share_is_on_or_off(fair_share):
-    with pytest.raises(InvalidInput, match="fair_share"):
-        WorkerSettings(fair_share=fair_share)

@@ -66,15 +66,6 @@ def test_a_clock_that_is_set_in_an_invocation_or_back_between_two_changes_no_dur
     assert clocks.steady.read() - start == 10
 
 
-def test_a_mailbox_gives_up_in_time_and_keeps_order():
-    mailbox = SystemHost().mailbox()
-    assert mailbox.take(0) is None
-    assert mailbox.take(0.01) is None
-    mailbox.put(1)
-    mailbox.put(2)
-    assert [mailbox.take(0), mailbox.take(1)] == [1, 2]
-
-
 def test_a_thread_that_has_come_back_is_given_the_next_work():
     host, done = SystemHost(), queue.SimpleQueue()
 

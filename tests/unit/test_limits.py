@@ -21,24 +21,6 @@ def test_a_bucket_lets_a_seconds_worth_through_at_once_and_then_its_rate():
     assert not bucket.take()
 
 
-def test_the_wait_for_a_token_gets_shorter_as_time_passes():
-    host = ManualHost()
-    bucket = TokenBucket(0.5, host)
-    assert bucket.take()
-    host.advance(1.5)
-    assert bucket.wait() == pytest.approx(0.5)
-    host.advance(5)
-    assert bucket.wait() == 0
-
-
-def test_a_token_given_back_can_be_taken_again():
-    bucket = TokenBucket(1, ManualHost())
-    assert bucket.take()
-    bucket.refund(after=0)
-    assert bucket.take()
-    assert not bucket.take()
-
-
 def test_a_token_given_back_late_lets_no_two_begin_together():
     host = ManualHost()
     bucket = TokenBucket(0.5, host)

@@ -53,18 +53,6 @@ def test_every_door_refuses_what_is_no_number(make: Any, field: str):
     assert error.value.field.endswith(field)
 
 
-def test_a_duration_of_nothing_is_refused_where_something_is_to_happen_in_it():
-    for field in ("window", "task_timeout", "lease", "heartbeat", "adaptive_threshold"):
-        with pytest.raises(InvalidInput, match=f"{field}=0"):
-            WorkerSettings(**{field: 0})
-
-
-def test_what_is_allowed_to_the_very_end_is_taken():
-    WorkerSettings(window=10 * 365 * 86_400, in_flight=1_000_000, linger=0, settle_time=0)
-    Backoff(min_seconds=5, max_seconds=5, immediate=0)
-    registered(timeout=0.001, in_flight=1, rate_limit=0.001)
-
-
 def test_a_heartbeat_must_come_before_the_lease_is_over():
     with pytest.raises(InvalidInput, match="shorter than the lease, which is 5 s"):
         WorkerSettings(lease=5, heartbeat=5)
@@ -85,3 +73,15 @@ def test_a_duration_may_be_a_timedelta_where_it_is_said():
         seconds("timeout", "5")
     with pytest.raises(InvalidInput, match="ten years"):
         seconds("timeout", timedelta.max)
+
+
+def test_a_duration_of_nothing_is_refused_where_something_is_to_happen_in_it():
+    for field in ("window", "task_timeout", "lease", "heartbeat", "adaptive_threshold"):
+        with pytest.raises(InvalidInput, match=f"{field}=0"):
+            WorkerSettings(**{field: 0})
+
+
+def test_what_is_allowed_to_the_very_end_is_taken():
+    WorkerSettings(window=10 * 365 * 86_400, in_flight=1_000_000, linger=0, settle_time=0)
+    Backoff(min_seconds=5, max_seconds=5, immediate=0)
+    registered(timeout=0.001, in_flight=1, rate_limit=0.001)

@@ -54,20 +54,6 @@ def test_rows_come_in_the_order_of_the_queue_whatever_their_type(seen):
     assert seen.empty()
 
 
-def test_from_the_oldest_on_they_come_the_other_way_round():
-    seen = Sight(newest_first=False, now=0)
-    front(seen, 1, 2)
-    behind(seen, 3, 5, more=False)
-    assert order(seen) == [1, 2, 3, 5]
-
-
-def test_a_type_that_must_not_start_is_left_where_it_is(seen):
-    front(seen, 9, 8, more=False)
-    seen.came_back(row(5, "b"))
-    assert order(seen, lambda cohort: cohort[0] == "b") == [5]
-    assert order(seen) == [9, 8]
-
-
 def test_suspects_are_a_lane_of_their_own(seen):
     shown = Candidates(rows=(row(9, suspect=True), row(8)), next=None)
     seen.front(shown, shown.rows)
@@ -92,12 +78,6 @@ def test_a_first_page_that_meets_what_is_known_leaves_nothing_to_read(seen):
     assert order(seen) == [11, 10, 9, 8, 7, 6]
 
 
-def test_what_a_first_page_does_not_show_any_more_is_forgotten(seen):
-    front(seen, 9, 8, 7)
-    front(seen, 9, 7, 6)
-    assert order(seen) == [9, 7, 6]
-
-
 def test_between_a_first_page_and_what_is_known_there_is_a_gap_to_be_read_first(seen):
     front(seen, 9, 8)
     behind(seen, 7, more=False)
@@ -109,26 +89,6 @@ def test_between_a_first_page_and_what_is_known_there_is_a_gap_to_be_read_first(
     behind(seen, 10, 9)
     assert seen.cursor is None
     assert order(seen) == [10, 9, 8, 7]
-
-
-def test_gaps_that_were_not_read_become_one(seen):
-    front(seen, 9, 8, more=False)
-    front(seen, 20, 19)
-    front(seen, 30, 29)
-    behind(seen, 25, 20)
-    assert seen.cursor["taskCreated"] == 20
-    behind(seen, 19, 9)
-    assert seen.cursor is None
-    assert order(seen) == [30, 29, 25, 20, 19, 9, 8]
-
-
-def test_a_page_that_was_asked_for_before_a_gap_opened_is_of_no_use(seen):
-    front(seen, 9, 8)
-    asked = seen.cursor
-    front(seen, 20, 19)
-    late = page(7, 6, more=False)
-    seen.behind(asked, late, late.rows)
-    assert seen.cursor["taskCreated"] == 19
 
 
 def test_it_is_relied_on_for_two_seconds_or_for_as_long_as_reading_it_again_may_take(seen):

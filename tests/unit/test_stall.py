@@ -112,11 +112,6 @@ def test_short_tasks_of_a_flooded_queue_are_seen_while_it_is_watched(store, host
     assert not any(looks(watch, host, 20))
 
 
-def test_a_cancelled_task_was_not_claimed(store, host, watch):
-    put(store)
-    assert looks(watch, host, 8, meanwhile=lambda: store.cancel(put(store)))[-1]
-
-
 def test_a_rate_limit_of_the_queue_or_of_a_type_asks_for_more_patience():
     registry = Registry()
     assert patience(WorkerSettings(), registry) == PATIENCE

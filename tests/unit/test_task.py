@@ -4,7 +4,7 @@ import pytest
 
 from lifoq.errors import DamagedTask
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute, Status
+from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute
 from lifoq.items.task import MAX_TRACEBACK, NewTask, Task, TaskError, accept
 from lifoq.items.transitions import new_item
 from lifoq.testing.hosts import START
@@ -53,12 +53,6 @@ def test_an_unknown_status_is_named():
         Task.from_item(item(taskStatus="RUNNING"))
 
 
-def test_a_new_item_reads_as_the_task_that_was_put():
-    task = Task.from_item(item())
-    assert (task.task_id, task.task_type, task.payload) == ("t", "a", {"n": 1})
-    assert task.status is Status.PENDING
-
-
 def test_the_due_time_of_a_task_that_waits_no_more_for_it_is_none():
     due = {Attribute.DUE_AT: START}
     assert Task.from_item(item(**due)).due_at is None
@@ -80,11 +74,3 @@ def test_an_error_is_bounded_and_readable_and_reads_back():
     assert len(described.message) == 1000
     assert len(described.traceback) <= MAX_TRACEBACK
     assert TaskError.from_json(described.to_json()) == described
-
-
-def test_an_error_keeps_the_end_of_its_traceback():
-    try:
-        raise KeyError("the key")
-    except KeyError as error:
-        described = TaskError.of(error)
-    assert described.traceback.rstrip().endswith("KeyError: 'the key'")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lifoq import REGISTRY, Context, Queue, Retry, RunReport, Status, TaskCancelled, TaskShed
+from lifoq import REGISTRY, Context, Queue, Retry, RunReport, TaskCancelled
 from lifoq.testing import TurnableHost
 
 
@@ -51,14 +51,3 @@ def test_a_task_that_is_cancelled_while_it_runs_ends_as_cancelled(
             lifoq_queue.wait(task.task_id, timeout=0)
     finally:
         del REGISTRY._types["test-kit.cancelled"]
-
-
-def test_a_task_is_shed_when_the_clock_was_turned(lifoq_queue: Queue, lifoq_host: TurnableHost):
-    task = lifoq_queue.put("any", deadline=30)
-
-    assert lifoq_queue.peek() == [task]
-    lifoq_host.advance(30)
-    assert lifoq_queue.peek() == []
-    with pytest.raises(TaskShed):
-        lifoq_queue.wait(task.task_id, timeout=1)
-    assert task.status is Status.PENDING

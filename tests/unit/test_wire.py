@@ -22,7 +22,7 @@ from botocore import auth
 from botocore.awsrequest import AWSHTTPConnectionPool, AWSRequest, AWSResponse
 from botocore.config import Config
 from botocore.credentials import Credentials, RefreshableCredentials
-from botocore.exceptions import BotoCoreError, ChecksumError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 from botocore.stub import Stubber
 from moto import mock_aws
 from urllib3 import exceptions as http
@@ -242,13 +242,6 @@ def test_no_more_often_than_the_client_would(
     assert (len(server.heard()), len(pauses)) == (bound, bound - 1)
 
 
-def test_a_refusal_is_not_repeated(server: Server, pauses: list[float]):
-    server.answers = [refused("ConditionalCheckFailedException")]
-    with pytest.raises(ClientError, match="ConditionalCheckFailed"):
-        wire_to(server.url).call("PutItem", {})
-    assert (len(server.heard()), pauses) == (1, [])
-
-
 def test_repeats_that_succeed_can_be_had_again(server: Server, pauses: list[float]):
     """botocore lends a client a number of repeats, and takes them back after a success."""
     calls = wire_to(server.url)
@@ -264,12 +257,6 @@ def test_a_transaction_that_is_repeated_is_the_same_one(server: Server, pauses: 
         calls.call("TransactWriteItems", {"TransactItems": []})
     tokens = [json.loads(request.body)["ClientRequestToken"] for request in server.heard()]
     assert tokens[0] == tokens[1] != tokens[2]
-
-
-def test_a_damaged_answer_is_an_error_at_last(server: Server, pauses: list[float]):
-    server.answers = [PASSING["damaged"]] * 4
-    with pytest.raises(ChecksumError):
-        wire_to(server.url).call("GetItem", GET)
 
 
 # Errors
@@ -465,17 +452,6 @@ def test_who_listens_to_another_event_hears_it_until_he_leaves(server: Server):
     assert ["x-mark" in request.headers for request in server.heard()] == [False, True, False]
 
 
-def test_what_a_before_call_listener_adds_is_sent(server: Server):
-    client = client_of(server.url)
-
-    def trace(params: Any, **_: Any) -> None:
-        params["headers"]["X-Trace"] = "7"
-
-    client.meta.events.register("before-call.dynamodb", trace)
-    wire.Wire(client, now=lambda: START).call("GetItem", GET)
-    assert server.heard()[0].headers["x-trace"] == "7"
-
-
 @pytest.mark.parametrize(
     "config",
     [
@@ -500,3 +476,21 @@ def test_a_botocore_that_is_not_known_makes_its_calls_itself(
     calls = wire_to(server.url)
     calls.call("GetItem", GET)
     assert "amz-sdk-invocation-id" in server.heard()[0].headers
+
+
+def test_a_refusal_is_not_repeated(server: Server, pauses: list[float]):
+    server.answers = [refused("ConditionalCheckFailedException")]
+    with pytest.raises(ClientError, match="ConditionalCheckFailed"):
+        wire_to(server.url).call("PutItem", {})
+    assert (len(server.heard()), pauses) == (1, [])
+
+
+def test_what_a_before_call_listener_adds_is_sent(server: Server):
+    client = client_of(server.url)
+
+    def trace(params: Any, **_: Any) -> None:
+        params["headers"]["X-Trace"] = "7"
+
+    client.meta.events.register("before-call.dynamodb", trace)
+    wire.Wire(client, now=lambda: START).call("GetItem", GET)
+    assert server.heard()[0].headers["x-trace"] == "7"
