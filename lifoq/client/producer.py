@@ -23,6 +23,7 @@ class Producer(ABC):
         task_token: str | None = None,
         traceparent: str | None = None,
         if_exists: IfExists = "keep",
+        head_start: Duration | None = None,
     ) -> Task:
         """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
         second put returns the first task, as it is by then. With ``if_exists="replace"`` the newest
@@ -44,6 +45,7 @@ class Producer(ABC):
                 task_token=task_token,
                 traceparent=traceparent,
                 if_exists=if_exists,
+                head_start=head_start,
             )
         )
 

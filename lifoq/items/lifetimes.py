@@ -65,8 +65,13 @@ class Lifetimes:
 
     def position(self, task: "Task") -> int:
         """The ``taskCreated`` with which a task comes back to PENDING: its old one, so that it
-        drops behind newer tasks; but never below ``oldest_alive``, where a redriven task, whose
-        deadline is younger than its ``enqueuedAt``, would not be found."""
+        drops behind newer tasks."""
+        return self.since(task) + task.head_start
+
+    def since(self, task: "Task") -> int:
+        """Since when a task counts as waiting: since it entered the queue; but never so long ago
+        that a redriven one, whose deadline is younger, would lie below ``oldest_alive``, where it
+        would not be found."""
         return max(task.enqueued_at, task.expires_at - microseconds(self.deadline))
 
 

@@ -64,6 +64,7 @@ class Attribute(StrEnum):
     PARKED = "parked"
     PARKED_AT = "parkedAt"
     CANCEL_ASKED = "cancelAsked"
+    HEAD_START = "headStart"
 
 
 AttributeType = Literal["S", "N", "L", "M"]
@@ -98,6 +99,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.PARKED: "M",
     Attribute.PARKED_AT: "N",
     Attribute.CANCEL_ASKED: "N",
+    Attribute.HEAD_START: "N",
 }
 """DynamoDB's type of each attribute."""
 
@@ -115,11 +117,12 @@ STATUS_CREATED_PROJECTION: Final = (
     Attribute.TASK_TYPE,
     Attribute.TASK_KEY,
     Attribute.LEASES_LOST,
+    Attribute.HEAD_START,
 )
-"""What decides whether a row can start; the claim's own answer brings the payload. None of them
-costs an index write of its own: the first three never change in a life, and ``leasesLost`` (how
-many claims in a row ended with a lost lease; most tasks have none) changes only together with the
-index's key."""
+"""What decides whether a row can start, and since when it waits; the claim's own answer brings the
+payload. None of them costs an index write of its own: ``leasesLost`` (how many claims in a row
+ended with a lost lease; most tasks have none) and ``headStart`` change only together with the
+index's key, the others never in a life."""
 
 DUE_INDEX: Final = "due-index"
 """HASH ``taskStatus``, RANGE ``dueAt``: sparse, since only what the sweep has to look for has a

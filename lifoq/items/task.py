@@ -50,6 +50,8 @@ class NewTask:
     ``"replace"`` it, so that of several puts of an id the newest counts.
     ``deadline``: when the task is shed if no worker came to it: seconds or timedelta after it
     enters the queue, or an aware datetime; at most the queue's deadline, which is the default.
+    ``head_start``: seconds or timedelta by which it goes ahead: it stands where it would if it had
+    come so much later; at most its deadline, which it does not move.
     ``key``: whom or what the task is for, such as a device or a customer, 1 to 256 bytes of UTF-8:
     task types can limit how many of a key run at a time (``per_key``), and fair share goes by it.
     ``delay`` (seconds or timedelta) or ``due_at`` (aware datetime): when it enters the queue.
@@ -69,6 +71,7 @@ class NewTask:
     task_token: str | None = None
     traceparent: str | None = None
     if_exists: IfExists = "keep"
+    head_start: Duration | None = None
 
     def within(self, trace: str | None) -> "NewTask":
         """This task, put into a trace unless it is in one already."""
@@ -87,6 +90,8 @@ class Accepted:
     due_at: int | None
     deadline: int | None
     """Microseconds after it enters the queue; None: the queue's own."""
+    head_start: int
+    """Microseconds."""
     key: str | None
     task_token: str | None
     traceparent: str | None
@@ -125,12 +130,14 @@ def accept(
     due_at = _due_at(task, now)
     soon = due_at is None or due_at - now <= microseconds(LARGE_DELAY)
     _check_size(payload, large_payloads=large_payloads, soon=soon)
+    deadline = _deadline(task.deadline, enters=due_at or now, longest=longest_deadline)
     return Accepted(
         task_id=task_id,
         task_type=task.task_type,
         payload=payload,
         due_at=due_at,
-        deadline=_deadline(task.deadline, enters=due_at or now, longest=longest_deadline),
+        deadline=deadline,
+        head_start=_head_start(task.head_start, most=deadline or longest_deadline),
         key=task.key,
         task_token=task.task_token,
         traceparent=task.traceparent,
@@ -226,6 +233,18 @@ def _deadline(deadline: Duration | datetime | None, *, enters: int, longest: int
             f"{longest / 1e6:g} s; shorten it, or raise deadline_seconds of the queue",
         )
     return length
+
+
+def _head_start(head_start: Duration | None, *, most: int) -> int:
+    """``most``: the task's deadline. What has waited for so long is before nobody who comes now."""
+    ahead = 0 if head_start is None else duration("head_start", head_start)
+    if ahead < 0:
+        problem = "is negative; to let a task start later, give delay or due_at"
+        raise InvalidInput("head_start", head_start, problem)
+    if ahead > most:
+        problem = f"is longer than the task's deadline of {most / 1e6:g} s; shorten it"
+        raise InvalidInput("head_start", head_start, problem)
+    return ahead
 
 
 def _moment(field: str, value: Any) -> int:
@@ -345,6 +364,8 @@ class Task:
     """The newer put that waits for the end of this one's attempt, as the task that it then is."""
     cancel_asked: int | None = None
     """When somebody cancelled it while it was TAKEN."""
+    head_start: int = 0
+    """Microseconds by which ``task_created`` lies behind the time when it entered the queue."""
     payload_bytes: int = 0
     """How long the payload's JSON is in the item: 0, where it lies in the queue's bucket."""
 
@@ -391,6 +412,7 @@ class Task:
             replaced=reader.optional_number(Attribute.REPLACED) or 0,
             parked=reader.parked(),
             cancel_asked=reader.optional_number(Attribute.CANCEL_ASKED),
+            head_start=reader.optional_number(Attribute.HEAD_START) or 0,
             payload_bytes=0 if isinstance(payload, Large) else jsontext.size(payload),
         )
 

@@ -32,7 +32,7 @@ IN_FLIGHT_TTL: Final = 10 * 365 * 86_400
 
 
 def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) -> dict[str, Value]:
-    """– → PENDING or DELAYED. ``stamp`` is its ``taskCreated``, or the time of a delayed put."""
+    """– → PENDING or DELAYED. ``stamp`` is when it was put."""
     enqueued = task.due_at or stamp
     deadline = microseconds(lifetimes.deadline) if task.deadline is None else task.deadline
     expires = enqueued + deadline
@@ -51,12 +51,14 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
     if task.traceparent is not None:
         item[A.TRACEPARENT] = task.traceparent
     if task.due_at is None:
-        item |= {A.TASK_STATUS: Status.PENDING.value, A.TASK_CREATED: stamp}
+        item |= {A.TASK_STATUS: Status.PENDING.value, A.TASK_CREATED: stamp + task.head_start}
         item |= lifetimes.shed_at(expires, task.task_token)
     else:
         item |= {A.TASK_STATUS: Status.DELAYED.value, A.DUE_AT: task.due_at}
     if task.key is not None:
         item[A.TASK_KEY] = task.key
+    if task.head_start:
+        item[A.HEAD_START] = task.head_start
     if task.replaces:
         item |= {A.PUT_AT: stamp, A.REPLACED: 0}
     return {str(name): value for name, value in item.items()}
@@ -167,6 +169,7 @@ def fail(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Cha
         when=(*_ends(task), NOT_CANCELLED),
         set={
             **_failure(now=now, error=error, lifetimes=lifetimes),
+            **_in_line(task, lifetimes),
             **_history(task, "FAILED", now=now, error=error),
         },
         remove=(A.LEASE_EXPIRES, A.LEASES_LOST),
@@ -241,6 +244,7 @@ def bury(*, task: Task, now: int, error: TaskError, lifetimes: Lifetimes) -> Cha
         when=(*_abandoned(task, now), NOT_CANCELLED),
         set={
             **_failure(now=now, error=error, lifetimes=lifetimes),
+            **_in_line(task, lifetimes),
             A.LEASES_LOST: task.leases_lost + 1,
             **_history(task, "LEASE_EXPIRED", now=now, error=error),
         },
@@ -333,8 +337,8 @@ def ask_to_cancel(*, now: int) -> Change:
     )
 
 
-def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
-    """FAILURE → PENDING, as the newest task, with all its attempts and a new deadline. The error
+def redrive(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
+    """FAILURE → PENDING, as if it came now, with all its attempts and a new deadline. The error
     stays until the next end, so that one sees why it was redriven. Who waited for the first end was
     told of it: the token goes."""
     expires = stamp + microseconds(lifetimes.deadline)
@@ -343,7 +347,7 @@ def redrive(*, stamp: int, lifetimes: Lifetimes) -> Change:
         set={
             A.TASK_STATUS: Status.PENDING.value,
             A.TASK_UPDATED: stamp,
-            A.TASK_CREATED: stamp,
+            A.TASK_CREATED: stamp + task.head_start,
             A.ATTEMPTS: 0,
             A.EXPIRES_AT: expires,
             A.TTL: seconds_up(expires),
@@ -396,6 +400,11 @@ def _failure(*, now: int, error: TaskError, lifetimes: Lifetimes) -> dict[A, Val
         A.TTL: lifetimes.retained_until(Status.FAILURE, now),
         A.ERROR: error.to_json(),
     }
+
+
+def _in_line(task: Task, lifetimes: Lifetimes) -> dict[A, Value]:
+    """A dead letter goes before nobody: operators look through them by their age."""
+    return {A.TASK_CREATED: lifetimes.since(task)} if task.head_start else {}
 
 
 def _cancelled(*, now: int, lifetimes: Lifetimes) -> dict[A, Value]:

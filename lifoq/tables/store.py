@@ -82,6 +82,8 @@ class Candidate:
     expires_at: int
     """Epoch microseconds."""
     key: str | None = None
+    head_start: int = 0
+    """Microseconds of ``created`` by which it goes ahead."""
     suspect: bool = False
     """Whether the lease of its latest claim was lost: perhaps it kills the process it runs in."""
     damage: str | None = None
@@ -174,7 +176,7 @@ class Store(Puts):
         if self.large is not None:
             self.large.renew(task)
         stamp = self._host.stamp(self.now())
-        change = transitions.redrive(stamp=stamp, lifetimes=self.lifetimes)
+        change = transitions.redrive(task=task, stamp=stamp, lifetimes=self.lifetimes)
         try:
             with _fits(task_id, "redriven"):
                 return Task.from_item(self.table.update_and_get(task_id, change))
@@ -182,7 +184,9 @@ class Store(Puts):
             now = Task.from_item(refused.item) if refused.item else None
             if now is None:
                 raise TaskNotFound(task_id) from refused
-            if now.task_created == stamp:  # our own, whose answer was lost
+            if (
+                now.task_created == change.set[Attribute.TASK_CREATED]
+            ):  # our own, whose answer was lost
                 return now
             raise WrongStatus(task_id, now.status, "FAILURE") from refused
 
@@ -723,6 +727,7 @@ def _changed(task: Task, change: Change) -> Item:
         Attribute.TASK_TYPE: task.task_type,
         Attribute.EXPIRES_AT: task.expires_at,
         **({} if task.key is None else {Attribute.TASK_KEY: task.key}),
+        **({Attribute.HEAD_START: task.head_start} if task.head_start else {}),
     }
     left = {name: value for name, value in before.items() if name not in change.remove}
     return {str(name): value for name, value in {**left, **change.set}.items()}
@@ -742,7 +747,8 @@ def _is_news(task: Task, change: Change, item: Item) -> bool:
 def _candidate(row: Item) -> Candidate:
     expires_at, task_type = row.get(Attribute.EXPIRES_AT), row.get(Attribute.TASK_TYPE)
     key, leases_lost = row.get(Attribute.TASK_KEY), row.get(Attribute.LEASES_LOST, 0)
-    created, damage = row.get(Attribute.TASK_CREATED), None
+    created, head_start = row.get(Attribute.TASK_CREATED), row.get(Attribute.HEAD_START, 0)
+    damage = None
     if not _whole(created):
         damage = "taskCreated is not a whole number"
     elif not _whole(expires_at):
@@ -753,12 +759,15 @@ def _candidate(row: Item) -> Candidate:
         damage = "taskKey is not a string"
     elif not _whole(leases_lost):
         damage = "leasesLost is not a whole number"
+    elif not _whole(head_start):
+        damage = "headStart is not a whole number"
     return Candidate(
         task_id=str(row[Attribute.TASK_ID]),
         task_type=task_type if isinstance(task_type, str) else "",
         created=int(created) if is_number(created) else 0,
         expires_at=expires_at if isinstance(expires_at, int) else 0,
         key=key if isinstance(key, str) else None,
+        head_start=head_start if damage is None else 0,
         suspect=damage is None and leases_lost > 0,
         damage=damage,
     )

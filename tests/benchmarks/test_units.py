@@ -37,6 +37,16 @@ def test_each_kilobyte_that_an_item_begins_is_a_unit_of_the_table_and_none_of_th
     assert table.write_units == 6 + 1  # some 5,060 bytes, compressed
 
 
+def test_a_task_takes_seven_units_with_a_head_start_or_without():
+    for head_start in (None, 60):
+        table = Metered()
+        store = Store(table, host=table.host)
+        task = store.put(NewTask(task_type="a", head_start=head_start))
+        assert table.write_units == 2
+        store.succeed(store.claim(task.task_id, claim_id="c", lease=30), "1")
+        assert table.write_units == 7
+
+
 REPORTED_OTHERWISE = {
     "put again under a known id",  # a refused write: nothing
     "claim that comes too late",

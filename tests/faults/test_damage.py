@@ -34,6 +34,11 @@ DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "attempts are beyond counting": ({"attempts": 10**37}, "attempts is 1000000"),
     "never enqueued": ({"enqueuedAt": None}, "enqueuedAt is missing"),
     "enqueued as text": ({"enqueuedAt": "noon"}, "enqueuedAt is str"),
+    "head start is a fraction": (
+        {"headStart": Decimal("0.5")},
+        "headStart is not a whole number",
+    ),
+    "head start is below zero": ({"headStart": -5}, "headStart is -5"),
     "checkpoint is no JSON": ({"checkpoint": "{"}, "checkpoint is not JSON"),
     "error is no JSON": ({"error": "{"}, "error is not lifoq's JSON"),
     "created out of reach": ({"taskCreated": 1}, "taskCreated lies further back"),

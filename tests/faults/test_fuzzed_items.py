@@ -74,6 +74,7 @@ FULL: Typed = {
     "taskType": {"S": "keyed"},
     "attempts": {"N": "1"},
     "leasesLost": {"N": "1"},
+    "headStart": {"N": "1"},
     "replaced": {"N": "1"},
     "putAt": {"N": str(START - 1)},
     "checkpoint": LARGE,

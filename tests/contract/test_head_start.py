@@ -1,0 +1,133 @@
+"""A head start: the task stands where it would if it had come later, and nothing else moves."""
+
+from datetime import timedelta
+
+import pytest
+
+from lifoq.errors import InvalidInput
+from lifoq.items.lifetimes import Lifetimes
+from lifoq.items.schema import Status
+from lifoq.items.task import NewTask, Task
+from lifoq.tables.store import Store
+from lifoq.testing.hosts import ManualHost
+from tests.conftest import on_dynamodb_too
+from tests.contract.test_store import BOOM, SECOND, claim, pending, put
+
+pytestmark = on_dynamodb_too
+
+
+def place(task: Task) -> int:
+    """By how many seconds it stands ahead of when it entered the queue."""
+    assert task.task_created is not None
+    return (task.task_created - task.enqueued_at) // SECOND
+
+
+def test_a_task_goes_before_all_that_come_within_its_head_start(store: Store, host: ManualHost):
+    first = put(store, "worth more", head_start=timedelta(minutes=1))
+    plain = put(store, "plain")
+    assert (place(first), first.head_start) == (60, 60 * SECOND)
+    assert first.expires_at - first.enqueued_at == plain.expires_at - plain.enqueued_at
+    host.advance(59)
+    put(store, "within")
+    host.advance(2)
+    put(store, "after")
+    assert pending(store) == ["after", "worth more", "within", "plain"]
+    assert store.get("worth more") == first
+
+
+@pytest.mark.parametrize("none", [None, 0, 0.0, timedelta()])
+def test_without_a_head_start_the_item_has_no_word_of_it(store: Store, none):
+    put(store, "t", head_start=none)
+    assert "headStart" not in store.table.get("t")
+
+
+@pytest.mark.parametrize(
+    ("terms", "sentence"),
+    [
+        ({"head_start": -1}, "head_start=-1: is negative; to let a task start later, give delay"),
+        ({"head_start": 3601}, "3601: is longer than the task's deadline of 3600 s; shorten it"),
+        ({"head_start": 11, "deadline": 10}, "longer than the task's deadline of 10 s"),
+        ({"head_start": "60"}, "must be a number of seconds or a timedelta"),
+        ({"head_start": float("nan")}, "must be finite"),
+    ],
+)
+def test_a_head_start_is_no_longer_than_the_deadline(store: Store, terms, sentence):
+    with pytest.raises(InvalidInput, match=sentence) as refused:
+        put(store, "t", **terms)
+    assert refused.value.field == "head_start"
+    assert store.get("t") is None
+    put(store, "whole", head_start=3600)
+    put(store, "own", head_start=10, deadline=10)
+
+
+def test_a_delayed_task_has_it_from_when_it_enters_the_queue(store: Store, host: ManualHost):
+    delayed = put(store, "t", delay=30, head_start=60)
+    put(store, "hurried", delay=30, head_start=60)
+    assert (delayed.status, delayed.task_created) == (Status.DELAYED, None)
+    host.advance(30)
+    row = store.promote("t")
+    task = store.get("t")
+    assert row is not None
+    assert (row.created, row.head_start) == (task.task_created, task.head_start)
+    assert place(task) == 60
+    assert place(store.run_now("hurried")) == 60
+
+
+def test_retry_and_lost_lease_bring_it_back_to_its_place(store: Store, host: ManualHost):
+    before = [put(store, name, head_start=60) for name in ("again", "later", "lost")]
+    row = store.retry(claim(store, "again", "a"), BOOM, delay=0)
+    store.retry(claim(store, "later", "b"), BOOM, delay=1)
+    lost = claim(store, "lost", "c")
+    host.advance(31)
+    store.promote("later")
+    store.reclaim(lost, max_attempts=3)
+    after = [store.get(task.task_id) for task in before]
+    assert [each.task_created for each in after] == [each.task_created for each in before]
+    assert row is not None
+    assert (row.created, row.head_start) == (after[0].task_created, 60 * SECOND)
+
+
+def test_a_dead_letter_lies_by_its_age_and_a_redrive_gives_it_its_head_start_anew(
+    store: Store, host: ManualHost
+):
+    for name in ("failed", "buried"):
+        put(store, name, head_start=60)
+    store.fail(claim(store, "failed", "a"), BOOM)
+    lost = claim(store, "buried", "b")
+    host.advance(4_000)
+    assert store.reclaim(lost, max_attempts=1) is Status.FAILURE
+    for name in ("failed", "buried"):
+        assert place(store.get(name)) == 0
+        redriven = store.redrive(name)
+        assert place(redriven) == 4_060
+        store.retry(claim(store, name, name), BOOM, delay=0)
+        assert store.get(name).task_created == redriven.task_created
+
+
+def test_a_replacing_put_brings_its_own(store: Store, host: ManualHost):
+    def replaced(task_id: str, head_start: float | None) -> Task:
+        host.advance(1)
+        new = NewTask(task_type="a", task_id=task_id, if_exists="replace", head_start=head_start)
+        return store.put(new)
+
+    put(store, "waits", head_start=60)
+    assert place(replaced("waits", 5)) == 5
+    plain = replaced("waits", None)
+    assert (place(plain), plain.head_start) == (0, 0)
+    put(store, "runs")
+    taken = claim(store, "runs")
+    replaced("runs", 7)
+    row = store.succeed(taken, "1")
+    parked = store.get("runs")
+    assert (parked.status, place(parked)) == (Status.PENDING, 7)
+    assert row is not None
+    assert (row.created, row.head_start) == (parked.task_created, 7 * SECOND)
+
+
+def test_it_is_alive_for_as_long_as_any_other(store: Store, host: ManualHost):
+    hour = Store(store.table, lifetimes=Lifetimes(deadline=3_600), host=host)
+    put(hour, "t", head_start=3_600)
+    host.advance(3_599)
+    assert [row.damage for row in hour.candidates(limit=10).rows] == [None]
+    host.advance(1)
+    assert not [row for row in hour.candidates(limit=10).rows if row.expires_at > hour.now()]
