@@ -377,7 +377,7 @@ def _filters(mapping: Any) -> tuple[Mapping[str, Any], ...]:
 
 def passes(filters: Sequence[Mapping[str, Any]], event: Any) -> bool:
     """Whether an event source mapping's filters let an event through: one of them is enough."""
-    return not filters or any(EventPattern(None, one).matches_event(event) for one in filters)
+    return not filters or any(EventPattern(None, {**one}).matches_event(event) for one in filters)
 
 
 def _reports_items(mapping: Any) -> bool:
