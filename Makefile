@@ -77,9 +77,9 @@ $(CLASSES_READY): requirements.lock | $(PYTHON_READY) $(JAVA_READY)
 	@echo "Archiving the Java classes of the report …"
 	@tools/archive-classes || echo "This Java keeps no archive of classes: reports start 2 s later."
 
-$(PACKAGES_READY): lifoq_cdk/requirements.lock functions/requirements.txt | $(PYTHON_READY)
+$(PACKAGES_READY): lifoq_project/requirements.lock functions/requirements.txt | $(PYTHON_READY)
 	@echo "Collecting what the Lambda functions bring along …"
-	@python -m lifoq_cdk.asset
+	@python -m lifoq_project.asset
 	@touch $@
 
 # ── Run ───────────────────────────────────────────────────────────────────────────────────────────

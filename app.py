@@ -5,8 +5,8 @@ import sys
 import aws_cdk as cdk
 
 from lifoq.errors import InvalidInput
-from lifoq_cdk import asset
-from lifoq_cdk.requirements import RequirementsError
+from lifoq_project import asset
+from lifoq_project.requirements import RequirementsError
 from stacks import application
 
 

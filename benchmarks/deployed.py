@@ -15,7 +15,8 @@ import aws_cdk as cdk
 from lifoq import Queue, Store
 from lifoq.items.schema import Status
 from lifoq.tables.dynamo import DynamoTable
-from lifoq_cdk import LifoQueue, TaskCode, asset
+from lifoq_cdk import LifoQueue, TaskCode
+from lifoq_project import asset
 from localcloud import LocalCloud
 from stacks.stage import TASKS, Stage, put_out
 

@@ -16,12 +16,13 @@ from constructs import Construct
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.metrics import NAMESPACE, service
-from lifoq_cdk import asset, known, limits
-from lifoq_cdk.asset import Asset
+from lifoq_cdk import known, limits
 from lifoq_cdk.findings import accept, accept_wildcard
 from lifoq_cdk.packaged import deployed
 from lifoq_cdk.state import OBJECTS, QueueState
 from lifoq_cdk.task_code import Image
+from lifoq_project import asset
+from lifoq_project.asset import Asset
 
 NAME_BYTES: Final = 64
 """About as many as a name has that CloudFormation makes."""

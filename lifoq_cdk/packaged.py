@@ -4,9 +4,9 @@ from pathlib import Path
 
 from aws_cdk import aws_lambda as lambda_
 
-from lifoq_cdk import asset
-from lifoq_cdk.asset import Asset
-from lifoq_cdk.requirements import Architecture
+from lifoq_project import asset
+from lifoq_project.asset import Asset
+from lifoq_project.requirements import Architecture
 
 
 def with_lifoq(

@@ -10,7 +10,7 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from lifoq.errors import InvalidInput
-from lifoq_cdk import asset, known
+from lifoq_cdk import known
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.export_machine import FULL, INCREMENTAL, ExportMachine
@@ -21,6 +21,7 @@ from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.schedule import Invocation
 from lifoq_cdk.spark_job import FILES, SparkJob, allow
 from lifoq_cdk.state import EXPORTS_PREFIX
+from lifoq_project.asset import Asset, build_report
 
 LAG_MINUTES: Final = 10
 """After a window's end: DynamoDB can export it some five minutes later."""
@@ -41,7 +42,7 @@ class QueueReports(Construct):
         *,
         queue: LifoQueue,
         window: cdk.Duration | None = None,
-        report: asset.Asset | None = None,
+        report: Asset | None = None,
     ) -> None:
         """``window``: how much each export covers, by default an hour; it divides the day, and is
         no longer than the queue's deadline. ``report``: the job's package, if it is built already.
@@ -54,7 +55,7 @@ class QueueReports(Construct):
         self.dead_letters = DeadLetters(
             self, "DeadLetters", encryption_key=queue.state.encryption_key
         )
-        self.job = SparkJob(self, "Report", queue=queue, report=report or asset.build_report())
+        self.job = SparkJob(self, "Report", queue=queue, report=report or build_report())
         self.machine_role = self._machine_role()
         self.machine = self._machine()
         self._schedule(

@@ -12,10 +12,10 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from lifoq_cdk.asset import Asset
 from lifoq_cdk.findings import accept, accept_wildcard
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.state import EXPORTS_PREFIX, REPORTS_PREFIX
+from lifoq_project.asset import Asset
 
 HERE: Final = Path(__file__).parent
 GLUE_VERSION: Final = "6.0"

@@ -17,11 +17,11 @@ from lifoq.errors import InvalidInput
 from lifoq.items.schema import MAX_TYPE_BYTES
 from lifoq.items.task import check_name
 from lifoq.targets.configured import Target, encode
-from lifoq_cdk import asset
-from lifoq_cdk.asset import Asset
 from lifoq_cdk.findings import SIX_CHARACTERS, accept_secret, accept_wildcard
 from lifoq_cdk.packaged import architecture_of
 from lifoq_cdk.targets import permissions, secret_arn, secrets
+from lifoq_project import asset
+from lifoq_project.asset import Asset
 
 Image = lambda_.AssetImageCode | lambda_.EcrImageCode
 VPC_ACCESS = "service-role/AWSLambdaVPCAccessExecutionRole"

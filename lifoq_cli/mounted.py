@@ -27,7 +27,7 @@ class Mounted:
 
 MOUNTED: Final = {
     "init": Mounted(
-        packages=("lifoq_cdk",),
+        packages=("lifoq_project",),
         module="commands",
         name="init",
         extra="cdk",
@@ -41,7 +41,7 @@ MOUNTED: Final = {
         help="Run this folder's CDK application on this machine, and follow its files.",
     ),
     "cdk": Mounted(
-        packages=("lifoq_cdk",),
+        packages=("lifoq_project",),
         module="commands",
         name="cdk",
         extra="cdk",

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from lifoq_cdk import cdk_cli
+from lifoq_project import cdk_cli
 
 from .account import ACCOUNT, REGION
 from .asynchronous import FIRST_RETRY_SECONDS

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 import lifoq
-from lifoq_cdk import requirements
-from lifoq_cdk.requirements import Platform
+from lifoq_project import requirements
+from lifoq_project.requirements import Platform
 
 SECONDS: Final = 60.0
 _IMPORT: Final = """

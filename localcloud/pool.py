@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from lifoq_cdk.requirements import RequirementsError
+from lifoq_project.requirements import RequirementsError
 
 from .function import FunctionConfig, Outcome, Run, ThrottledError
 from .instance import Instance, Sandbox

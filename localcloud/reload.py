@@ -15,9 +15,9 @@ from typing import Any, Final
 import watchfiles
 
 from lifoq.environment import Variable
-from lifoq_cdk import asset
-from lifoq_cdk.asset import AssetError
-from lifoq_cdk.requirements import Architecture, RequirementsError
+from lifoq_project import asset
+from lifoq_project.asset import AssetError
+from lifoq_project.requirements import Architecture, RequirementsError
 
 from . import importing
 from .cloud import DeploymentError, LocalCloud

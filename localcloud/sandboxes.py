@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from lifoq_cdk import requirements
-from lifoq_cdk.requirements import Platform
+from lifoq_project import requirements
+from lifoq_project.requirements import Platform
 
 from .credentials import Credentials
 from .function import FunctionConfig

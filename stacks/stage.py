@@ -18,8 +18,8 @@ from lifoq_cdk import (
     QueueReports,
     QueueState,
     TaskCode,
-    asset,
 )
+from lifoq_project import asset
 
 TASKS: Final = "functions.tasks"
 """Where this repository keeps task code."""

@@ -35,8 +35,8 @@ def test_the_site_has_every_page_of_the_documents() -> None:
 def test_every_message_on_the_page_of_troubles_is_one_of_the_products() -> None:
     sources = [
         file.read_text()
-        for folder in ("lifoq", "lifoq_cdk", "lifoq_cli", "localcloud", "stacks", "tools")
-        for file in (ROOT / folder).rglob("*")
+        for folder in ("lifoq*", "localcloud", "stacks", "tools")
+        for file in ROOT.glob(f"{folder}/**/*")
         if file.is_file() and file.suffix in {"", ".py"}
     ]
     said = re.sub(r'"\s*\n\s*f?"', "", "\n".join(sources))  # a sentence goes over several lines

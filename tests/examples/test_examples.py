@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lifoq_cdk import requirements
-from lifoq_cdk.requirements import Platform
+from lifoq_project import requirements
+from lifoq_project.requirements import Platform
 from tests.infrastructure.deployments import ROOT
 from tests.infrastructure.users import registries
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lifoq_cdk import asset
+from lifoq_project import asset
 from tests.infrastructure.deployments import ROOT
 
 BUDGET_BYTES = 2_000_000
@@ -84,7 +84,7 @@ def test_the_sparks_package_holds_the_report_and_the_names_of_the_table() -> Non
 
 
 def test_the_lock_files_name_no_registry() -> None:
-    for file in ("lifoq_cdk/requirements.lock", "lifoq_cdk/report-requirements.txt"):
+    for file in ("lifoq_project/requirements.lock", "lifoq_cdk/report-requirements.txt"):
         text = (ROOT / file).read_text()
         assert "://" not in text
         assert "--hash=sha256:" in text

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lifoq.errors import InvalidInput
-from lifoq_cdk import cdk_cli, project
+from lifoq_project import cdk_cli, new
 from tests.infrastructure.commands import run
 from tests.infrastructure.deployments import CONTEXT, ROOT
 
@@ -20,7 +20,7 @@ from tests.infrastructure.deployments import CONTEXT, ROOT
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("work") / "my-pictures"
     folder.mkdir()  # it may be there, empty
-    project.create(folder)
+    new.create(folder)
     return folder
 
 
@@ -29,7 +29,7 @@ def test_a_folder_that_is_not_empty_is_refused_and_left_as_it_was(tmp_path: Path
     (tmp_path / "own" / "README.md").write_text("mine")
 
     with pytest.raises(InvalidInput, match="is not empty: name a new or an empty one"):
-        project.create(tmp_path / "own")
+        new.create(tmp_path / "own")
     assert [file.name for file in (tmp_path / "own").iterdir()] == ["README.md"]
 
 
@@ -38,7 +38,7 @@ def test_a_name_that_no_stack_can_have_is_refused_before_a_folder_is_made(
     tmp_path: Path, name: str
 ) -> None:
     with pytest.raises(InvalidInput, match="letters, digits and '-'"):
-        project.create(tmp_path / name)
+        new.create(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -47,7 +47,7 @@ def test_a_folder_that_cannot_be_made_is_refused_with_the_reason(tmp_path: Path)
 
     for folder in (tmp_path / "file", tmp_path / "file" / "pictures"):
         with pytest.raises(InvalidInput, match=r"\((File exists|Not a directory)\)"):
-            project.create(folder)
+            new.create(folder)
 
 
 def test_no_word_of_a_template_is_left_to_fill_in(pictures: Path) -> None:
@@ -99,7 +99,7 @@ def test_it_requires_the_lifoq_that_made_it_from_where_that_came(
     installed = importlib.metadata.PathDistribution(about)
     monkeypatch.setattr(importlib.metadata, "distribution", lambda _: installed)
 
-    project.create(tmp_path / "mine")
+    new.create(tmp_path / "mine")
 
     written = (tmp_path / "mine" / "requirements.txt").read_text()
     assert written == f"lifoq[dev]{requirement}\n"

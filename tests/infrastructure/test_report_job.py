@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from lifoq_cdk import asset, report_job
+from lifoq_cdk import report_job
+from lifoq_project import asset
 from tests.analytics.exportfiles import Exporter, full_line
 from tests.analytics.items import at, item
 from tests.infrastructure.deployments import ROOT, Deployment

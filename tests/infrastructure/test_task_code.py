@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lifoq_cdk import asset, requirements
-from lifoq_cdk.requirements import Platform, RequirementsError
+from lifoq_project import asset, requirements
+from lifoq_project.requirements import Platform, RequirementsError
 from tests.infrastructure.wheels import LAMBDA_ARM64, LAMBDA_X86_64, Registry
 
 HERE = (

@@ -45,7 +45,7 @@ def test_all_top_level_names_begin_with_lifoq_and_callers_find_types(wheel: Path
     files = zipfile.ZipFile(wheel).namelist()
     names = {name.split("/")[0] for name in files}
 
-    assert {"lifoq/py.typed", "lifoq_cdk/py.typed"} <= {*files}
+    assert {f"{name}/py.typed" for name in ("lifoq", "lifoq_cdk", "lifoq_project")} <= {*files}
     assert {name for name in names if not name.endswith(".dist-info")} == {
         "lifoq",
         "lifoq_analytics",
@@ -54,6 +54,7 @@ def test_all_top_level_names_begin_with_lifoq_and_callers_find_types(wheel: Path
         "lifoq_console",
         "lifoq_functions",
         "lifoq_localcloud",
+        "lifoq_project",
     }
 
 
@@ -115,7 +116,7 @@ def test_what_lambda_and_spark_need_is_packaged_from_the_installed_wheel(
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from pathlib import Path\n"
-        "from lifoq_cdk import asset\n"
+        "from lifoq_project import asset\n"
         "assert asset.__file__.startswith(sys.argv[1])\n"
         "print(asset.build(Path('functions')).path)\n"
         "print(asset.build_report().path)\n"

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from botocore.exceptions import ClientError
 
-from lifoq_cdk import cdk_cli
+from lifoq_project import cdk_cli
 from localcloud import DeploymentError
 from localcloud.account import ACCOUNT, REGION
 from tests.localcloud import template

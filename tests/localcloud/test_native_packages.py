@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from lifoq_cdk import asset, requirements
-from lifoq_cdk.requirements import Architecture, Platform, RequirementsError
+from lifoq_project import asset, requirements
+from lifoq_project.requirements import Architecture, Platform, RequirementsError
 from tests.localcloud.harness import CODE_BUCKET, Deployed
 from tests.localcloud.template import function
 

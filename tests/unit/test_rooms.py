@@ -11,6 +11,18 @@ import pytest
 import lifoq
 
 LIBRARY = Path(lifoq.__file__).parent
+STAND_ON = {
+    "lifoq": set(),
+    "lifoq_project": {"lifoq"},
+    "lifoq_cdk": {"lifoq", "lifoq_project"},
+    "lifoq_cli": {"lifoq"},
+    "lifoq_console": {"lifoq", "lifoq_cli"},
+    "localcloud": {"lifoq", "lifoq_console", "lifoq_project"},
+    "functions": {"lifoq"},
+    "analytics": {"lifoq"},
+    "stacks": {"lifoq", "lifoq_cdk", "lifoq_project"},
+}
+"""Packages, and those of them that each imports from."""
 FLOORS = (
     "errors",
     "metrics",
@@ -51,6 +63,13 @@ def test_no_room_imports_from_a_higher_one(floor: str) -> None:
         names = [name.split(".") for name in imported(ast.parse(file.read_text()))]
         rooms = {name[1] if len(name) > 1 else "" for name in names if name[0] == "lifoq"}
         assert rooms <= set(allowed), file
+
+
+@pytest.mark.parametrize("package", STAND_ON)
+def test_a_package_stands_on_those_alone_that_are_below_it(package: str) -> None:
+    files = (LIBRARY.parent / package).rglob("*.py")
+    names = {name.split(".")[0] for file in files for name in imported(ast.parse(file.read_text()))}
+    assert names & STAND_ON.keys() - {package} == STAND_ON[package]
 
 
 def test_nothing_lies_outside_the_rooms() -> None:

@@ -2,7 +2,8 @@
 
 Built without Docker, and reproducibly: the same files give the same hash and the same bytes,
 whatever their times and modes, so that an unchanged function is not deployed again.
-``python -m lifoq_cdk.asset [FOLDER]`` builds one beforehand; ``cdk synth`` needs no network then.
+``python -m lifoq_project.asset [FOLDER]`` builds one beforehand, so that ``cdk synth`` needs no
+network.
 """
 
 import argparse
@@ -18,8 +19,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final, get_args
 
 from lifoq.basics import cache
-from lifoq_cdk import requirements
-from lifoq_cdk.requirements import Architecture, Platform, RequirementsError
+from lifoq_project import requirements
+from lifoq_project.requirements import Architecture, Platform, RequirementsError
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 """Where this package lies; the others that are packaged lie beside it."""
@@ -217,7 +218,7 @@ def _write(path: Path, entries: Entries) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Build the package of a folder of task code, and say how large it is."""
-    parser = argparse.ArgumentParser(prog="python -m lifoq_cdk.asset", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lifoq_project.asset", description=main.__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="of task code")
     parser.add_argument("--architecture", choices=get_args(Architecture), default="arm64")
     chosen = parser.parse_args(arguments)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from lifoq_cdk import cdk_cli, project
+from lifoq_project import cdk_cli, new
 
 
 @click.command()
@@ -15,7 +15,7 @@ def init(folder: Path) -> None:
 
     FOLDER is new or empty; its name becomes the queue's.
     """
-    for file in project.create(folder):
+    for file in new.create(folder):
         click.echo(f"  {file.relative_to(folder.absolute())}")
     click.echo(f"Made {folder}. Now: cd {folder} && lifoq dev (README.md there says what follows)")
 

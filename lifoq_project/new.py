@@ -16,7 +16,7 @@ TEMPLATE: Final = Path(__file__).with_name("template")
 a dot at the beginning, for else no wheel would have them."""
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,99}")
-_CLONE: Final = Path(__file__).resolve().parents[2]
+_CLONE: Final = Path(__file__).resolve().parents[1]
 
 
 def create(folder: Path) -> list[Path]:
