@@ -27,7 +27,12 @@ class Permission:
     objects: tuple[str, ...] = (GET_OBJECT,)
 
 
-_LOOK: Final = ("dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:GetItem")
+_LOOK: Final = (
+    "dynamodb:BatchGetItem",
+    "dynamodb:DescribeTable",
+    "dynamodb:GetItem",
+    "dynamodb:Scan",
+)
 
 PUT: Final = Permission(
     table=("dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem"),

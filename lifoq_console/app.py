@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -29,22 +29,27 @@ from lifoq.errors import (
 )
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
+from lifoq.items.task import Task
 from lifoq.tables.headline import headline
 from lifoq.tables.table import Count
 from lifoq_cli import lent
 from lifoq_console import words
-from lifoq_console.bulk import ACTIONS, Action, Bulk, preview
+from lifoq_console.bulk import ACTIONS, Action, Bulk, matching, preview
 from lifoq_console.chart import HEIGHT, WIDTH, charts, spark
 from lifoq_console.guard import METRICS, Guard
+from lifoq_console.sample import by_type, sample
 from lifoq_console.subject import Subject
+from lifoq_console.traffic import RANGES
 
 PAGE: Final = 50
 """Tasks of a list."""
 SHOWN_AT_ONCE: Final = 1_000
-"""Bytes of a payload."""
+"""Characters of a payload, a checkpoint or a result."""
 SCAN: Final = 2_000
 """Index rows that one page of a list reads at the most."""
 
+ENDED: Final = (Status.SUCCESS, Status.CANCELLED)
+"""In no index: their lists show what a part of the table holds."""
 STATUSES: Final = {TaskNotFound: 404, StoreUnavailable: 503, QueueMisconfigured: 503}
 """Of HTTP, for what the queue raises; a request that makes no sense is a 400."""
 FILTERS: Final = ("type", "key", "error", "shape", "older", "newer")
@@ -77,6 +82,7 @@ def application(subject: Subject, settings: Settings) -> Starlette:
             Route(f"/task/{action}", partial(pages.change, action=action), methods=["POST"])
             for action in Action
         ),
+        Route("/selected", pages.change_selected, methods=["POST"]),
         Route("/bulk", pages.bulk_preview, methods=["GET"]),
         Route("/bulk", pages.bulk_start, methods=["POST"]),
         Route("/bulk/stop", pages.bulk_stop, methods=["POST"]),
@@ -87,6 +93,7 @@ def application(subject: Subject, settings: Settings) -> Starlette:
     return Starlette(
         routes=[
             Route("/", pages.overview),
+            Route("/types", pages.types),
             Route("/tasks", pages.tasks),
             Route("/task", pages.task),
             Route("/task/json", pages.task_json),
@@ -123,7 +130,8 @@ class Pages:
         self._templates.globals |= {
             "name": subject.name,
             "write": settings.write,
-            "statuses": LISTED,
+            "statuses": (*LISTED, *ENDED),
+            "actions_of": lambda status: ACTIONS.get(status, ()),
             "bulk": lambda: self._bulk,
             "counts": self._counts,
             "words": words,
@@ -132,15 +140,20 @@ class Pages:
 
     # Seeing
 
-    def overview(self, _request: Request) -> Response:
+    def overview(self, request: Request) -> Response:
+        chosen = request.query_params.get("range", "1h")
+        if chosen not in RANGES:
+            raise InvalidInput("range", chosen, f"is none of {', '.join(RANGES)}")
         stats = self._subject.look()
-        traffic = self._subject.traffic()
+        traffic = self._subject.traffic(RANGES[chosen])
         paused = self._subject.is_paused
         return self._page(
             "overview",
             headline=headline(stats, paused=paused),
             stats=stats,
             traffic=traffic,
+            chosen=chosen,
+            ranges=RANGES,
             lent=lent.find(self._queue),
             now=SYSTEM.now(),
             problem=self._subject.problem,
@@ -151,7 +164,31 @@ class Pages:
             can_pause=self._subject.processing is not None,
         )
 
+    def types(self, _request: Request) -> Response:
+        self._subject.look()
+        seen = sample(self._queue)
+        shared = lent.find(self._queue)
+        limits = {one.task_type: one.at_a_time for one in shared if one.cell is None}
+        return self._page("types", rows=by_type(self._queue, seen), seen=seen, limits=limits)
+
+    def ended(self, status: Status, task_type: str) -> Response:
+        self._subject.look()
+        seen = sample(self._queue)
+        found = seen.ended(status, task_type)
+        return self._page(
+            "ended",
+            listed=status,
+            task_type=task_type,
+            found=found,
+            tasks=found[:PAGE],
+            seen=seen,
+            now=SYSTEM.now(),
+        )
+
     def tasks(self, request: Request) -> Response:
+        status = request.query_params.get("status")
+        if status in ENDED:
+            return self.ended(Status(status), request.query_params.get("type", ""))
         wanted, fields = _wanted(request.query_params, any_case=True)
         self._subject.look()
         start = request.query_params.get("start") or None
@@ -163,14 +200,13 @@ class Pages:
             failures=failures(self._queue, wanted) if failed else None,
             spark=partial(spark, now=now),
             query_of=lambda kind: _query({**fields, **_fields(kind)}),
-            wanted=wanted,
+            listed=wanted.status,
             fields=fields,
             query=_query(fields),
             listing=listing,
             following=listing.next and _query({**fields, "start": listing.next}),
             began=start is None,
             now=now,
-            actions=ACTIONS.get(wanted.status, ()),
         )
 
     def task(self, request: Request) -> Response:
@@ -178,13 +214,12 @@ class Pages:
         task = self._queue.get(task_id)
         if task is None:
             raise TaskNotFound(task_id)
-        is_small = task.payload_bytes <= SHOWN_AT_ONCE
-        payload = words.pretty(task.payload) if is_small else None
-        actions = ACTIONS.get(task.status, ())
-        return self._page("task", task=task, now=SYSTEM.now(), actions=actions, payload=payload)
+        return self._page(
+            "task", task=task, now=SYSTEM.now(), parts=_parts(task), most=SHOWN_AT_ONCE
+        )
 
     def task_json(self, request: Request) -> Response:
-        """The payload, the checkpoint or the result, which may be long, or be nobody's business."""
+        """The payload, the checkpoint or the result, which may be long."""
         task_id, part = request.query_params.get("id", ""), request.query_params.get("part", "")
         task = self._queue.get(task_id)
         if task is None:
@@ -206,7 +241,7 @@ class Pages:
         task = action.apply(self._queue, task_id, running=True)
         place = f"/task?{urlencode({'id': task_id})}"
         if action is Action.DELETE:
-            place = f"/tasks?status={task.status}" if task.status in LISTED else "/"
+            place = f"/tasks?status={task.status}"
         return RedirectResponse(place, status_code=303)
 
     def bulk_preview(self, request: Request) -> Response:
@@ -214,20 +249,39 @@ class Pages:
         return self._page(
             "preview",
             wanted=wanted,
+            listed=wanted.status,
             query=_query(fields),
             fields=fields,
-            action=_bulk_action(wanted, request.query_params),
+            action=_action(wanted.status, request.query_params),
             preview=preview(self._queue, wanted),
             now=SYSTEM.now(),
         )
 
     async def bulk_start(self, request: Request) -> Response:
         wanted, _ = _wanted(request.query_params)
-        action = _bulk_action(wanted, request.query_params)
-        form = parse_qs((await request.body()).decode("latin-1"))
+        action = _action(wanted.status, request.query_params)
+        per_second = _rate(await _form(request))
+        ids = (task.task_id for task in matching(self._queue, wanted))
+        return self._start(
+            Bulk(self._queue, ids, action, status=wanted.status, per_second=per_second)
+        )
+
+    async def change_selected(self, request: Request) -> Response:
+        """Rows of a list, by their boxes."""
+        status = request.query_params.get("status", "")
+        if status not in ACTIONS:
+            raise InvalidInput("status", status, f"is none of {', '.join(ACTIONS)}")
+        action = _action(Status(status), request.query_params)
+        # Quoted once more: a browser changes the ends of lines in a form.
+        ids = [unquote(quoted) for quoted in (await _form(request)).get("id", [])]
+        if not ids:
+            raise InvalidInput("id", None, "is missing: select tasks first")
+        return self._start(Bulk(self._queue, ids, action, status=Status(status)))
+
+    def _start(self, bulk: Bulk) -> Response:
         if self._bulk is not None and self._bulk.is_running:
             raise InvalidInput("bulk", self._bulk.action.value, "is still under way; stop it first")
-        self._bulk = Bulk(self._queue, wanted, action, per_second=_rate(form))
+        self._bulk = bulk
         self._bulk.start()
         return RedirectResponse("/bulk/progress", status_code=303)
 
@@ -305,8 +359,22 @@ def _query(fields: Mapping[str, str]) -> str:
     return urlencode({name: text for name, text in fields.items() if text})
 
 
-def _bulk_action(wanted: Wanted, given: Mapping[str, str]) -> Action:
-    possible = ACTIONS[wanted.status]
+def _parts(task: Task) -> dict[str, str]:
+    """What the task holds, as JSON."""
+    held = {
+        "payload": True,
+        "checkpoint": task.checkpoint is not None,
+        "result": task.status is Status.SUCCESS,
+    }
+    return {part: words.pretty(getattr(task, part)) for part, is_held in held.items() if is_held}
+
+
+async def _form(request: Request) -> dict[str, list[str]]:
+    return parse_qs((await request.body()).decode("latin-1"))
+
+
+def _action(status: Status, given: Mapping[str, str]) -> Action:
+    possible = ACTIONS[status]
     action = given.get("action", possible[0].value)
     if action not in possible:
         raise InvalidInput("action", action, f"is none of {', '.join(possible)}")

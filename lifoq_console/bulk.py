@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -56,7 +56,7 @@ class Preview:
 
 
 def preview(queue: Queue | Cells, wanted: Wanted) -> Preview:
-    found = _matching(queue, wanted)
+    found = matching(queue, wanted)
     tasks = [task for task, _ in zip(found, range(COUNTED), strict=False)]
     return Preview(number=len(tasks), more=next(found, None) is not None, first=tasks[:SHOWN])
 
@@ -67,12 +67,14 @@ class Bulk:
     def __init__(
         self,
         queue: Queue | Cells,
-        wanted: Wanted,
+        ids: Iterable[str],
         action: Action,
         *,
+        status: Status,
         per_second: float | None = None,
     ) -> None:
-        self.wanted = wanted
+        """``ids``: of tasks of this status, which its thread looks up."""
+        self.status = status
         self.action = action
         self.per_second = per_second
         self.matched = 0
@@ -82,6 +84,7 @@ class Bulk:
         self.problem: str | None = None
         """Why it stopped before its end."""
         self._queue = queue
+        self._ids = ids
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -103,7 +106,7 @@ class Bulk:
     def _run(self) -> None:
         try:
             # The ids first: a redriven task may fail again, and come by a second time.
-            for task_id in [task.task_id for task in self._counted()]:
+            for task_id in list(self._counted()):
                 if self._stop.is_set():
                     return
                 self._change(task_id)
@@ -117,23 +120,23 @@ class Bulk:
                 f"{type(error).__name__}: {error}; the console's own terminal tells where."
             )
 
-    def _counted(self) -> Iterator[Task]:
-        for task in _matching(self._queue, self.wanted):
+    def _counted(self) -> Iterator[str]:
+        for task_id in self._ids:
             if self._stop.is_set():
                 return
             self.matched += 1
-            yield task
+            yield task_id
 
     def _change(self, task_id: str) -> None:
         try:
-            running = self.wanted.status is Status.TAKEN
+            running = self.status is Status.TAKEN
             self.action.apply(self._queue, task_id, running=running)
             self.done += 1
         except (WrongStatus, TaskNotFound, DamagedTask):
             self.passed_over += 1
 
 
-def _matching(queue: Queue | Cells, wanted: Wanted) -> Iterator[Task]:
+def matching(queue: Queue | Cells, wanted: Wanted) -> Iterator[Task]:
     start = None
     while True:
         page = queue.search(wanted, limit=_PAGE, start=start)

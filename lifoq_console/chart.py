@@ -1,19 +1,24 @@
-"""Three small charts on one time axis: tasks that ended, tasks that wait, and for how long.
+"""Three charts on one time axis: tasks that ended, tasks that wait, and for how long.
 
 Text stands beside the drawing, so that it keeps its size on any screen; colors come from the style
 sheet, where each means one thing.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lifoq_console.traffic import MINUTES, Traffic
+from lifoq_console import words
+from lifoq_console.traffic import PARTS, RANGES, Traffic
 
 WIDTH: Final = 600
 HEIGHT: Final = 60
-_STEP: Final = WIDTH / MINUTES
+_STEP: Final = WIDTH / PARTS
+_TICKS: Final = 4
+_DURATIONS: Final = (2, 10, 20, 60, 120, 240, 600, 1_200, 3_600, 7_200, 14_400, 28_800, 86_400)
+"""Seconds that can be read off the upper edge, and half of them off the middle."""
 _BARS: Final = 24
 """Of a sparkline."""
 Values = Sequence[float | None]
@@ -33,43 +38,87 @@ class Chart:
     title: str
     marks: tuple[Mark, ...]
     most: float
+    top: float
     """The value at the upper edge."""
-    keys: tuple[str, ...]
+    series: tuple[tuple[str, Values], ...]
     """What is shown, in words that are classes of the style sheet as well."""
+    traffic: Traffic
     is_duration: bool = False
     """Whether values are seconds; else they are tasks."""
+
+    def said(self, value: float) -> str:
+        return words.duration(value) if self.is_duration else words.number(value)
+
+    @property
+    def ticks(self) -> list[str]:
+        """Along the time axis."""
+        starts = self.traffic.starts
+        return [self._clock(starts[at * (PARTS - 1) // _TICKS]) for at in range(_TICKS + 1)]
+
+    @property
+    def tips(self) -> Iterator[tuple[str, str]]:
+        """For each part that has values: the path of its whole height, and its values in words."""
+        for at, start in enumerate(self.traffic.starts):
+            known = [
+                f"{name} {self.said(value)}"
+                for name, values in self.series
+                if (value := values[at]) is not None
+            ]
+            if known:
+                path = f"M{at * _STEP:g} 0h{_STEP:g}V{HEIGHT}h-{_STEP:g}z"
+                yield path, f"{self._clock(start)} UTC: {', '.join(known)}"
+
+    def _clock(self, seconds: int) -> str:
+        return words.clock(seconds, days=self.traffic.step > RANGES["6h"])
 
 
 def charts(traffic: Traffic) -> list[Chart]:
     ended = (("done", traffic.done), ("failed", traffic.failed), ("shed", traffic.shed))
-    sums = [sum(values[at] or 0 for _, values in ended) for at in range(MINUTES)]
-    most = max([1.0, *sums])
-    waiting = max([1.0, *_known(traffic.waiting)])
-    oldest = max([1.0, *_known(traffic.oldest)])
+    sums = [sum(values[at] or 0 for _, values in ended) for at in range(PARTS)]
+    most, waiting, oldest = (
+        max([1.0, *_known(values)]) for values in (sums, traffic.waiting, traffic.oldest)
+    )
+    top, room, longest = _top(most), _top(waiting), _longest(oldest)
     return [
         Chart(
-            title="Ended per minute",
-            marks=tuple(_stacked(ended, most)),
+            title=f"Ended, per {words.duration(traffic.step)}",
+            marks=tuple(_stacked(ended, top)),
             most=most,
-            keys=tuple(name for name, _ in ended),
+            top=top,
+            series=ended,
+            traffic=traffic,
         ),
         Chart(
             title="Waiting",
-            marks=(Mark(shows="waiting", path=_steps(traffic.waiting, waiting), filled=True),),
+            marks=(Mark(shows="waiting", path=_steps(traffic.waiting, room), filled=True),),
             most=waiting,
-            keys=("waiting",),
+            top=room,
+            series=(("waiting", traffic.waiting),),
+            traffic=traffic,
         ),
         Chart(
             title="Age of what waits",
             marks=(
-                Mark(shows="oldest", path=_line(traffic.oldest, oldest), filled=False),
-                Mark(shows="newest", path=_line(traffic.newest, oldest), filled=False),
+                Mark(shows="oldest", path=_line(traffic.oldest, longest), filled=False),
+                Mark(shows="newest", path=_line(traffic.newest, longest), filled=False),
             ),
             most=oldest,
-            keys=("newest", "oldest"),
+            top=longest,
+            series=(("newest", traffic.newest), ("oldest", traffic.oldest)),
+            traffic=traffic,
             is_duration=True,
         ),
     ]
+
+
+def _top(most: float) -> float:
+    """At least that, and even."""
+    power = 10.0 ** max(0, math.ceil(math.log10(most)) - 1)
+    return next(power * number for number in (2, 4, 6, 8, 10) if power * number >= most)
+
+
+def _longest(seconds: float) -> float:
+    return next((edge for edge in _DURATIONS if edge >= seconds), seconds)
 
 
 def spark(times: Sequence[int], *, first: int, now: int) -> str:
@@ -84,7 +133,7 @@ def spark(times: Sequence[int], *, first: int, now: int) -> str:
 
 
 def _stacked(layers: Sequence[tuple[str, Values]], most: float) -> Iterator[Mark]:
-    floor = [0.0] * MINUTES
+    floor = [0.0] * PARTS
     for name, values in layers:
         top = [below + (value or 0) for below, value in zip(floor, values, strict=True)]
         path = "".join(

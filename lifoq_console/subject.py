@@ -36,8 +36,8 @@ class Subject:
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._traffic: Traffic | None = None
-        self._asked = -_FRESH
+        self._traffic: dict[int, tuple[float, Traffic | None]] = {}
+        """By the length of its parts: when CloudWatch was asked, and what it said."""
         self._looks: deque[Look] = deque(maxlen=_LOOKS)
 
     @property
@@ -50,15 +50,16 @@ class Subject:
         self._looks.append(Look.of(stats, at=time.time()))
         return stats
 
-    def traffic(self) -> Traffic | None:
-        """The last hour, with what the console saw itself; None where CloudWatch does not answer,
-        and ``problem`` says why."""
+    def traffic(self, step: int) -> Traffic | None:
+        """In parts of so many seconds, with what the console saw itself; None where CloudWatch does
+        not answer, and ``problem`` says why."""
         with self._lock:
-            if self.cloudwatch is not None and time.monotonic() - self._asked >= _FRESH:
-                self._asked = time.monotonic()
+            asked, found = self._traffic.get(step, (-_FRESH, None))
+            if self.cloudwatch is not None and time.monotonic() - asked >= _FRESH:
                 try:
-                    self._traffic = traffic.read(self.cloudwatch, self.name, time.time())
+                    found = traffic.read(self.cloudwatch, self.name, time.time(), step)
                     self.problem = None
                 except (BotoCoreError, ClientError) as error:
-                    self._traffic, self.problem = None, str(error)
-            return self._traffic and self._traffic.with_looks(tuple(self._looks))
+                    found, self.problem = None, str(error)
+                self._traffic[step] = time.monotonic(), found
+            return found and found.with_looks(tuple(self._looks))

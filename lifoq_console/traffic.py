@@ -1,4 +1,4 @@
-"""The last hour, minute by minute, as CloudWatch has it."""
+"""The last hour, day or week, in equal parts, as CloudWatch has it."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -8,8 +8,9 @@ from typing import Any, Final
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
 from lifoq.tables.stats import QueueStats
 
-MINUTES: Final = 60
-_SECONDS: Final = 60
+PARTS: Final = 60
+RANGES: Final = {"1h": 60, "6h": 360, "1d": 1_440, "7d": 10_080}
+"""How long one of so many parts is, in seconds: CloudWatch takes whole minutes."""
 _SUMS: Final = {
     "done": Metric.TASKS_SUCCEEDED,
     "failed": Metric.TASKS_FAILED,
@@ -27,8 +28,8 @@ class Look:
     """What the console saw itself: the sweep measures once a minute, between which much can wait
     and be shed."""
 
-    minute: int
-    """Its start, in epoch seconds."""
+    at: float
+    """Epoch seconds."""
     waiting: float
     newest: float
     oldest: float
@@ -36,7 +37,7 @@ class Look:
     @classmethod
     def of(cls, stats: QueueStats, *, at: float) -> "Look":
         return cls(
-            minute=int(at) // _SECONDS * _SECONDS,
+            at=at,
             waiting=stats.live.value,
             newest=stats.newest_waiting_seconds or 0.0,
             oldest=stats.oldest_waiting_seconds or 0.0,
@@ -45,14 +46,16 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """Values for each of the last MINUTES minutes, oldest first; None where CloudWatch has none.
+    """Values for each of the last PARTS parts, oldest first; None where CloudWatch has none.
 
-    ``done``, ``failed`` and ``shed`` are tasks in that minute, ``waiting`` tasks, ``newest`` and
+    ``done``, ``failed`` and ``shed`` are tasks in that part, ``waiting`` tasks, ``newest`` and
     ``oldest`` the ages of waiting tasks in seconds.
     """
 
+    step: int
+    """How long a part is, in seconds."""
     starts: tuple[int, ...]
-    """Of the minutes, in epoch seconds."""
+    """In epoch seconds."""
     done: tuple[float | None, ...]
     failed: tuple[float | None, ...]
     shed: tuple[float | None, ...]
@@ -60,47 +63,49 @@ class Traffic:
     newest: tuple[float | None, ...]
     oldest: tuple[float | None, ...]
 
-    def lately(self, name: str, minutes: int = 5) -> float:
-        """The sum over the last minutes."""
-        return sum(value or 0 for value in getattr(self, name)[-minutes:])
+    def lately(self, name: str, parts: int = 5) -> float:
+        """The sum over the last parts."""
+        return sum(value or 0 for value in getattr(self, name)[-parts:])
 
     def with_looks(self, looks: Iterable[Look]) -> "Traffic":
-        """The most of both in each minute."""
+        """The most of both in each part."""
         most = {name: dict(zip(self.starts, getattr(self, name), strict=True)) for name in _GAUGES}
         for look in looks:
             for name, values in most.items():
-                if look.minute in values:
-                    values[look.minute] = max(values[look.minute] or 0.0, getattr(look, name))
-        return replace(self, **{name: tuple(values.values()) for name, values in most.items()})
+                start = int(look.at) // self.step * self.step
+                if start in values:
+                    values[start] = max(values[start] or 0.0, getattr(look, name))
+        changed: dict[str, Any] = {name: tuple(values.values()) for name, values in most.items()}
+        return replace(self, **changed)
 
     @property
     def is_empty(self) -> bool:
         return all(value is None for name in (*_SUMS, *_GAUGES) for value in getattr(self, name))
 
 
-def read(cloudwatch: Any, queue_name: str, now: float) -> Traffic:
-    """The hour before ``now`` (epoch seconds), the minute that has just begun included. What boto3
+def read(cloudwatch: Any, queue_name: str, now: float, step: int) -> Traffic:
+    """The PARTS before ``now`` (epoch seconds), the one that has just begun included. What boto3
     raises, passes."""
-    end = int(now) // _SECONDS * _SECONDS + _SECONDS
-    starts = tuple(range(end - MINUTES * _SECONDS, end, _SECONDS))
+    end = int(now) // step * step + step
+    starts = tuple(range(end - PARTS * step, end, step))
     answer = cloudwatch.get_metric_data(
         MetricDataQueries=[
-            _query(name, metric, statistic, queue_name)
+            _query(name, metric, statistic, queue_name, step)
             for metrics, statistic in ((_SUMS, "Sum"), (_GAUGES, "Maximum"))
             for name, metric in metrics.items()
         ],
         StartTime=dt.datetime.fromtimestamp(starts[0], dt.UTC),
         EndTime=dt.datetime.fromtimestamp(end, dt.UTC),
     )
-    found = {result["Id"]: _by_minute(result) for result in answer["MetricDataResults"]}
+    found = {result["Id"]: _by_part(result, step) for result in answer["MetricDataResults"]}
     values = {
         name: tuple(found.get(name, {}).get(start) for start in starts)
         for name in (*_SUMS, *_GAUGES)
     }
-    return Traffic(starts=starts, **values)
+    return Traffic(step=step, starts=starts, **values)
 
 
-def _query(name: str, metric: Metric, statistic: str, queue_name: str) -> dict[str, Any]:
+def _query(name: str, metric: Metric, statistic: str, queue_name: str, step: int) -> dict[str, Any]:
     return {
         "Id": name,
         "MetricStat": {
@@ -109,12 +114,12 @@ def _query(name: str, metric: Metric, statistic: str, queue_name: str) -> dict[s
                 "MetricName": metric.value,
                 "Dimensions": [{"Name": DIMENSION, "Value": service(queue_name)}],
             },
-            "Period": _SECONDS,
+            "Period": step,
             "Stat": statistic,
         },
     }
 
 
-def _by_minute(result: Mapping[str, Any]) -> dict[int, float]:
+def _by_part(result: Mapping[str, Any], step: int) -> dict[int, float]:
     pairs = zip(result["Timestamps"], result["Values"], strict=True)
-    return {int(time.timestamp()) // _SECONDS * _SECONDS: value for time, value in pairs}
+    return {int(time.timestamp()) // step * step: value for time, value in pairs}

@@ -23,8 +23,8 @@ def moment(microseconds: int | None) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S}.{time.microsecond // 1000:03d}"
 
 
-def clock(seconds: int) -> str:
-    return f"{dt.datetime.fromtimestamp(seconds, dt.UTC):%H:%M}"
+def clock(seconds: int, *, days: bool = False) -> str:
+    return f"{dt.datetime.fromtimestamp(seconds, dt.UTC):{'%a %H:%M' if days else '%H:%M'}}"
 
 
 def number(value: float) -> str:

@@ -70,12 +70,15 @@ def grouped(tasks: Iterable[Task]) -> list[Group]:
     """The largest first."""
     groups: dict[Kind, Group] = {}
     for task in tasks:
-        kind, at = Kind.of(task), task.finished_at or task.task_updated
+        kind = Kind.of(task)
         group = groups.setdefault(kind, Group(kind=kind, example=task, times=[]))
-        if not group.times or at > group.last:
-            group.example = task
-        group.times.append(at)
+        group.example = max(group.example, task, key=_failed_at)
+        group.times.append(_failed_at(task))
     return sorted(groups.values(), key=lambda group: len(group.times), reverse=True)
+
+
+def _failed_at(task: Task) -> int:
+    return task.finished_at or task.task_updated
 
 
 @dataclass(frozen=True, kw_only=True)

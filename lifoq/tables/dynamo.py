@@ -158,9 +158,15 @@ class DynamoTable:
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:
         request = self._query(span, newest_first=newest_first, limit=limit)
+        return self._page("Query", request, start)
+
+    def scan(self, *, limit: int, start: Cursor | None = None) -> Page:
+        return self._page("Scan", {"TableName": self.name, "Limit": limit}, start)
+
+    def _page(self, operation: str, request: dict[str, Any], start: Cursor | None) -> Page:
         if start is not None:
             request["ExclusiveStartKey"] = typed(start)
-        answer = self._call("Query", request)
+        answer = self._call(operation, request)
         last = answer.get("LastEvaluatedKey")
         return Page(
             rows=tuple(plain(row) for row in answer["Items"]),

@@ -142,6 +142,14 @@ class MemoryTable:
         page = self.query(span, newest_first=True, limit=cap)
         return Count(value=len(page.rows), capped=page.next is not None)
 
+    def scan(self, *, limit: int, start: Cursor | None = None) -> Page:
+        with self._lock:
+            after = "" if start is None else str(start[Attribute.TASK_ID])
+            ids = sorted(task_id for task_id in self._items if task_id > after)
+            rows = tuple(dict(self._items[task_id]) for task_id in ids[:limit])
+            more = len(ids) > limit
+            return Page(rows=rows, next={Attribute.TASK_ID: ids[limit - 1]} if more else None)
+
     def clock_ahead(self) -> int:
         """It has no clock of its own."""
         return 0

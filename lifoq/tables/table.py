@@ -103,6 +103,11 @@ class Table(Protocol):
         """How many rows the span has; stops after having read ``cap`` rows."""
         ...
 
+    def scan(self, *, limit: int, start: Cursor | None = None) -> Page:
+        """Items in no order, whatever they are, ``limit`` or as many as one answer of DynamoDB
+        holds; ``next`` has the id where it stopped."""
+        ...
+
     def clock_ahead(self) -> int:
         """Microseconds by which this machine's clock is ahead of the database's (below 0: behind
         it), as far as its answers have told; 0 where that is little. Never calls the database."""

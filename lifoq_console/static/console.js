@@ -1,5 +1,6 @@
 "use strict";
-// Pages work without this file: it keeps them fresh, shows long values in place, and asks back.
+// Pages work without this file: it keeps them fresh, shows long values in place, asks back, and
+// takes keys.
 
 async function fetchMain(address) {
   const answer = await fetch(address);
@@ -8,7 +9,7 @@ async function fetchMain(address) {
 }
 
 async function refresh(main) {
-  const busy = main.contains(document.activeElement) || document.hidden;
+  const busy = main.contains(document.activeElement) || main.querySelector("svg:hover") || document.hidden;
   try {
     const fresh = busy ? null : await fetchMain(location.href);
     if (fresh) {
@@ -38,8 +39,53 @@ document.addEventListener("toggle", async ({ target }) => {
 }, true);
 
 document.addEventListener("submit", (event) => {
-  const question = event.target.dataset.confirm;
+  const question = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
   if (question && !confirm(question)) {
     event.preventDefault();
+  }
+});
+
+const selection = document.querySelector("form.select");
+const boxes = [...(selection?.querySelectorAll("[name=id]") ?? [])];
+const all = selection?.querySelector("[data-all]");
+
+function showSelection() {
+  const number = boxes.filter((box) => box.checked).length;
+  all.checked = number === boxes.length;
+  for (const button of selection.querySelectorAll("button")) {
+    button.disabled = !number;
+    button.textContent = button.textContent.replace(/\d+|selected/, number || "selected");
+  }
+}
+
+selection?.addEventListener("change", ({ target }) => {
+  if (target === all) {
+    boxes.forEach((box) => { box.checked = all.checked; });
+  }
+  showSelection();
+});
+if (selection) {
+  showSelection();
+}
+
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.matches("input:not([type=checkbox])");
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) {
+    return;
+  }
+  const rows = [...document.querySelectorAll("tr[data-task]")];
+  const at = rows.findIndex((row) => row.contains(document.activeElement));
+  const go = (row) => row?.querySelector("input, a").focus();
+  const keys = {
+    j: () => go(rows[at + 1]),
+    k: () => go(rows[Math.max(at, 1) - 1]),
+    x: () => rows[at]?.querySelector("input")?.click(),
+    a: () => all?.click(),
+    Enter: () => rows[at]?.querySelector("a").click(),
+    "/": () => document.getElementById("find").focus(),
+  };
+  if (keys[event.key] && (event.key !== "Enter" || event.target.matches("input"))) {
+    event.preventDefault();
+    keys[event.key]();
   }
 });

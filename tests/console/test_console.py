@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 import uvicorn
@@ -136,14 +137,15 @@ def fail(
 
 
 class Metrics:
-    """What CloudWatch holds: values of the last minute, the same in each of the four before."""
+    """What CloudWatch holds: the same values in each of the last five parts of what is asked."""
 
     def __init__(self, **values: float) -> None:
         self._values = values
 
     def get_metric_data(self, MetricDataQueries, StartTime, EndTime):  # noqa: N803 - boto3's names
-        assert EndTime - StartTime == dt.timedelta(hours=1)
-        times = [EndTime - dt.timedelta(minutes=minute) for minute in range(5, 0, -1)]
+        part = dt.timedelta(seconds=MetricDataQueries[0]["MetricStat"]["Period"])
+        assert EndTime - StartTime == 60 * part
+        times = [EndTime - number * part for number in range(5, 0, -1)]
         return {
             "MetricDataResults": [
                 {"Id": query["Id"], "Timestamps": times, "Values": [self._values[name]] * 5}
@@ -159,8 +161,9 @@ class Metrics:
 def test_an_empty_queue_is_said_to_be_empty(console: Console):
     shown = console.page("/")
     assert "Idle: nothing waits" in shown
-    assert "no metrics in the last hour" in shown
-    for status in ("PENDING", "DELAYED", "TAKEN", "FAILURE"):
+    assert "no metrics in the last 1 h" in shown
+    assert "There is no task" in console.page("/types")
+    for status in Status:
         assert "No task matches." in console.page(f"/tasks?status={status}")
 
 
@@ -175,6 +178,10 @@ def test_the_first_sentence_is_the_tables_and_charts_show_what_the_console_saw(
     shown = console.page("/")
     assert "Overloaded: more comes in than is done, and tasks are shed; 182 shed in" in shown
     assert "shed, last 5 min 182" in shown
+    day = console.ask("/?range=1d")[1]
+    assert re.search(r"<title>\w{3} \d\d:\d\d UTC: shed 20</title>", day)
+    assert re.search(r'class="scale soft"><span>20</span><span>10</span><span>0</span>', day)
+    assert console.ask("/?range=1y")[0] == 400
 
 
 def test_without_cloudwatch_the_table_still_tells(queue: Queue, start):
@@ -262,6 +269,59 @@ def test_failures_are_shown_by_their_kinds_each_of_which_can_be_changed(
     assert (queue.get("u0"), queue.get("t0").status) == (None, Status.FAILURE)
 
 
+def test_five_thousand_failures_are_understood_and_redriven_in_three_clicks(
+    queue: Queue, console: Console
+):
+    kinds = [
+        *(("TimeoutError", "the shop {} did not answer"), ("KeyError", "'cents'")),
+        *(("ValueError", "{} is no price"), ("ValueError", "{} is no device")),
+        *(("OSError", "no route to 'd-{}'"), ("OSError", "disk {} is full"), ("MemoryError", "")),
+    ]
+    for number in range(5_000):
+        error, message = kinds[number % 7 if number < 4_000 else 4]
+        fail(queue, f"t{number}", error=error, message=message.format(number))
+
+    def click(page: str, label: str) -> str:
+        """The page that the first link with this label leads to."""
+        link = re.search(rf'href="([^"]*)"[^>]*>{label}', page)
+        return console.ask(html.unescape(link[1]))[1]
+
+    failures = click(console.ask("/")[1], "Failure")
+    largest = re.search(r"<tbody>.*?</tr>", failures, re.DOTALL)[0]
+    assert "1,571" in largest
+    assert "<b>OSError</b> no route to …" in largest
+    asked = click(largest, "Redrive")
+    assert "Redrive more than 1,000 tasks?" in asked
+    send = html.unescape(re.search(r'method="post" action="([^"]*)"', asked)[1])
+    assert console.ask(send, method="POST") == (303, "/bulk/progress")
+    assert "Done 1,571 of 1,571 changed" in console.page_after("Redriving")
+    assert queue.stats().failure.value == 5_000 - 1_571
+
+
+def test_what_ended_is_shown_and_each_type_with_its_numbers(
+    queue: Queue, host: TurnableHost, console: Console
+):
+    for number in range(3):
+        queue.put("a", task_id=f"done{number}")
+        host.advance(2)
+        task = queue.store.claim(f"done{number}", claim_id="c", lease=30)
+        host.advance(0.5)
+        queue.store.succeed(task, '{"cents": 4}')
+    queue.cancel(queue.put("b", task_id="withdrawn").task_id)
+    queue.put("b", deadline=1)
+    host.advance(2)
+    queue.put("b")
+    fail(queue, "bad")
+    shown = console.page("/types")
+    assert "a 0 0 0 – 1 3 2 s 500 ms b 1 1 0 – 0 0 – –" in shown
+    assert "of 7 tasks, all that the table holds" in shown
+    shown = console.page("/tasks?status=SUCCESS&type=A")
+    assert re.search(r"done2 a .* done1 a .* done0 a ", shown)
+    assert "All that match, among 7 tasks that were read" in shown
+    assert "withdrawn b" in console.page("/tasks?status=CANCELLED")
+    assert '{ "cents": 4 }' in console.page("/task?id=done0")
+
+
 def test_a_run_whose_put_was_replaced_is_shown(queue: Queue, console: Console):
     queue.put("a", 1, task_id="t")
     task = queue.store.claim("t", claim_id="c", lease=30)
@@ -284,7 +344,7 @@ def test_what_task_code_wrote_is_text_and_no_page(queue: Queue, console: Console
     [
         ("/task?id=nothing", 404, "nothing"),
         ("/task", 400, "at least one character"),
-        ("/tasks?status=SUCCESS", 400, "is none of PENDING"),
+        ("/tasks?status=GONE", 400, "is none of PENDING"),
         ("/tasks?status=FAILURE&older=soon", 400, "write 90 s"),
         ("/tasks?status=FAILURE&start=here", 400, "is no place in this list"),
         ("/nowhere", 404, "no such page"),
@@ -351,6 +411,23 @@ def test_a_list_finds_in_any_case_what_a_bulk_change_leaves_alone(queue: Queue, 
     console.page_after("Cancelling")
     assert queue.get("type-a").status is Status.CANCELLED
     assert queue.get("type-A").status is Status.PENDING
+
+
+def test_the_rows_that_were_selected_are_changed_and_no_others(queue: Queue, console: Console):
+    odd = "t é\n&1"
+    for task_id in (odd, "t2", "t3"):
+        fail(queue, task_id)
+    path = "/selected?status=FAILURE&action=redrive"
+    _, text = console.ask("/tasks?status=FAILURE")
+    boxes = re.findall(r'type="checkbox" name="id" value="([^"]*)"', text)
+    assert (len(boxes), f'formaction="{html.escape(path)}"' in text) == (3, True)
+    assert "select tasks first" in console.ask(path, method="POST")[1]
+    assert console.ask(path.replace("redrive", "cancel"), method="POST")[0] == 400
+    chosen = urlencode([("id", box) for box in boxes if box != "t2"])
+    assert console.ask(path, method="POST", body=chosen) == (303, "/bulk/progress")
+    assert "Done 2 of 2 changed" in console.page_after("Redriving")
+    statuses = [queue.get(task_id).status for task_id in (odd, "t2", "t3")]
+    assert statuses == [Status.PENDING, Status.FAILURE, Status.PENDING]
 
 
 def test_a_bulk_change_keeps_to_its_rate_and_can_be_stopped(queue: Queue, console: Console):

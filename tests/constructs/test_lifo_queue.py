@@ -144,6 +144,7 @@ Grant = Callable[[LifoQueue, iam.IGrantable], iam.Grant]
                 "dynamodb:DescribeTable",
                 "dynamodb:GetItem",
                 "dynamodb:Query",
+                "dynamodb:Scan",
             },
         ),
         (
@@ -158,6 +159,7 @@ Grant = Callable[[LifoQueue, iam.IGrantable], iam.Grant]
                 "dynamodb:DescribeTable",
                 "dynamodb:GetItem",
                 "dynamodb:Query",
+                "dynamodb:Scan",
                 "dynamodb:UpdateItem",
             },
         ),

@@ -335,6 +335,20 @@ def test_a_count_stops_at_its_cap_and_says_so(table: Table):
     assert (capped.value, capped.capped) == (3, True)
 
 
+def test_a_scan_meets_every_item_once(table: Table):
+    for number in range(5):
+        table.put(item(f"t{number}"))
+    met, start = [], None
+    for _ in range(6):
+        page = table.scan(limit=2, start=start)
+        assert len(page.rows) <= 2
+        met += page.rows
+        start = page.next
+        if start is None:
+            break
+    assert sorted(met, key=lambda one: one["taskId"]) == [item(f"t{n}") for n in range(5)]
+
+
 def test_a_transaction_writes_all(table: Table):
     table.put(item("a"))
     table.update_and_put(
