@@ -3,20 +3,18 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 
+from lifoq.ends.changes import Pattern
 from lifoq_cdk.function import QueueFunction
 from lifoq_cdk.state import QueueState
 
 AT_ONCE: Final = cdk.Duration.seconds(0)
 AN_HOUR: Final = cdk.Duration.hours(1)
-
-Pattern = dict[str, Any]
-"""An event filter."""
 
 
 @dataclass(frozen=True, kw_only=True)

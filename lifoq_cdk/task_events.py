@@ -1,8 +1,7 @@
 """What tells who asked for it how tasks ended: a topic, and Step Functions."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
@@ -10,12 +9,12 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lifoq.ends.changes import ENDS, ends_with_token
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
-from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
 from lifoq_cdk.state import QueueState
-from lifoq_cdk.stream import Pattern, StreamReading, follow
+from lifoq_cdk.stream import StreamReading, follow
 
 TIMEOUT: Final = cdk.Duration.seconds(60)
 
@@ -89,48 +88,8 @@ class TaskEventsFunction(QueueFunction):
         mapping = follow(
             self,
             state=state,
-            patterns=ends(with_token_only=topic is None),
+            patterns=ENDS if topic else ends_with_token(),
             reading=stream,
             dead_letters=dead_letters,
         )
         self.stream_mapping = mapping.ref
-
-
-def ends(*, with_token_only: bool) -> list[Pattern]:
-    """Which changes of the table are ends, as Lambda's event filters; five at the most."""
-    if not with_token_only:
-        return list(_ends())
-    return [_with_token(pattern) for pattern in _ends()]
-
-
-_STATUS: Final = Attribute.TASK_STATUS.value
-_ERROR: Final = Attribute.ERROR.value
-_WAITING: Final = sorted(WAITING)
-_LIVE: Final = sorted({*WAITING, Status.TAKEN})
-_PRESENT: Final = {"S": [{"exists": True}]}
-_ABSENT: Final = {"S": [{"exists": False}]}
-
-
-def _image(*statuses: str, **more: Any) -> dict[str, Any]:
-    return {_STATUS: {"S": [str(status) for status in statuses]}, **more}
-
-
-def _ends() -> Iterator[Pattern]:
-    yield _change(old=_image(*_LIVE), new=_image(*sorted(TERMINAL)))
-    # Shed: deleted by TTL, or by the sweep.
-    yield {"eventName": ["REMOVE"], "dynamodb": {"OldImage": _image(*_WAITING)}}
-    # Shed, since a put of its id began anew; or replaced, so that a token has to be answered. A
-    # retry that waits has an error, which a new task has not. A delayed put that falls due looks
-    # like one to a filter, and the function passes it over.
-    yield _change(old=_image(*_LIVE), new=_image(*_WAITING, **{_ERROR: _ABSENT}))
-
-
-def _change(*, old: dict[str, Any], new: dict[str, Any]) -> Pattern:
-    return {"eventName": ["MODIFY"], "dynamodb": {"OldImage": old, "NewImage": new}}
-
-
-def _with_token(pattern: Pattern) -> Pattern:
-    """The old image has it in any case: an end takes it away from nobody."""
-    images = pattern["dynamodb"]
-    old = {**images["OldImage"], Attribute.TASK_TOKEN.value: _PRESENT}
-    return {**pattern, "dynamodb": {**images, "OldImage": old}}

@@ -10,9 +10,9 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq import environment
+from lifoq.ends.changes import WAKING
 from lifoq.environment import Variable
 from lifoq.items.lifetimes import Lifetimes
-from lifoq_cdk import wake_ups
 from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
 from lifoq_cdk.state import QueueState
 from lifoq_cdk.stream import StreamReading, follow
@@ -62,7 +62,7 @@ class Trigger(QueueFunction):
         mapping = follow(
             self,
             state=state,
-            patterns=wake_ups.PATTERNS,
+            patterns=WAKING,
             reading=stream,
             dead_letters=dead_letters,
         )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, Final
 
 import boto3
@@ -12,14 +11,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lifoq.ends.end import End, Ending
+from lifoq.ends.end import End, Ending, end_of
 from lifoq.ends.step_functions import StepFunctions
 from lifoq.ends.topic import EventsTopic
 from lifoq.environment import Environment
-from lifoq.items.schema import Attribute
-from lifoq.tables.dynamo_values import plain
-
-from ..changes import Record, attribute, has_ended, image_of, status, was_replaced, was_shed
 
 ANSWERS_AT_ONCE: Final = 10
 PATIENT: Final = Config(
@@ -53,20 +48,6 @@ def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
         failed |= set(filter(None, answering.map(unanswered, told)))
     logger.info("told", extra={"ends": len(told), "failed": len(failed)})
     return {"batchItemFailures": list(failures(ends.items(), failed))}
-
-
-def end_of(record: Record) -> End | None:
-    if was_shed(record):
-        image, ending = "OldImage", Ending.SHED
-    elif has_ended(record):
-        image, ending = "NewImage", Ending(status(record, "NewImage") or "")
-    elif was_replaced(record):
-        image, ending = "OldImage", Ending.REPLACED
-    else:
-        return None
-    end = End.of(plain(image_of(record, image)), ending, event_id=record["eventID"])
-    # The end may have taken it away, with all else that made a damaged item too large.
-    return replace(end, task_token=attribute(record, "OldImage", Attribute.TASK_TOKEN, "S"))
 
 
 def unanswered(end: End) -> str | None:

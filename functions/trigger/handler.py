@@ -7,12 +7,12 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from lifoq.ends.changes import status, was_shed
 from lifoq.environment import Environment
 from lifoq.errors import BadEnvironment
 from lifoq.items.schema import Status
 from lifoq.metrics import Metric
 
-from ..changes import status, was_shed
 from ..kick import Kicker
 from ..measure import emit, metrics
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from lifoq.basics.numbers import LONGEST
 from lifoq.client.listing import LISTED
+from lifoq.ends.end import Ending
 from lifoq.items import traceparent
 from lifoq.items.schema import (
     MAX_ID_BYTES,
@@ -29,8 +30,6 @@ TIME: Final[Schema] = {"type": "string", "format": "date-time"}
 COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
 AGE: Final[Schema] = {"type": ["number", "null"], "minimum": 0}
 
-SHED: Final = "SHED"
-"""The status of a task whose deadline passed while it waited; DynamoDB deletes it later."""
 MOST_PUT: Final = 100
 """Tasks of one request."""
 MOST_LISTED: Final = 100
@@ -157,7 +156,8 @@ class Told:
 
 
 def _status(task: Task, now: int) -> str:
-    return SHED if task.waiting and task.expired(now) else task.status.value
+    """A task whose deadline passed while it waited is shed; DynamoDB deletes it later."""
+    return Ending.SHED if task.waiting and task.expired(now) else task.status.value
 
 
 def _time(attribute: str, meaning: str | None = None, *, always: bool = False) -> Told:
@@ -168,7 +168,7 @@ def _time(attribute: str, meaning: str | None = None, *, always: bool = False) -
 SUMMARY: Final[Mapping[str, Told]] = {
     "id": Told(lambda task, _: task.task_id, TEXT, always=True),
     "type": Told(lambda task, _: task.task_type, TEXT, always=True),
-    "status": Told(_status, {"type": "string", "enum": [*Status, SHED]}, always=True),
+    "status": Told(_status, {"type": "string", "enum": [*Status, Ending.SHED]}, always=True),
     "key": Told(lambda task, _: task.key, TEXT),
     "traceparent": Told(lambda task, _: task.traceparent, TEXT),
     "attempts": Told(lambda task, _: task.attempts, COUNT, always=True),

@@ -1,15 +1,25 @@
 """The end of a task, and the message that tells of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from lifoq.basics import jsontext
+from lifoq.ends.changes import (
+    Record,
+    attribute,
+    has_ended,
+    image_of,
+    status,
+    was_replaced,
+    was_shed,
+)
 from lifoq.errors import DamagedTask
 from lifoq.items.change import Item
 from lifoq.items.packed import Large
 from lifoq.items.schema import Attribute
 from lifoq.items.task import Task, TaskError
+from lifoq.tables.dynamo_values import plain
 
 VERSION: Final = 1
 """The message's version. Fields may be added to it; what changes or goes makes another version."""
@@ -129,3 +139,18 @@ class End:
             return {"result": self.result}
         beginning = text.encode()[:MAX_RESULT_BYTES].decode(errors="ignore")
         return {"resultBytes": jsontext.size(text), "resultBeginning": beginning}
+
+
+def end_of(record: Record) -> End | None:
+    """The end that a record of the table's stream shows."""
+    if was_shed(record):
+        image, ending = "OldImage", Ending.SHED
+    elif has_ended(record):
+        image, ending = "NewImage", Ending(status(record, "NewImage") or "")
+    elif was_replaced(record):
+        image, ending = "OldImage", Ending.REPLACED
+    else:
+        return None
+    end = End.of(plain(image_of(record, image)), ending, event_id=record["eventID"])
+    # The end may have taken it away, with all else that made a damaged item too large.
+    return replace(end, task_token=attribute(record, "OldImage", Attribute.TASK_TOKEN, "S"))

@@ -1,12 +1,16 @@
-"""Changes of the table, as its stream tells them."""
+"""Changes of the table, as its stream tells them: which are ends, and which wake the queue.
+
+Each is a question about a record, and a filter by which Lambda invokes a function with hardly any
+other record. A filter sees less than the question asks, so the functions ask again.
+"""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.items.schema import TERMINAL, WAITING, Attribute
+from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 
 TTL_PRINCIPAL: Final = "dynamodb.amazonaws.com"
 """Who deletes expired items
@@ -16,6 +20,58 @@ TOLERANCE: Final = 5
 deleted the task may be up to four seconds ahead."""
 
 Record = Mapping[str, Any]
+Pattern = dict[str, Any]
+"""An event filter. Of several, one is enough; Lambda takes five at the most."""
+
+
+def _pattern(*events: str, **images: Pattern) -> Pattern:
+    return {"eventName": [*events], "dynamodb": images}
+
+
+def _image(*statuses: str, **more: Any) -> Pattern:
+    return {Attribute.TASK_STATUS.value: {"S": sorted(map(str, statuses))}, **more}
+
+
+def _exists(*, exists: bool) -> Pattern:
+    return {"S": [{"exists": exists}]}
+
+
+_WAITED: Final = _image(*WAITING)
+_LIVED: Final = _image(*WAITING, Status.TAKEN)
+_SHED: Final = _pattern("REMOVE", OldImage=_WAITED)
+"""Deleted by TTL, or by the sweep where somebody waits to be told."""
+WAKING: Final[Sequence[Pattern]] = (
+    # A task that can be claimed: a new one, or one that returns (a due retry, an expired lease, a
+    # redrive). From PENDING to PENDING goes only a put over a task that was shed: it begins anew.
+    _pattern("INSERT", "MODIFY", NewImage=_image(Status.PENDING)),
+    # What follows wakes nobody, but is counted. A delayed put over a task that was shed.
+    _pattern("MODIFY", NewImage=_image(Status.DELAYED), OldImage=_WAITED),
+    _SHED,
+)
+"""All else, most of all the processor's own claims and settlements, invokes nothing."""
+ENDS: Final[Sequence[Pattern]] = (
+    _pattern("MODIFY", OldImage=_LIVED, NewImage=_image(*TERMINAL)),
+    _SHED,
+    # Shed, since a put of its id began anew; or replaced, so that a token has to be answered. A
+    # retry that waits has an error, which a new task has not. A delayed put that falls due looks
+    # like one to a filter, and the function passes it over.
+    _pattern(
+        "MODIFY",
+        OldImage=_LIVED,
+        NewImage=_image(*WAITING, **{Attribute.ERROR.value: _exists(exists=False)}),
+    ),
+)
+
+
+def ends_with_token() -> Sequence[Pattern]:
+    """Of tasks that Step Functions wait for. The old image has the token in any case: an end takes
+    it away from nobody."""
+    token = {Attribute.TASK_TOKEN.value: _exists(exists=True)}
+    images = (pattern["dynamodb"] for pattern in ENDS)
+    return [
+        {**pattern, "dynamodb": {**each, "OldImage": {**each["OldImage"], **token}}}
+        for pattern, each in zip(ENDS, images, strict=True)
+    ]
 
 
 def status(record: Record, image: str) -> str | None:
