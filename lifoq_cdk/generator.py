@@ -55,6 +55,8 @@ class RecurringTask:
     schedule: scheduler.ScheduleExpression | str
     """As EventBridge Scheduler writes it: ``rate(1 hour)``, ``cron(0 3 * * ? *)``."""
     payload: Any = None
+    head_start: cdk.Duration | None = None
+    """By how much it goes ahead of others."""
     time_zone: cdk.TimeZone | str = cdk.TimeZone.ETC_UTC
 
     def __post_init__(self) -> None:
@@ -70,6 +72,7 @@ class RecurringTask:
             "taskType": self.task_type,
             "payload": self.payload,
             "taskId": f"{self.name}-{SCHEDULED_TIME}",
+            **({"headStart": self.head_start.to_seconds()} if self.head_start else {}),
         }
 
 
@@ -167,6 +170,10 @@ class QueueGenerator(Construct):
         board.add_unlimited_function_alarms([self.create_tasks])
 
     def _recur(self, task: RecurringTask) -> None:
+        longest = self._queue.lifetimes.deadline
+        if task.head_start and task.head_start.to_seconds() > longest:
+            problem = f"is longer than the queue's deadline of {longest:g} s; shorten it"
+            raise InvalidInput("head_start", str(task.head_start), problem)
         zone = task.time_zone
         expression = task.schedule
         Invocation(
@@ -180,7 +187,7 @@ class QueueGenerator(Construct):
             event=task.event(),
             dead_letters=self.dead_letters,
             # Later than the deadline, the task would be shed on arrival.
-            max_event_age=cdk.Duration.seconds(self._queue.lifetimes.deadline),
+            max_event_age=cdk.Duration.seconds(longest),
         )
 
     def _load(self, load: Load) -> Invocation:

@@ -27,6 +27,7 @@ _MOMENTS: Final[dict[str, Callable[[str], Any]]] = {
     "deadline": moments.duration_or_moment,
     "due_at": moments.moment,
     "delay": moments.duration,
+    "head_start": moments.duration,
 }
 _FILE: Final = "@"
 
@@ -49,6 +50,7 @@ class BadLine(LifoqError):
 )
 @options.duration_or_moment("--deadline", "When the task is shed, if no worker has taken it.")
 @options.duration("--delay", "How long until the task enters the queue.")
+@options.duration("--head-start", "It goes before all that come so much later, or earlier.")
 @options.moment_to_come("--due-at", "When the task enters the queue: an ISO time that is to come.")
 @click.option("--lines", is_flag=True, help="Put the JSON lines of the standard input.")
 @click.pass_obj
@@ -62,6 +64,7 @@ def put(
     if_exists: IfExists,
     deadline: float | datetime | None,
     delay: float | None,
+    head_start: float | None,
     due_at: datetime | None,
     lines: bool,
 ) -> None:
@@ -69,7 +72,7 @@ def put(
 
     PAYLOAD is JSON, or @FILE for a file with JSON. Each line of --lines is a payload where TYPE is
     given; else a task, an object with task_type and, as it needs them, payload, task_id, key,
-    if_exists, deadline, delay (30s, 5m, 2h or seconds) and due_at (ISO).
+    if_exists, deadline, delay, head_start (30s, 5m, 2h or seconds) and due_at (ISO).
 
     \b
       lifoq put device.check '{"device": "d-17"}' --deadline 30s
@@ -82,6 +85,7 @@ def put(
         "if_exists": if_exists,
         "deadline": deadline,
         "delay": delay,
+        "head_start": head_start,
         "due_at": due_at,
     }
     if lines:

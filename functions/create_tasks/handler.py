@@ -20,7 +20,7 @@ TICK: Final = 0.1
 """Seconds between two batches of load."""
 MARGIN: Final = 5.0
 """Seconds that the last batch may take."""
-FIELDS: Final = ("taskType", "payload", "taskId", "load")
+FIELDS: Final = ("taskType", "payload", "taskId", "headStart", "load")
 
 logger = Logger()
 environment = Environment.of_this_process()
@@ -30,8 +30,8 @@ store = store_of(environment)
 @logger.inject_lambda_context
 @metrics.log_metrics
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
-    """``event``: taskType, payload, and taskId for one recurring task, which is idempotent by that
-    id, or load for many."""
+    """``event``: taskType, payload, headStart in seconds, and taskId for one recurring task, which
+    is idempotent by that id, or load for many."""
     unknown = set(event) - set(FIELDS)
     if unknown:
         raise InvalidInput("event", sorted(unknown), f"are unknown; known are {', '.join(FIELDS)}")
@@ -39,6 +39,7 @@ def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
         task_type=event.get("taskType", ""),
         payload=event.get("payload"),
         task_id=event.get("taskId"),
+        head_start=event.get("headStart"),
     )
     if "load" in event:
         created = make_load(event["load"], template, context)

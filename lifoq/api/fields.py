@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.numbers import LONGEST
 from lifoq.client.listing import LISTED
 from lifoq.ends.end import Ending
@@ -102,6 +103,14 @@ TERMS: Final[Mapping[str, Sent]] = {
         ),
     ),
     "delay": Sent("delay", _seconds("Seconds until it enters the queue", minimum=0)),
+    "headStart": Sent(
+        "head_start",
+        _seconds(
+            "Seconds by which it goes ahead: it stands where it would if it had come so much "
+            "later; at most its deadline",
+            minimum=0,
+        ),
+    ),
     "ifExists": Sent(
         "if_exists",
         {
@@ -171,6 +180,10 @@ SUMMARY: Final[Mapping[str, Told]] = {
     "status": Told(_status, {"type": "string", "enum": [*Status, Ending.SHED]}, always=True),
     "key": Told(lambda task, _: task.key, TEXT),
     "traceparent": Told(lambda task, _: task.traceparent, TEXT),
+    "headStart": Told(
+        lambda task, _: task.head_start / MICROSECONDS or None,
+        {"type": "number", "description": "Seconds by which it goes ahead, if any"},
+    ),
     "attempts": Told(lambda task, _: task.attempts, COUNT, always=True),
     "enqueuedAt": _time("enqueued_at", always=True),
     "deadline": _time("expires_at", always=True),

@@ -36,6 +36,8 @@ class IngestMapping:
     """Seconds, or a time with a zone such as 2026-01-31T12:00:00Z."""
     delay: str = "attributes.delay"
     """Seconds."""
+    head_start: str = "attributes.headStart"
+    """Seconds."""
     traceparent: str = "attributes.traceparent"
     """Is it no W3C traceparent, the task has none."""
     if_exists: str = "'keep'"
@@ -82,6 +84,7 @@ class IngestMapping:
             key=self._name("key", found["key"]),
             deadline=self._deadline(found["deadline"]),
             delay=self._seconds("delay", found["delay"]),
+            head_start=self._seconds("head_start", found["head_start"]),
             traceparent=if_one(found["traceparent"]),
             if_exists=found["if_exists"] or "keep",
         )

@@ -80,6 +80,8 @@ def test_a_put_takes_json_or_a_file_of_it(answer, tmp_path):
     assert (task["payload"], task["status"]) == ({"n": 1}, "PENDING")
     entered, sheds = (datetime.fromisoformat(task[name]) for name in ("enqueued_at", "expires_at"))
     assert (sheds - entered, entered.tzinfo) == (timedelta(minutes=2), UTC)
+    assert "head_start" not in task
+    assert answer("put", "a", "--head-start", "1m")["head_start"] == 60
     (tmp_path / "payload.json").write_text('["é"]')
     assert answer("put", "a", f"@{tmp_path / 'payload.json'}")["payload"] == ["é"]
     assert answer("put", "a", "--due-at", "2030-01-01T00:00:00Z")["status"] == "DELAYED"
@@ -164,13 +166,13 @@ def test_a_question_at_the_end_of_the_input_cancels_nothing(queue, lifoq, answer
 def test_lines_of_the_standard_input_are_put(queue, answer):
     lines = [
         {"task_type": "a", "payload": {"n": 1}, "task_id": "one"},
-        {"task_type": "b", "delay": "2h", "task_id": "two"},
+        {"task_type": "b", "delay": "2h", "head_start": "1m", "task_id": "two"},
         {"task_type": "a", "task_id": "one"},
     ]
     found = answer("put", "--lines", stdin="\n\n".join(map(json.dumps, lines)))
     assert found == {"put": 2, "there_before": 1, "not_put": 0}
     one, two = queue.get("one"), queue.get("two")
-    assert (one.payload, two.task_type) == ({"n": 1}, "b")
+    assert (one.payload, two.task_type, two.head_start) == ({"n": 1}, "b", 60_000_000)
     assert two.due_at == pytest.approx(two.task_updated + 7200_000_000, abs=10_000_000)
 
 

@@ -28,6 +28,7 @@ from lifoq_cdk import (
     LambdaTarget,
     LifoQueue,
     Load,
+    QueueGenerator,
     QueueReports,
     QueueState,
     RecurringTask,
@@ -431,6 +432,16 @@ def test_a_recurring_task_that_no_schedule_can_put_is_refused(
 ) -> None:
     with pytest.raises(InvalidInput, match=sentence):
         RecurringTask(**{"name": "a", "task_type": "a", "schedule": "rate(1 hour)", **settings})
+
+
+def test_a_recurring_task_goes_ahead_by_no_more_than_the_deadline(stack: cdk.Stack) -> None:
+    ahead = RecurringTask(
+        name="a", task_type="a", schedule="rate(1 hour)", head_start=cdk.Duration.minutes(2)
+    )
+    assert ahead.event()["headStart"] == 120
+    queue = LifoQueue(stack, "Queue", tasks=TASKS, deadline=cdk.Duration.minutes(1))
+    with pytest.raises(InvalidInput, match=r"head_start=.*longer than the queue's deadline of 60"):
+        QueueGenerator(stack, "Generator", queue=queue, recurring=[ahead])
 
 
 def test_a_folder_whose_import_would_register_nothing_is_refused(

@@ -131,3 +131,16 @@ def test_it_is_alive_for_as_long_as_any_other(store: Store, host: ManualHost):
     assert [row.damage for row in hour.candidates(limit=10).rows] == [None]
     host.advance(1)
     assert not [row for row in hour.candidates(limit=10).rows if row.expires_at > hour.now()]
+
+
+def test_a_follow_up_and_one_of_many_have_their_own(store: Store):
+    put(store, "first", head_start=60)
+    heir = NewTask(task_type="a", task_id="heir", head_start=5)
+    store.succeed(claim(store, "first"), "1", [heir, NewTask(task_type="a", task_id="plain")])
+    store.put_many([NewTask(task_type="a", head_start=9), NewTask(task_type="a")])
+    assert sorted(row.head_start // SECOND for row in store.candidates(limit=9).rows) == [
+        0,
+        0,
+        5,
+        9,
+    ]

@@ -111,13 +111,13 @@ def test_a_task_that_was_shed_refuses_nothing_though_it_is_still_there(client, n
 
 def test_all_terms_of_a_task_hold(client, new_queue):
     queue = new_queue()
-    delayed = NewTask(task_type="order.remind", delay=60, deadline=120)
+    delayed = NewTask(task_type="order.remind", delay=60, deadline=120, head_start=5)
     entry = queue.transaction_item(delayed)
     client.transact_write_items(TransactItems=[entry])
 
     task = queue.get(entry["Put"]["Item"]["taskId"]["S"])
     assert task.status is Status.DELAYED
-    assert task.expires_at - task.due_at == 120_000_000
+    assert (task.expires_at - task.due_at, task.head_start) == (120_000_000, 5_000_000)
     with pytest.raises(InvalidInput, match="payload=nan"):
         queue.transaction_item(NewTask(task_type="order.ship", payload=float("nan")))
     with pytest.raises(InvalidInput, match=r"task=.order.ship.: is no NewTask"):

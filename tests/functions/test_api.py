@@ -119,6 +119,17 @@ def test_the_newest_put_of_an_id_counts_where_it_says_so(api, queue):
     assert (status, body["error"]["field"]) == (400, "ifExists")
 
 
+def test_a_task_has_its_head_start_told_where_it_has_one(api, queue):
+    api.ask("POST", "/tasks", {"type": "greet", "id": "plain", "headStart": None})
+    task = api.ask("POST", "/tasks", {"type": "greet", "id": "worth more", "headStart": 1.5})[1]
+    assert task["headStart"] == 1.5
+    api.ask("POST", "/tasks", {"type": "greet", "id": "newest"})
+    assert [one.task_id for one in queue.peek()] == ["worth more", "newest", "plain"]
+    assert "headStart" not in api.ask("GET", "/tasks/plain")[1]
+    status, body, _ = api.ask("POST", "/tasks", {"type": "greet", "headStart": -1})
+    assert (status, body["error"]["field"]) == (400, "headStart")
+
+
 def test_many_are_put_with_an_outcome_each(api, queue):
     tasks = [{"type": "greet"}, {"type": "greet", "id": "mine"}, {"type": "greet", "id": "mine"}]
     status, body, _ = api.ask("POST", "/tasks/batch", {"tasks": tasks})

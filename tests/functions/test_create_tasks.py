@@ -6,7 +6,12 @@ from functions.create_tasks.load import Load
 from lifoq import InvalidInput, QueueMisconfigured, StoreUnavailable
 from tests.faults.faults import answer
 
-RECURRING = {"taskType": "price.refresh", "payload": {"all": True}, "taskId": "refresh-2026-01-01"}
+RECURRING = {
+    "taskType": "price.refresh",
+    "payload": {"all": True},
+    "taskId": "refresh-2026-01-01",
+    "headStart": 60,
+}
 
 
 def test_a_recurring_task_is_put_once_however_often_it_is_invoked(load, context, queue, metrics):
@@ -20,6 +25,7 @@ def test_a_recurring_task_is_put_once_however_often_it_is_invoked(load, context,
         "price.refresh",
         {"all": True},
     )
+    assert task.head_start == 60_000_000
 
 
 def test_load_is_made_at_its_pace(load, context, queue):
@@ -74,7 +80,10 @@ def test_a_recurring_task_that_is_not_confirmed_fails_the_invocation(load, conte
 @pytest.mark.parametrize(
     ("event", "sentence"),
     [
-        ({**RECURRING, "tasktype": "a"}, "are unknown; known are taskType, payload, taskId, load"),
+        (
+            {**RECURRING, "tasktype": "a"},
+            "are unknown; known are taskType, payload, taskId",
+        ),
         ({**RECURRING, "load": {"tasksPerSecond": 1, "seconds": 1}}, "leave one of them out"),
         ({"taskType": "a", "load": {"seconds": 1}}, "load.tasksPerSecond=None"),
         ({"taskType": "a", "load": {"tasksPerSecond": 1, "seconds": 56}}, "may run; shorten it"),

@@ -115,7 +115,7 @@ def test_a_rabbitmq_message_without_an_id_becomes_a_task_each_time(ingest, conte
     assert [task.payload for task in queue.peek()] == ["hello", "hello"]
 
 
-def test_attributes_say_id_key_deadline_delay_and_trace(ingest, context, queue):
+def test_attributes_say_id_key_deadline_delay_head_start_and_trace(ingest, context, queue):
     record = envelopes.sqs_record(
         BODY,
         taskType="device.check",
@@ -123,6 +123,7 @@ def test_attributes_say_id_key_deadline_delay_and_trace(ingest, context, queue):
         taskKey="4711",  # a number, as SQS sends it
         deadline="60",
         delay="30",
+        headStart="10",
         traceparent=TRACE,
     )
     untraced = envelopes.sqs_record(BODY, taskType="greet", taskId="u", traceparent="none")
@@ -130,7 +131,7 @@ def test_attributes_say_id_key_deadline_delay_and_trace(ingest, context, queue):
     task = queue.get("d-17")
     assert task.traceparent == TRACE
     assert queue.get("u").traceparent is None
-    assert (task.status, task.key) == (Status.DELAYED, "4711")
+    assert (task.status, task.key, task.head_start) == (Status.DELAYED, "4711", 10_000_000)
     assert round((task.expires_at - task.due_at) / 1e6) == 60
 
 
