@@ -1,18 +1,13 @@
 """``lifoq.toml``: which queue the commands of a folder are about."""
 
-import socket
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from lifoq.errors import LifoqError
 
 FILE: Final = "lifoq.toml"
-ENVIRONMENT: Final = Path(".local", "environment")
-"""What `lifoq dev` writes."""
-ENDPOINT: Final = "AWS_ENDPOINT_URL"
 
 
 class BadFolderFile(LifoqError):
@@ -34,27 +29,6 @@ def read(folder: Path) -> FolderFile:
         if (place / FILE).is_file():
             return _parsed(place / FILE)
     return FolderFile()
-
-
-def local_cloud(folder: Path) -> dict[str, str]:
-    """What leads AWS's SDKs to the local cloud that `lifoq dev` runs in this folder, or in the
-    nearest one above it; empty where none answers."""
-    for place in (folder, *folder.parents):
-        file = place / ENVIRONMENT
-        if file.is_file():
-            lines = file.read_text(encoding="utf-8").splitlines()
-            found = dict(line.removeprefix("export ").split("=", 1) for line in lines)
-            return found if _answers(found[ENDPOINT]) else {}
-    return {}
-
-
-def _answers(endpoint: str) -> bool:
-    place = urlsplit(endpoint)
-    try:
-        socket.create_connection((place.hostname, place.port), timeout=1).close()
-    except OSError:
-        return False
-    return True
 
 
 def _parsed(path: Path) -> FolderFile:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lifoq.basics.shown import harmless
+from lifoq.client import nearby
 from lifoq.client.cells import Cells
 from lifoq.client.processing import Processing
 from lifoq.client.queue import Queue
@@ -26,7 +27,7 @@ Queues = Queue | Cells
 WIDE: Final = 10_000
 """Columns where nobody looks on: a line that a program reads is never cut."""
 SAY_WHICH_AWS: Final = (
-    *(folder.ENDPOINT, "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"),
+    *(nearby.ENDPOINT, "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"),
     *("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
 )
 """Variables, of which each tells whose queue is meant."""
@@ -96,9 +97,10 @@ class Session:
         """Where nothing says which AWS is meant, it is the one that runs in this folder."""
         if self.given.get("endpoint_url") or any(name in os.environ for name in SAY_WHICH_AWS):
             return
-        if found := folder.local_cloud(Path.cwd()):
-            os.environ.update(found)
-            tell(f"(in the local cloud of this folder, {found[folder.ENDPOINT]})")
+        if found := nearby.local_cloud():
+            _, variables = found
+            os.environ.update(variables)
+            tell(f"(in the local cloud of this folder, {variables[nearby.ENDPOINT]})")
 
     @cached_property
     def queue(self) -> Queues:

@@ -6,12 +6,15 @@ reads it back.
 """
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+from lifoq.client import nearby
+from lifoq.environment import Variable
 from lifoq.errors import InvalidInput, LifoqError, QueueMisconfigured
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.worker.settings import WorkerSettings
@@ -125,14 +128,26 @@ class Connection:
             ) from error
 
 
-def read(queue_name: str, **client_arguments: Any) -> Connection:
-    """The settings of the queue of this name. ``client_arguments`` go to ``boto3.client``.
+def read(queue_name: str | None, **client_arguments: Any) -> Connection:
+    """The settings of the queue of this name; None: of the one that the environment variable
+    LIFOQ_QUEUE names. ``client_arguments`` go to ``boto3.client``.
 
     Raises InvalidInput, QueueMisconfigured (the parameter is missing, forbidden, or unreadable),
     StoreUnavailable.
     """
-    parameter = parameter_name(queue_name)
-    text = read_parameter(parameter, **client_arguments)
+    name = os.environ.get(Variable.QUEUE) if queue_name is None else queue_name
+    if name is None:
+        raise InvalidInput(
+            "name",
+            name,
+            f"is not given, and {Variable.QUEUE} is not set; set one to the queue's name, "
+            f'or give table="…"{nearby.remedy(client_arguments)}',
+        )
+    parameter = parameter_name(name)
+    try:
+        text = read_parameter(parameter, **client_arguments)
+    except QueueMisconfigured as error:
+        raise QueueMisconfigured(f"{error}{nearby.remedy(client_arguments)}") from error
     return Connection.decode(text, source=f"SSM parameter {parameter}")
 
 

@@ -1,6 +1,5 @@
 """The queue, as producers and operators see it."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -9,7 +8,6 @@ from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.basics.numbers import check_count, check_rate, seconds
 from lifoq.client.listing import Listing, Wanted, look
 from lifoq.client.producer import Producer
-from lifoq.environment import Variable
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
@@ -86,7 +84,7 @@ class Queue(Producer):
                 raise InvalidInput("bucket", bucket, "comes with the queue; leave it out")
             from lifoq.client import connection  # noqa: PLC0415 - not where a table is given
 
-            settings = connection.read(_name(name), **client_arguments)
+            settings = connection.read(name, **client_arguments)
             table, lifetimes, bucket = settings.table, settings.lifetimes, settings.bucket
             shared_limits = settings.shared_limits
             if settings.region is not None:
@@ -338,18 +336,6 @@ class Queue(Producer):
         except (WrongStatus, TaskNotFound, DamagedTask):
             return False  # it was claimed or has expired; a damaged one goes to FAILURE by itself
         return True
-
-
-def _name(name: str | None) -> str:
-    found = os.environ.get(Variable.QUEUE) if name is None else name
-    if found is None:
-        raise InvalidInput(
-            "name",
-            name,
-            f"is not given, and {Variable.QUEUE} is not set; set one to the queue's name, "
-            'or give table="…"',
-        )
-    return found
 
 
 def _id(task_id: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lifoq import InvalidInput, Queue, QueueMisconfigured
 from lifoq_cli.session import SAY_WHICH_AWS, Session
 
 
@@ -48,3 +49,19 @@ def test_one_that_has_ended_is_not_meant(tmp_path: Path, endpoint: str) -> None:
     (tmp_path / ".local" / "environment").write_text(f"export AWS_ENDPOINT_URL={gone}\n")
     assert endpoint not in Session().client_arguments.values()
     assert "AWS_ENDPOINT_URL" not in os.environ
+
+
+def test_code_of_ones_own_is_told_of_the_file_that_leads_there(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "LIFOQ_QUEUE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    remedy = r"for the local cloud of this folder, first run: \. \.\./\.local/environment$"
+    with pytest.raises(InvalidInput, match=remedy):
+        Queue.connect()
+    with pytest.raises(QueueMisconfigured, match=remedy):
+        Queue.connect("devices")
+    with pytest.raises(QueueMisconfigured) as elsewhere:
+        Queue.connect("devices", endpoint_url="https://example.com")
+    assert ".local" not in str(elsewhere.value)

@@ -1,0 +1,41 @@
+"""The local cloud that `lifoq dev` runs in this folder, or in the nearest one above it."""
+
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+FILE: Final = Path(".local", "environment")
+"""What `lifoq dev` writes: a shell that reads it works with the local cloud."""
+ENDPOINT: Final = "AWS_ENDPOINT_URL"
+
+
+def local_cloud() -> tuple[Path, dict[str, str]] | None:
+    """The file, and the variables in it; None where no local cloud answers."""
+    here = Path.cwd()
+    for file in (place / FILE for place in (here, *here.parents)):
+        if file.is_file():
+            lines = file.read_text(encoding="utf-8").splitlines()
+            found = dict(line.removeprefix("export ").split("=", 1) for line in lines)
+            return (file, found) if _answers(found[ENDPOINT]) else None
+    return None
+
+
+def remedy(client_arguments: Mapping[str, Any]) -> str:
+    """The end of a sentence, where neither the arguments for ``boto3.client`` nor a variable lead
+    to the local cloud that runs here."""
+    elsewhere = "endpoint_url" in client_arguments or ENDPOINT in os.environ
+    if elsewhere or (found := local_cloud()) is None:
+        return ""
+    return f"; for the local cloud of this folder, first run: . {os.path.relpath(found[0])}"
+
+
+def _answers(endpoint: str) -> bool:
+    place = urlsplit(endpoint)
+    try:
+        socket.create_connection((place.hostname, place.port), timeout=1).close()
+    except OSError:
+        return False
+    return True
