@@ -112,9 +112,10 @@ class Instance:
         return outcome
 
     def kill(self) -> None:
-        """End the process and whatever it started, at once."""
+        """End the process and whatever it started, at once: it writes no file any more."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
         self._inbox.put(None)
 
     def _await(self, invocation: _Invocation) -> Outcome:

@@ -26,6 +26,8 @@ class Pool:
         """Told of each slot that is freed."""
         self._idle: list[Instance] = []
         self._busy: list[Instance | None] = []
+        self._starting: list[str] = []
+        """The digests of what is being unpacked."""
         self._closed = False
 
     @property
@@ -50,6 +52,13 @@ class Pool:
         with self._lock:
             instances = [*self._idle, *self._busy]
         return sorted(one.pid for one in instances if one is not None and one.alive)
+
+    def digests(self) -> set[str]:
+        """Of the code that runs, or may be started at any moment."""
+        with self._lock:
+            instances = [one for one in (*self._idle, *self._busy) if one is not None]
+            running = {one.config.code_digest for one in instances}
+            return {self._config.code_digest, *self._starting, *running}
 
     def kill_processes(self) -> list[int]:
         """Kill every instance, in the middle of whatever it does. The processes that there were."""
@@ -111,11 +120,17 @@ class Pool:
             self._release(warm, instance)
 
     def _start(self) -> Instance:
-        config = self._config
-        instance = Instance(config, self._sandbox(config))
         with self._lock:
-            self._busy[self._busy.index(None)] = instance
-            closed = self._closed
+            config = self._config
+            self._starting.append(config.code_digest)
+        try:
+            instance = Instance(config, self._sandbox(config))
+            with self._lock:
+                self._busy[self._busy.index(None)] = instance
+                closed = self._closed
+        finally:
+            with self._lock:
+                self._starting.remove(config.code_digest)
         if closed:
             instance.kill()
         return instance

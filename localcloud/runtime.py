@@ -161,6 +161,7 @@ class Runtime:
                 self._pools[name] = Pool(config, self._sandboxes)
             elif pool.config != config:
                 pool.replace(config)
+        self._sandboxes.keep(lambda: set().union(*(one.digests() for one in self._pools.values())))
 
     def _reconcile_mappings(self) -> None:
         deployed = {config.uuid: config for config in moto_adapter.mappings()}

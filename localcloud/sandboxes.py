@@ -3,6 +3,7 @@
 import importlib.metadata
 import io
 import re
+import shutil
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -50,6 +51,14 @@ class Sandboxes:
             environment=self._environment(config),
             log=self._log(config.name),
         )
+
+    def keep(self, digests: Callable[[], set[str]]) -> None:
+        """Delete all that was unpacked of other code."""
+        with self._lock:
+            kept = digests()
+            for folder in self._assets.glob("*"):
+                if folder.name not in kept:
+                    shutil.rmtree(folder)
 
     def _log(self, function_name: str) -> Callable[[bytes], None]:
         """All instances of a function write into one file."""
