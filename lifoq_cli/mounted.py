@@ -47,6 +47,13 @@ MOUNTED: Final = {
         extra="cdk",
         help="Run the CDK CLI, in the version that fits.",
     ),
+    "clean": Mounted(
+        packages=("lifoq_cli",),
+        module="clean",
+        name="clean",
+        extra="cli",
+        help="Delete what lifoq keeps in its cache, to be faster.",
+    ),
     "console": Mounted(
         packages=("lifoq_console",),
         module="command",

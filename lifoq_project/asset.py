@@ -214,6 +214,7 @@ def _write(path: Path, entries: Entries) -> None:
     except BaseException:
         Path(scratch).unlink(missing_ok=True)
         raise
+    cache.trim(path.parent)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -48,11 +48,13 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """In which the CLI finds ``python`` as this environment's, and the constructs their node."""
+    """In which the CLI finds ``python`` as this environment's, and the constructs their node, with
+    what they unpack in ``LIFOQ_CACHE``."""
     node = _node()
     path = [str(Path(sys.executable).parent), str(node.program.parent), os.environ.get("PATH", "")]
     return {
         "JSII_NODE": str(node.program),
+        "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(cache.folder() / "jsii"),
         "CDK_DISABLE_CLI_TELEMETRY": "true",
         **os.environ,
         "PATH": os.pathsep.join(path),

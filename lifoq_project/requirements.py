@@ -111,6 +111,7 @@ def installed(lock: Path, platform: Platform) -> Path:
         except OSError:
             if not target.is_dir():  # else somebody else was faster, with the same
                 raise
+    cache.trim(target.parent)
     return target
 
 
