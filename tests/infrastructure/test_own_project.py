@@ -6,21 +6,18 @@ this machine, and from their registries where a cache has them not yet: the firs
 
 import json
 import re
-import shlex
-import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.infrastructure.commands import run
 from tests.infrastructure.deployments import ROOT
-from tests.infrastructure.users import User, registries
+from tests.infrastructure.users import Terminal, User, registries, terminals
 
 PAGE = (ROOT / "docs" / "own-project.md").read_text()
-START_SECONDS = 240.0
-TOLD_SECONDS = 60.0
 SOON_SECONDS = 20.0
 """Less than until the next sweep."""
 
@@ -34,23 +31,26 @@ def code(title: str) -> str:
     return found[1]
 
 
-class Newcomer(User):
-    """With the project of the page."""
+class Newcomer:
+    """With the project of the page, which runs in one terminal and is worked with in another."""
 
-    @property
-    def project(self) -> Path:
-        return self.folder / "thumbnails"
+    def __init__(self, user: User, open_terminal: Callable[[Path], Terminal]) -> None:
+        self.project = user.folder / "thumbnails"
+        begins = open_terminal(user.folder)
+        begins.runs("\n".join(self._lines("lifoq init thumbnails", "cd thumbnails")))
+        assert "2 passed" in begins.runs(*self._lines("pytest"))
+        for name in ("tasks/requirements.txt", "tasks/__init__.py", "producer/handler.py"):
+            (self.project / name).write_text(code(name))
+        self.dev = begins
+        self.dev.deploys(*self._lines("lifoq dev"))
+        self.another = partial(open_terminal, self.project)
+        self.second = self.another()
+        self.second.runs("\n".join(self._lines(". ../.venv/bin/activate", ". .local/environment")))
 
-    @property
-    def in_the_local_cloud(self) -> dict[str, str]:
-        """What ``. .local/environment`` adds."""
-        lines = (self.project / ".local" / "environment").read_text().splitlines()
-        return dict(line.removeprefix("export ").split("=", 1) for line in lines)
-
-    @property
-    def log(self) -> Path:
-        """What ``lifoq dev`` prints."""
-        return self.folder / "log"
+    @staticmethod
+    def _lines(*lines: str) -> tuple[str, ...]:
+        assert [line for line in lines if f"\n{line}\n" not in PAGE] == []
+        return lines
 
     @property
     def sweeps(self) -> int:
@@ -58,78 +58,24 @@ class Newcomer(User):
         logs = (self.project / ".local" / "logs").glob("*Sweep*.log")
         return sum(log.read_text().count('"swept"') for log in logs)
 
-    def is_told(self, words: str) -> None:
-        until = time.monotonic() + TOLD_SECONDS
-        while words not in self.log.read_text():
-            assert time.monotonic() < until, self.log.read_text()
-            time.sleep(0.1)
-
-    def does(self, command: str, *arguments: str, cwd: Path) -> str:
-        """A command that the page has, with further arguments."""
-        assert f"{command}\n" in PAGE or f"{command} '" in PAGE, command
-        environment = self.environment
-        if (self.project / ".local" / "environment").exists():
-            environment |= self.in_the_local_cloud
-        program, *own = command.split()
-        return run(
-            *(self.folder / ".venv" / "bin" / program, *own, *arguments),
-            cwd=cwd,
-            env=environment,
-        )
+    def sends(self, event: dict[str, Any]) -> Any:
+        assert "\npython send.py '" in PAGE
+        return json.loads(self.second.runs(f"python send.py '{json.dumps(event)}'"))
 
 
 @pytest.fixture(scope="module")
-def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Newcomer:
-    """One with a new project."""
-    user = Newcomer(tmp_path_factory.mktemp("user"), page=PAGE)
-    user.install(wheel, "[dev]")
-    user.does("lifoq init thumbnails", cwd=user.folder)
-    return user
-
-
-@pytest.fixture(scope="module")
-def running(user: Newcomer) -> Iterator[Newcomer]:
+def running(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
     """The project runs on the local cloud, with the page's own task code in it."""
-    tested = user.does("pytest", cwd=user.project)
-    assert "2 passed" in tested
-    for name in ("tasks/requirements.txt", "tasks/__init__.py", "producer/handler.py"):
-        (user.project / name).write_text(code(name))
-    assert "\nlifoq dev\n" in PAGE
-    cloud = subprocess.Popen(
-        [
-            user.folder / ".venv" / "bin" / "lifoq",
-            "dev",
-            "--port=0",
-            "--until-stdin-closes",
-        ],
-        cwd=user.project,
-        env=user.environment,
-        stdin=subprocess.PIPE,
-        stdout=user.log.open("w"),
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        until = time.monotonic() + START_SECONDS
-        with registries():
-            while "\nDeployed." not in user.log.read_text():
-                assert cloud.poll() is None, user.log.read_text()
-                assert time.monotonic() < until, user.log.read_text()
-                time.sleep(0.2)
-        yield user
-    finally:
-        assert cloud.stdin
-        cloud.stdin.close()
-        cloud.wait(20)
+    user = User(tmp_path_factory.mktemp("user"), page=PAGE)
+    user.install(wheel, "[dev]")
+    with terminals(user) as open_terminal:
+        yield Newcomer(user, open_terminal)
 
 
 def test_a_task_that_needs_pillow_and_was_put_by_the_projects_own_producer_succeeds(
     running: Newcomer,
 ) -> None:
-    said = running.does(
-        "python send.py", json.dumps({"colour": "orange", "width": 64}), cwd=running.project
-    )
-
-    assert json.loads(said)["size"] == [64, 48]
+    assert running.sends({"colour": "orange", "width": 64})["size"] == [64, 48]
 
 
 def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(
@@ -140,48 +86,47 @@ def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(
     before = tasks.read_text()
 
     tasks.write_text(before + "def slip(:\n")
-    running.is_told("tasks/__init__.py is not live: line")
+    running.dev.is_told("tasks/__init__.py is not live: line")
     sweeps = running.sweeps
     tasks.write_text(before.replace("(640, 480)", "(640, 320)"))
-    running.is_told("tasks/__init__.py is live")
+    running.dev.is_told("tasks/__init__.py is live")
     # Tasks may wait that the code before could not do: the sweep does not wait for its minute.
-    until = time.monotonic() + SOON_SECONDS
+    end = time.monotonic() + SOON_SECONDS
     while running.sweeps == sweeps:
-        assert time.monotonic() < until
+        assert time.monotonic() < end
         time.sleep(0.2)
 
-    said = running.does("python send.py", '{"colour": "red", "width": 64}', cwd=running.project)
-    assert json.loads(said)["size"] == [64, 32]
-    assert running.log.read_text().count("Deployed.") == 1
-    assert " is deployed" not in running.log.read_text()
+    assert running.sends({"colour": "red", "width": 64})["size"] == [64, 32]
+    assert running.dev.shown.count("Deployed.") == 1
+    assert " is deployed" not in running.dev.shown
 
 
 def test_a_change_is_deployed_by_the_cdk_cli_that_lifoq_brings(running: Newcomer) -> None:
     tasks = running.project / "tasks" / "__init__.py"
     tasks.write_text(tasks.read_text().replace("(640, 320)", "(640, 640)"))
 
-    running.does("lifoq cdk deploy", cwd=running.project)
+    assert "\nlifoq cdk deploy\n" in PAGE
+    running.second.runs("lifoq cdk deploy < /dev/null")
 
-    said = running.does("python send.py", '{"colour": "blue", "width": 64}', cwd=running.project)
-    assert json.loads(said)["size"] == [64, 64]
+    assert running.sends({"colour": "blue", "width": 64})["size"] == [64, 64]
+    # The producer's, the task code, and at most what still ran when that was replaced.
+    assert len(list((running.project / ".local" / "assets").iterdir())) <= 3
 
 
-def test_the_task_type_of_the_readme_gives_the_result_that_it_shows(running: Newcomer) -> None:
+def test_the_task_type_of_the_readme_gives_the_result_that_it_shows_and_its_test_passes(
+    running: Newcomer,
+) -> None:
     readme = (ROOT / "README.md").read_text()
     files = re.findall(r'```\w+ title="(.+?)"\n(.*?)```', readme, re.DOTALL)
-    put, wait = re.findall(r"^    lifoq ((?:put|wait) .+)$", readme, re.MULTILINE)
+    lines = re.findall(r"^ {4}(.+)$", readme.partition("Save the files")[2], re.MULTILINE)
+    put, wait, tested = lines[1:4]
 
     for title, text in reversed(files):  # requirements last: what was told for them is for all
         (running.project / title).write_text(text)
     with registries():
-        running.is_told("tasks/requirements.txt is live")
+        running.dev.is_told("tasks/requirements.txt is live")
 
-    def lifoq(line: str) -> str:
-        return run(
-            *(running.folder / ".venv" / "bin" / "lifoq", *shlex.split(line, comments=True)),
-            cwd=running.project,
-            env=running.environment | running.in_the_local_cloud,
-        )
-
-    lifoq(put)
-    assert lifoq(wait).strip() == wait.partition("# ")[2]
+    third = running.another()  # has not read .local/environment
+    third.runs(put)
+    assert wait.partition("# ")[2] in third.runs(wait)
+    assert "1 passed" in third.runs(tested.replace("pip install", "uv pip install"))

@@ -1,14 +1,9 @@
 """The tutorial, as a reader follows it: each of its commands and files, in its order."""
 
-import contextlib
 import json
-import os
 import re
-import signal
-import subprocess
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from http.cookiejar import CookieJar
 from pathlib import Path
@@ -16,69 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.infrastructure.deployments import ROOT
-from tests.infrastructure.users import User
+from tests.infrastructure.users import Terminal, User, terminals, until
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text()
 BLOCKS = re.findall(r'^```(\w+)(?: title="(.+?)")?\n(.*?)^```$', PAGE, re.DOTALL | re.MULTILINE)
-PATIENCE_SECONDS = 240.0
 
 pytestmark = pytest.mark.prove
-
-
-def until(found: Callable[[], bool], otherwise: Callable[[], object]) -> None:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not found():
-        assert time.monotonic() < give_up, otherwise()
-        time.sleep(0.2)
-
-
-class Terminal:
-    """A shell that stays in its folder, and keeps its environment, from one block to the next."""
-
-    def __init__(self, folder: Path, user: User) -> None:
-        self._log = folder / f"terminal-{id(self)}"
-        self._shell = subprocess.Popen(
-            ["bash", "-e"],
-            cwd=folder,
-            env=user.environment,
-            stdin=subprocess.PIPE,
-            stdout=self._log.open("w"),
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        self._blocks = 0
-
-    @property
-    def shown(self) -> str:
-        return self._log.read_text()
-
-    def begins(self, block: str) -> None:
-        assert self._shell.stdin
-        self._shell.stdin.write(block)
-        self._shell.stdin.flush()
-
-    def runs(self, block: str) -> str:
-        """What it printed."""
-        self._blocks += 1
-        before, end = len(self.shown), f"END-OF-BLOCK-{self._blocks}"
-        self.begins(f"{block}\necho {end}\n")
-        until(lambda: end in self.shown or self.has_ended, lambda: self.shown)
-        assert end in self.shown, self.shown
-        return self.shown[before:].replace(end, "")
-
-    @property
-    def has_ended(self) -> bool:
-        return self._shell.poll() is not None
-
-    def close(self) -> None:
-        """As by Ctrl-C: to all that runs in it."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._shell.pid, signal.SIGINT)
-        assert self._shell.stdin
-        with contextlib.suppress(BrokenPipeError):
-            self._shell.stdin.close()
-        self._shell.wait(30)
 
 
 @pytest.fixture
@@ -88,24 +26,16 @@ def reader(wheel: Path, tmp_path: Path) -> User:
     return user
 
 
-@pytest.fixture
-def terminals(reader: User) -> Iterator[Callable[[Path], Terminal]]:
-    opened: list[Terminal] = []
-
-    def new(folder: Path) -> Terminal:
-        opened.append(Terminal(folder, reader))
-        return opened[-1]
-
-    yield new
-    for terminal in reversed(opened):
-        terminal.close()
-
-
 def test_who_follows_the_tutorial_sees_the_newest_served_and_the_rest_shed_in_the_report(
-    reader: User, terminals: Callable[[Path], Terminal]
+    reader: User,
 ) -> None:
+    with terminals(reader) as open_terminal:
+        _follow(reader.folder, open_terminal)
+
+
+def _follow(folder: Path, open_terminal: Callable[[Path], Terminal]) -> None:
     blocks = iter([block for block in BLOCKS if block[0] != "text"])
-    project = reader.folder / "devices"
+    project = folder / "devices"
 
     def commands() -> str:
         language, title, text = next(blocks)
@@ -117,7 +47,7 @@ def test_who_follows_the_tutorial_sees_the_newest_served_and_the_rest_shed_in_th
         assert title == name
         (project / name).write_text(text)
 
-    first = terminals(reader.folder)
+    first = open_terminal(folder)
     make, environment, install, *rest = re.split(r" && |\n", commands(), maxsplit=3)
     assert (make, environment) == ("python3 -m venv .venv", ". .venv/bin/activate")
     assert install.startswith("pip install ")
@@ -126,12 +56,12 @@ def test_who_follows_the_tutorial_sees_the_newest_served_and_the_rest_shed_in_th
     file("test_tasks.py")
     assert "1 passed" in first.runs(commands())
 
-    first.begins(commands().replace("lifoq dev", "lifoq dev --port=0"))
-    until(lambda: "Console of" in first.shown or first.has_ended, lambda: first.shown)
+    first.deploys(commands().strip())
+    first.is_told("Console of")
     console = re.search(r"^Console of devices: (http\S+)$", first.shown, re.MULTILINE)
     assert console, first.shown
 
-    second = terminals(project)
+    second = open_terminal(project)
     assert '"firmware": "1.4"' in second.runs(commands())
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
     assert browser.open(console[1]).status == 200

@@ -1,9 +1,12 @@
-"""Somebody who installs lifoq, and follows a page of the documents."""
+"""Somebody who installs lifoq, and follows a page of the documents in terminals."""
 
+import contextlib
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from tests.infrastructure.deployments import ROOT
 
 NO_NETWORK = ("Failed to fetch", "Failed to download", "error sending request", "ENOTFOUND")
 NO_NETWORK += ("EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "ENOTCACHED", "Could not connect")
+PATIENCE_SECONDS = 240.0
 OF_THE_CLONE = ("PYTHONPATH", "JSII_NODE", "JAVA_HOME", "VIRTUAL_ENV")
 
 
@@ -52,7 +56,7 @@ class User:
                 run(*command)
 
 
-@contextmanager
+@contextlib.contextmanager
 def registries() -> Iterator[None]:
     """Skips where none answers, and no cache has what it would send."""
     try:
@@ -61,3 +65,84 @@ def registries() -> Iterator[None]:
         if any(sign in str(error) for sign in NO_NETWORK):
             pytest.skip(f"no registry can be reached, and no cache has everything: {error}")
         raise
+
+
+def until(found: Callable[[], bool], otherwise: Callable[[], object]) -> None:
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not found():
+        assert time.monotonic() < give_up, otherwise()
+        time.sleep(0.2)
+
+
+class Terminal:
+    """A shell that stays in its folder, and keeps its environment, from one block to the next."""
+
+    def __init__(self, folder: Path, user: User) -> None:
+        self._log = user.folder / f"terminal-{id(self)}"  # not where `lifoq dev` watches
+        self._shell = subprocess.Popen(
+            ["bash", "-e"],
+            cwd=folder,
+            env=user.environment,
+            stdin=subprocess.PIPE,
+            stdout=self._log.open("w"),
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._blocks = 0
+
+    @property
+    def shown(self) -> str:
+        return self._log.read_text()
+
+    def begins(self, block: str) -> None:
+        assert self._shell.stdin
+        self._shell.stdin.write(block)
+        self._shell.stdin.flush()
+
+    def deploys(self, line: str) -> None:
+        """A line that ends with `lifoq dev`: until its application is deployed."""
+        with registries():
+            self.begins(f"{line} --port=0\n")
+            self.is_told("\nDeployed.")
+
+    def is_told(self, words: str) -> None:
+        until(lambda: words in self.shown or self.has_ended, lambda: self.shown)
+        assert words in self.shown, self.shown
+
+    def runs(self, block: str) -> str:
+        """What it printed."""
+        self._blocks += 1
+        before, end = len(self.shown), f"END-OF-BLOCK-{self._blocks}"
+        self.begins(f"{block}\necho {end}\n")
+        until(lambda: end in self.shown or self.has_ended, lambda: self.shown)
+        assert end in self.shown, self.shown
+        return self.shown[before:].replace(end, "")
+
+    @property
+    def has_ended(self) -> bool:
+        return self._shell.poll() is not None
+
+    def close(self) -> None:
+        """As by Ctrl-C, and what was left in the background ends, too."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._shell.pid, signal.SIGINT)
+        assert self._shell.stdin
+        with contextlib.suppress(BrokenPipeError):
+            self._shell.stdin.close()
+        self._shell.wait(30)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._shell.pid, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def terminals(user: User) -> Iterator[Callable[[Path], Terminal]]:
+    """Opens them; in the end all are closed, the last one first."""
+    with contextlib.ExitStack() as opened:
+
+        def new(folder: Path) -> Terminal:
+            terminal = Terminal(folder, user)
+            opened.callback(terminal.close)
+            return terminal
+
+        yield new
