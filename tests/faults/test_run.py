@@ -294,7 +294,7 @@ def test_whatever_task_code_raises_is_an_outcome(bench: Bench, error: type[BaseE
     report = bench.run()
     assert bench.statuses(healthy) == {"SUCCESS": 100}
     assert bench.statuses(broken) == {"FAILURE": 20}
-    assert {bench.queue.get(i).error.type for i in broken} == {error.__name__}  # type: ignore[union-attr]
+    assert {bench.task(i).error.type for i in broken} == {error.__name__}  # type: ignore[union-attr]
     assert report.failed == 20
 
 
@@ -311,8 +311,8 @@ def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(seed: int):
     healthy = bench.put_many("healthy", 20)
     bench.put_many("poison", 10)
     bench.run(in_flight=4)
-    done = [bench.queue.get(task_id) for task_id in healthy]
-    assert max((t.finished_at or 0) - START for t in done if t) <= 4 * MICROSECONDS
+    done = [bench.task(task_id) for task_id in healthy]
+    assert max((t.finished_at or 0) - START for t in done) <= 4 * MICROSECONDS
     bench.scheduler.close()
 
 
@@ -335,8 +335,7 @@ def test_a_run_with_nothing_else_to_do_waits_for_its_own_retry_where_that_is_due
 
     task_id = bench.put("a")
     report = bench.run(**settings)
-    task = bench.queue.get(task_id)
-    assert task is not None
+    task = bench.task(task_id)
     assert (task.attempts, report.retried, report.succeeded) == (attempts, 1, attempts - 1)
     assert bench.seconds <= longest
 
@@ -414,8 +413,7 @@ def test_a_task_that_kills_its_process_is_put_aside_and_its_neighbours_survive(b
         bench.sleep(61)
         bench.sweep()
     assert bench.statuses(neighbours) == {"SUCCESS": 9}
-    killed = bench.queue.get(killing)
-    assert killed is not None
+    killed = bench.task(killing)
     assert (killed.status, killed.attempts) == (Status.FAILURE, 5)
 
 
@@ -555,8 +553,7 @@ def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench: Be
 
     @bench.registry.task("a")
     def robbed(_payload: Any, context: Context) -> str:
-        task = bench.queue.get(context.task_id)
-        assert task is not None
+        task = bench.task(context.task_id)
         error = TaskError(type="LeaseExpired", message="by a machine whose clock is far ahead")
         late = (task.lease_expires or 0) + 1
         buried = transitions.bury(task=task, now=late, error=error, lifetimes=Lifetimes())
@@ -569,8 +566,7 @@ def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench: Be
 
     task_id = bench.put("a")
     assert bench.run(max_attempts=1).leases_lost == 1
-    task = bench.queue.get(task_id)
-    assert task is not None
+    task = bench.task(task_id)
     assert (told, task.status, task.result) == ([True], Status.FAILURE, None)
 
 
@@ -590,8 +586,7 @@ def test_who_has_heard_that_its_task_is_cancelled_keeps_its_lease_while_it_clean
 
     task_id = bench.put("a")
     assert bench.run(lease=30, heartbeat=5, task_timeout=90).cancelled == 1
-    task = bench.queue.get(task_id)
-    assert task is not None
+    task = bench.task(task_id)
     assert (task.status, task.checkpoint, task.error) == (Status.CANCELLED, None, None)
 
 

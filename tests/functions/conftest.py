@@ -15,6 +15,7 @@ from lifoq import Backoff, Lifetimes, Queue, WorkerSettings, environment
 from lifoq.environment import Variable
 from lifoq.metrics import NAMESPACE, Metric, service
 from lifoq.tables.dynamo import DynamoTable
+from tests.faults.faults import answer
 
 WORKER = WorkerSettings(window=10, task_timeout=5, in_flight=4, backoff=Backoff(min_seconds=60))
 
@@ -130,3 +131,15 @@ def metrics(capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, list[f
         return found
 
     return read
+
+
+def strike(table: DynamoTable, code: str, *, status: int = 400, after: int = 0) -> None:
+    """After so many calls, DynamoDB refuses the others."""
+    calls: list[str] = []
+
+    def send(request: Any, event_name: str, **_: Any) -> Any:
+        calls.append(event_name)
+        return answer(request, status, code) if len(calls) > after else None
+
+    table._wire = table._wire_once  # boto3's own repeats would take long
+    table._once.meta.events.register("before-send.dynamodb", send)

@@ -4,7 +4,7 @@ import pytest
 
 from functions.create_tasks.load import Load
 from lifoq import InvalidInput, QueueMisconfigured, StoreUnavailable
-from tests.faults.faults import answer
+from tests.functions.conftest import strike
 
 RECURRING = {
     "taskType": "price.refresh",
@@ -38,22 +38,9 @@ def test_load_is_made_at_its_pace(load, context, queue):
 LOAD = {"taskType": "a", "load": {"tasksPerSecond": 100, "seconds": 0.5}}
 
 
-def strike(function, code, *, after):
-    """After so many calls, DynamoDB refuses the generator's writes."""
-    calls = []
-
-    def send(request, event_name, **_):
-        calls.append(event_name)
-        return answer(request, 400, code) if len(calls) > after else None
-
-    table = function.store.table
-    table._wire = table._wire_once  # boto3's own repeats would take long
-    table._once.meta.events.register("before-send.dynamodb", send)
-
-
 def test_puts_of_load_that_are_not_confirmed_are_counted(load, context, queue, metrics):
     function = load("create_tasks")
-    strike(function, "ThrottlingException", after=2)
+    strike(function.store.table, "ThrottlingException", after=2)
     created = function.handle(LOAD, context)["created"]
     counted = metrics()
     assert 0 < created == sum(counted["TasksCreated"]) == len(queue.peek(100))
@@ -64,7 +51,7 @@ def test_load_that_nobody_may_put_fails_loudly_with_what_was_put_counted(
     load, context, queue, metrics
 ):
     function = load("create_tasks")
-    strike(function, "AccessDeniedException", after=2)
+    strike(function.store.table, "AccessDeniedException", after=2)
     with pytest.raises(QueueMisconfigured, match="grant it"):
         function.handle(LOAD, context)
     assert sum(metrics()["TasksCreated"]) == len(queue.peek(100)) > 0
@@ -72,7 +59,7 @@ def test_load_that_nobody_may_put_fails_loudly_with_what_was_put_counted(
 
 def test_a_recurring_task_that_is_not_confirmed_fails_the_invocation(load, context):
     function = load("create_tasks")
-    strike(function, "InternalServerError", after=0)
+    strike(function.store.table, "InternalServerError")
     with pytest.raises(StoreUnavailable):
         function.handle(RECURRING, context)
 

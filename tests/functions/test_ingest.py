@@ -279,16 +279,6 @@ def ids_failed(answered: dict[str, Any]) -> list[str]:
     return [failure["itemIdentifier"] for failure in answered["batchItemFailures"]]
 
 
-def test_only_what_was_not_confirmed_comes_again(ingest, context, queue):
-    function = ingest()
-    strike(function, "m-2")
-    records = [
-        envelopes.sqs_record(BODY, message_id=f"m-{n}", taskType="device.check") for n in (1, 2, 3)
-    ]
-    assert ids_failed(function.handle(envelopes.sqs(*records), context)) == ["m-2"]
-    assert {task.task_id for task in queue.peek()} == {"m-1", "m-3"}
-
-
 def test_in_a_fifo_queue_those_behind_in_the_group_come_again_too(ingest, context, queue):
     function = ingest()
     strike(function, "m-1")

@@ -4,7 +4,7 @@ import json
 import time
 from dataclasses import replace
 
-from lifoq import Count, NewTask, QueueStats, Status, SweepReport
+from lifoq import Count, NewTask, QueueStats, SweepReport
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
@@ -39,24 +39,6 @@ def test_nobody_is_woken_for_nothing(load, context, queue, processor_topic, metr
     counted = metrics()
     assert (counted["TasksPending"], counted["TasksExpiredPresent"]) == ([0.0], [1.0])
     assert counted["OldestWaitingAgeSeconds"] == [0.0]
-
-
-def test_an_expired_lease_and_a_due_task_come_back_and_wake(
-    load, context, queue, processor_topic, metrics
-):
-    before = earlier(queue, 60)
-    put(before, "stranded")
-    before.claim("stranded", claim_id="c", lease=30)
-    put(before, "due", delay=30)
-    put(earlier(queue, 60), "later", delay=3000)
-    summary = load("sweep").handle({}, context)
-    assert (summary["LeasesExpired"], summary["TasksPromoted"]) == (1, 1)
-    assert queue.get("stranded").status is Status.PENDING
-    assert queue.get("due").status is Status.PENDING
-    assert queue.get("later").status is Status.DELAYED
-    assert len(processor_topic.messages()) == 1
-    counted = metrics()
-    assert (counted["LeasesExpired"], counted["TasksPromoted"]) == ([1.0], [1.0])
 
 
 def test_each_count_of_a_sweep_is_a_metric_of_its_own(load, metrics):

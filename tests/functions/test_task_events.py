@@ -93,14 +93,6 @@ def test_a_result_that_is_stored_compressed_is_told_as_it_was(function, context,
     assert event["result"] == words
 
 
-def test_a_second_delivery_tells_the_same_id(function, context, events_topic):
-    ((record, _),) = success().ends
-    function.handle({"Records": [record]}, context)
-    function.handle({"Records": [record]}, context)
-    one, other = told(events_topic)
-    assert one == other
-
-
 @pytest.mark.parametrize(
     "value", [{"NULL": True}, {"BS": ["AA=="]}, {"M": {"x": {"BS": ["AA=="]}}}]
 )
@@ -120,13 +112,6 @@ def test_lambda_is_told_which_records_to_try_again(function, context, monkeypatc
     answer = function.handle({"Records": batch}, context)
     again = batch[1]["dynamodb"]["SequenceNumber"]
     assert answer == {"batchItemFailures": [{"itemIdentifier": again}]}
-
-
-def test_a_topic_that_does_not_answer_fails_the_batch(load, context):
-    gone = "arn:aws:sns:us-east-1:123456789012:gone"
-    function = load("task_events", LIFOQ_QUEUE="prod", LIFOQ_EVENTS_TOPIC_ARN=gone)
-    with pytest.raises(Exception, match=r"NotFound|does not exist"):
-        function.handle({"Records": [success().ends[0][0]]}, context)
 
 
 def test_answers_go_to_step_functions_alone_where_no_topic_was_asked_for(

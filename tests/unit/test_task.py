@@ -16,36 +16,11 @@ def item(**changes):
     return {k: v for k, v in {**plain, **changes}.items() if v is not None}
 
 
-REQUIRED = (
-    Attribute.TASK_STATUS,
-    Attribute.TASK_TYPE,
-    Attribute.PAYLOAD,
-    Attribute.ATTEMPTS,
-    Attribute.ENQUEUED_AT,
-    Attribute.TASK_UPDATED,
-    Attribute.EXPIRES_AT,
-    Attribute.TTL,
-)
-
-
-@pytest.mark.parametrize("attribute", REQUIRED)
-def test_a_missing_attribute_is_named(attribute):
-    with pytest.raises(DamagedTask, match=f"{attribute} is missing"):
-        Task.from_item(item(**{attribute: None}))
-
-
 @pytest.mark.parametrize("attribute", [a for a in Attribute if a is not Attribute.TASK_ID])
 def test_an_attribute_of_another_type_is_named(attribute):
     wrong = "text" if ATTRIBUTE_TYPES[attribute] == "N" else 7
     with pytest.raises(DamagedTask, match=f"{attribute} is (str|int), but must be of type [A-Z]"):
         Task.from_item(item(**{attribute: wrong}))
-
-
-@pytest.mark.parametrize("attribute", ["payload", "result", "checkpoint", "error"])
-@pytest.mark.parametrize("text", ["{", "NaN", "", "[" * 100_000])
-def test_text_that_is_not_json_is_named(attribute, text):
-    with pytest.raises(DamagedTask, match=f"{attribute} is not"):
-        Task.from_item(item(**{attribute: text}))
 
 
 def test_an_unknown_status_is_named():

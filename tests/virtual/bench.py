@@ -16,6 +16,7 @@ from lifoq import (
     Status,
     Store,
     Sweeper,
+    Task,
     WorkerSettings,
 )
 from lifoq.basics.host import MICROSECONDS
@@ -118,6 +119,11 @@ class Bench:
             [NewTask(task_type=task_type, payload=n) for n in range(number)]
         )
         return [outcome.task.task_id for outcome in outcomes if outcome.task]
+
+    def task(self, task_id: str) -> Task:
+        found = self.queue.get(task_id)
+        assert found is not None
+        return found
 
     def beside(self, action: Callable[[], object], *, at: float = 0.0) -> None:
         """Have it happen on another machine, so many seconds from now."""
