@@ -14,14 +14,12 @@ import botocore.session
 import pytest
 
 from lab import dynamodb_local
-from lifoq.items.change import Item
 from lifoq.items.schema import table_definition
 from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.dynamo_values import typed
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Table
 from lifoq.testing import create_table
-from tests.fixtures import PastTheLibrary, host, store
+from tests.fixtures import PastDynamo, PastMemory, PastTheLibrary, host, store
 from tests.virtual.bench import Bench
 
 __all__ = ["host", "store"]
@@ -172,24 +170,6 @@ def bench() -> Iterator[Bench]:
     bench = Bench()
     yield bench
     bench.scheduler.close()
-
-
-class PastDynamo:
-    def __init__(self, table: DynamoTable) -> None:
-        self._table = table
-
-    def write(self, item: Item) -> None:
-        self._table._client.put_item(TableName=self._table.name, Item=typed(item))
-
-    def remove(self, task_id: str) -> None:
-        key = {"taskId": {"S": task_id}}
-        self._table._client.delete_item(TableName=self._table.name, Key=key)
-
-
-class PastMemory:
-    def __init__(self, table: MemoryTable) -> None:
-        self.write = table.damage
-        self.remove = table._remove
 
 
 @pytest.fixture

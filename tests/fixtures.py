@@ -8,6 +8,9 @@ import pytest
 
 from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.dynamo_values import typed
+from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.hosts import ManualHost
@@ -21,6 +24,24 @@ class PastTheLibrary(Protocol):
 
     def remove(self, task_id: str) -> None:
         """Delete an item, as TTL does."""
+
+
+class PastDynamo:
+    def __init__(self, table: DynamoTable) -> None:
+        self._table = table
+
+    def write(self, item: Item) -> None:
+        self._table._client.put_item(TableName=self._table.name, Item=typed(item))
+
+    def remove(self, task_id: str) -> None:
+        key = {"taskId": {"S": task_id}}
+        self._table._client.delete_item(TableName=self._table.name, Key=key)
+
+
+class PastMemory:
+    def __init__(self, table: MemoryTable) -> None:
+        self.write = table.damage
+        self.remove = table._remove
 
 
 def noise(size: int) -> str:

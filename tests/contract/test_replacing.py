@@ -11,6 +11,7 @@ from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
+from tests.contract.test_store import once_seen
 from tests.fixtures import PastTheLibrary, noise
 
 pytestmark = on_dynamodb_too
@@ -73,6 +74,20 @@ def test_a_waiting_task_takes_over_the_newest_put(store: Store, host: ManualHost
         assert store.due(limit=2)[0] == ["t"]
         store.promote("t")
     assert claim(store).payload == "newest"
+
+
+def test_a_task_that_is_replaced_between_look_and_promotion_is_not_promoted_as_the_older_put(
+    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+):
+    def replaced() -> None:
+        store.put(new("second", delay=1))
+        host.advance(1)
+
+    store.put(new("first", delay=5))
+    host.advance(5)
+    once_seen(store, monkeypatch, replaced)
+    assert not store.promote("t")
+    assert store.promote("t").created == host.now()
 
 
 def test_a_suspect_that_is_replaced_stays_one(store: Store, host: ManualHost):

@@ -522,6 +522,7 @@ def to_be_cancelled(store: Store) -> Task:
 
 
 AGAIN: dict[str, Callable[[Store, Task], object]] = {
+    "a checkpoint": lambda store, task: store.checkpoint(task, "half", lease=30),
     "failure": lambda store, task: store.fail(task, BOOM),
     "a delayed retry": lambda store, task: store.retry(task, BOOM, delay=5),
     "an immediate retry": lambda store, task: store.retry(task, BOOM, delay=0),

@@ -242,7 +242,7 @@ def store(truth: Truth, item: Typed) -> None:
     if isinstance(truth, DynamoTruth):
         truth.table._client.put_item(TableName=truth.table.name, Item=item)
     else:
-        truth.damage(plain(item))
+        truth.past.write(plain(item))
 
 
 def left_behind(item: Any, now: int) -> str | None:

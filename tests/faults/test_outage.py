@@ -1,15 +1,11 @@
 """A database out of reach, and credentials that have expired: both may pass. What cannot pass is
 named, with its remedy."""
 
-import contextlib
-import socket
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import boto3
 import pytest
-from botocore.config import Config
 from botocore.credentials import RefreshableCredentials
 from botocore.exceptions import (
     CredentialRetrievalError,
@@ -21,72 +17,16 @@ from botocore.exceptions import (
 
 from lab import dynamodb_local
 from lifoq import Queue, QueueMisconfigured, StoreUnavailable
-from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.dynamo import ONCE, DynamoTable
 from tests.faults.faults import answer
 
-HASTY = Config(
-    connect_timeout=0.2,
-    read_timeout=0.2,
-    retries={"mode": "standard", "total_max_attempts": 1},
-    parameter_validation=False,
-)
 
-
-def table_at(endpoint: str) -> DynamoTable:
-    client = boto3.client(
-        "dynamodb", endpoint_url=endpoint, config=HASTY, **dynamodb_local.CREDENTIALS
-    )
+def table(send: Callable[..., Any] = lambda **_: None) -> DynamoTable:
+    """Its calls are answered by ``send``."""
+    arguments: Any = {"endpoint_url": "http://127.0.0.1:1", **dynamodb_local.CREDENTIALS}
+    client = boto3.client("dynamodb", config=ONCE, **arguments)
+    client.meta.events.register("before-send.dynamodb", send)
     return DynamoTable(name="queue", client=client, once=client)
-
-
-@contextlib.contextmanager
-def listening(serve: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server on this machine that does ``serve`` with each connection; its address."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def accept() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    connection, _ = server.accept()
-                    serve(connection)
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield f"127.0.0.1:{server.getsockname()[1]}"
-        server.shutdown(socket.SHUT_RDWR)
-
-
-def hang_up(connection: socket.socket) -> None:
-    connection.recv(1)
-    connection.close()
-
-
-def say_half(connection: socket.socket) -> None:
-    connection.recv(65536)
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
-    connection.close()
-
-
-def say_something_else(connection: socket.socket) -> None:
-    connection.recv(65536)
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n<p>Log in")
-    connection.close()
-
-
-HELD: list[socket.socket] = []
-"""Connections that are never answered, kept from being closed."""
-
-BAD_SERVERS: dict[str, Callable[[socket.socket], None]] = {
-    "closes the connection": hang_up,
-    "answers half": say_half,
-    "is a portal": say_something_else,
-    "never answers": HELD.append,
-}
-
-
-@pytest.mark.parametrize("serve", BAD_SERVERS.values(), ids=BAD_SERVERS)
-def test_a_server_that_gives_no_answer_may_give_one_later(serve: Callable[[Any], None]):
-    with listening(serve) as address, pytest.raises(StoreUnavailable, match=r"GetItem.*'queue'"):
-        table_at(f"http://{address}").get("t")
 
 
 @pytest.mark.parametrize(
@@ -115,13 +55,10 @@ def test_an_error_that_nobody_understands_passes_as_it_is():
 
 
 def failing(error: Exception) -> DynamoTable:
-    table = table_at("http://127.0.0.1:1")
-
     def fail(**_: Any) -> None:
         raise error
 
-    table._client.meta.events.register("before-send.dynamodb", fail)
-    return table
+    return table(fail)
 
 
 @pytest.mark.parametrize(
@@ -153,11 +90,7 @@ def test_a_refusal_that_cannot_pass_names_its_remedy(code: str, message: str, re
 
 
 def answering(code: str, message: str) -> DynamoTable:
-    table = table_at("http://127.0.0.1:1")
-    table._client.meta.events.register(
-        "before-send.dynamodb", lambda request, **_: answer(request, 400, code, message)
-    )
-    return table
+    return table(lambda request, **_: answer(request, 400, code, message))
 
 
 @pytest.mark.parametrize(
@@ -177,8 +110,8 @@ def test_a_refused_call_for_credentials_is_told_from_a_refused_call_of_ours(
         sts.assume_role(RoleArn="arn:aws:iam::123456789012:role/worker", RoleSessionName="worker")
         raise AssertionError("it is refused")
 
-    table = table_at("http://127.0.0.1:1")
-    table._client._request_signer._credentials = RefreshableCredentials(
+    expired = table()
+    expired._client._request_signer._credentials = RefreshableCredentials(
         access_key="a",
         secret_key="s",  # noqa: S106
         token="t",  # noqa: S106
@@ -187,7 +120,7 @@ def test_a_refused_call_for_credentials_is_told_from_a_refused_call_of_ours(
         method="assume-role",
     )
     with pytest.raises(expected, match=f"{code}: as the test says"):
-        table.get("t")
+        expired.get("t")
 
 
 def sts_refusal(request: Any, code: str, message: str) -> Any:

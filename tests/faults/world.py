@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from boto3.dynamodb.types import TypeSerializer
-
 from lifoq.basics.host import microseconds
 from lifoq.client.queue import Queue
 from lifoq.errors import Fail, ProcessUnusable, Retry, StoreUnavailable
@@ -29,6 +27,7 @@ from lifoq.worker.settings import RunReport, WorkerSettings
 from lifoq.worker.sweep import Sweeper, SweepReport
 from lifoq.worker.types import Types
 from tests.faults.history import Image, Write, is_slot
+from tests.fixtures import PastDynamo, PastMemory, PastTheLibrary
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler
 
@@ -54,23 +53,18 @@ class Truth(Protocol):
     """A table that also shows everything that is in it."""
 
     table: Table
+    past: PastTheLibrary
 
     def items(self) -> list[Image]: ...
-
-    def damage(self, item: Image) -> None:
-        """Write past the library."""
-        ...
 
 
 class MemoryTruth:
     def __init__(self) -> None:
         self.table = _RecordingTable()
+        self.past = PastMemory(self.table)
 
     def items(self) -> list[Image]:
         return [item for item in self.table.items() if not is_slot(item)]
-
-    def damage(self, item: Image) -> None:
-        self.table.damage(item)
 
 
 class _RecordingTable(MemoryTable):
@@ -89,26 +83,17 @@ class DynamoTruth:
 
     def __init__(self, table: DynamoTable) -> None:
         self.table = table
+        self.past = PastDynamo(table)
 
     def items(self) -> list[Image]:
         found = self.table._client.scan(TableName=self.table.name, ConsistentRead=True)
         return [item for item in map(plain, found["Items"]) if not is_slot(item)]
-
-    def damage(self, item: Image) -> None:
-        typed = {name: _serialized(value) for name, value in item.items()}
-        self.table._client.put_item(TableName=self.table.name, Item=typed)
 
     def remove(self, items: list[Image]) -> None:
         keys = [{"taskId": {"S": item[Attribute.TASK_ID]}} for item in items]
         if keys:
             deletions = [{"DeleteRequest": {"Key": key}} for key in keys]
             self.table._client.batch_write_item(RequestItems={self.table.name: deletions})
-
-
-def _serialized(value: Any) -> Any:
-    if type(value) is int:  # boto3's serializer refuses numbers that DynamoDB takes
-        return {"N": str(value)}
-    return TypeSerializer().serialize(value)
 
 
 class World:
@@ -159,22 +144,10 @@ class World:
 
     def put_damaged(self, name: str, **attributes: Any) -> None:
         """A PENDING task with some attributes written past the library; None: without it."""
-        now = self.clock.time
         self.damaged.add(self.id(name))
-        item = {
-            "taskId": self.id(name),
-            "taskStatus": "PENDING",
-            "taskCreated": now,
-            "enqueuedAt": now,
-            "taskUpdated": now,
-            "expiresAt": now + 3_600_000_000,
-            "ttl": now // 1_000_000 + 3_600,
-            "taskType": "ok",
-            "payload": json.dumps({"name": name}),
-            "attempts": 0,
-            **attributes,
-        }
-        self.truth.damage({key: value for key, value in item.items() if value is not None})
+        whole = NewTask(task_type="ok", payload={"name": name}, task_id=self.id(name))
+        item = {**self.operator.store.new_item(whole), **attributes}
+        self.truth.past.write({key: value for key, value in item.items() if value is not None})
 
     def drive_to_rest(self) -> list[Image]:
         """What the deployed queue does by itself once the faults are over: a processor and a sweep,
@@ -234,112 +207,87 @@ def _registry(process: Process) -> Registry:  # noqa: C901, PLR0915  (a list, no
     registry = Registry()
     world, host = process.world, process.host
 
-    def begin(payload: Any) -> None:
-        host.assert_alive()
-        world.effects[payload["name"]] += 1
+    def task(name: str, **terms: Any) -> Callable[[Callable[[Context], Any]], None]:
+        """Decorates what such a task does, which may be to return something else."""
 
-    @registry.task("ok")
-    def ok(payload: Any, context: Context) -> Any:
-        begin(payload)
-        return {"attempt": context.attempt}
+        def register(act: Callable[[Context], Any]) -> None:
+            def handle(payload: Any, context: Context) -> Any:
+                host.assert_alive()
+                world.effects[payload["name"]] += 1
+                return act(context) or {"attempt": context.attempt}
 
-    @registry.task("keyed", per_key=1)
-    def keyed(payload: Any, context: Context) -> Any:
-        return ok(payload, context)
+            registry.task(name, **terms)(handle)
 
-    @registry.task("outdated")
-    def outdated(payload: Any, context: Context) -> None:
-        begin(payload)
+        return register
+
+    task("ok")(lambda _: None)
+    task("once", max_attempts=1)(lambda _: None)
+    task("keyed", per_key=1)(lambda _: None)
+    task("slow")(lambda _: host.sleep(1.5 * LEASE))
+
+    @task("outdated")
+    def outdated(context: Context) -> None:
         host.sleep(1)
-        process.insist(
-            lambda: process.queue.put(
-                "ok", {"name": "a"}, task_id=context.task_id, if_exists="replace"
-            )
-        )
+        newer, task_id = {"name": "a"}, context.task_id
+        process.insist(lambda: process.queue.put("ok", newer, task_id=task_id, if_exists="replace"))
 
-    @registry.task("once", max_attempts=1)
-    def once(payload: Any, context: Context) -> Any:
-        return ok(payload, context)
-
-    @registry.task("flaky")
-    def flaky(payload: Any, context: Context) -> Any:
-        begin(payload)
+    @task("flaky")
+    def flaky(context: Context) -> None:
         if context.attempt == 1:
             raise RuntimeError("not yet")
-        return {"attempt": context.attempt}
 
-    @registry.task("impatient")
-    def impatient(payload: Any, context: Context) -> Any:
-        begin(payload)
+    @task("impatient")
+    def impatient(context: Context) -> None:
         world.claimed_again = context.attempt > 1
         if context.attempt == 1:
             raise Retry(after=0)
-        return {"attempt": context.attempt}
 
-    @registry.task("hopeless", max_attempts=2)
-    def hopeless(payload: Any, _context: Context) -> Any:
-        begin(payload)
+    @task("hopeless", max_attempts=2)
+    def hopeless(_: Context) -> None:
         raise RuntimeError("never")
 
-    @registry.task("broken")
-    def broken(payload: Any, context: Context) -> Any:
-        begin(payload)
+    @task("broken")
+    def broken(_: Context) -> None:
         if not world.mended:
             raise Fail("broken")
-        return {"attempt": context.attempt}
 
-    @registry.task("parent")
-    def parent(payload: Any, context: Context) -> Any:
-        begin(payload)
+    @task("parent")
+    def parent(context: Context) -> Done:
         children = [
             NewTask(task_type="ok", payload={"name": "child"}, task_id=world.id("child")),
             NewTask(task_type="ok", payload={"name": "nameless child"}),
         ]
         return Done(result={"attempt": context.attempt}, follow_ups=children)
 
-    @registry.task("steps")
-    def steps(payload: Any, context: Context) -> Any:
-        begin(payload)
+    @task("steps")
+    def steps(context: Context) -> None:
         if context.last_checkpoint is None:
             process.insist(lambda: context.checkpoint({"done": 1}))
         process.insist(context.heartbeat)
-        return {"attempt": context.attempt}
 
-    @registry.task("told")
-    def told(payload: Any, context: Context) -> Any:
-        begin(payload)
+    @task("told")
+    def told(context: Context) -> None:
         world.operator.queue.cancel(context.task_id)
         while not context.cancelled:  # which the processor's heartbeat learns
             host.sleep(1)
         process.insist(context.heartbeat)
 
-    @registry.task("deaf")
-    def deaf(payload: Any, context: Context) -> Any:
-        begin(payload)
+    @task("deaf")
+    def deaf(context: Context) -> None:
         world.operator.queue.cancel(context.task_id)
         raise RuntimeError("not yet")
 
-    @registry.task("slow")
-    def slow(payload: Any, context: Context) -> Any:
-        begin(payload)
-        host.sleep(1.5 * LEASE)
-        return {"attempt": context.attempt}
-
-    @registry.task("hanging", timeout=5)
-    def hanging(payload: Any, context: Context) -> Any:
-        begin(payload)
+    @task("hanging", timeout=5)
+    def hanging(context: Context) -> None:
         if context.attempt == 1:
             host.sleep(40)
-        return {"attempt": context.attempt}
 
-    @registry.task("overtaken", max_attempts=9)
-    def overtaken(payload: Any, context: Context) -> Any:
-        begin(payload)
+    @task("overtaken", max_attempts=9)
+    def overtaken(context: Context) -> None:
         if not world.overtaken:
             world.overtaken = True
             world.clock.time += microseconds(LEASE + 1)  # the whole process stood still
             world.operator.sweep()
             world.operator.store.claim(context.task_id, claim_id=f"{world.run_id}-2", lease=LEASE)
-        return {"attempt": context.attempt}
 
     return registry

@@ -6,7 +6,7 @@ from typing import Final
 from lifoq.items.change import Item
 from lifoq.items.schema import Attribute as A
 from lifoq.items.schema import Status
-from tests.simulation.history import History, Violation, Write
+from tests.simulation.history import History, Write, require
 from tests.simulation.machine import Role
 from tests.simulation.replacing import replaces
 
@@ -43,12 +43,12 @@ def _changed(before: Item, after: Item) -> set[str]:
 
 def check_asking(write: Write, before: Item, after: Item) -> Cancelling:
     """Violation, where it touches the run."""
-    _require(write, write.role is Role.CLIENT, f"was cancelled by a {write.role}")
+    require(write, write.role is Role.CLIENT, f"was cancelled by a {write.role}")
     names = _changed(before, after)
-    _require(write, names <= OF_ASKING, f"was cancelled, which changed {names - OF_ASKING}")
-    _require(write, A.PARKED_AT not in after, "was cancelled, and a put of it is still parked")
+    require(write, names <= OF_ASKING, f"was cancelled, which changed {names - OF_ASKING}")
+    require(write, A.PARKED_AT not in after, "was cancelled, and a put of it is still parked")
     first = before.get(A.CANCEL_ASKED, after[A.CANCEL_ASKED])
-    _require(write, after[A.CANCEL_ASKED] == first, "forgot when it was cancelled first")
+    require(write, after[A.CANCEL_ASKED] == first, "forgot when it was cancelled first")
     return Cancelling.ASKED
 
 
@@ -60,17 +60,17 @@ def check_heeding(write: Write, before: Item, after: Item) -> Cancelling | None:
         return None
     if write.becomes is Status.TAKEN:
         same = before.get(A.CANCEL_ASKED) == after.get(A.CANCEL_ASKED)
-        _require(write, same, "forgot whether it was cancelled")
+        require(write, same, "forgot whether it was cancelled")
         kept = before.get(A.CHECKPOINT) == after.get(A.CHECKPOINT)
-        _require(write, kept or not asked, "was cancelled, and kept another checkpoint")
+        require(write, kept or not asked, "was cancelled, and kept another checkpoint")
         return None
     if not asked:
-        _require(write, write.becomes is not Status.CANCELLED, "ended as cancelled by nobody")
+        require(write, write.becomes is not Status.CANCELLED, "ended as cancelled by nobody")
         return None
     if replaces(write):
         return Cancelling.PUT_SINCE
     over = write.becomes in (Status.CANCELLED, Status.SUCCESS)
-    _require(write, over, f"was cancelled, and is {write.becomes}")
+    require(write, over, f"was cancelled, and is {write.becomes}")
     if write.becomes is Status.SUCCESS:
         return Cancelling.DONE
     return Cancelling.WITHOUT_WORKER if write.role is Role.SWEEP else Cancelling.STOPPED
@@ -82,9 +82,4 @@ def check_start(write: Write, history: History) -> None:
         if earlier.was is None or replaces(earlier) or earlier.was is Status.FAILURE:
             return
         ended = earlier.becomes is Status.CANCELLED
-        _require(write, not (asks(earlier) or ended), "was cancelled, and starts again")
-
-
-def _require(write: Write, holds: bool, rule: str) -> None:  # noqa: FBT001  (reads as a sentence)
-    if not holds:
-        raise Violation(rule, write.task_id)
+        require(write, not (asks(earlier) or ended), "was cancelled, and starts again")

@@ -48,6 +48,11 @@ class Write:
         return status_of(self.after)
 
 
+def require(write: Write, holds: bool, rule: str) -> None:  # noqa: FBT001  (reads as a sentence)
+    if not holds:
+        raise Violation(rule, write.task_id)
+
+
 def status_of(item: Item | None) -> Status | None:
     return None if item is None else Status(item[Attribute.TASK_STATUS])
 

@@ -7,7 +7,7 @@ from typing import Final
 from lifoq.items.change import Item
 from lifoq.items.schema import WAITING, Status
 from lifoq.items.schema import Attribute as A
-from tests.simulation.history import History, Violation, Write
+from tests.simulation.history import History, Write, require
 from tests.simulation.machine import Role
 
 
@@ -66,20 +66,20 @@ def success_of(write: Write) -> str | None:
 def check_replacement(write: Write, before: Item, after: Item) -> Finding:
     """Violation, where what a newer put made of the task is wrong."""
     _newer(write, before.get(A.PUT_AT), int(after[A.PUT_AT]))
-    _require(write, after[A.ATTEMPTS] == 0, "was replaced, and counts attempts of another put")
+    require(write, after[A.ATTEMPTS] == 0, "was replaced, and counts attempts of another put")
     if write.was is Status.TAKEN:
         return _comes_back(write, before, after)
-    _require(write, write.role is Role.CLIENT, f"was replaced by a {write.role}")
+    require(write, write.role is Role.CLIENT, f"was replaced by a {write.role}")
     if write.was in WAITING:
         live = before[A.EXPIRES_AT] > write.clock
-        _require(write, live, "was shed, and then replaced")
+        require(write, live, "was shed, and then replaced")
         counted = before.get(A.REPLACED, 0) + 1 == after[A.REPLACED]
-        _require(write, counted, "was replaced, and that is not counted")
+        require(write, counted, "was replaced, and that is not counted")
         kept = before.get(A.HISTORY) == after.get(A.HISTORY)
-        _require(write, kept, "lost its history when it was replaced")
+        require(write, kept, "lost its history when it was replaced")
         return Finding.TAKES_OVER
     anew = after[A.REPLACED] == 0 and A.HISTORY not in after
-    _require(write, anew, "begins anew with something of its end")
+    require(write, anew, "begins anew with something of its end")
     return Finding.BEGINS_ANEW
 
 
@@ -87,35 +87,35 @@ def _comes_back(write: Write, before: Item, after: Item) -> Finding:
     parked: Mapping[str, object] = before.get(A.PARKED, {})
     shown = {name: value for name, value in after.items() if name not in NOT_PARKED}
     meant = {name: value for name, value in parked.items() if name not in NOT_PARKED}
-    _require(write, shown == meant, "came back otherwise than it was parked")
+    require(write, shown == meant, "came back otherwise than it was parked")
     same = before.get(A.REPLACED) == after.get(A.REPLACED)
-    _require(write, same, "counts a put as replaced that has run")
+    require(write, same, "counts a put as replaced that has run")
     told, now = before.get(A.HISTORY, []), after[A.HISTORY]
     latest = now[-1]["taken"] == before[A.TAKEN_AT] and now[:-1] == told[-9:]
     again = now[-1]["how"] == "NOT_COUNTED" and now[:-1] == told[:-1]
-    _require(write, latest or again, "does not tell what became of its run")
+    require(write, latest or again, "does not tell what became of its run")
     lost = write.role is Role.SWEEP
     return Finding.COMES_BACK_WITHOUT_WORKER if lost else Finding.COMES_BACK
 
 
 def check_parking(write: Write, before: Item, after: Item) -> Finding:
     """Violation, where a put that is parked, or withdrawn, touches the run."""
-    _require(write, write.role is Role.CLIENT, f"a put was parked by a {write.role}")
+    require(write, write.role is Role.CLIENT, f"a put was parked by a {write.role}")
     names = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-    _require(write, names <= OF_PARKING, f"a put beside the run changed {names - OF_PARKING}")
+    require(write, names <= OF_PARKING, f"a put beside the run changed {names - OF_PARKING}")
     if A.PARKED_AT not in after:
         return Finding.WITHDRAWN
     _newer(write, _latest(before), int(after[A.PARKED_AT]))
     over = A.PARKED_AT in before
     counted = after.get(A.REPLACED, 0) - before.get(A.REPLACED, 0)
-    _require(write, counted == int(over), "a parked put was overtaken, and that is not counted")
+    require(write, counted == int(over), "a parked put was overtaken, and that is not counted")
     return Finding.PARKED_OVER if over else Finding.PARKED
 
 
 def check_end(write: Write, before: Item) -> None:
     """Violation, where a run ends and takes the put with it that is parked beside it."""
     if write.was is Status.TAKEN and write.becomes is not Status.TAKEN:
-        _require(write, A.PARKED_AT not in before, "ended, and with it the put that was parked")
+        require(write, A.PARKED_AT not in before, "ended, and with it the put that was parked")
 
 
 def _latest(item: Item) -> int | None:
@@ -125,7 +125,7 @@ def _latest(item: Item) -> int | None:
 
 
 def _newer(write: Write, than: int | None, made: int) -> None:
-    _require(write, than is None or than < made, "an older put replaced a newer one")
+    require(write, than is None or than < made, "an older put replaced a newer one")
 
 
 class Acknowledged:
@@ -164,9 +164,4 @@ class Acknowledged:
         lives = sum(w.was is None for w in self._history.of_task[write.task_id])
         newest = self._newest.get((write.task_id, lives), 0)
         late = after.get(A.PUT_AT, newest) < newest
-        _require(write, not late, "was claimed as a put that a confirmed one had replaced")
-
-
-def _require(write: Write, holds: bool, rule: str) -> None:  # noqa: FBT001  (reads as a sentence)
-    if not holds:
-        raise Violation(rule, write.task_id)
+        require(write, not late, "was claimed as a put that a confirmed one had replaced")

@@ -19,7 +19,7 @@ from tests.simulation.cancelling import (
     check_heeding,
     check_start,
 )
-from tests.simulation.history import History, Violation, Write
+from tests.simulation.history import History, Violation, Write, require
 from tests.simulation.machine import Role
 from tests.simulation.replacing import (
     Finding,
@@ -138,7 +138,7 @@ class Rules:
         elif write.was is T:
             self._lost_worker(write, before, after)
         elif way == (D, P):
-            _require(write, before[A.DUE_AT] <= write.clock, "promoted before it was due")
+            require(write, before[A.DUE_AT] <= write.clock, "promoted before it was due")
         if write.becomes is P and write.was is not F:
             self._place(write, after, history)
 
@@ -146,60 +146,60 @@ class Rules:
         finding = check_replacement(write, before, after)
         if write.was is T and write.role is Role.WORKER:
             holder = history.claims[str(before[A.CLAIM_ID])].machine
-            _require(write, write.machine == holder, f"ended by {write.machine}, held by {holder}")
+            require(write, write.machine == holder, f"ended by {write.machine}, held by {holder}")
         elif write.was is T:
             over = before[A.LEASE_EXPIRES] < write.clock
-            _require(write, over, "taken away from a worker whose lease holds")
-            _require(write, A.CLAIM_ID not in after, "keeps the claim of a lost worker")
+            require(write, over, "taken away from a worker whose lease holds")
+            require(write, A.CLAIM_ID not in after, "keeps the claim of a lost worker")
         life = after[A.EXPIRES_AT] - after[A.ENQUEUED_AT]
-        _require(write, 0 < life <= microseconds(self.lifetimes.deadline), "lives too long")
+        require(write, 0 < life <= microseconds(self.lifetimes.deadline), "lives too long")
         if write.becomes is P:
             place = after[A.TASK_CREATED]
-            _require(write, place == after[A.ENQUEUED_AT], "did not get the place of its put")
+            require(write, place == after[A.ENQUEUED_AT], "did not get the place of its put")
         return finding
 
     def _shape(self, write: Write, item: Item) -> None:
         status = Status(item[A.TASK_STATUS])
         parked = {A.PARKED, A.PARKED_AT} & item.keys()
-        _require(write, status is T or not parked, f"{status} with {parked}")
+        require(write, status is T or not parked, f"{status} with {parked}")
         missing = {name.value for name in HAS[status] if name not in item}
         extra = {name.value for name in HAS_NOT[status] if name in item}
-        _require(write, not missing, f"{status} without {missing}")
-        _require(write, not extra, f"{status} with {extra}")
+        require(write, not missing, f"{status} without {missing}")
+        require(write, not extra, f"{status} with {extra}")
         if status is P:
             told = self.lifetimes.shed_at_deadline or A.TASK_TOKEN in item
             found = item[A.EXPIRES_AT] if told else None
-            _require(write, item.get(A.DUE_AT) == found, "the sweep cannot shed it at its deadline")
+            require(write, item.get(A.DUE_AT) == found, "the sweep cannot shed it at its deadline")
         ttl = item[A.TTL]
         if status in WAITING:
             rounded_up = -(-item[A.EXPIRES_AT] // MICROSECONDS)
-            _require(write, ttl == rounded_up, "waits, but its ttl is not its deadline")
+            require(write, ttl == rounded_up, "waits, but its ttl is not its deadline")
         elif status is T:
             far = ttl > write.clock // MICROSECONDS + YEAR
-            _require(write, far, "TTL could delete it in flight")
+            require(write, far, "TTL could delete it in flight")
         elif status is not write.was:
             kept = ttl * MICROSECONDS - item[A.FINISHED_AT]
-            _require(write, item[A.FINISHED_AT] <= write.clock, "finished in the future")
+            require(write, item[A.FINISHED_AT] <= write.clock, "finished in the future")
             spare = kept - self._retention(status)
-            _require(write, 0 <= spare < MICROSECONDS, "is not kept for its retention")
+            require(write, 0 <= spare < MICROSECONDS, "is not kept for its retention")
         most = self.max_attempts[item[A.TASK_TYPE]]
-        _require(write, item[A.ATTEMPTS] <= most, "was tried too often")
+        require(write, item[A.ATTEMPTS] <= most, "was tried too often")
 
     def _creation(self, write: Write, item: Item) -> None:
-        _require(write, item[A.ATTEMPTS] == 0, "new, but tried before")
-        _require(write, A.CLAIM_ID not in item, "new, but claimed")
+        require(write, item[A.ATTEMPTS] == 0, "new, but tried before")
+        require(write, A.CLAIM_ID not in item, "new, but claimed")
         life = item[A.EXPIRES_AT] - item[A.ENQUEUED_AT]
         longest = microseconds(self.lifetimes.deadline)
-        _require(write, 0 < life <= longest, "lives longer than the queue's deadline")
+        require(write, 0 < life <= longest, "lives longer than the queue's deadline")
 
     def _deletion(self, write: Write, item: Item) -> None:
         if write.was in WAITING:
             over = item[A.EXPIRES_AT] <= write.clock
-            _require(write, over, "deleted before its deadline")
+            require(write, over, "deleted before its deadline")
         else:
             kept = write.clock - item[A.FINISHED_AT]
             enough = kept >= self._retention(Status(item[A.TASK_STATUS]))
-            _require(write, enough, "deleted before its retention was over")
+            require(write, enough, "deleted before its retention was over")
 
     def _retention(self, status: Status) -> int:
         lives = self.lifetimes
@@ -207,33 +207,33 @@ class Rules:
 
     def _constants(self, write: Write, before: Item, after: Item) -> None:
         for name in CONSTANT:
-            _require(write, before[name] == after[name], f"{name} changed")
-        _require(write, before.get(A.TASK_KEY) == after.get(A.TASK_KEY), "its key changed")
+            require(write, before[name] == after[name], f"{name} changed")
+        require(write, before.get(A.TASK_KEY) == after.get(A.TASK_KEY), "its key changed")
         if A.FIRST_TAKEN_AT in before:
             same = before[A.FIRST_TAKEN_AT] == after.get(A.FIRST_TAKEN_AT)
-            _require(write, same, "firstTakenAt changed")
+            require(write, same, "firstTakenAt changed")
         if (write.was, write.becomes) != (T, T):
             same = before.get(A.CHECKPOINT) == after.get(A.CHECKPOINT)
-            _require(write, same, "its checkpoint changed")
+            require(write, same, "its checkpoint changed")
         if (write.was, write.becomes) != (F, P):
             same = before[A.EXPIRES_AT] == after[A.EXPIRES_AT]
-            _require(write, same, "its deadline changed")
+            require(write, same, "its deadline changed")
             tried = int((write.was, write.becomes) == (P, T))
             uncounted = int(_refused_for_lack_of_room(write, before, after))
             counted = after[A.ATTEMPTS] - before[A.ATTEMPTS]
             due = tried - uncounted
-            _require(write, counted == due, f"attempts rose by {counted}, not by {due}")
+            require(write, counted == due, f"attempts rose by {counted}, not by {due}")
 
     def _claim(self, write: Write, before: Item, after: Item, history: History) -> None:
         live = before[A.EXPIRES_AT] > write.clock
-        _require(write, live, "claimed after its deadline")
+        require(write, live, "claimed after its deadline")
         passed_over = before[A.TASK_TYPE] in self.passed_over
-        _require(write, not passed_over, "claimed by a worker that does not know its type")
+        require(write, not passed_over, "claimed by a worker that does not know its type")
         # A worker repeats a claim whose answer was lost, perhaps after the sweep has ended it.
         earlier = history.claims.get(str(after[A.CLAIM_ID]), write)
         repeated = (earlier.task_id, earlier.machine) == (write.task_id, write.machine)
-        _require(write, repeated, "claimed under another's claimId")
-        _require(write, after[A.TAKEN_AT] == write.clock, "takenAt is not when it was claimed")
+        require(write, repeated, "claimed under another's claimId")
+        require(write, after[A.TAKEN_AT] == write.clock, "takenAt is not when it was claimed")
         self._lease(write, after)
         check_start(write, history)
 
@@ -241,68 +241,68 @@ class Rules:
         """Only the worker that holds the valid claim changes a task that is TAKEN."""
         claim = str(before[A.CLAIM_ID])
         holder = history.claims[claim].machine
-        _require(write, write.machine == holder, f"changed by {write.machine}, held by {holder}")
+        require(write, write.machine == holder, f"changed by {write.machine}, held by {holder}")
         if write.claim is not None:
-            _require(write, write.claim == claim, "changed by task code whose claim was over")
+            require(write, write.claim == claim, "changed by task code whose claim was over")
         if write.becomes is S:
-            _require(write, _said(after, A.RESULT) == claim, "holds the result of another claim")
+            require(write, _said(after, A.RESULT) == claim, "holds the result of another claim")
         elif write.becomes is T:
             # Else it came late; or no lease may reach beyond a part of a limit that all share.
             if after[A.LEASE_EXPIRES] != before[A.LEASE_EXPIRES] and not self.shared_limits:
                 self._lease(write, after)
             longer = after[A.LEASE_EXPIRES] >= before[A.LEASE_EXPIRES]
-            _require(write, longer, "is held for a shorter time than before")
+            require(write, longer, "is held for a shorter time than before")
             if A.CHECKPOINT in after and after.get(A.CHECKPOINT) != before.get(A.CHECKPOINT):
                 said = _said(after, A.CHECKPOINT)
-                _require(write, said == claim, "holds the checkpoint of another claim")
+                require(write, said == claim, "holds the checkpoint of another claim")
         elif write.becomes is C:
             said = after.get(A.ERROR, "")
             own = said == before.get(A.ERROR, "") or "claim=" not in said
-            _require(write, own or f"claim={claim};" in said, "holds the error of another claim")
+            require(write, own or f"claim={claim};" in said, "holds the error of another claim")
         else:
             self._error_under_claim(write, before, after, claim)
 
     def _lease(self, write: Write, after: Item) -> None:
         whole = after[A.LEASE_EXPIRES] == write.clock + microseconds(self.lease)
-        _require(write, whole, "is not held for a whole lease from now")
+        require(write, whole, "is not held for a whole lease from now")
 
     def _error_under_claim(self, write: Write, before: Item, after: Item, claim: str) -> None:
         error = json.loads(after[A.ERROR])
         message = error["message"]
         if "claim=" in message:
-            _require(write, f"claim={claim};" in message, "holds the error of another claim")
+            require(write, f"claim={claim};" in message, "holds the error of another claim")
         elif error["type"] == "TimeoutError":
             attempt = f"attempt {before[A.ATTEMPTS]} "
-            _require(write, attempt in message, "holds the timeout of another attempt")
+            require(write, attempt in message, "holds the timeout of another attempt")
         spent = before[A.ATTEMPTS] >= self.max_attempts[before[A.TASK_TYPE]]
         busy = error["type"] in UNCOUNTED
         if write.becomes is F:
             final = spent or error["type"] in FINAL_ERRORS or message.startswith(TOO_LATE)
-            _require(write, final, "failed with attempts left")
-            _require(write, not busy, "failed, though the downstream only had no room for it")
+            require(write, final, "failed with attempts left")
+            require(write, not busy, "failed, though the downstream only had no room for it")
         else:
-            _require(write, busy or not spent, "is tried again without attempts left")
+            require(write, busy or not spent, "is tried again without attempts left")
             final = error["type"] in FINAL_ERRORS
-            _require(write, not final, "is tried again, though no retry can help")
+            require(write, not final, "is tried again, though no retry can help")
         if write.becomes is D:
-            _require(write, after[A.DUE_AT] > after[A.TASK_UPDATED], "delayed until now")
+            require(write, after[A.DUE_AT] > after[A.TASK_UPDATED], "delayed until now")
             in_time = busy or after[A.DUE_AT] < before[A.EXPIRES_AT] + LATEST
-            _require(write, in_time, "is to be tried again after its deadline")
+            require(write, in_time, "is to be tried again after its deadline")
 
     def _lost_worker(self, write: Write, before: Item, after: Item) -> None:
         over = before[A.LEASE_EXPIRES] < write.clock
-        _require(write, over, "taken away from a worker whose lease holds")
+        require(write, over, "taken away from a worker whose lease holds")
         spent = before[A.ATTEMPTS] >= self.max_attempts[before[A.TASK_TYPE]]
         right = write.becomes is C or (write.becomes is F) == spent
-        _require(write, right, f"{write.becomes}, attempts spent: {spent}")
+        require(write, right, f"{write.becomes}, attempts spent: {spent}")
         # Else the lost worker, back again, would take this for its own settle.
-        _require(write, A.CLAIM_ID not in after, "keeps the claim of a lost worker")
+        require(write, A.CLAIM_ID not in after, "keeps the claim of a lost worker")
 
     def _redrive(self, write: Write, after: Item) -> None:
-        _require(write, after[A.ATTEMPTS] == 0, "redriven without its attempts")
-        _require(write, after[A.TASK_CREATED] >= write.clock, "redriven, but not as the newest")
+        require(write, after[A.ATTEMPTS] == 0, "redriven without its attempts")
+        require(write, after[A.TASK_CREATED] >= write.clock, "redriven, but not as the newest")
         life = after[A.EXPIRES_AT] - write.clock
-        _require(write, life >= microseconds(self.lifetimes.deadline), "redriven for too short")
+        require(write, life >= microseconds(self.lifetimes.deadline), "redriven for too short")
 
     def _place(self, write: Write, after: Item, history: History) -> None:
         """It comes back behind newer tasks, and where workers still look."""
@@ -311,9 +311,9 @@ class Rules:
         if redrives:
             # Who put it may have had a clock that was ahead of the one who redrove it.
             newest = max(_item(redrives[-1].after)[A.TASK_CREATED], after[A.ENQUEUED_AT])
-            _require(write, place <= newest, "came back as newer than its redrive made it")
+            require(write, place <= newest, "came back as newer than its redrive made it")
         else:
-            _require(write, place == after[A.ENQUEUED_AT], "did not get its place back")
+            require(write, place == after[A.ENQUEUED_AT], "did not get its place back")
 
 
 def _refused_for_lack_of_room(write: Write, before: Item, after: Item) -> bool:
@@ -331,8 +331,3 @@ def _said(item: Item, attribute: A) -> Any:
     """The claim that task code put into what it wrote."""
     found = json.loads(item[attribute])
     return found.get("claim") if isinstance(found, dict) else None
-
-
-def _require(write: Write, holds: bool, rule: str) -> None:  # noqa: FBT001  (reads as a sentence)
-    if not holds:
-        raise Violation(rule, write.task_id)

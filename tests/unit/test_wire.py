@@ -6,6 +6,7 @@ import os
 import queue
 import socket
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -229,6 +230,26 @@ def test_what_may_pass_is_repeated_after_a_pause_with_jitter(
     assert len(server.heard()) == 4
     assert len(set(pauses)) == 3
     assert all(0 <= pause <= 4 for pause in pauses)
+
+
+def silence(_request: Request) -> None:
+    time.sleep(1)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(None, id="closes the connection"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", id="answers half"),
+        pytest.param(reply(b"<p>Log in"), id="is a portal"),
+        pytest.param(silence, id="does not answer"),
+    ],
+)
+def test_a_server_that_gives_no_answer_may_give_one_later(server: Server, answer: Any):
+    server.answers, server.closing = [answer], True
+    client = client_of(server.url, ONCE.merge(Config(read_timeout=0.2)))
+    with pytest.raises(StoreUnavailable, match=r"GetItem.*'queue'"):
+        DynamoTable(name="queue", client=client, once=client).get("t")
 
 
 @pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
