@@ -2,7 +2,7 @@
 
 import pytest
 
-from lifoq.errors import DamagedTask, InvalidInput
+from lifoq.errors import DamagedTask, InvalidInput, LeaseLost
 from lifoq.items.change import Change, ConditionFailed, Item
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
@@ -147,6 +147,23 @@ def test_a_put_while_it_runs_is_next_whatever_the_outcome(
     with_follow_up = end is ENDS["success with follow-ups"][0]
     assert (store.get("next") is not None) is with_follow_up
     assert claim(store, "again").payload == "second"
+
+
+@pytest.mark.parametrize("max_attempts", [5, 1])
+def test_a_lost_worker_takes_no_newer_put_with_it(store: Store, host: ManualHost, max_attempts):
+    store.put(new("first"))
+    task = claim(store, lease=1)
+    seen = found(store)
+    store.put(new("second"))
+    host.advance(2)
+    assert store.reclaim(seen, max_attempts=max_attempts) is Status.PENDING
+    after = found(store)
+    assert (after.payload, after.attempts, after.claim_id) == ("second", 0, None)
+    assert [past.ended for past in after.history] == [Ended.LEASE_EXPIRED]
+    assert after.leases_lost == 1
+    with pytest.raises(LeaseLost):
+        store.succeed(task, "1")
+    assert found(store) == after
 
 
 def test_a_put_that_finds_no_room_beside_the_run_is_refused(store: Store):
