@@ -403,7 +403,7 @@ def _failure(*, now: int, error: TaskError, lifetimes: Lifetimes) -> dict[A, Val
 
 
 def _in_line(task: Task, lifetimes: Lifetimes) -> dict[A, Value]:
-    """A dead letter goes before nobody: operators look through them by their age."""
+    """A failed task goes before nobody: operators look through them by their age."""
     return {A.TASK_CREATED: lifetimes.since(task)} if task.head_start else {}
 
 
