@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import click
 
-from lifoq.basics.shown import harmless
 from lifoq.client.connection import SharedLimits
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
@@ -32,15 +31,6 @@ LAST_PORT: Final = 65_535
 
 class NoTaskCode(LifoqError):
     """The module of task code cannot be imported."""
-
-
-class LogFormatter(logging.Formatter):
-    """Whose lines no terminal obeys."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        task_id = getattr(record, logged.FIELD, None)
-        told = "" if task_id is None else f" ({task_id})"
-        return harmless(super().format(record) + told, lines=True)
 
 
 @click.command()
@@ -100,7 +90,7 @@ def work(
         raise click.UsageError("one worker works on one queue: name one of the cells")
     log = logging.StreamHandler()
     log.addFilter(logged.with_task_id)
-    log.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(message)s"))
+    log.setFormatter(logged.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[log])
     registry = _registered(tasks)
     settings = _settings(

@@ -38,9 +38,12 @@ _WITH_ERROR: Final = (Status.FAILURE, Status.DELAYED, Status.PENDING)
 class AttemptLog:
     """Follows all queues' tables, those that are still to come among them."""
 
-    def __init__(self, journals: Callable[[], Mapping[str, Journal]]) -> None:
-        """``journals``: by their tables."""
+    def __init__(
+        self, journals: Callable[[], Mapping[str, Journal]], attempts: Mapping[str, int]
+    ) -> None:
+        """``journals``: by their tables; ``attempts``: how many a task may have, by its type."""
         self._journals = journals
+        self._attempts = attempts
         self._read: Counter[str] = Counter()
         self._told: set[Kind] = set()
 
@@ -62,7 +65,8 @@ class AttemptLog:
             yield f"{_clock(write.micros)}  ✗ {damage}"
             return
         took = span((write.micros - (before.taken_at or write.micros)) / MICROSECONDS)
-        said = [f"{took}, attempt {before.attempts}"]
+        most = self._attempts.get(task.task_type)
+        said = [took, f"attempt {before.attempts}" + (f" of {most}" if most else "")]
         if task.leases_lost > before.leases_lost:
             said.append("its worker was lost")
         if task.status is Status.DELAYED and task.due_at is not None:

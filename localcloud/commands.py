@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,6 +21,9 @@ from .cloud import CDK_LOG, DeploymentError, LocalCloud
 from .credentials import FILE
 from .folder import FolderError, hold
 from .listener import PortError, listen
+
+if TYPE_CHECKING:
+    from .debugged import Debugged
 
 DEFAULT_PORT = 4577
 LOOK_SECONDS: Final = 0.3
@@ -105,8 +108,16 @@ def serve_command(
     help="Where logs, unpacked assets, calls.jsonl and environment go.",
 )
 @_ttl_delay(DEV_TTL_DELAY)
+@click.option(
+    "--debug",
+    is_flag=True,
+    help="Run task code in this process, one task at a time and without timeouts: breakpoint() and "
+    "debuggers work.",
+)
 @_until_stdin_closes
-def dev_command(port: int, directory: Path, ttl_delay: float, *, until_stdin_closes: bool) -> None:
+def dev_command(
+    port: int, directory: Path, ttl_delay: float, *, debug: bool, until_stdin_closes: bool
+) -> None:
     """Run the CDK application of this folder on this machine, until Ctrl-C.
 
     Task code is live a moment after it was saved, and what else says what is deployed is deployed.
@@ -124,8 +135,12 @@ def dev_command(port: int, directory: Path, ttl_delay: float, *, until_stdin_clo
         cloud.deploy_application(folder)
         click.echo(f"Deployed. In another terminal: . {directory / FILE}")
         click.echo(ABOUT_WAITING)
-        _follow(cloud, folder, ended)
+        worker = _debugged(cloud, folder) if debug else None
+        _follow(cloud, folder, ended, live=worker.reload if worker else lambda: None)
         _show_consoles(cloud)
+        if worker is not None:
+            threads.start("what ends the worker", partial(_end_with, ended, worker))
+            worker.run()
 
     _run(
         port=port,
@@ -187,15 +202,35 @@ def _run(
     os._exit(status)
 
 
-def _follow(cloud: LocalCloud, folder: Path, ended: threading.Event) -> None:
+def _debugged(cloud: LocalCloud, folder: Path) -> "Debugged":
+    """The worker that takes the place of the processor."""
+    from .debugged import Debugged  # noqa: PLC0415 - of `dev` alone
+
+    names = _queues(cloud)
+    if len(names) != 1:
+        said = ", ".join(names) or "none"
+        raise DeploymentError(f"--debug works on one queue, and this application has: {said}")
+    worker = Debugged.of(cloud, names[0], folder)
+    _say("Task code runs in this process; the deployed processor is paused")
+    return worker
+
+
+def _end_with(ended: threading.Event, worker: "Debugged") -> None:
+    ended.wait()
+    worker.end()
+
+
+def _follow(
+    cloud: LocalCloud, folder: Path, ended: threading.Event, *, live: Callable[[], None]
+) -> None:
     """Make the cloud follow the files, and tell how attempts end and what the functions log."""
     from .attempt_log import AttemptLog  # noqa: PLC0415 - of `dev` alone
     from .joined_logs import JoinedLogs  # noqa: PLC0415
     from .moto_adapter import tables  # noqa: PLC0415
     from .reload import Reloader  # noqa: PLC0415
 
-    reloader = Reloader(cloud, folder, _say)
-    sources = (JoinedLogs(cloud.logs), AttemptLog(tables.journals))
+    reloader = Reloader(cloud, folder, _say, live=live)
+    sources = (JoinedLogs(cloud.logs), AttemptLog(tables.journals, reloader.attempts))
     reloader.check()
 
     def follow() -> None:
@@ -222,11 +257,7 @@ def _show_consoles(cloud: LocalCloud) -> None:
     from lifoq_console.serve import serve  # noqa: PLC0415 - an extra of its own
     from lifoq_console.subject import Subject  # noqa: PLC0415
 
-    parameters = cloud.client("ssm").get_paginator("get_parameters_by_path")
-    pages = list(parameters.paginate(Path="/lifoq", Recursive=True))
-    for name in sorted(
-        {found["Name"].split("/")[2] for page in pages for found in page["Parameters"]}
-    ):
+    for name in _queues(cloud):
         subject = Subject(
             name=name,
             queue=Queue.connect(name, **cloud.arguments()),
@@ -234,6 +265,13 @@ def _show_consoles(cloud: LocalCloud) -> None:
         )
         show = partial(serve, subject, port=0, write=True, tell=partial(_tell_console, name))
         threads.start(f"the console of {name}", show)
+
+
+def _queues(cloud: LocalCloud) -> list[str]:
+    """Those that were deployed, by their names."""
+    parameters = cloud.client("ssm").get_paginator("get_parameters_by_path")
+    pages = parameters.paginate(Path="/lifoq", Recursive=True)
+    return sorted({found["Name"].split("/")[2] for page in pages for found in page["Parameters"]})
 
 
 def _tell_console(name: str, address: str) -> None:

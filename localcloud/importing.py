@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -29,14 +30,25 @@ except BaseException as error:
         "error": f"{type(error).__name__}: {error}",
         "missing": isinstance(error, ModuleNotFoundError),
     }), file=sys.__stdout__)
+else:
+    registry = sys.modules.get("lifoq.worker.registry")
+    kinds = registry.REGISTRY if registry else []
+    most = {kind.name: kind.max_attempts for kind in kinds}
+    print(json.dumps({"attempts": most}), file=sys.__stdout__)
 """
 
 
-def problem(
-    folder: Path, module: str, *, runtime: Path, environment: Mapping[str, str]
-) -> str | None:
-    """Where and why ``module``, of the package in ``folder``, cannot be imported; None where it
-    can. ``runtime``: what stands for Lambda's own packages. RequirementsError."""
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    problem: str | None = None
+    """Where and why the module cannot be imported; None where it can."""
+    attempts: Mapping[str, int | None] = field(default_factory=dict)
+    """What its task types say about the most that each may have."""
+
+
+def look(folder: Path, module: str, *, runtime: Path, environment: Mapping[str, str]) -> Imported:
+    """Import ``module``, of the package in ``folder``. ``runtime``: what stands for Lambda's own
+    packages. RequirementsError."""
     packages = requirements.installed(requirements.locked(folder), Platform.of_this_machine())
     with tempfile.TemporaryDirectory() as place:
         for source in (folder, Path(lifoq.__file__).parent):
@@ -55,10 +67,15 @@ def problem(
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"{module}: its import takes more than {SECONDS:g} s; wait in a handler instead"
-    lines = result.stdout.splitlines()
-    if not lines or not lines[-1].startswith('{"at": '):
-        return None
+            return Imported(
+                problem=f"{module}: its import takes more than {SECONDS:g} s; "
+                "wait in a handler instead"
+            )
+    lines = result.stdout.splitlines() or [""]
+    if lines[-1].startswith('{"attempts": '):
+        return Imported(**json.loads(lines[-1]))
+    if not lines[-1].startswith('{"at": '):
+        return Imported()
     found = json.loads(lines[-1])
     hint = f"; packages are named in {folder.name}/requirements.txt" if found["missing"] else ""
-    return f"{found['at']}: {found['error']}{hint}"
+    return Imported(problem=f"{found['at']}: {found['error']}{hint}")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import watchfiles
 
-from lifoq.environment import Variable
+from lifoq.environment import Environment, Variable
 from lifoq_project import asset
 from lifoq_project.asset import AssetError
 from lifoq_project.requirements import Architecture, RequirementsError
@@ -39,10 +39,21 @@ class Sources(watchfiles.DefaultFilter):
 class Reloader:
     """Watches the folder of a CDK application that is deployed to a local cloud."""
 
-    def __init__(self, cloud: LocalCloud, folder: Path, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        cloud: LocalCloud,
+        folder: Path,
+        tell: Callable[[str], None],
+        *,
+        live: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``live`` is called when task code has changed."""
         self._cloud = cloud
         self._folder = folder.resolve()
         self._tell = tell
+        self._live = live
+        self.attempts: dict[str, int] = {}
+        """The most that a task of a type may have, as the code says that was imported last."""
 
     def watch(self, ended: threading.Event) -> None:
         """Until ``ended`` is set."""
@@ -74,6 +85,7 @@ class Reloader:
                         self._tell(f"{told} is not live: {wrong}")
                         return
                     self._update(package, functions[package])
+                self._live()
                 done = "is live"
             elif any(len(name.parts) == 1 for name in names):
                 self._cloud.deploy_application(self._folder)
@@ -101,12 +113,16 @@ class Reloader:
                 self._tell(f"{package} is deployed, but does not run: {wrong}")
 
     def _problem(self, package: str, functions: list[Any]) -> str | None:
-        return importing.problem(
+        variables = _variables(functions[0])
+        found = importing.look(
             self._folder / package,
             _module(functions[0]),
             runtime=self._cloud.directory / "runtime",
-            environment={**_variables(functions[0]), **self._cloud.environment()},
+            environment={**variables, **self._cloud.environment()},
         )
+        for name, most in found.attempts.items():
+            self.attempts[name] = most or Environment(variables).worker().max_attempts
+        return found.problem
 
     def _functions(self) -> dict[str, list[Any]]:
         """The deployed functions by the folder of this application whose code they run."""

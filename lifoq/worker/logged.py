@@ -6,8 +6,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
+from lifoq.basics.shown import harmless
+
 FIELD: Final = "taskId"
 _TASK: ContextVar[str | None] = ContextVar("the id of the task whose handler runs", default=None)
+
+
+class Formatter(logging.Formatter):
+    """Lines for people, with the id of the task, which no terminal obeys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        task_id = getattr(record, FIELD, None)
+        told = "" if task_id is None else f" ({task_id})"
+        return harmless(super().format(record) + told, lines=True)
 
 
 @contextmanager

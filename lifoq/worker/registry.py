@@ -1,11 +1,12 @@
 """Which handler runs which type of task, under what terms, and what surrounds it."""
 
+import copy
 import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
@@ -187,6 +188,16 @@ class Registry:
             raise raised
 
         return attempt
+
+    def clear(self) -> None:
+        """Forget everything, so that task code can be imported anew."""
+        vars(self).update(vars(Registry()))
+
+    def without_timeouts(self) -> "Registry":
+        """The same, whose attempts may last as long as somebody looks at them."""
+        found = copy.copy(self)
+        vars(found).update(_types={kind.name: replace(kind, timeout=None) for kind in self})
+        return found
 
     def get(self, name: str) -> TaskType | None:
         return self._types.get(name)

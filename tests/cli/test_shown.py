@@ -11,7 +11,8 @@ import pytest
 from lifoq import Queue, TaskError
 from lifoq.items.schema import Status
 from lifoq.tables.headline import headline
-from lifoq_cli import smoke, watch, work
+from lifoq.worker import logged
+from lifoq_cli import smoke, watch
 from lifoq_cli.doctor import command as doctor
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.session import Session
@@ -87,7 +88,7 @@ def test_what_is_drawn_on_a_terminal_obeys_nothing(queue: Queue, session: Sessio
 
 def test_a_workers_log_obeys_nothing() -> None:
     record = logging.LogRecord("lifoq", logging.INFO, "", 0, "task %s\n2", (HOSTILE,), None)
-    told = work.LogFormatter("%(message)s").format(record)
+    told = logged.Formatter("%(message)s").format(record)
     assert (UNSEEN.findall(told), told.count("\n")) == ([], 1)
 
 

@@ -9,7 +9,7 @@ from lifoq import Queue, TaskError
 from lifoq.tables.dynamo_values import typed
 from localcloud import importing
 from localcloud.attempt_log import AttemptLog
-from localcloud.importing import problem
+from localcloud.importing import Imported
 from localcloud.journal import Journal
 
 
@@ -33,7 +33,7 @@ class Written:
 
 def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once() -> None:
     written = Written()
-    log = AttemptLog(lambda: {"t": written.journal})
+    log = AttemptLog(lambda: {"t": written.journal}, {"price.show": 3})
     store, shown = written.queue.store, []
     for task_id in ("good", "one", "two"):
         written.queue.put("price.show", task_id=task_id)
@@ -50,10 +50,10 @@ def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once() -> 
             store.fail(task, error)
         shown += written.lines(log)
     assert shown == [
-        "✓ done      price.show good: , attempt 1",
-        "↻ again     price.show one: , attempt 1, next in , KeyError: 'cents'",
+        "✓ done      price.show good: , attempt 1 of 3",
+        "↻ again     price.show one: , attempt 1 of 3, next in , KeyError: 'cents'",
         '  File "tasks/__init__.py", line 7, in show',
-        "✗ failed    price.show two: , attempt 1, KeyError: 'cents'",
+        "✗ failed    price.show two: , attempt 1 of 3, KeyError: 'cents'",
     ]
 
 
@@ -65,8 +65,11 @@ def test_code_that_cannot_be_imported_is_told_with_its_line_and_where_packages_a
     (tasks / "__init__.py").write_text("import lifoq\nfrom . import prices\n")
     (tasks / "prices.py").write_text("\nimport a_package_that_is_missing\n")
 
+    def look() -> Imported:
+        return importing.look(tasks, "tasks", runtime=tmp_path, environment={})
+
     def wrong() -> str | None:
-        return problem(tasks, "tasks", runtime=tmp_path, environment={})
+        return look().problem
 
     assert wrong() == (
         "tasks/prices.py, line 2: ModuleNotFoundError: No module named 'a_package_that_is_missing'"
@@ -75,7 +78,14 @@ def test_code_that_cannot_be_imported_is_told_with_its_line_and_where_packages_a
     (tasks / "prices.py").write_text("1 / 0\n")
     assert wrong() == "tasks/prices.py, line 1: ZeroDivisionError: division by zero"
     (tasks / "prices.py").write_text("print('imported')\n")
-    assert wrong() is None
+    assert look() == Imported()
+    (tasks / "prices.py").write_text(
+        "import lifoq\n"
+        "lifoq.task('show', max_attempts=3)(print)\n"
+        "lifoq.task('check')(print)\n"
+        "print('imported')\n"
+    )
+    assert look() == Imported(attempts={"show": 3, "check": None})
     monkeypatch.setattr(importing, "SECONDS", 0.2)
     (tasks / "prices.py").write_text("import time\ntime.sleep(600)\n")
     assert wrong() == "tasks: its import takes more than 0.2 s; wait in a handler instead"
