@@ -13,7 +13,8 @@ from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.errors import NotClaimed
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask, Task, TaskError
-from lifoq.tables.keyed import KeyedClaims, KeySlot
+from lifoq.tables.claims import Claim
+from lifoq.tables.keyed import KeyedClaims
 from lifoq.tables.store import Candidate, Store
 from lifoq.tables.table import Table
 
@@ -80,8 +81,8 @@ class Desk:
             key=task.key,
         )
 
-    def claim_key(self, row: Candidate) -> tuple[Task, KeySlot]:
-        return self.keyed.claim(row, row.key or "", per_key=1, lease=LEASE)
+    def claim_key(self, row: Candidate) -> Claim:
+        return self.keyed.claim(row, per_key=1, lease=LEASE)
 
     def held(self) -> Candidate:
         """A waiting task of a key that another has."""
@@ -89,10 +90,10 @@ class Desk:
         self.claim_key(row)
         return self.row(row.key)
 
-    def settled(self) -> KeySlot:
-        task, slot = self.claim_key(self.row())
-        self.store.succeed(task, RESULT)
-        return slot
+    def settled(self) -> Claim:
+        claim = self.claim_key(self.row())
+        self.store.succeed(claim.task, RESULT)
+        return claim
 
     def refused(self, claim: Callable[[Any], object], what: Task | Candidate) -> None:
         with contextlib.suppress(NotClaimed):
@@ -113,7 +114,7 @@ TRANSITIONS: Final[dict[str, tuple[Begin, Act]]] = {
     "claim that comes too late": (Desk.taken, lambda at, t: at.refused(at.claim, t)),
     "claim of a key": (Desk.row, Desk.claim_key),
     "claim of a key that is held": (Desk.held, lambda at, r: at.refused(at.claim_key, r)),
-    "leave a key's slot": (Desk.settled, lambda at, slot: at.keyed.leave(slot)),
+    "leave a key's slot": (Desk.settled, lambda _, claim: claim.leave()),
     "heartbeat": (Desk.taken, lambda at, t: at.store.extend(t, lease=LEASE)),
     "checkpoint": (Desk.taken, lambda at, t: at.store.checkpoint(t, {"step": 1}, lease=LEASE)),
     "success": (Desk.taken, lambda at, t: at.store.succeed(t, RESULT)),

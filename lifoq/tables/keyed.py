@@ -2,8 +2,9 @@
 ``items.key_slots``."""
 
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Final
 from zlib import crc32
 
@@ -19,7 +20,6 @@ from lifoq.errors import (
 from lifoq.items import key_slots, transitions
 from lifoq.items.change import (
     Alternatives,
-    Condition,
     ConditionFailed,
     Item,
     TransactionRefused,
@@ -27,6 +27,7 @@ from lifoq.items.change import (
 )
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
+from lifoq.tables.claims import Claim, Claims
 from lifoq.tables.store import Candidate, Store
 
 log = logging.getLogger("lifoq.keyed")
@@ -35,30 +36,23 @@ PAUSE: Final = 0.2
 """Seconds until a task that could not be read is read again."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class KeySlot:
-    """A slot that a claim holds."""
-
-    slot_id: str
-    claim_id: str
-
-
-class KeyedClaims:
-    """Claims tasks of one type and key, ``per_key`` at a time at the most, over all workers."""
+class KeyedClaims(Claims):
+    """A worker's that has such types: the claims of their keyed tasks hold a key's slot as well."""
 
     def __init__(self, store: Store, *, host: Host) -> None:
-        self._store = store
+        super().__init__(store, host=host)
         self._table = store.table
-        self._host = host
 
-    def claim(
-        self, row: Candidate, key: str, *, per_key: int, lease: float
-    ) -> tuple[Task, KeySlot]:
-        """PENDING → TAKEN for ``lease`` seconds, together with a slot.
+    def _call(self, row: Candidate, per_key: int | None, lease: float) -> Callable[[], Claim]:
+        """By the time that a row is claimed without a slot, its id may have been put anew, as a
+        task that needs one."""
+        if per_key is not None and row.key is not None:
+            return partial(self._with_slot, row, row.key, per_key, lease)
+        same_type, no_key = key_slots.as_shown(row.task_type, None)
+        when = (same_type,) if per_key is None else (same_type, no_key)
+        return self._of_task_alone(row, lease, when=when)
 
-        Raises KeyBusy where all slots are held, NotClaimed where somebody was faster or the task
-        has expired, DamagedTask, and StoreUnavailable.
-        """
+    def _with_slot(self, row: Candidate, key: str, per_key: int, lease: float) -> Claim:
         names = self._names(row.task_type, key, per_key)
         try:  # the usual case: nobody has it
             return self._send(row, key, names[0], key_slots.FREE, lease=lease)
@@ -71,22 +65,14 @@ class KeyedClaims:
                 continue  # another was faster
         raise KeyBusy(row.task_type, key, per_key)
 
-    @staticmethod
-    def needs_no_slot(row: Candidate, per_key: int | None) -> tuple[Condition, ...]:
-        """What must hold for a row that is claimed without a slot: by the time it is claimed, its
-        id may have been put anew, as a task that needs one."""
-        same_type, no_key = key_slots.as_shown(row.task_type, None)
-        return (same_type,) if per_key is None else (same_type, no_key)
-
-    def leave(self, slot: KeySlot) -> None:
-        """Free the slot of a claim that has ended, so that nobody has to find that out."""
-        change = key_slots.leave(claim_id=slot.claim_id, now=self._store.now())
+    def _leave(self, slot: str, *, claim_id: str) -> None:
+        change = key_slots.leave(claim_id=claim_id, now=self._store.now())
         try:
-            self._table.update(slot.slot_id, change)
+            self._table.update(slot, change)
         except ConditionFailed:
-            log.debug("%s has gone on to another claim", slot.slot_id)
+            log.debug("%s has gone on to another claim", slot)
         except (StoreUnavailable, QueueMisconfigured) as error:
-            log.warning("%s was not freed, the next claim finds out: %s", slot.slot_id, error)
+            log.warning("%s was not freed, the next claim finds out: %s", slot, error)
 
     def _names(self, task_type: str, key: str, per_key: int) -> list[str]:
         """All slots, from any one on: so that workers rarely ask for the same."""
@@ -122,7 +108,7 @@ class KeyedClaims:
 
     def _send(
         self, row: Candidate, key: str, name: str, over: Alternatives, *, lease: float
-    ) -> tuple[Task, KeySlot]:
+    ) -> Claim:
         """Send the claim, once; whether it was granted, the task then tells: the answer to a
         transaction has no item, and may be lost."""
         now, claim_id = self._store.now(), self._host.new_id()
@@ -148,7 +134,8 @@ class KeyedClaims:
             unconfirmed = error
         item = self._insist(row.task_id, until=self._host.monotonic() + microseconds(lease / 3))
         if item is not None and key_slots.holds(claim_id, item):
-            return Task.from_item(item), KeySlot(slot_id=name, claim_id=claim_id)
+            leave = partial(self._leave, name, claim_id=claim_id)
+            return Claim(task=Task.from_item(item), leave=leave)
         raise unconfirmed or NotClaimed(row.task_id)
 
 

@@ -20,7 +20,8 @@ from lifoq.errors import (
     QueueMisconfigured,
     StoreUnavailable,
 )
-from lifoq.items.task import Task, TaskError
+from lifoq.items.task import TaskError
+from lifoq.tables.claims import Claim, Claims
 from lifoq.tables.store import Candidate, Store
 from lifoq.worker.context import Context
 from lifoq.worker.limits import Limits
@@ -39,7 +40,6 @@ from lifoq.worker.registry import TaskType
 from lifoq.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
-    from lifoq.tables.keyed import KeyedClaims, KeySlot  # not where no task type limits a key
     from lifoq.worker.awaited import Awaited  # not where nothing is async
 
 log = logging.getLogger("lifoq.attempt")
@@ -84,20 +84,18 @@ class Attempt:
     def __init__(
         self,
         *,
-        task: Task,
+        claim: Claim,
         kind: TaskType,
         context: Context,
         began: int,
         renew_at: int,
         times_out_at: int,
-        slot: "KeySlot | None",
         awaited: "Awaited | None",
     ) -> None:
-        """``slot``: of its key, where the type limits how many of a key are TAKEN. ``awaited``:
-        what runs its handler, where that is async."""
-        self.task = task
+        """``awaited``: what runs its handler, where that is async."""
+        self.claim = claim
+        self.task = claim.task
         self.awaited = awaited
-        self.slot = slot
         self.kind = kind
         self.context = context
         self.began = began
@@ -192,10 +190,9 @@ class Attempts:
         settings: WorkerSettings,
         draw: random.Random,
         ends_at: int,
-        keyed: "KeyedClaims | None",
+        claims: Claims,
     ) -> None:
-        """After ``ends_at`` (monotonic microseconds) no handler is started, no outcome written.
-        ``keyed``: None where no task type limits how many of a key are TAKEN."""
+        """After ``ends_at`` (monotonic microseconds) no handler is started, no outcome written."""
         self._store = store
         self._host = host
         self._limits = limits
@@ -203,7 +200,7 @@ class Attempts:
         self._settings = settings
         self._draw = draw
         self._ends_at = ends_at
-        self._keyed = keyed
+        self._claims = claims
 
     def start(self, row: Candidate, kind: TaskType) -> None:
         """Claim the task, which has just taken a slot, and run it. OutOfThreads."""
@@ -258,24 +255,26 @@ class Attempts:
 
     def _work(self, row: Candidate, kind: TaskType, entered: int) -> None:
         try:
-            task, slot = self._claim(row, kind)
+            claim = self._claim(row, kind)
         except Exception as error:  # noqa: BLE001  (the run tells them apart)
             self._undo_enter(kind, entered)
             self._mailbox.put(NotStarted(row=row, error=error))
             return
         in_time = self._host.monotonic() <= self.latest_start(kind)
         may_begin = in_time and self._limits.usable(kind.name)
+        task = claim.task
         if may_begin and task.task_type == row.task_type and task.cancel_asked is None:
-            self._attempt(self._begin(task, kind, slot))
+            self._attempt(self._begin(claim, kind))
         else:
             self._undo_enter(kind, entered)
-            self._hand_back(task, slot)
+            self._hand_back(claim)
             self._mailbox.put(NotStarted(row=row, error=NotClaimed(task.task_id)))
 
-    def _hand_back(self, task: Task, slot: "KeySlot | None") -> None:
+    def _hand_back(self, claim: Claim) -> None:
         """Undo a claim whose answer came too late to begin, also for this worker's share of a limit
         that all share; or which turned out to be of another type than the index said (its id was
         put anew). Where that fails, the lease runs out."""
+        task = claim.task
         error = TaskError(type=HANDED_BACK, message="the worker could not begin with it")
         try:
             try:
@@ -287,43 +286,15 @@ class Attempts:
         except (StoreUnavailable, QueueMisconfigured) as failure:
             log.warning("task %s was not handed back: %s", task.task_id, failure)
             return
-        self._leave(slot)
+        claim.leave()
 
-    def _claim(self, row: Candidate, kind: TaskType) -> "tuple[Task, KeySlot | None]":
-        """Claim; an unconfirmed claim is asked for once more, and recognised. After that it is left
-        to its lease."""
-        claim = self._claim_of(row, kind)
-        try:
-            return claim()
-        except StoreUnavailable as error:
-            log.warning("claim of task %s not confirmed: %s", row.task_id, error)
-            return claim()
-
-    def _claim_of(
-        self, row: Candidate, kind: TaskType
-    ) -> "Callable[[], tuple[Task, KeySlot | None]]":
+    def _claim(self, row: Candidate, kind: TaskType) -> Claim:
         if not self._limits.usable(kind.name):  # any more
             raise NotClaimed(row.task_id)
-        lease, keyed = self._settings.lease, self._keyed
-        if keyed is not None and kind.per_key is not None and row.key is not None:
-            return partial(keyed.claim, row, row.key, per_key=kind.per_key, lease=lease)
-        claim_id = self._host.new_id()
-        when = () if keyed is None else keyed.needs_no_slot(row, kind.per_key)
+        return self._claims.claim(row, per_key=kind.per_key, lease=self._settings.lease)
 
-        def claim() -> "tuple[Task, KeySlot | None]":
-            """Under the same id, by which it is recognised."""
-            task = self._store.claim(row.task_id, claim_id=claim_id, lease=lease, when=when)
-            return task, None
-
-        return claim
-
-    def _leave(self, slot: "KeySlot | None") -> None:
-        """The slot's claim has ended."""
-        if self._keyed is not None and slot is not None:
-            self._keyed.leave(slot)
-
-    def _begin(self, task: Task, kind: TaskType, slot: "KeySlot | None") -> Attempt:
-        now, settings = self._host.monotonic(), self._settings
+    def _begin(self, claim: Claim, kind: TaskType) -> Attempt:
+        now, settings, task = self._host.monotonic(), self._settings, claim.task
         times_out_at = now + microseconds(self.timeout(kind))
         awaited = _awaited(f"{kind.name} {task.task_id}") if kind.is_async else None
         context = Context(
@@ -336,13 +307,12 @@ class Attempts:
             awaited=awaited,
         )
         return Attempt(
-            task=task,
+            claim=claim,
             kind=kind,
             context=context,
             began=now,
             renew_at=now + microseconds(settings.heartbeat),
             times_out_at=times_out_at,
-            slot=slot,
             awaited=awaited,
         )
 
@@ -396,7 +366,7 @@ class Attempts:
         try:
             settled = attempt.settled = self._write(attempt, outcome)
             if settled.ended is not Ended.UNSETTLED:
-                self._leave(attempt.slot)
+                attempt.claim.leave()
         except Exception as error:
             log.exception("task %s could not be settled", attempt.task.task_id)
             settled = Settled(attempt=attempt, ended=Ended.UNSETTLED, unexpected=error)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import InvalidInput, StoreUnavailable
+from lifoq.tables.claims import Claims
 from lifoq.tables.store import Store
 from lifoq.worker.limits import Limits
 from lifoq.worker.order import Order
@@ -20,7 +21,6 @@ from lifoq.worker.settings import RunReport, WorkerSettings
 from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
-    from lifoq.tables.keyed import KeyedClaims
     from lifoq.worker.fair_shares import FairShares
     from lifoq.worker.limit_share import LimitShares
 
@@ -64,7 +64,7 @@ class Processor:
         self._grace: float | None = None
         """Seconds that the stop that was asked for leaves to handlers."""
         self._fair_shares = _fair_shares() if settings.fair_share else None
-        self._keyed = self._keyed_claims(any(kind.per_key is not None for kind in registry))
+        self._claims = self._claims_of(registry)
         for kind in registry:
             timeout = kind.timeout if types.has(kind.name) else None
             if timeout is not None and timeout > settings.task_timeout:
@@ -147,7 +147,7 @@ class Processor:
             settings=self._settings,
             limits=self._limits,
             order=self._order,
-            keyed=self._keyed,
+            claims=self._claims,
             fair_shares=self._fair_shares,
             types=Types.of(self._registry, self._settings),
             host=self._host,
@@ -168,9 +168,9 @@ class Processor:
 
         return LimitShares(self._store, lease=settings.lease, host=self._host)
 
-    def _keyed_claims(self, needed: bool) -> "KeyedClaims | None":  # noqa: FBT001
-        if not needed:
-            return None
+    def _claims_of(self, registry: Registry) -> Claims:
+        if all(kind.per_key is None for kind in registry):
+            return Claims(self._store, host=self._host)
         from lifoq.tables.keyed import KeyedClaims  # noqa: PLC0415 - a cold start less to import
 
         return KeyedClaims(self._store, host=self._host)

@@ -14,7 +14,7 @@ call that is answered late keeps only its own task waiting. What is decided by w
 
 import math
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 from lifoq.basics.host import MICROSECONDS, Host, Mailbox, OutOfThreads, microseconds
 from lifoq.errors import DamagedTask, KeyBusy, LifoqError, NotClaimed, ProcessUnusable
 from lifoq.items.schema import Status
+from lifoq.tables.claims import Claims
 from lifoq.tables.store import Store
 from lifoq.worker.attempt import (
     Attempt,
@@ -61,7 +62,6 @@ from lifoq.worker.trouble import Trouble
 from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
-    from lifoq.tables.keyed import KeyedClaims
     from lifoq.worker.fair_shares import FairShares
 
 RENEW_AGAIN: Final = 1.0
@@ -99,7 +99,7 @@ class Run:
         settings: WorkerSettings,
         limits: Limits,
         order: Order,
-        keyed: "KeyedClaims | None",
+        claims: Claims,
         fair_shares: "FairShares | None",
         types: Types,
         host: Host,
@@ -123,7 +123,7 @@ class Run:
             self._ends_at = min(self._ends_at, now + microseconds(time_limit))
         self._tend_at = self._ends_at
         """When the first of the attempts needs a heartbeat, or its end."""
-        self._hand_back_at: int | None = None
+        self._hand_back_at: float = math.inf
         """When a run that was stopped hands back what is still at work."""
         self._handing_back = False
         self._settle_time = microseconds(settings.settle_time)
@@ -139,7 +139,7 @@ class Run:
             settings=settings,
             draw=draw,
             ends_at=self._ends_at,
-            keyed=keyed,
+            claims=claims,
         )
         self._errands = Errands(store=store, host=host, mailbox=self._mailbox, types=types)
         woken = None if woken_at is None else partial(_moment_of, woken_at, store, host, latest=now)
@@ -215,38 +215,39 @@ class Run:
         """When the next look is due, if there is a slot by then."""
         return max(self._pace.look_at, self._held.answers_by)
 
-    def _nap(self, now: int) -> float:
-        """Seconds until something is to be done, unless a message comes first."""
-        if self._over(now):
-            return 0.0
-        moments: list[float] = [self._tend_at, self._tally.tell_at, self._limits.turn_at]
-        if self._hand_back_at is not None:
-            moments.append(self._hand_back_at)
-        if self._claiming(now):
-            moments.append(self._claim_until)
-            wait = math.inf if self._held.crowded else self._limits.shortest_wait()
-            if wait < math.inf:
-                soonest = min(self._look_at(), self._promotions.due_at)
-                moments.append(max(soonest, now + microseconds(wait)))
-            moments.append(self._done_at)
-        return max(0.0, (min(moments) - now) / MICROSECONDS)
+    def _agenda(self, now: int) -> Iterator[tuple[float, Callable[[int], None]]]:
+        """What the run does by itself: from when on, and what, in this order. Here alone; both what
+        is done and for how long the run sleeps come from it."""
+        yield self._tend_at, self._tend_attempts
+        yield self._tally.tell_at, self._tally.tell
+        yield self._hand_back_at, self._hand_back
+        yield self._limits.turn_at, self._take_turns
+        yield min(self._ends_at, self._done_at), _nothing
+        if not self._claiming(now):
+            return
+        yield self._claim_until, _nothing
+        wait = math.inf if self._held.crowded else self._limits.shortest_wait()
+        if wait < math.inf:  # else also what is due waits here as well as there
+            free_at = now + microseconds(wait) if wait else now
+            yield max(free_at, self._promotions.due_at), self._promote
+            yield max(free_at, self._look_at()), self._lookout.look
 
     def _do_what_is_due(self, now: int) -> None:
-        if now >= self._tend_at:
-            self._tend_attempts(now)
-        if now >= self._tally.tell_at:
-            self._tally.tell(now)
-        if self._hand_back_at is not None and now >= self._hand_back_at:
-            self._hand_back(now)
-        if now >= self._limits.turn_at:
-            self._errands.turns(self._limits.turns(now))
-        if not self._slot_free(now):
-            return  # to bring in what is due, too: it can wait in one place as well as in the other
-        if now >= self._promotions.due_at:
-            self._promotions.sends(now)
-            self._errands.promote(but=frozenset(self._held.in_flight))
-        if now >= self._look_at():
-            self._lookout.look(now)
+        for at, step in self._agenda(now):
+            if now >= at:
+                step(now)
+
+    def _nap(self, now: int) -> float:
+        """Seconds until something is to be done, unless a message comes first."""
+        first = now if self._over(now) else min(at for at, _ in self._agenda(now))
+        return max(0.0, (first - now) / MICROSECONDS)
+
+    def _take_turns(self, now: int) -> None:
+        self._errands.turns(self._limits.turns(now))
+
+    def _promote(self, now: int) -> None:
+        self._promotions.sends(now)
+        self._errands.promote(but=frozenset(self._held.in_flight))
 
     def _slot_free(self, now: int) -> bool:
         free = not self._held.crowded and self._limits.shortest_wait() == 0
@@ -420,7 +421,7 @@ class Run:
     def _hand_back(self, now: int) -> None:
         """The grace is over; but a handler that can be stopped has a moment to clean up."""
         first, self._handing_back = not self._handing_back, True
-        self._hand_back_at = None
+        self._hand_back_at = math.inf
         if first:
             self._ends_at = min(self._ends_at, now + self._settle_time)
         for attempt in self._held.in_flight.values():
@@ -512,6 +513,10 @@ class Run:
         if types := self._limits.hung_types:
             return f"all slots of task type {', '.join(types)} are taken by handlers that hang"
         return None
+
+
+def _nothing(_now: int) -> None:
+    """Where the run wakes up only to see whether it is over."""
 
 
 def _moment_of(kick: int, store: Store, host: Host, *, latest: int) -> int:

@@ -10,7 +10,8 @@ from lifoq.errors import InvalidInput, KeyBusy, NotClaimed, StoreUnavailable
 from lifoq.items.key_slots import KEPT_FREE, slot_id
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task, TaskError
-from lifoq.tables.keyed import KeyedClaims, KeySlot
+from lifoq.tables.claims import Claim
+from lifoq.tables.keyed import KeyedClaims
 from lifoq.tables.store import Candidate, Store
 from lifoq.tables.table import Table
 from lifoq.testing.hosts import ManualHost
@@ -44,9 +45,8 @@ def row(task: Task) -> Candidate:
     )
 
 
-def claim(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> tuple[Task, KeySlot]:
-    assert shown.key is not None
-    return keyed.claim(shown, shown.key, per_key=per_key, lease=30)
+def claim(keyed: KeyedClaims, shown: Candidate, per_key: int | None = 1) -> Claim:
+    return keyed.claim(shown, per_key=per_key, lease=30)
 
 
 def is_busy(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> bool:
@@ -64,8 +64,9 @@ def test_of_a_key_as_many_are_taken_as_may_be(store: Store, keyed: KeyedClaims, 
     before = store.table.get(rows[-1].task_id)
     assert is_busy(keyed, rows[-1], per_key)
     assert store.table.get(rows[-1].task_id) == before
-    assert len({slot.slot_id for _, slot in held}) == per_key
-    store.succeed(held[0][0], "1")
+    slots = [store.table.get(slot_id("a", "k", n)) or {} for n in range(per_key)]
+    assert {slot["heldBy"] for slot in slots} == {one.task.task_id for one in held}
+    store.succeed(held[0].task, "1")
     assert not is_busy(keyed, rows[-1], per_key)
 
 
@@ -104,12 +105,12 @@ ENDS: dict[str, Callable[[Store, Task, ManualHost], Any]] = {
 def test_a_key_is_free_once_its_claim_has_ended_whether_its_worker_lives_to_say_so_or_not(
     store: Store, keyed: KeyedClaims, host: ManualHost, end, leaves
 ):
-    task, slot = claim(keyed, put(store, "t"))
+    held = claim(keyed, put(store, "t"))
     other = put(store, "other")
     assert is_busy(keyed, other)
-    end(store, task, host)
+    end(store, held.task, host)
     if leaves:
-        keyed.leave(slot)
+        held.leave()
     claim(keyed, other)
     assert is_busy(keyed, put(store, "third"))
 
@@ -123,18 +124,17 @@ def test_a_key_is_free_once_its_task_is_gone(
 
 
 def test_who_leaves_late_does_not_free_what_another_has_by_then(store: Store, keyed: KeyedClaims):
-    task, slot = claim(keyed, put(store, "t"))
-    store.succeed(task, "1")
+    late = claim(keyed, put(store, "t"))
+    store.succeed(late.task, "1")
     claim(keyed, put(store, "other"))
-    keyed.leave(slot)
+    late.leave()
     assert is_busy(keyed, put(store, "third"))
 
 
 def test_of_two_who_find_the_slot_of_a_claim_that_has_ended_one_has_it(
     store: Store, keyed: KeyedClaims, monkeypatch: pytest.MonkeyPatch
 ):
-    task, _ = claim(keyed, put(store, "t"))
-    store.succeed(task, "1")
+    store.succeed(claim(keyed, put(store, "t")).task, "1")
     faster, slower = put(store, "faster"), put(store, "slower")
     look = store.table.get
 
@@ -154,10 +154,10 @@ def test_a_slot_that_somebody_overwrote_is_free_once_its_task_is_taken_no_more(
     store: Store, keyed: KeyedClaims, past: PastTheLibrary, damage: dict[str, Any]
 ):
     first, other = put(store, "t"), put(store, "u")
-    task, slot = claim(keyed, first)
-    past.write({**(store.table.get(slot.slot_id) or {}), **damage})
+    held = claim(keyed, first)
+    past.write({**(store.table.get(slot_id("a", "k", 0)) or {}), **damage})
     assert is_busy(keyed, other)
-    store.succeed(task, "1")
+    store.succeed(held.task, "1")
     assert not is_busy(keyed, other)
 
 
@@ -192,7 +192,7 @@ def test_a_task_that_is_no_longer_as_the_index_showed_it_is_not_claimed(
     later = Store(store.table, lifetimes=store.lifetimes, host=ManualHost(store.now() + 10**12))
     later.put(NewTask(**{"task_type": "a", "task_id": "t", **anew}))
     with pytest.raises(NotClaimed):
-        KeyedClaims(later, host=ManualHost(later.now())).claim(shown, "k", per_key=1, lease=30)
+        KeyedClaims(later, host=ManualHost(later.now())).claim(shown, per_key=1, lease=30)
     assert later.get("t").status is Status.PENDING
 
 
@@ -202,10 +202,8 @@ def test_without_a_slot_only_a_task_is_claimed_that_needs_none(store: Store, key
     other_type = Candidate(task_id="t", task_type="b", created=shown.created, expires_at=10**18)
     for looked_like, per_key in ((no_key, 1), (other_type, None)):
         with pytest.raises(NotClaimed):
-            store.claim("t", claim_id="c", lease=30, when=keyed.needs_no_slot(looked_like, per_key))
-    plain = row(store.put(NewTask(task_type="a", task_id="plain")))
-    when = keyed.needs_no_slot(plain, 1)
-    assert store.claim("plain", claim_id="c", lease=30, when=when).attempts == 1
+            claim(keyed, looked_like, per_key)
+    assert claim(keyed, row(store.put(NewTask(task_type="a")))).task.attempts == 1
 
 
 # Answers that are lost
@@ -250,9 +248,9 @@ def test_a_claim_that_arrives_late_holds_the_key_until_its_lease_is_over(
     store: Store, keyed: KeyedClaims, host: ManualHost
 ):
     late = claim_late(store, host, put(store, "t"))
-    task, slot = claim(keyed, put(store, "other"))
-    store.succeed(task, "1")
-    keyed.leave(slot)
+    other = claim(keyed, put(store, "other"))
+    store.succeed(other.task, "1")
+    other.leave()
     late.arrives()
     third = put(store, "third")
     assert is_busy(keyed, third)
@@ -265,10 +263,10 @@ def test_a_claim_that_arrives_late_holds_the_key_until_its_lease_is_over(
 
 
 def test_slots_are_seen_by_nobody_and_vanish(store: Store, keyed: KeyedClaims, host: ManualHost):
-    task, slot = claim(keyed, put(store, "t"))
-    _, left_behind = claim(keyed, put(store, "other", "k2"))
-    store.succeed(task, "1")
-    keyed.leave(slot)
+    left = claim(keyed, put(store, "t"))
+    claim(keyed, put(store, "other", "k2"))
+    store.succeed(left.task, "1")
+    left.leave()
     queue = Queue(store, host=host)
     stats = queue.stats()
     counts = [stats.pending, stats.delayed, stats.taken, stats.failure]
@@ -276,7 +274,7 @@ def test_slots_are_seen_by_nobody_and_vanish(store: Store, keyed: KeyedClaims, h
     assert queue.purge(confirm=lambda _: True) == 0
     report = Sweeper(store, Registry(), max_attempts=5, host=host).run()
     assert (report.condemned, report.leases_expired) == (0, 0)
-    free, held = store.table.get(slot.slot_id), store.table.get(left_behind.slot_id)
+    free, held = (store.table.get(slot_id("a", key, 0)) for key in ("k", "k2"))
     assert free["ttl"] == host.now() // 10**6 + KEPT_FREE
     assert held["ttl"] > host.now() // 10**6 + 300 * 86_400
     assert "taskStatus" not in {**free, **held}

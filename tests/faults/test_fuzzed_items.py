@@ -356,7 +356,7 @@ OPERATIONS: dict[str, Callable[[Store], object]] = {
     "promote": lambda store: store.promote("t"),
     "claim": lambda store: store.claim("t", claim_id="y", lease=30),
     "claim with a slot": lambda store: KeyedClaims(store, host=store._host).claim(
-        ROW, "x", per_key=1, lease=30
+        ROW, per_key=1, lease=30
     ),
     "succeed": settling(lambda store, task: store.succeed(task, "1")),
     "follow up": settling(

@@ -81,6 +81,17 @@ def test_what_the_grace_does_not_suffice_for_is_handed_back_uncounted(bench: Ben
     assert worker.ended_at < 92
 
 
+def test_a_stop_ends_in_time_though_what_is_handed_back_is_not_answered(bench: Bench):
+    bench.handle("a", 2 * HOUR, timeout=3 * HOUR)
+    worker = Worker(bench, task_timeout=3 * HOUR, lease=300, heartbeat=60, settle_time=2)
+    bench.put("a")
+    bench.sleep(1)
+    bench.table.slow = lambda what, *_: what == "update"
+    worker.processor.stop(grace=5.5)
+    bench.sleep(12)
+    assert 0 < worker.ended_at < 9
+
+
 def test_a_worker_that_is_idle_stops_at_once(bench: Bench):
     bench.handle("a")
     worker = Worker(bench)

@@ -33,7 +33,7 @@ def test_a_key_that_another_worker_holds_is_passed_over_asked_for_seldom_and_ser
     bench.put("a", key="busy")
     (shown,) = bench.queue.store.candidates(limit=2).rows
     claims = KeyedClaims(bench.queue.store, host=bench.machine)
-    task, slot = claims.claim(shown, "busy", per_key=1, lease=30)
+    claim = claims.claim(shown, per_key=1, lease=30)
     for n in range(3):
         bench.put("a", f"free {n}", key=f"k{n}")
     for n in range(3):
@@ -41,8 +41,8 @@ def test_a_key_that_another_worker_holds_is_passed_over_asked_for_seldom_and_ser
     bench.table.transactions = 0
 
     def settle():
-        bench.queue.store.succeed(task, "1")
-        claims.leave(slot)
+        bench.queue.store.succeed(claim.task, "1")
+        claim.leave()
 
     bench.beside(settle, at=1.8)
     assert bench.run(in_flight=1, linger=0.5).succeeded == 6
