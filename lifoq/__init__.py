@@ -17,12 +17,10 @@ if TYPE_CHECKING:
         InvalidInput,
         LeaseLost,
         LifoqError,
-        ProcessUnusable,
         QueueMisconfigured,
         Retry,
         StoreUnavailable,
         TaskCancelled,
-        TaskFailed,
         TaskNotFound,
         TaskShed,
         WaitTimeout,
@@ -30,7 +28,8 @@ if TYPE_CHECKING:
     )
     from lifoq.items.lifetimes import Lifetimes
     from lifoq.items.schema import Status
-    from lifoq.items.task import NewTask, Task, TaskError
+    from lifoq.items.task import NewTask, Task
+    from lifoq.items.task_error import TaskError, TaskFailed
     from lifoq.tables.puts import PutOutcome
     from lifoq.tables.stats import QueueStats
     from lifoq.tables.store import Store
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
     from lifoq.worker.outcome import Done
     from lifoq.worker.processor import Processor
     from lifoq.worker.registry import REGISTRY, Registry, around_attempts, setup, task
-    from lifoq.worker.settings import RunReport, WorkerSettings
+    from lifoq.worker.report import ProcessUnusable, RunReport
+    from lifoq.worker.settings import WorkerSettings
     from lifoq.worker.sweep import Sweeper, SweepReport
 
 __version__ = "0.1.0"
@@ -110,7 +110,7 @@ _MODULES: Final = {
     "Lifetimes": "items.transitions",
     "LifoqError": "errors",
     "NewTask": "items.task",
-    "ProcessUnusable": "errors",
+    "ProcessUnusable": "worker.report",
     "Processor": "worker.processor",
     "PutOutcome": "tables.puts",
     "Queue": "client.queue",
@@ -118,7 +118,7 @@ _MODULES: Final = {
     "QueueStats": "tables.stats",
     "Registry": "worker.registry",
     "Retry": "errors",
-    "RunReport": "worker.settings",
+    "RunReport": "worker.report",
     "Status": "items.schema",
     "Store": "tables.store",
     "StoreUnavailable": "errors",
@@ -126,8 +126,8 @@ _MODULES: Final = {
     "Sweeper": "worker.sweep",
     "Task": "items.task",
     "TaskCancelled": "errors",
-    "TaskError": "items.task",
-    "TaskFailed": "errors",
+    "TaskError": "items.task_error",
+    "TaskFailed": "items.task_error",
     "TaskNotFound": "errors",
     "TaskShed": "errors",
     "WaitTimeout": "errors",

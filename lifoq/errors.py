@@ -1,11 +1,7 @@
-"""Every error that lifoq raises. All share one root, and carry their data as attributes."""
+"""The errors that lifoq raises. All share one root, and carry their data as attributes. What tells
+more of a task or of a run stands beside that: ``items.task_error``, ``worker.report``."""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from lifoq.items.task import TaskError
-    from lifoq.worker.settings import RunReport
 
 
 class LifoqError(Exception):
@@ -122,15 +118,6 @@ class ItemTooLarge(LifoqError):
     """A write would take the item beyond DynamoDB's 400 KB, or a transaction beyond its 4 MB."""
 
 
-class TaskFailed(LifoqError):
-    """Raised by ``Queue.wait``: the task ended in FAILURE."""
-
-    def __init__(self, task_id: str, error: "TaskError") -> None:
-        self.task_id = task_id
-        self.error = error
-        super().__init__(f"task {task_id!r} failed: {error.type}: {error.message}")
-
-
 class TaskCancelled(LifoqError):
     """Raised by ``Queue.wait``: the task was cancelled."""
 
@@ -175,16 +162,6 @@ class Busy(Retry):
     """Raised by task code: the downstream has no room at the moment. A Retry that does not count as
     an attempt, so that only the deadline ends it; and the processor starts fewer tasks of this type
     at a time, as many as the downstream was seen to take."""
-
-
-class ProcessUnusable(LifoqError):
-    """This process can run no more tasks: it gets no threads, or handlers that hang take all slots
-    of it or of a task type. End it, and start another; what it held runs again elsewhere."""
-
-    def __init__(self, reason: str, report: "RunReport") -> None:
-        """``report``: what the run did all the same."""
-        self.report = report
-        super().__init__(f"{reason}: end this process and start another")
 
 
 class Fail(LifoqError):

@@ -12,9 +12,10 @@ from lifoq.basics.shown import harmless
 from lifoq.basics.spans import span
 from lifoq.client.listing import LISTED, Wanted
 from lifoq.client.processing import known_paused
-from lifoq.errors import DamagedTask, TaskCancelled, TaskFailed, TaskNotFound, TaskShed, WaitTimeout
+from lifoq.errors import DamagedTask, TaskCancelled, TaskNotFound, TaskShed, WaitTimeout
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
+from lifoq.items.task_error import TaskFailed
 from lifoq.tables.headline import Headline, headline
 from lifoq.tables.notes import LATELY
 from lifoq.tables.stats import QueueStats

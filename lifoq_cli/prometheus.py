@@ -9,7 +9,7 @@ import click
 from lifoq.errors import InvalidInput
 from lifoq.metrics import NAMESPACE, Metric
 from lifoq.tables.stats import QueueStats
-from lifoq.worker.settings import RunReport
+from lifoq.worker.report import RunReport
 from lifoq_cli.lent import Lent
 
 try:

@@ -21,7 +21,6 @@ from lifoq.errors import (
     LifoqError,
     NotClaimed,
     TaskCancelled,
-    TaskFailed,
     TaskNotFound,
     TaskShed,
     WaitTimeout,
@@ -30,6 +29,7 @@ from lifoq.errors import (
 from lifoq.items.history import Ended
 from lifoq.items.schema import SMOKE_TYPE, Status
 from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskFailed
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
 from lifoq_cli import moments, options, statuses
 from lifoq_cli.session import Session

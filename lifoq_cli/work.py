@@ -19,7 +19,8 @@ from lifoq.metrics import NAMESPACE, Metric, service
 from lifoq.worker import logged
 from lifoq.worker.processor import Processor
 from lifoq.worker.registry import REGISTRY, Registry
-from lifoq.worker.settings import RunReport, WorkerSettings
+from lifoq.worker.report import RunReport
+from lifoq.worker.settings import WorkerSettings
 from lifoq_cli import options
 from lifoq_cli.protection import Protection
 from lifoq_cli.session import Session

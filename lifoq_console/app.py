@@ -18,7 +18,8 @@ from starlette.staticfiles import StaticFiles
 from lifoq.basics.host import SYSTEM
 from lifoq.basics.numbers import check_rate
 from lifoq.basics.shown import finalize
-from lifoq.client.failures import Kind, failures
+from lifoq.client.failure_kind import Kind
+from lifoq.client.failures import failures
 from lifoq.client.listing import LISTED, Wanted
 from lifoq.errors import (
     InvalidInput,

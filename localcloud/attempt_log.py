@@ -12,7 +12,7 @@ from typing import Any, Final
 from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.shown import harmless
 from lifoq.basics.spans import span
-from lifoq.client.failures import Kind
+from lifoq.client.failure_kind import Kind
 from lifoq.errors import DamagedTask
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task

@@ -8,7 +8,8 @@ from typing import Any
 from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
-from lifoq.items.task import NewTask, TaskError
+from lifoq.items.task import NewTask
+from lifoq.items.task_error import TaskError
 from lifoq.tables.dynamo_values import typed
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store

@@ -12,7 +12,8 @@ from lab.virtual import START
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.errors import NotClaimed
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskError
 from lifoq.tables.claims import Claim
 from lifoq.tables.keyed import KeyedClaims
 from lifoq.tables.store import Candidate, Store

@@ -20,7 +20,6 @@ from lifoq.errors import (
     InvalidInput,
     LifoqError,
     TaskCancelled,
-    TaskFailed,
     TaskNotFound,
     TaskShed,
     WaitTimeout,
@@ -28,6 +27,7 @@ from lifoq.errors import (
 from lifoq.items import traceparent
 from lifoq.items.packed import PARTS, Large
 from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskFailed
 
 JSON: Final = "application/json"
 MARGIN: Final = 3.0

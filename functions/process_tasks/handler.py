@@ -9,11 +9,10 @@ from aws_lambda_powertools.logging.utils import copy_config_to_registered_logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lifoq.environment import Environment
-from lifoq.errors import ProcessUnusable
 from lifoq.metrics import Metric
 from lifoq.worker import logged
 from lifoq.worker.processor import Processor
-from lifoq.worker.settings import RunReport
+from lifoq.worker.report import ProcessUnusable, RunReport
 
 from ..connected import store_of
 from ..kick import Kicker, sent_at

@@ -1,52 +1,18 @@
 """Failures of one kind as one group: what an operator looks at first."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from lifoq.items.task import Task, TaskError
+from lifoq.client.cells import Cells
+from lifoq.client.failure_kind import Kind
+from lifoq.client.listing import Wanted
+from lifoq.client.queue import Queue
+from lifoq.items.task import Task
 
-if TYPE_CHECKING:
-    from lifoq.client.cells import Cells
-    from lifoq.client.listing import Wanted
-    from lifoq.client.queue import Queue
-
-_VARIES: Final = re.compile(
-    r"""
-    (?<!\w)'(?![A-Za-z_]+')[^']*'(?!\w)      # what is quoted, and is no name of code
-    | "(?![A-Za-z_]+")[^"]*"
-    | https?://\S+
-    | \b[0-9a-fA-F-]*\d[0-9a-fA-F-]{7,}\b    # ids
-    | \d+(?:[.,:]\d+)*
-    """,
-    re.VERBOSE,
-)
-LONGEST: Final = 120
-"""Characters of a shape."""
 PAGE: Final = 1_000
 MOST: Final = 10_000
 """Failures that are looked at: they are read, since no index has their errors."""
-UNKNOWN: Final = TaskError(type="Unknown", message="no error was kept")
-
-
-def shape(message: str) -> str:
-    """A message without what differs from task to task: ``no device … answers``."""
-    return _VARIES.sub("…", " ".join(message.split()))[:LONGEST]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """What failures of one group have in common."""
-
-    task_type: str
-    error_type: str
-    shape: str
-
-    @classmethod
-    def of(cls, task: Task) -> "Kind":
-        error = task.error or UNKNOWN
-        return cls(task_type=task.task_type, error_type=error.type, shape=shape(error.message))
 
 
 @dataclass(kw_only=True)
@@ -97,7 +63,7 @@ class Failures:
         return min(group.first for group in self.groups)
 
 
-def failures(queue: "Queue | Cells", wanted: "Wanted", *, most: int = MOST) -> Failures:
+def failures(queue: Queue | Cells, wanted: Wanted, *, most: int = MOST) -> Failures:
     """Of those that are ``wanted``, whose status is FAILURE."""
     found: list[Task] = []
     start = None

@@ -36,7 +36,7 @@ class Wanted:
     error_type: str | None = None
     """The type of the task's error, such as ``TimeoutError``."""
     error_shape: str | None = None
-    """The shape of its message (see ``lifoq.client.failures.shape``)."""
+    """The shape of its message (see ``lifoq.client.failure_kind.shape``)."""
     older_than: Duration | None = None
     newer_than: Duration | None = None
     """Seconds, or timedelta, since the task entered the queue; a DELAYED one has not yet."""
@@ -81,7 +81,7 @@ class Wanted:
         )
 
     def _has_shape(self, task: Task) -> bool:
-        from lifoq.client.failures import Kind  # noqa: PLC0415 - not where tasks are only put
+        from lifoq.client.failure_kind import Kind  # noqa: PLC0415 - not where tasks are only put
 
         return Kind.of(task).shape == self.error_shape
 

@@ -12,7 +12,6 @@ from lifoq.errors import (
     DamagedTask,
     InvalidInput,
     TaskCancelled,
-    TaskFailed,
     TaskNotFound,
     TaskShed,
     WaitTimeout,
@@ -27,7 +26,8 @@ from lifoq.items.schema import (
     Attribute,
     Status,
 )
-from lifoq.items.task import Duration, NewTask, Task, TaskError, check_name
+from lifoq.items.task import Duration, NewTask, Task, check_name
+from lifoq.items.task_error import TaskError, TaskFailed
 from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import CAP, QueueStats, measure
 from lifoq.tables.store import Store

@@ -18,7 +18,8 @@ from lifoq.errors import DamagedTask
 from lifoq.items.change import Item
 from lifoq.items.packed import Large
 from lifoq.items.schema import Attribute
-from lifoq.items.task import Task, TaskError
+from lifoq.items.task import Task
+from lifoq.items.task_error import TaskError
 from lifoq.tables.dynamo_values import plain
 
 VERSION: Final = 1

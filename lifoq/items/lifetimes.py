@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.basics.numbers import check_seconds
+from lifoq.items.schema import LARGE_DELAY, Status
 from lifoq.items.schema import Attribute as A
-from lifoq.items.schema import Status
 
 if TYPE_CHECKING:  # settings are read by functions that have nothing to do with tasks
     from lifoq.items.change import Value
     from lifoq.items.task import Task
 
-LARGE_DELAY: Final = 30 * 86_400.0
-"""Seconds by which a task can be delayed whose payload lies in the queue's bucket: objects are
-deleted by their age."""
 LONGEST_LEASE: Final = 86_400.0
 """Seconds. What is held for longer was not written by a worker."""
 

@@ -141,6 +141,9 @@ MAX_PAYLOAD_BYTES: Final = MAX_ITEM_BYTES - RESERVED_BYTES
 MAX_LARGE_BYTES: Final = 16 * 1024 * 1024
 """The largest object of the bucket: read and parsed it takes ten times as much of a worker's
 memory."""
+LARGE_DELAY: Final = 30 * 86_400.0
+"""Seconds by which a task can be delayed whose payload lies in the bucket: objects are deleted by
+their age."""
 MAX_ERROR_BYTES: Final = 8 * 1024
 """The largest ``error``, so that an attempt can always say how it failed."""
 MAX_PAYLOAD_AND_CHECKPOINT_BYTES: Final = MAX_ITEM_BYTES - MAX_ERROR_BYTES - 5 * 1024

@@ -1,21 +1,19 @@
 """A task: as the producer asks for it, as it stands in the table, and how it failed."""
 
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
 from lifoq.basics.numbers import LONGEST
 from lifoq.errors import DamagedTask, InvalidInput
-from lifoq.items.lifetimes import LARGE_DELAY
 from lifoq.items.packed import Large, unpack
 from lifoq.items.schema import (
     ATTRIBUTE_TYPES,
     IMPOSSIBLE,
-    MAX_ERROR_BYTES,
+    LARGE_DELAY,
     MAX_ID_BYTES,
     MAX_LARGE_BYTES,
     MAX_PAYLOAD_BYTES,
@@ -27,6 +25,7 @@ from lifoq.items.schema import (
     Attribute,
     Status,
 )
+from lifoq.items.task_error import TaskError
 
 if TYPE_CHECKING:
     from lifoq.items.history import History  # not where no attempt has failed
@@ -34,11 +33,6 @@ if TYPE_CHECKING:
 Duration = float | timedelta
 """Seconds, or a timedelta."""
 IfExists = Literal["keep", "replace"]
-
-MAX_TRACEBACK: Final = 4_000
-"""Characters of a traceback that are kept: its end, where the error is."""
-MAX_MESSAGE: Final = 1_000
-"""Characters of an error message that are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,63 +255,6 @@ def duration(field: str, value: Any) -> int:
     if not -LONGEST <= seconds <= LONGEST:  # an integer may be too large for a float
         raise InvalidInput(field, value, "must be finite, and ten years at the most, in seconds")
     return microseconds(seconds)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TaskError:
-    """How an attempt went wrong, bounded in size."""
-
-    type: str
-    message: str
-    traceback: str | None = None
-
-    @classmethod
-    def of(cls, error: BaseException) -> "TaskError":
-        lines = _described(lambda: "".join(traceback.format_exception(_from_task_code(error))))
-        return cls(
-            type=type(error).__name__,
-            message=_readable(_described(lambda: str(error)), MAX_MESSAGE),
-            traceback=_readable(lines[-MAX_TRACEBACK:], MAX_TRACEBACK),
-        )
-
-    def to_json(self) -> str:
-        """At most MAX_ERROR_BYTES; the traceback gives way first."""
-        text = {"type": self.type[:MAX_TYPE_BYTES], "message": self.message[:MAX_MESSAGE]}
-        bare = jsontext.encode(text, "error")
-        if self.traceback is None:
-            return bare
-        whole = jsontext.encode({**text, "traceback": self.traceback}, "error")
-        return whole if jsontext.size(whole) <= MAX_ERROR_BYTES else bare
-
-    @classmethod
-    def from_json(cls, text: str) -> "TaskError":
-        found = jsontext.decode(text)
-        if not isinstance(found, dict):
-            raise ValueError("error is not a JSON object")  # noqa: TRY004  (one error for callers)
-        return cls(
-            type=str(found.get("type", "")),
-            message=str(found.get("message", "")),
-            traceback=found.get("traceback"),
-        )
-
-
-def _from_task_code(error: BaseException) -> BaseException:
-    """Without the frames of lifoq's own that called the task code."""
-    own = error.__traceback__
-    while own is not None and own.tb_frame.f_globals.get("__name__", "").startswith("lifoq."):
-        own = own.tb_next
-    return error if own is None else error.with_traceback(own)
-
-
-def _described(describe: Callable[[], str]) -> str:
-    try:
-        return describe()
-    except BaseException as worse:  # noqa: BLE001  (task code can raise what cannot be described)
-        return f"it cannot be described: {type(worse).__name__} was raised instead"
-
-
-def _readable(text: str, limit: int) -> str:
-    return text[:limit].encode(errors="replace").decode()
 
 
 @dataclass(frozen=True, kw_only=True)

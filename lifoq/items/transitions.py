@@ -25,7 +25,8 @@ from lifoq.items.lifetimes import Lifetimes, seconds_up
 from lifoq.items.packed import pack
 from lifoq.items.schema import TERMINAL, WAITING, Status
 from lifoq.items.schema import Attribute as A
-from lifoq.items.task import Accepted, Task, TaskError
+from lifoq.items.task import Accepted, Task
+from lifoq.items.task_error import TaskError
 
 IN_FLIGHT_TTL: Final = 10 * 365 * 86_400
 """Seconds. While TAKEN, TTL must never delete the item, however long the sweep is down."""

@@ -21,9 +21,9 @@ from lifoq.errors import (
 )
 from lifoq.items import transitions
 from lifoq.items.change import Change, ConditionFailed, Equals, Item, Put, StatusIs, UnfitAttribute
-from lifoq.items.lifetimes import LARGE_DELAY, Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.packed import Large, unpack
-from lifoq.items.schema import Attribute
+from lifoq.items.schema import LARGE_DELAY, Attribute
 from lifoq.items.task import Accepted, NewTask, Task, accept
 from lifoq.tables.again import Again
 from lifoq.tables.table import MAX_BATCH, Table

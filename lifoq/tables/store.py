@@ -49,7 +49,8 @@ from lifoq.items.schema import (
     Attribute,
     Status,
 )
-from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskError
 from lifoq.tables.again import Again, Outrun
 from lifoq.tables.puts import Puts
 from lifoq.tables.table import (

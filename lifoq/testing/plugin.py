@@ -8,7 +8,8 @@ from lifoq.client.queue import Queue
 from lifoq.testing.hosts import TurnableHost
 from lifoq.worker.processor import Processor
 from lifoq.worker.registry import REGISTRY
-from lifoq.worker.settings import RunReport, WorkerSettings
+from lifoq.worker.report import RunReport
+from lifoq.worker.settings import WorkerSettings
 
 
 @pytest.fixture

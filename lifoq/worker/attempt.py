@@ -20,7 +20,7 @@ from lifoq.errors import (
     QueueMisconfigured,
     StoreUnavailable,
 )
-from lifoq.items.task import TaskError
+from lifoq.items.task_error import TaskError
 from lifoq.tables.claims import Claim, Claims
 from lifoq.tables.store import Candidate, Store
 from lifoq.worker.context import Context
@@ -53,8 +53,8 @@ HANDED_BACK: Final = "HandedBack"
 """The error's type on a task that a worker claimed, and did not begin with."""
 
 
-class Ended(Enum):
-    """How an attempt ended."""
+class Settlement(Enum):
+    """What came of an attempt, as the worker counts it."""
 
     SUCCEEDED = auto()
     FAILED = auto()
@@ -65,11 +65,11 @@ class Ended(Enum):
     """Its outcome could not be written; the lease runs out."""
 
 
-_ENDED: Final[dict[type[Outcome], Ended]] = {
-    Succeed: Ended.SUCCEEDED,
-    GiveUp: Ended.FAILED,
-    TryAgain: Ended.RETRIED,
-    Cancel: Ended.CANCELLED,
+_SETTLED_AS: Final[dict[type[Outcome], Settlement]] = {
+    Succeed: Settlement.SUCCEEDED,
+    GiveUp: Settlement.FAILED,
+    TryAgain: Settlement.RETRIED,
+    Cancel: Settlement.CANCELLED,
 }
 
 
@@ -158,7 +158,7 @@ class Settled:
     nobody understood, if it came to that."""
 
     attempt: Attempt
-    ended: Ended
+    how: Settlement
     row: Candidate | None = None
     delay: float = 0.0
     """Seconds until its next attempt is due, where it waits for one."""
@@ -365,11 +365,11 @@ class Attempts:
     def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
         try:
             settled = attempt.settled = self._write(attempt, outcome)
-            if settled.ended is not Ended.UNSETTLED:
+            if settled.how is not Settlement.UNSETTLED:
                 attempt.claim.leave()
         except Exception as error:
             log.exception("task %s could not be settled", attempt.task.task_id)
-            settled = Settled(attempt=attempt, ended=Ended.UNSETTLED, unexpected=error)
+            settled = Settled(attempt=attempt, how=Settlement.UNSETTLED, unexpected=error)
         self._mailbox.put(settled)
 
     def _write(self, attempt: Attempt, outcome: Outcome) -> Settled:
@@ -380,14 +380,14 @@ class Attempts:
             try:
                 row = outcome.write(self._store, task)
             except LeaseLost:
-                return Settled(attempt=attempt, ended=Ended.LEASE_LOST)
+                return Settled(attempt=attempt, how=Settlement.LEASE_LOST)
             except Cancelled:  # which the attempt has not heard of
                 outcome = Cancel(error=None if isinstance(outcome, Succeed) else outcome.error)
             except (StoreUnavailable, QueueMisconfigured) as error:
                 log.warning("outcome of task %s not confirmed: %s", task.task_id, error)
                 if self._host.monotonic() + microseconds(pause) >= self._ends_at:
                     told = error if isinstance(error, QueueMisconfigured) else None
-                    return Settled(attempt=attempt, ended=Ended.UNSETTLED, unexpected=told)
+                    return Settled(attempt=attempt, how=Settlement.UNSETTLED, unexpected=told)
                 self._host.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
                 passed = (self._host.monotonic() - sent) / MICROSECONDS
@@ -396,14 +396,16 @@ class Attempts:
                 if isinstance(outcome, GiveUp | Cancel):
                     if isinstance(error, ItemTooLarge):
                         log.exception("task %s has no room for its error", task.task_id)
-                        return Settled(attempt=attempt, ended=Ended.UNSETTLED)  # the sweep's matter
+                        # The sweep's matter.
+                        return Settled(attempt=attempt, how=Settlement.UNSETTLED)
                     raise
                 # The outcome itself cannot be written: the next attempt's could not be, either.
                 log.exception("the outcome of task %s cannot be kept", task.task_id)
                 outcome = GiveUp(error=TaskError.of(error))
             else:
+                how = _SETTLED_AS[type(outcome)]
                 delay = outcome.delay if isinstance(outcome, TryAgain) else 0.0
-                return Settled(attempt=attempt, ended=_ENDED[type(outcome)], row=row, delay=delay)
+                return Settled(attempt=attempt, how=how, row=row, delay=delay)
 
     def _renew(self, attempt: Attempt) -> None:
         if attempt.context.lease_lost:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import Host, Outbox
-from lifoq.errors import DamagedTask, StoreUnavailable
+from lifoq.errors import DamagedTask, LifoqError, StoreUnavailable
 from lifoq.items.schema import Status
 from lifoq.tables.store import Candidate, Candidates, Store
 from lifoq.tables.table import Cursor
 from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
-    from lifoq.worker.limit_share import Turned  # not where each worker has its own limits
+    from lifoq.items.book import Grant  # not where each worker has its own limits
 
 log = logging.getLogger("lifoq.errands")
 
@@ -81,15 +81,18 @@ class Failed:
     errand: Look | Cursor | PromotedAll | None = None
 
 
-@dataclass(frozen=True)
-class ShareTurned:
-    """A turn at the book of a limit that all workers share was taken, or could not be."""
+@dataclass(frozen=True, kw_only=True)
+class Turned:
+    """A turn at the book of a limit over all workers was taken, or could not be (``error``)."""
 
-    answer: "Turned"
+    limit: str
+    number: int
+    grant: "Grant | None" = None
+    error: LifoqError | None = None
 
 
 ErrandMessage = (
-    Shown | ShownBehind | Promoted | PromotedAll | Condemned | Remaining | Failed | ShareTurned
+    Shown | ShownBehind | Promoted | PromotedAll | Condemned | Remaining | Failed | Turned
 )
 
 
@@ -145,10 +148,10 @@ class Errands:
 
         self._send(put_aside, "condemn")
 
-    def turns(self, calls: "Collection[Callable[[], Turned]]") -> None:
+    def turns(self, calls: Collection[Callable[[], Turned]]) -> None:
         """Take turns at the books of limits that all workers share."""
         for call in calls:
-            self._send(lambda call=call: ShareTurned(call()), "turn")  # type: ignore[misc]
+            self._send(call, "turn")
 
     def ask_whether_tasks_wait(self) -> None:
         """The answer is yes where none can be had: a run for nothing costs less than a task that

@@ -11,7 +11,6 @@ All times are monotonic microseconds. Under the lock of the limits, but for ``le
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from operator import lt
 from typing import Final
@@ -21,7 +20,8 @@ from lifoq.errors import LifoqError
 from lifoq.items.book import NONE, SHARE_LASTS, Amount, Grant, Turn, Whole
 from lifoq.tables.books import Books
 from lifoq.tables.store import Store
-from lifoq.worker.limits import TokenBucket
+from lifoq.worker.errands import Turned
+from lifoq.worker.gate import TokenBucket
 
 TURN_EVERY: Final = 0.5
 """Seconds between two turns at the book, while the share is used or wanted."""
@@ -39,16 +39,6 @@ REFUSED_FOR: Final = 1.0
 """Seconds for which a refusal is believed, unless a turn between has brought more."""
 ANSWER_PATIENCE: Final = 0.1
 """Seconds for which the next task to start waits for the answer whether it may."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Turned:
-    """A turn was taken, or it could not be (``error``)."""
-
-    limit: str
-    number: int
-    grant: Grant | None = None
-    error: LifoqError | None = None
 
 
 class RateLanes(TokenBucket):

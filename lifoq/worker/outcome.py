@@ -9,7 +9,8 @@ from typing import Any, Final
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
-from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskError
 from lifoq.tables.store import MAX_FOLLOW_UPS, Candidate, Store
 from lifoq.worker.backoff import Backoff
 

@@ -16,8 +16,9 @@ from lifoq.tables.store import Store
 from lifoq.worker.limits import Limits
 from lifoq.worker.order import Order
 from lifoq.worker.registry import Registry
+from lifoq.worker.report import RunReport
 from lifoq.worker.run import Run
-from lifoq.worker.settings import RunReport, WorkerSettings
+from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.types import Types
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import MICROSECONDS, Host, Mailbox, OutOfThreads, microseconds
-from lifoq.errors import DamagedTask, KeyBusy, LifoqError, NotClaimed, ProcessUnusable
+from lifoq.errors import DamagedTask, KeyBusy, LifoqError, NotClaimed
 from lifoq.items.schema import Status
 from lifoq.tables.claims import Claims
 from lifoq.tables.store import Store
@@ -28,11 +28,11 @@ from lifoq.worker.attempt import (
     Attempt,
     AttemptMessage,
     Attempts,
-    Ended,
     Interrupted,
     NotRenewed,
     NotStarted,
     Settled,
+    Settlement,
     Started,
 )
 from lifoq.worker.context import Context
@@ -44,9 +44,9 @@ from lifoq.worker.errands import (
     Promoted,
     PromotedAll,
     Remaining,
-    ShareTurned,
     Shown,
     ShownBehind,
+    Turned,
 )
 from lifoq.worker.held import Held
 from lifoq.worker.keys import Keys
@@ -55,7 +55,8 @@ from lifoq.worker.lookout import Lookout
 from lifoq.worker.order import Order
 from lifoq.worker.pace import Pace, Promotions
 from lifoq.worker.registry import Registry, TaskType
-from lifoq.worker.settings import RunReport, WorkerSettings
+from lifoq.worker.report import ProcessUnusable, RunReport
+from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.sight import Cohort
 from lifoq.worker.tally import Tally
 from lifoq.worker.trouble import Trouble
@@ -228,7 +229,7 @@ class Run:
         yield self._claim_until, _nothing
         wait = math.inf if self._held.crowded else self._limits.shortest_wait()
         if wait < math.inf:  # else also what is due waits here as well as there
-            free_at = now + microseconds(wait) if wait else now
+            free_at = now + max(1, microseconds(wait)) if wait else now
             yield max(free_at, self._promotions.due_at), self._promote
             yield max(free_at, self._look_at()), self._lookout.look
 
@@ -266,8 +267,8 @@ class Run:
             self._of_an_attempt(message, now)
         elif isinstance(message, SlotFree):
             self._pace.look_at_once(now)
-        elif isinstance(message, ShareTurned):
-            self._share_turned(message, now)
+        elif isinstance(message, Turned):
+            self._turned(message, now)
         elif isinstance(message, Stop):
             self._claim_until = min(self._claim_until, now)
             self._hand_back_at = now + microseconds(message.grace)
@@ -309,13 +310,13 @@ class Run:
             case Failed():
                 self._failed(message, now)
 
-    def _share_turned(self, turned: ShareTurned, now: int) -> None:
-        if self._limits.turned(turned.answer):
+    def _turned(self, turned: Turned, now: int) -> None:
+        if self._limits.turned(turned):
             self._pace.look_at_once(now)
-        if turned.answer.error is None:
+        if turned.error is None:
             self._trouble.passes()
         else:
-            self._trouble.met(turned.answer.error, now)
+            self._trouble.met(turned.error, now)
 
     def _not_started(self, answer: NotStarted, now: int) -> None:
         task_id = answer.row.task_id
@@ -365,7 +366,7 @@ class Run:
     def _key_may_be_free(self, settled: Settled, now: int) -> None:
         task = settled.attempt.task
         if self._keys.limit(task):
-            if settled.ended is Ended.UNSETTLED:  # its claim stands until its lease is over
+            if settled.how is Settlement.UNSETTLED:  # its claim stands until its lease is over
                 self._keys.refused(task, now)
             self._pace.look_at_once(now)
 
@@ -467,7 +468,7 @@ class Run:
     def _conclude(self) -> None:
         now = self._host.monotonic()
         for attempt in self._held.in_flight.values():
-            settled = attempt.settled or Settled(attempt=attempt, ended=Ended.UNSETTLED)
+            settled = attempt.settled or Settled(attempt=attempt, how=Settlement.UNSETTLED)
             self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
         report = self._tally.conclude(now)
         reason = self._unusable()
@@ -491,8 +492,8 @@ class Run:
         until = now + microseconds(REMAINING_PATIENCE)
         while not self._limits.all_answered and self._host.monotonic() < until:
             message = self._mailbox.take((until - self._host.monotonic()) / MICROSECONDS)
-            if isinstance(message, ShareTurned):
-                self._limits.turned(message.answer)
+            if isinstance(message, Turned):
+                self._limits.turned(message)
 
     def _tasks_wait(self, now: int) -> bool:
         self._try(self._errands.ask_whether_tasks_wait)

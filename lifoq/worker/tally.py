@@ -6,8 +6,8 @@ from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.task import Task
-from lifoq.worker.attempt import Ended, Settled
-from lifoq.worker.settings import RunReport
+from lifoq.worker.attempt import Settled, Settlement
+from lifoq.worker.report import RunReport
 
 PROGRESS_EVERY: Final = 5.0
 """Seconds between two tellings of what was done."""
@@ -36,19 +36,19 @@ class Tally:
 
     def ended(self, settled: Settled, *, seconds: float) -> None:
         report = self.of_now
-        match settled.ended:
-            case Ended.SUCCEEDED:
+        match settled.how:
+            case Settlement.SUCCEEDED:
                 report.succeeded += 1
                 report.services.append(seconds)
-            case Ended.FAILED:
+            case Settlement.FAILED:
                 report.failed += 1
-            case Ended.RETRIED:
+            case Settlement.RETRIED:
                 report.retried += 1
-            case Ended.CANCELLED:
+            case Settlement.CANCELLED:
                 report.cancelled += 1
-            case Ended.LEASE_LOST:
+            case Settlement.LEASE_LOST:
                 report.leases_lost += 1
-            case Ended.UNSETTLED:
+            case Settlement.UNSETTLED:
                 report.unsettled += 1
 
     def tell(self, now: int) -> None:

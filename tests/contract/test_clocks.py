@@ -13,7 +13,7 @@ from lifoq import NewTask, Registry, Status, Sweeper
 from lifoq.basics.clock import TOLERANCE, ServerClock
 from lifoq.basics.host import MICROSECONDS, Stamps, SystemHost, microseconds
 from lifoq.errors import NotClaimed
-from lifoq.items.task import TaskError
+from lifoq.items.task_error import TaskError
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store

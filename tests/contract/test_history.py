@@ -5,7 +5,8 @@ import pytest
 from lifoq.errors import DamagedTask
 from lifoq.items.history import Ended, PastAttempt
 from lifoq.items.schema import Status
-from lifoq.items.task import NewTask, TaskError
+from lifoq.items.task import NewTask
+from lifoq.items.task_error import TaskError
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import START, ManualHost
 from tests.fixtures import PastTheLibrary

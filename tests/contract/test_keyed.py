@@ -9,7 +9,8 @@ from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput, KeyBusy, NotClaimed, StoreUnavailable
 from lifoq.items.key_slots import KEPT_FREE, slot_id
 from lifoq.items.schema import Status
-from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskError
 from lifoq.tables.claims import Claim
 from lifoq.tables.keyed import KeyedClaims
 from lifoq.tables.store import Candidate, Store

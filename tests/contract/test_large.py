@@ -10,19 +10,12 @@ import pytest
 from lab import dynamodb_local
 from lifoq import Done, NewTask, Processor, Queue, Registry, Status, WorkerSettings
 from lifoq.basics import jsontext
-from lifoq.errors import (
-    DamagedTask,
-    InvalidInput,
-    QueueMisconfigured,
-    Retry,
-    StoreUnavailable,
-    TaskFailed,
-)
+from lifoq.errors import DamagedTask, InvalidInput, QueueMisconfigured, Retry, StoreUnavailable
 from lifoq.items.change import Change
-from lifoq.items.lifetimes import LARGE_DELAY, Lifetimes
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.packed import Large
-from lifoq.items.schema import MAX_ITEM_BYTES, MAX_LARGE_BYTES, Attribute
-from lifoq.items.task import TaskError
+from lifoq.items.schema import LARGE_DELAY, MAX_ITEM_BYTES, MAX_LARGE_BYTES, Attribute
+from lifoq.items.task_error import TaskError, TaskFailed
 from lifoq.tables.bucket import S3Blobs
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.large import INLINE, Blobs, LargeValues, MemoryBlobs

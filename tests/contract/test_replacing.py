@@ -6,7 +6,8 @@ from lifoq.errors import DamagedTask, InvalidInput, LeaseLost
 from lifoq.items.change import Change, ConditionFailed, Item
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
-from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskError
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.hosts import START, ManualHost

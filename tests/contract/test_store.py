@@ -15,7 +15,8 @@ from lifoq.errors import (
 from lifoq.items.history import Ended
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import MAX_ITEM_BYTES, Status
-from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskError
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too

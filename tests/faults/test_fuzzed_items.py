@@ -18,7 +18,8 @@ from lifoq.errors import DamagedTask, ItemTooLarge, LifoqError, StoreUnavailable
 from lifoq.items.change import is_number
 from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import MAX_ITEM_BYTES, TERMINAL, Attribute, Status
-from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskError
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.dynamo_values import plain
 from lifoq.tables.keyed import KeyedClaims

@@ -26,7 +26,7 @@ from lifoq.items import transitions
 from lifoq.items.change import Change, Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
-from lifoq.items.task import TaskError
+from lifoq.items.task_error import TaskError
 from lifoq.tables.table import Page, Span
 from lifoq.testing.hosts import START
 from tests.virtual.bench import CALL, SLOW, Bench

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from lifoq.basics.host import microseconds
 from lifoq.client.queue import Queue
-from lifoq.errors import Fail, ProcessUnusable, Retry, StoreUnavailable
+from lifoq.errors import Fail, Retry, StoreUnavailable
 from lifoq.items.schema import TERMINAL, Attribute, Status
 from lifoq.items.task import NewTask
 from lifoq.tables.dynamo import DynamoTable
@@ -23,7 +23,8 @@ from lifoq.worker.context import Context
 from lifoq.worker.outcome import Done
 from lifoq.worker.processor import Processor
 from lifoq.worker.registry import Registry
-from lifoq.worker.settings import RunReport, WorkerSettings
+from lifoq.worker.report import ProcessUnusable, RunReport
+from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.sweep import Sweeper, SweepReport
 from lifoq.worker.types import Types
 from tests.faults.history import Image, Write, is_slot

@@ -12,7 +12,8 @@ import pytest
 from lifoq.errors import LeaseLost, NotClaimed
 from lifoq.items.replacing import made_at
 from lifoq.items.schema import Status
-from lifoq.items.task import NewTask, TaskError
+from lifoq.items.task import NewTask
+from lifoq.items.task_error import TaskError
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
 

@@ -12,7 +12,6 @@ from lifoq.errors import (
     DamagedTask,
     StoreUnavailable,
     TaskCancelled,
-    TaskFailed,
     TaskNotFound,
     TaskShed,
     WaitTimeout,
@@ -21,6 +20,7 @@ from lifoq.errors import (
 from lifoq.items.replacing import made_at
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskFailed
 from lifoq.tables.puts import PutOutcome
 from tests.simulation.database import Database
 from tests.simulation.history import Violation

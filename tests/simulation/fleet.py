@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
-from lifoq.errors import ProcessUnusable, StoreUnavailable
+from lifoq.errors import StoreUnavailable
 from lifoq.items.schema import Attribute, Status
 from lifoq.tables.store import Store
 from lifoq.worker.attempt import HANDED_BACK
 from lifoq.worker.processor import UNAVAILABLE_PAUSE, Processor
+from lifoq.worker.report import ProcessUnusable, RunReport
 from lifoq.worker.run import FOREVER, REMAINING_PATIENCE, Run
-from lifoq.worker.settings import RunReport
 from lifoq.worker.sweep import Sweeper
 from lifoq.worker.types import Types
 from tests.simulation.database import Connection, Database

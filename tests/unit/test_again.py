@@ -7,7 +7,8 @@ import pytest
 
 from lifoq.errors import StoreUnavailable
 from lifoq.items.change import Change, ConditionFailed, Item, TransactionRefused
-from lifoq.items.task import NewTask, Task, TaskError
+from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskError
 from lifoq.tables.again import TRIES
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store

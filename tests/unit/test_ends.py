@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from lifoq.ends.end import MAX_RESULT_BYTES, End, Ending
 from lifoq.ends.step_functions import MAX_OUTPUT_BYTES, StepFunctions
 from lifoq.ends.topic import EventsTopic
-from lifoq.items.task import TaskError
+from lifoq.items.task_error import TaskError
 from tests.ends import TOKEN
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

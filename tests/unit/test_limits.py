@@ -5,7 +5,8 @@ import math
 import pytest
 
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.limits import PROBE_AFTER, Gate, Limits, Room, TokenBucket
+from lifoq.worker.gate import PROBE_AFTER, Gate, Room, TokenBucket
+from lifoq.worker.limits import Limits
 from lifoq.worker.registry import TaskType
 
 

@@ -9,7 +9,7 @@ import pytest
 from lifoq import Backoff, Busy, InvalidInput, Lifetimes, Queue, Registry, Retry, WorkerSettings
 from lifoq.basics.numbers import check_count, check_rate, check_seconds, seconds
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.limits import TokenBucket
+from lifoq.worker.gate import TokenBucket
 
 NO_NUMBER = [math.nan, math.inf, -math.inf, -1, 10**400, 10**5000, "5", True, [], None]
 WRONG = {

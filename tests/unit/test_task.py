@@ -5,7 +5,8 @@ import pytest
 from lifoq.errors import DamagedTask
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute
-from lifoq.items.task import MAX_TRACEBACK, NewTask, Task, TaskError, accept
+from lifoq.items.task import NewTask, Task, accept
+from lifoq.items.task_error import MAX_TRACEBACK, TaskError
 from lifoq.items.transitions import new_item
 from lifoq.testing.hosts import START
 

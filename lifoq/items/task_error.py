@@ -1,0 +1,81 @@
+"""How an attempt went wrong, as its task keeps it, and as it is raised to who waits for it."""
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from lifoq.basics import jsontext
+from lifoq.errors import LifoqError
+from lifoq.items.schema import MAX_ERROR_BYTES, MAX_TYPE_BYTES
+
+MAX_TRACEBACK: Final = 4_000
+"""Characters of a traceback that are kept: its end, where the error is."""
+MAX_MESSAGE: Final = 1_000
+"""Characters of an error message that are kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskError:
+    """How an attempt went wrong, bounded in size."""
+
+    type: str
+    message: str
+    traceback: str | None = None
+
+    @classmethod
+    def of(cls, error: BaseException) -> "TaskError":
+        lines = _described(lambda: "".join(traceback.format_exception(_from_task_code(error))))
+        return cls(
+            type=type(error).__name__,
+            message=_readable(_described(lambda: str(error)), MAX_MESSAGE),
+            traceback=_readable(lines[-MAX_TRACEBACK:], MAX_TRACEBACK),
+        )
+
+    def to_json(self) -> str:
+        """At most MAX_ERROR_BYTES; the traceback gives way first."""
+        text = {"type": self.type[:MAX_TYPE_BYTES], "message": self.message[:MAX_MESSAGE]}
+        bare = jsontext.encode(text, "error")
+        if self.traceback is None:
+            return bare
+        whole = jsontext.encode({**text, "traceback": self.traceback}, "error")
+        return whole if jsontext.size(whole) <= MAX_ERROR_BYTES else bare
+
+    @classmethod
+    def from_json(cls, text: str) -> "TaskError":
+        found = jsontext.decode(text)
+        if not isinstance(found, dict):
+            raise ValueError("error is not a JSON object")  # noqa: TRY004  (one error for callers)
+        return cls(
+            type=str(found.get("type", "")),
+            message=str(found.get("message", "")),
+            traceback=found.get("traceback"),
+        )
+
+
+def _from_task_code(error: BaseException) -> BaseException:
+    """Without the frames of lifoq's own that called the task code."""
+    own = error.__traceback__
+    while own is not None and own.tb_frame.f_globals.get("__name__", "").startswith("lifoq."):
+        own = own.tb_next
+    return error if own is None else error.with_traceback(own)
+
+
+def _described(describe: Callable[[], str]) -> str:
+    try:
+        return describe()
+    except BaseException as worse:  # noqa: BLE001  (task code can raise what cannot be described)
+        return f"it cannot be described: {type(worse).__name__} was raised instead"
+
+
+def _readable(text: str, limit: int) -> str:
+    return text[:limit].encode(errors="replace").decode()
+
+
+class TaskFailed(LifoqError):
+    """Raised by ``Queue.wait``: the task ended in FAILURE."""
+
+    def __init__(self, task_id: str, error: TaskError) -> None:
+        self.task_id = task_id
+        self.error = error
+        super().__init__(f"task {task_id!r} failed: {error.type}: {error.message}")
