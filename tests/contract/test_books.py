@@ -72,6 +72,15 @@ def test_the_parts_of_all_workers_are_never_more_than_the_whole(books: Books):
     assert (first.has, second.has, third.has) == (Amount(3, 1), Amount(1, 1), NONE)
 
 
+def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(books: Books):
+    assert take(books, "w1", ALL).tokens == 2
+    late = take(books, "w2", ALL)
+    assert (late.has, late.tokens) == (NONE, 0)
+    take(books, "w1", NONE, keeps=Amount(1, 0), returns=0.5)  # has one task left
+    late = take(books, "w2", ALL)
+    assert (late.has, late.tokens) == (Amount(3, 2), 0.5)
+
+
 def test_lanes_that_nobody_has_fill_up(books: Books, host: ManualHost):
     take(books, "w1", ALL)
     take(books, "w1", NONE, keeps=NONE)  # all tokens are used

@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import boto3
@@ -44,17 +45,8 @@ class Bucket:
             raise self.error
         return getattr(self._there, name)(*arguments)
 
-    def put(self, key: str, content: bytes) -> None:
-        self._call("put", key, content)
-
-    def get(self, key: str) -> bytes | None:
-        return self._call("get", key)
-
-    def renew(self, key: str) -> bool:
-        return self._call("renew", key)
-
-    def delete(self, key: str) -> None:
-        self._call("delete", key)
+    def __getattr__(self, name: str) -> Any:
+        return partial(self._call, name)
 
 
 @pytest.fixture(params=["memory", "S3"])

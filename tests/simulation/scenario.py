@@ -12,33 +12,33 @@ from lifoq.worker.settings import WorkerSettings
 class Faults:
     """Probabilities, and times in seconds."""
 
-    refused: float
+    refused: float = 0
     """Of a call: it is not applied, and the caller is told so or learns nothing."""
-    lost_answer: float
+    lost_answer: float = 0
     """Of a call: it is applied, and the caller learns nothing."""
-    crash: float
+    crash: float = 0
     """Of a call: the caller's machine is gone right before or right after it."""
-    stall: float
+    stall: float = 0
     """Of a call: it takes longer than a lease."""
-    late: float
+    late: float = 0
     """Of a write that follows from what was read before: it is on its way for so long that others
     come before it."""
-    sweep_slowness: float
+    sweep_slowness: float = 1
     """How much longer the sweep's calls take than others', so that much happens between them."""
-    unprocessed: float
+    unprocessed: float = 0
     """Of an item of a batch: the database leaves it out."""
-    lost_kick: float
-    index_lag: float
+    lost_kick: float = 0
+    index_lag: float = 0.3
     """The longest that an index may be behind the table."""
-    trouble: float
+    trouble: float = 0
     """Of an attempt: the task code does something else than to succeed at once."""
-    busy: float
+    busy: float = 0
     """Of an attempt: others have filled the downstream."""
-    pause: float
+    pause: float = 0
     """Seconds between two pauses of a whole running worker, on average; 0: never."""
-    damage: float
+    damage: float = 0
     """Seconds between two attributes that somebody clears past the library; 0: never."""
-    outages: int
+    outages: int = 0
     """Times at which every call is refused for a while."""
 
     @property
@@ -48,22 +48,7 @@ class Faults:
         return not (calls or self.crash or self.pause)
 
 
-CALM = Faults(
-    refused=0,
-    lost_answer=0,
-    crash=0,
-    stall=0,
-    late=0,
-    sweep_slowness=1,
-    unprocessed=0,
-    lost_kick=0,
-    index_lag=0.3,
-    trouble=0,
-    busy=0,
-    pause=0,
-    damage=0,
-    outages=0,
-)
+CALM = Faults()
 
 
 @dataclass(frozen=True, kw_only=True)
