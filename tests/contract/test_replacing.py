@@ -167,6 +167,19 @@ def test_a_lost_worker_takes_no_newer_put_with_it(store: Store, host: ManualHost
     assert found(store) == after
 
 
+@by_end
+def test_an_end_that_is_repeated_is_recognised_though_a_newer_put_took_its_place(
+    store: Store, end, ended
+):
+    store.put(new("first"))
+    task = claim(store)
+    store.put(new("second"))
+    end(store, task)
+    after = found(store)
+    end(store, task)
+    assert found(store) == after
+
+
 def test_a_put_that_finds_no_room_beside_the_run_is_refused(store: Store):
     store.put(new(noise(300_000)))
     task = claim(store)
