@@ -1,7 +1,7 @@
 """The paths through the library whose every API call is struck by every fault."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from lifoq.errors import StoreUnavailable, WrongStatus
@@ -22,12 +22,12 @@ class End:
     """How it may end, too, where the process that was to move it was killed."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Path:
     name: str
+    arrange: Callable[[World], object]
     act: Callable[[Process], object]
     ends: dict[str, End]
-    arrange: Callable[[World], object] = field(default=lambda _: None)
     by_producer: frozenset[str] = frozenset()
     """Tasks that ``act`` puts: absent where the producer was killed, or heard no confirmation."""
 
@@ -53,8 +53,15 @@ def sweep(process: Process) -> None:
         return  # the next sweep goes on
 
 
+def nothing(_: World) -> None: ...
+
+
 def two_waiting(world: World) -> None:
     world.put("ok", "older", "newer")
+
+
+def two_of_a_key(world: World) -> None:
+    world.put("keyed", "older", "newer", key=world.run_id)
 
 
 def due_and_damaged(world: World) -> None:
@@ -150,10 +157,13 @@ def to_be_cancelled(world: World) -> None:
     world.put("ok", "delayed", delay=5)
 
 
-def one_failed(world: World) -> None:
-    world.put("broken", "a")
-    world.operator.work()
-    world.mended = True
+def failed(*names: str) -> Callable[[World], None]:
+    def arrange(world: World) -> None:
+        world.put("broken", *names)
+        world.operator.work()
+        world.mended = True
+
+    return arrange
 
 
 def redrive(process: Process) -> None:
@@ -163,16 +173,14 @@ def redrive(process: Process) -> None:
         assert moved.status == Status.PENDING  # noqa: PT017  (an unconfirmed one was applied)
 
 
-def two_failed(world: World) -> None:
-    world.put("broken", "a", "b")
-    world.operator.work()
-    world.mended = True
-
-
 def redrive_many(process: Process) -> None:
     process.insist(lambda: process.queue.redrive_many(task_type="broken"))
 
 
+DONE: Final = End()
+TWICE: Final = End(attempts=2, effects=2)
+FAILED: Final = End(status=Status.FAILURE)
+DAMAGED: Final = End(status=Status.FAILURE, attempts=1, effects=0)
 CONDEMNED: Final = End(status=Status.FAILURE, attempts=0, effects=0)
 REDRIVEN: Final = End(attempts=1, effects=2, if_killed=Status.FAILURE)
 NEWEST: Final = End(if_killed=Status.SUCCESS)
@@ -181,125 +189,62 @@ TOLD: Final = End(status=Status.CANCELLED, effects=0, if_killed=Status.SUCCESS)
 WITHDRAWN: Final = End(status=Status.CANCELLED, attempts=0, effects=0, if_killed=Status.SUCCESS)
 
 PATHS: Final = (
-    Path(name="success", arrange=two_waiting, act=work, ends={"older": End(), "newer": End()}),
+    Path("success", two_waiting, work, {"older": DONE, "newer": DONE}),
+    Path("one at a time for a key", two_of_a_key, work, {"older": DONE, "newer": DONE}),
+    Path("retry", putting("flaky"), work, {"a": TWICE}),
+    Path("immediate retry", putting("impatient"), work, {"a": TWICE}),
+    Path("failure", putting("broken"), work, {"a": FAILED}),
     Path(
-        name="one at a time for a key",
-        arrange=lambda world: world.put("keyed", "older", "newer", key=world.run_id),
-        act=work,
-        ends={"older": End(), "newer": End()},
+        "out of attempts",
+        putting("hopeless"),
+        work,
+        {"a": End(status=Status.FAILURE, attempts=2, effects=2)},
     ),
-    Path(name="retry", arrange=putting("flaky"), act=work, ends={"a": End(attempts=2, effects=2)}),
+    Path("follow-ups", putting("parent"), work, {"a": DONE, "child": DONE, "nameless child": DONE}),
+    Path("checkpoint", putting("steps"), work, {"a": DONE}),
+    Path("heartbeat", putting("slow", "a", "b"), work, {"a": DONE, "b": DONE}),
+    Path("timeout", putting("hanging", "a", "b"), work, {"a": TWICE, "b": TWICE}),
+    Path("stale holder", putting("overtaken"), work, {"a": End(attempts=3, effects=2)}),
     Path(
-        name="immediate retry",
-        arrange=putting("impatient"),
-        act=work,
-        ends={"a": End(attempts=2, effects=2)},
+        "promote and condemn",
+        due_and_damaged,
+        work,
+        {"delayed": DONE, "healthy": DONE, "damaged": DAMAGED},
     ),
+    Path("put", nothing, put_nameless, {"a": DONE}, by_producer=frozenset("a")),
+    Path("idempotent put", nothing, put_with_id, {"a": DONE}, by_producer=frozenset("a")),
+    Path("put over one that waits", an_older_put, put_newest, {"a": NEWEST}),
+    Path("put over one that has ended", an_older_put_has_ended, put_newest, {"a": NEWEST}),
+    Path("put over one that runs", a_put_that_is_replaced_while_it_runs, work, {"a": DONE}),
+    Path("delayed put", nothing, put_delayed, {"a": DONE}, by_producer=frozenset("a")),
     Path(
-        name="failure",
-        arrange=putting("broken"),
-        act=work,
-        ends={"a": End(status=Status.FAILURE)},
-    ),
-    Path(
-        name="out of attempts",
-        arrange=putting("hopeless"),
-        act=work,
-        ends={"a": End(status=Status.FAILURE, attempts=2, effects=2)},
-    ),
-    Path(
-        name="follow-ups",
-        arrange=putting("parent"),
-        act=work,
-        ends={"a": End(), "child": End(), "nameless child": End()},
-    ),
-    Path(name="checkpoint", arrange=putting("steps"), act=work, ends={"a": End()}),
-    Path(
-        name="heartbeat",
-        arrange=putting("slow", "a", "b"),
-        act=work,
-        ends={"a": End(), "b": End()},
-    ),
-    Path(
-        name="timeout",
-        arrange=putting("hanging", "a", "b"),
-        act=work,
-        ends={"a": End(attempts=2, effects=2), "b": End(attempts=2, effects=2)},
-    ),
-    Path(
-        name="stale holder",
-        arrange=putting("overtaken"),
-        act=work,
-        ends={"a": End(attempts=3, effects=2)},
-    ),
-    Path(
-        name="promote and condemn",
-        arrange=due_and_damaged,
-        act=work,
-        ends={
-            "delayed": End(),
-            "healthy": End(),
-            "damaged": End(status=Status.FAILURE, attempts=1, effects=0),
-        },
-    ),
-    Path(name="put", act=put_nameless, ends={"a": End()}, by_producer=frozenset("a")),
-    Path(name="idempotent put", act=put_with_id, ends={"a": End()}, by_producer=frozenset("a")),
-    Path(name="put over one that waits", arrange=an_older_put, act=put_newest, ends={"a": NEWEST}),
-    Path(
-        name="put over one that has ended",
-        arrange=an_older_put_has_ended,
-        act=put_newest,
-        ends={"a": NEWEST},
-    ),
-    Path(
-        name="put over one that runs",
-        arrange=a_put_that_is_replaced_while_it_runs,
-        act=work,
-        ends={"a": End()},
-    ),
-    Path(name="delayed put", act=put_delayed, ends={"a": End()}, by_producer=frozenset("a")),
-    Path(
-        name="put_many",
-        act=put_many,
-        ends={"a": End(), "b": End(), "c": End(), "own": End()},
+        "put_many",
+        nothing,
+        put_many,
+        {"a": DONE, "b": DONE, "c": DONE, "own": DONE},
         by_producer=frozenset({"a", "b", "c", "own"}),
     ),
     Path(
-        name="sweep",
-        arrange=fallen_by_the_wayside,
-        act=sweep,
-        ends={
+        "sweep",
+        fallen_by_the_wayside,
+        sweep,
+        {
             "lost": End(attempts=2),
             "lost in its last attempt": End(status=Status.FAILURE, effects=0),
-            "delayed": End(),
-            "damaged": End(status=Status.FAILURE, attempts=1, effects=0),
+            "delayed": DONE,
+            "damaged": DAMAGED,
             "damaged delay": CONDEMNED,
             "out of reach": CONDEMNED,
         },
     ),
     Path(
-        name="cancel",
-        arrange=to_be_cancelled,
-        act=cancel,
-        ends={"pending": WITHDRAWN, "delayed": WITHDRAWN, "taken": TOLD, "other": End()},
+        "cancel",
+        to_be_cancelled,
+        cancel,
+        {"pending": WITHDRAWN, "delayed": WITHDRAWN, "taken": TOLD, "other": DONE},
     ),
-    Path(
-        name="cancelled while it runs",
-        arrange=putting("told", "a", "b"),
-        act=work,
-        ends={"a": STOPPED, "b": STOPPED},
-    ),
-    Path(
-        name="cancelled while it runs, unheard",
-        arrange=putting("deaf"),
-        act=work,
-        ends={"a": STOPPED},
-    ),
-    Path(name="redrive", arrange=one_failed, act=redrive, ends={"a": REDRIVEN}),
-    Path(
-        name="redrive_many",
-        arrange=two_failed,
-        act=redrive_many,
-        ends={"a": REDRIVEN, "b": REDRIVEN},
-    ),
+    Path("cancelled while it runs", putting("told", "a", "b"), work, {"a": STOPPED, "b": STOPPED}),
+    Path("cancelled while it runs, unheard", putting("deaf"), work, {"a": STOPPED}),
+    Path("redrive", failed("a"), redrive, {"a": REDRIVEN}),
+    Path("redrive_many", failed("a", "b"), redrive_many, {"a": REDRIVEN, "b": REDRIVEN}),
 )

@@ -57,44 +57,27 @@ def ingest(load, dead_letters):
     return loaded
 
 
-KINDS = [
-    pytest.param(
-        envelopes.sqs(envelopes.sqs_record(BODY, taskType="device.check")), SQS_ID, id="SQS"
-    ),
-    pytest.param(
-        envelopes.sqs(envelopes.fifo_record(BODY, "m-1", group="a", taskType="device.check")),
-        "m-1",
-        id="SQS FIFO",
-    ),
-    pytest.param(envelopes.sns(BODY, taskType="device.check"), SNS_ID, id="SNS"),
-    pytest.param(
-        envelopes.sqs(envelopes.sqs_record(envelopes.notification(BODY, taskType="device.check"))),
-        SNS_ID,
-        id="SNS by SQS",
-    ),
-    pytest.param(envelopes.eventbridge(BODY, "device.check"), EVENT_ID, id="EventBridge"),
-    pytest.param(
-        envelopes.sqs(envelopes.sqs_record(envelopes.eventbridge(BODY, "device.check"))),
-        EVENT_ID,
-        id="EventBridge by SQS",
-    ),
-    pytest.param(
-        envelopes.sns(envelopes.eventbridge(BODY, "device.check")), EVENT_ID, id="Event by SNS"
-    ),
-    pytest.param(
-        envelopes.activemq(envelopes.activemq_message(JSON, taskType="device.check")),
-        envelopes.ACTIVEMQ_ID,
-        id="ActiveMQ",
-    ),
-    pytest.param(
-        envelopes.rabbitmq(envelopes.rabbitmq_message(JSON, "m-2", taskType="device.check")),
-        "m-2",
-        id="RabbitMQ",
-    ),
-]
+TYPE = {"taskType": "device.check"}
+RECORD = envelopes.sqs_record(BODY, **TYPE)
+FIFO = envelopes.fifo_record(BODY, "m-1", group="a", **TYPE)
+EVENT = envelopes.eventbridge(BODY, "device.check")
+BY_SQS = envelopes.sqs_record(envelopes.notification(BODY, **TYPE))
+ACTIVEMQ = envelopes.activemq(envelopes.activemq_message(JSON, **TYPE))
+KINDS = {
+    "SQS": (envelopes.sqs(RECORD), SQS_ID),
+    "SQS FIFO": (envelopes.sqs(FIFO), "m-1"),
+    "SNS": (envelopes.sns(BODY, **TYPE), SNS_ID),
+    "SNS by SQS": (envelopes.sqs(BY_SQS), SNS_ID),
+    "EventBridge": (EVENT, EVENT_ID),
+    "EventBridge by SQS": (envelopes.sqs(envelopes.sqs_record(EVENT)), EVENT_ID),
+    "EventBridge by SNS": (envelopes.sns(EVENT), EVENT_ID),
+    "ActiveMQ": (ACTIVEMQ, envelopes.ACTIVEMQ_ID),
+    "RabbitMQ": (envelopes.rabbitmq(envelopes.rabbitmq_message(JSON, "m-2", **TYPE)), "m-2"),
+}
+each_kind = pytest.mark.parametrize(("event", "task_id"), KINDS.values(), ids=KINDS)
 
 
-@pytest.mark.parametrize(("event", "task_id"), KINDS)
+@each_kind
 def test_a_message_of_each_kind_becomes_one_task_however_often_it_comes(
     ingest, context, queue, metrics, event, task_id
 ):
@@ -167,24 +150,17 @@ def test_what_the_broker_says_of_a_message_can_be_used(ingest, context, queue):
 
 # What cannot be read
 
-UNREADABLE = [
-    pytest.param(envelopes.sqs_record(BODY), "task_type=None", id="no type"),
-    pytest.param(
-        envelopes.sqs_record(BODY, taskType="a", deadline="soon"), "neither seconds", id="deadline"
-    ),
-    pytest.param(
-        envelopes.sqs_record(BODY, taskType="a", deadline="2000-01-01T00:00:00Z"),
-        "it would never run",
-        id="past",
-    ),
-    pytest.param(envelopes.sqs_record("[" * 10_000, taskType="a"), "event=", id="too deep"),
-    pytest.param(
-        {"eventSource": "aws:kinesis", "kinesis": {"data": "aGk="}}, "no message", id="a stream's"
-    ),
-]
+PAST = "2000-01-01T00:00:00Z"
+UNREADABLE = {
+    "no type": (envelopes.sqs_record(BODY), "task_type=None"),
+    "deadline": (envelopes.sqs_record(BODY, taskType="a", deadline="soon"), "neither seconds"),
+    "past": (envelopes.sqs_record(BODY, taskType="a", deadline=PAST), "it would never run"),
+    "too deep": (envelopes.sqs_record("[" * 10_000, taskType="a"), "event="),
+    "a stream's": ({"eventSource": "aws:kinesis", "kinesis": {"data": "aGk="}}, "no message"),
+}
 
 
-@pytest.mark.parametrize(("record", "reason"), UNREADABLE)
+@pytest.mark.parametrize(("record", "reason"), UNREADABLE.values(), ids=UNREADABLE)
 def test_what_makes_no_task_is_put_aside_with_the_reason_and_holds_nobody_up(
     ingest, context, queue, dead_letters, metrics, record, reason
 ):
@@ -197,7 +173,7 @@ def test_what_makes_no_task_is_put_aside_with_the_reason_and_holds_nobody_up(
     assert metrics()["MessagesRefused"] == [1.0]
 
 
-@pytest.mark.parametrize(("event", "task_id"), KINDS)
+@each_kind
 def test_what_was_put_aside_can_be_given_to_the_function_again(
     ingest, context, queue, dead_letters, event, task_id
 ):
@@ -230,7 +206,7 @@ JSON_VALUES = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
-FORMS = st.sampled_from([param.values[0] for param in KINDS])
+FORMS = st.sampled_from([event for event, _ in KINDS.values()])
 
 
 @given(event=FORMS, junk=JSON_VALUES, data=st.data())
@@ -290,13 +266,7 @@ def test_in_a_fifo_queue_those_behind_in_the_group_come_again_too(ingest, contex
     assert [task.task_id for task in queue.peek()] == ["m-2"]
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        envelopes.sns(BODY, taskType="device.check"),
-        envelopes.activemq(envelopes.activemq_message(JSON, taskType="device.check")),
-    ],
-)
+@pytest.mark.parametrize("event", [envelopes.sns(BODY, **TYPE), ACTIVEMQ])
 def test_where_single_messages_cannot_be_told_the_whole_event_comes_again(ingest, context, event):
     function = ingest()
     strike(function, "device.check")
