@@ -13,8 +13,8 @@ CEILINGS = {
     "create_tasks": (667_000, 86),
     "sweep": (725_000, 100),
     "ingest": (715_000, 96),
-    "api": (1_245_000, 168),
-    "process_tasks": (820_000, 112),
+    "api": (1_265_000, 173),
+    "process_tasks": (828_000, 117),
     "task_events": (565_000, 79),
 }
 """Bytes of source and files, two per cent above what they are. Lambda's asset folder is read-only:
