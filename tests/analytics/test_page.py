@@ -146,6 +146,7 @@ def test_every_place_of_a_task_is_drawn_unless_there_is_none(reported: Any) -> N
     assert all((f'data-key="tasks.{name}"' in text) is there for name in summary["tasks"])
     assert text.count("<svg") == (3 if there else 0)
     assert ("No task came in." in text) is not there
+    assert ("Why tasks failed" in text) is bool(summary["tasks"]["failed"])
 
 
 def test_the_page_names_the_queue_and_tells_what_was_done_to_it(reported: Any) -> None:
