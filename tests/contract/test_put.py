@@ -322,3 +322,14 @@ def test_a_payload_that_contains_itself_is_refused(store: Store):
     loop.append(loop)
     with pytest.raises(InvalidInput, match="contains itself"):
         store.put(NewTask(task_type="a", payload=loop))
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [b"no zlib", zlib.compress(b"{}" * 999)[:-5], zlib.compress(b'"\xff"'), zlib.compress(b"{")],
+)
+def test_bytes_that_are_no_text_are_told(store: Store, past: PastTheLibrary, damaged):
+    put(store, "t")
+    past.write({**store.table.get("t"), "payload": damaged})
+    with pytest.raises(DamagedTask, match="payload"):
+        store.get("t")

@@ -298,9 +298,13 @@ def search(queue: Queue, limit: int = 50, scan: int = 1_000, **wanted) -> list[l
             return pages
 
 
-def test_a_search_shows_a_status_newest_first_a_page_at_a_time(queue: Queue):
+def test_a_search_shows_a_status_newest_first_a_page_at_a_time_without_what_expired(
+    queue: Queue, host: ManualHost
+):
+    queue.put("a", task_id="old", deadline=5)
     for number in range(5):
         queue.put("a", task_id=f"t{number}")
+    host.advance(6)
     assert search(queue, 2, status=Status.PENDING) == [["t4", "t3"], ["t2", "t1"], ["t0"]]
     for number in range(3):
         queue.put("a", task_id=f"d{number}", delay=60 + number)

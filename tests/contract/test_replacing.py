@@ -417,3 +417,10 @@ def test_to_replace_what_waits_takes_one_write(store: Store, monkeypatch: pytest
     store.put(new("another", task_id="u"))
     monkeypatch.undo()
     assert len(calls) == 2
+
+
+def test_put_many_replaces_too_in_the_order_of_its_tasks(store: Store):
+    keep(store)
+    outcomes = store.put_many([new(1), NewTask(task_type="a"), new(2), new(0, task_id="u")])
+    assert [outcome.created for outcome in outcomes] == [False, True, False, True]
+    assert (found(store).payload, found(store).replaced) == (2, 2)

@@ -410,6 +410,9 @@ def test_a_heartbeat_that_is_applied_late_does_not_shorten_the_lease(
     store.checkpoint(task, {"page": 1}, lease=30)
     assert store.get("t").lease_expires == START + 50 * SECOND
     assert store.get("t").checkpoint == {"page": 1}
+    host.advance(20)
+    store.checkpoint(task, {"page": 2}, lease=30)
+    assert store.get("t").lease_expires == START + 60 * SECOND
 
 
 # Chaining

@@ -631,3 +631,15 @@ def test_an_outcome_that_is_still_on_its_way_when_the_run_must_end_is_counted(be
     bench.put_many("a", 2)
     report = bench.run(window=3, task_timeout=2, settle_time=2)
     assert (report.claimed, report.succeeded, report.unsettled) == (2, 0, 2)
+
+
+def test_a_slot_is_free_again_once_a_handler_that_hung_has_returned(bench: Bench):
+    bench.handle("slow", 12, timeout=1, max_attempts=1)
+    bench.handle("a")
+    processor = bench.processor(in_flight=1, window=8, task_timeout=5)
+    bench.put("slow")
+    with pytest.raises(ProcessUnusable):
+        processor.run()
+    bench.sleep(12)
+    bench.put("a")
+    assert processor.run().succeeded == 1

@@ -324,3 +324,28 @@ def test_a_process_without_async_handlers_has_no_asyncio_and_one_with_them_can_e
         check=True,
     )
     assert (ended.stdout.strip(), ended.stderr) == (answer, "")
+
+
+def test_what_was_done_all_the_same_when_it_was_cancelled_has_succeeded(bench):
+    @bench.handle(timeout=0.1)
+    async def finishes(_payload, _context):
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(FOREVER)
+        return "done"
+
+    task_id = bench.put()
+    assert bench.run().succeeded == 1
+    assert bench.queue.get(task_id).result == "done"
+
+
+def test_a_coroutine_whose_lease_is_lost_is_cancelled(bench):
+    told = []
+
+    @bench.handle()
+    async def robbed(_payload, context):
+        bench.queue.store.table._remove(context.task_id)
+        await stopped(told)
+
+    bench.put()
+    assert bench.run(heartbeat=0.05, lease=1).leases_lost == 1
+    assert told == ["cleaned up"]

@@ -62,3 +62,13 @@ def test_the_pauses_of_a_key_that_others_hold_grow_up_to_a_bound():
             now += MICROSECONDS // 4
         pauses.append((now - began) / MICROSECONDS)
     assert pauses == [FIRST_PAUSE, 1, 2, LONGEST_PAUSE, LONGEST_PAUSE, LONGEST_PAUSE]
+
+
+def test_tasks_without_a_key_and_of_types_without_a_limit_are_claimed_as_ever(bench: Bench):
+    bench.handle("limited", per_key=1)
+    bench.handle("free")
+    for _ in range(5):
+        bench.put("limited")
+        bench.put("free", key="k")
+    assert bench.run().succeeded == 10
+    assert bench.table.transactions == 0

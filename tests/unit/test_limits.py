@@ -93,3 +93,11 @@ def test_who_waits_for_a_slot_is_told_when_a_handler_is_back_or_a_claim_gave_not
     assert limits.shortest_wait() == math.inf
     limits.leave("a", refused=False, hung=False)
     assert waits == [0, 0]
+
+
+def test_a_token_given_back_can_be_taken_again():
+    bucket = TokenBucket(1, ManualHost())
+    assert bucket.take()
+    bucket.refund(after=0)
+    assert bucket.take()
+    assert not bucket.take()

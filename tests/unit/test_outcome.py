@@ -58,7 +58,9 @@ def test_a_wish_that_cannot_be_granted_is_passed_over(after):
 def test_a_retry_at_the_very_deadline_comes_too_late():
     task = claimed(1)
     left = (task.expires_at - HOST.now()) / MICROSECONDS
-    assert isinstance(raised(Retry(after=left), **terms(task)), GiveUp)
+    too_late = raised(Retry("why", after=left), **terms(task))
+    assert isinstance(too_late, GiveUp)
+    assert "why" in too_late.error.message
     assert isinstance(raised(Retry(after=left - 0.000001), **terms(task)), TryAgain)
 
 

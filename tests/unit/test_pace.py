@@ -63,3 +63,23 @@ def test_after_an_outcome_an_empty_queue_is_looked_at_once_more_at_once():
     assert run.look_at > 4
     run.more_may_have_come(5)
     assert run.look_at == 5
+
+
+def test_an_empty_queue_is_believed_after_it_was_watched():
+    run = pace()
+    run.changed()
+    run.found_nothing(S, seen_at=S)
+    assert not run.believed_empty(S + microseconds(0.19))
+    run.found_nothing(S + microseconds(0.1), seen_at=S + microseconds(0.1))
+    assert run.believed_empty(S + microseconds(0.2))
+
+
+def test_after_an_outcome_an_empty_queue_is_watched_for_half_as_long_again():
+    run = pace(linger=0.2)
+    run.changed()
+    run.found_nothing(S, seen_at=S)  # while the task is at work
+    run.more_may_have_come(5 * S)
+    assert not run.believed_empty(6 * S)
+    run.found_nothing(5 * S + 1, seen_at=5 * S)
+    assert not run.believed_empty(5 * S + microseconds(0.09))
+    assert run.believed_empty(5 * S + microseconds(0.1))

@@ -119,3 +119,8 @@ def test_a_rate_limit_of_the_queue_or_of_a_type_asks_for_more_patience():
     assert patience(WorkerSettings(rate_limit=0.01), registry) == 1000
     registry.task("slow", rate_limit=0.001)(lambda _, __: None)
     assert patience(WorkerSettings(rate_limit=0.01), registry) == 10_000
+
+
+def test_a_cancelled_task_was_not_claimed(store, host, watch):
+    put(store)
+    assert looks(watch, host, 8, meanwhile=lambda: store.cancel(put(store)))[-1]
