@@ -50,9 +50,7 @@ class Services:
     def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.answers: dict[str, list[Any]] = {
-            "describe_continuous_backups": [
-                _history(earliest="2026-11-01T00:00:00.000Z", latest="2026-11-20T10:05:00.000Z")
-            ],
+            "describe_continuous_backups": [_history(latest="2026-11-20T10:05:00.000Z")],
             "export_table_to_point_in_time": [_export("IN_PROGRESS")],
             "describe_export": [_export("IN_PROGRESS"), _export("COMPLETED")],
             "start_job_run": [{"JobRunId": "jr_1"}],
@@ -75,15 +73,12 @@ class Services:
         return [arguments for name, arguments in self.calls if name == action]
 
 
-def _history(*, earliest: str, latest: str) -> dict[str, Any]:
-    return {
-        "ContinuousBackupsDescription": {
-            "PointInTimeRecoveryDescription": {
-                "EarliestRestorableDateTime": earliest,
-                "LatestRestorableDateTime": latest,
-            }
-        }
-    }
+def _history(*, latest: str, earliest: str = "2026-11-01T00:00:00Z") -> dict[str, Any]:
+    return _backups(EarliestRestorableDateTime=earliest, LatestRestorableDateTime=latest)
+
+
+def _backups(**recovery: str) -> dict[str, Any]:
+    return {"ContinuousBackupsDescription": {"PointInTimeRecoveryDescription": recovery}}
 
 
 def _export(status: str, **more: str) -> dict[str, Any]:
@@ -144,6 +139,7 @@ def run(event: dict[str, Any], machine: ExportMachine = MACHINE) -> dict[str, An
     raise AssertionError("The execution did not end.")
 
 
+AT_TEN = {"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"}
 _PAUSES = {"Seconds": "{% 0 %}", "IntervalSeconds": 1}
 
 
@@ -161,7 +157,7 @@ def _hurried(value: Any) -> Any:
 
 
 def test_a_window_is_exported_and_its_day_reported_on(services: Services) -> None:
-    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+    execution = run(AT_TEN)
 
     assert execution["status"] == "SUCCEEDED"
     (export,) = services.arguments_of("export_table_to_point_in_time")
@@ -199,9 +195,7 @@ def test_a_window_is_exported_and_its_day_reported_on(services: Services) -> Non
 def test_a_window_is_cut_from_the_day_whenever_the_run_comes(
     services: Services, minutes: int, scheduled_at: str, window: tuple[str, str], day: str
 ) -> None:
-    services.answers["describe_continuous_backups"] = [
-        _history(earliest="2026-11-01T00:00:00Z", latest="2026-11-22T00:00:00Z")
-    ]
+    services.answers["describe_continuous_backups"] = [_history(latest="2026-11-22T00:00:00Z")]
     services.answers["describe_export"] = [_export("COMPLETED")]
 
     run(
@@ -239,11 +233,11 @@ def test_two_runs_of_one_window_ask_for_one_export(services: Services) -> None:
 
 def test_it_waits_until_dynamodb_can_export_the_windows_end(services: Services) -> None:
     services.answers["describe_continuous_backups"] = [
-        _history(earliest="2026-11-01T00:00:00Z", latest="2026-11-20T09:59:59Z"),
-        _history(earliest="2026-11-01T00:00:00Z", latest="2026-11-20T10:00:00Z"),
+        _history(latest="2026-11-20T09:59:59Z"),
+        _history(latest="2026-11-20T10:00:00Z"),
     ]
 
-    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+    execution = run(AT_TEN)
 
     assert execution["status"] == "SUCCEEDED"
     names = [name for name, _ in services.calls]
@@ -261,7 +255,7 @@ def test_a_window_before_the_tables_history_is_left_out_without_an_alarm(
         _history(earliest="2026-11-20T09:30:00Z", latest="2026-11-20T10:05:00Z")
     ]
 
-    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+    execution = run(AT_TEN)
 
     assert execution["status"] == "SUCCEEDED"
     assert [name for name, _ in services.calls] == ["describe_continuous_backups"]
@@ -273,55 +267,37 @@ def test_a_call_that_is_throttled_is_tried_again(services: Services) -> None:
         _export("IN_PROGRESS"),
     ]
 
-    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
+    execution = run(AT_TEN)
 
     assert execution["status"] == "SUCCEEDED"
     assert len(services.arguments_of("export_table_to_point_in_time")) == 2
 
 
-def test_a_failed_export_is_told_with_its_reason_and_not_reported_on(services: Services) -> None:
-    services.answers["describe_export"] = [
-        _export("FAILED", FailureCode="S3AccessDenied", FailureMessage="no access to the bucket")
-    ]
+NO_ACCESS = _export("FAILED", FailureCode="S3AccessDenied", FailureMessage="no access to it")
+NO_MEMORY = {"Id": "jr_1", "JobRunState": "FAILED", "ErrorMessage": "out of memory"}
+OFF = _backups(PointInTimeRecoveryStatus="DISABLED")
 
-    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
 
-    assert execution["status"] == "FAILED"
+@pytest.mark.parametrize(
+    ("action", "answer", "told", "reports"),
+    [
+        ("describe_export", NO_ACCESS, "no access to it", 0),
+        ("get_job_run", {"JobRun": NO_MEMORY}, "out of memory", 2),
+        ("describe_continuous_backups", OFF, "recovery of the table is off", 0),
+    ],
+)
+def test_what_fails_is_told_with_its_reason_a_report_when_it_has_failed_twice(
+    services: Services, action: str, answer: dict[str, Any], told: str, reports: int
+) -> None:
+    services.answers[action] = [answer]
+
+    assert run(AT_TEN)["status"] == "FAILED"
+
     (message,) = services.arguments_of("publish")
     assert message["TopicArn"] == TOPIC_ARN
-    assert "no access to the bucket" in message["Message"]
+    assert told in message["Message"]
     assert "2026-11-20T09:00:00.000Z" in message["Message"]
-    assert services.arguments_of("start_job_run") == []
-
-
-def test_a_failed_report_is_tried_once_more_and_then_told(services: Services) -> None:
-    services.answers["get_job_run"] = [
-        {"JobRun": {"Id": "jr_1", "JobRunState": "FAILED", "ErrorMessage": "out of memory"}}
-    ]
-
-    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
-
-    assert execution["status"] == "FAILED"
-    assert len(services.arguments_of("start_job_run")) == 2
-    (message,) = services.arguments_of("publish")
-    assert "out of memory" in message["Message"]
-
-
-def test_a_table_that_records_no_history_is_told(services: Services) -> None:
-    services.answers["describe_continuous_backups"] = [
-        {
-            "ContinuousBackupsDescription": {
-                "ContinuousBackupsStatus": "ENABLED",
-                "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "DISABLED"},
-            }
-        }
-    ]
-
-    execution = run({"kind": "incremental", "scheduledAt": "2026-11-20T10:10:00Z"})
-
-    assert execution["status"] == "FAILED"
-    (message,) = services.arguments_of("publish")
-    assert "point-in-time recovery of the table is off" in message["Message"]
+    assert len(services.arguments_of("start_job_run")) == reports
 
 
 def test_an_unknown_kind_exports_nothing_and_is_told_in_a_mail_that_sns_takes(

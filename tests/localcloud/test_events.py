@@ -143,5 +143,6 @@ def test_what_is_neither_run_nor_imitated_is_named(deployed: Deployed) -> None:
     lines = deployed.cloud.not_imitated()
 
     assert "AWS::Nowhere::Thing: has an id, and nothing behind it" in lines
+    assert "AWS::Lambda::EventSourceMapping: there is no broker to read from" in lines
     assert "AWS::CloudWatch::Alarm: is stored, and never evaluated" in lines
     assert not [line for line in lines if line.startswith("AWS::SNS::Subscription")]

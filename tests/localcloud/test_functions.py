@@ -1,17 +1,21 @@
 """Deployed functions, as clients of the Lambda API see them."""
 
 import base64
+import io
 import json
 import threading
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import psutil
 import pytest
 from botocore.exceptions import ClientError
 
 from localcloud.pool import UNRESERVED_CONCURRENCY
-from tests.localcloud.harness import Deployed, eventually
+from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
+from tests.localcloud.template import function
 
 
 def test_a_function_runs_with_its_deployed_environment_and_the_local_endpoint(
@@ -47,16 +51,8 @@ def test_a_function_finds_its_asset_and_lambdas_packages_and_nothing_of_the_proj
     assert found == {"probe", "boto3", "awslambdaric"}
 
 
-def test_an_exception_is_the_invocations_error(deployed: Deployed) -> None:
-    answer, error = deployed.invoke("Probe", {"action": "raise"})
-
-    assert error == "Unhandled"
-    assert answer["errorType"] == "ValueError"
-    assert answer["errorMessage"] == "as you wish"
-
-
-def test_a_long_message_of_an_error_arrives_whole(deployed: Deployed) -> None:
-    message = "é" * 100_000
+@pytest.mark.parametrize("message", ["as you wish", "é" * 100_000], ids=["short", "long"])
+def test_an_exception_is_the_invocations_error(deployed: Deployed, message: str) -> None:
     answer, error = deployed.invoke("Probe", {"action": "raise", "message": message})
 
     assert error == "Unhandled"
@@ -166,6 +162,27 @@ def test_output_goes_to_the_functions_log_and_metrics_to_cloudwatch(deployed: De
     assert [(one["MetricName"], one["Dimensions"]) for one in metrics] == [
         ("Probes", [{"Name": "service", "Value": "test"}])
     ]
+
+
+def test_what_cannot_be_installed_here_fails_the_invocation_and_says_so(deployed: Deployed) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("probe.py", "def handle(event, context): return event\n")
+        archive.writestr("requirements.lock", f"absent==1.0 --hash=sha256:{64 * '0'}\n")
+        archive.writestr("uv.toml", "no-index = true\n")
+    deployed.client("s3").put_object(Bucket=CODE_BUCKET, Key="absent.zip", Body=buffer.getvalue())
+    role = deployed.client("iam").get_role(RoleName=deployed.ids["Role"])["Role"]["Arn"]
+    resources = {"Absent": function(CODE_BUCKET, "absent.zip", "handle", Timeout=30, Role=role)}
+    body = {"Resources": resources, "Outputs": {"Absent": {"Value": {"Ref": "Absent"}}}}
+    deployed.client("cloudformation").create_stack(
+        StackName="absent", TemplateBody=json.dumps(body)
+    )
+    absent = replace(deployed, ids=deployed.cloud.outputs("absent"))
+
+    answer, error = absent.invoke("Absent", {})
+
+    assert (error, answer["errorType"]) == ("Unhandled", "Runtime.InvalidRequirements")
+    assert "cannot be found for this machine" in answer["errorMessage"]
 
 
 def _gone(pid: int) -> bool:

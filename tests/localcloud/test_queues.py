@@ -97,9 +97,3 @@ def test_an_event_reaches_the_function_of_the_rule_that_matches_it(deployed: Dep
     assert event["id"] == answer["Entries"][0]["EventId"]
     assert (event["detail-type"], event["detail"]) == ("said", {"n": 1})
     assert event["time"].endswith("Z")
-
-
-def test_a_broker_is_told_as_what_is_not_there(deployed: Deployed) -> None:
-    assert "AWS::Lambda::EventSourceMapping: there is no broker to read from" in (
-        deployed.cloud.not_imitated()
-    )
