@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 import uuid
@@ -24,6 +23,7 @@ from lifoq.client.connection import Connection
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.testing import create_table
 from tests.docs.test_docs import ROOT
+from tests.infrastructure.commands import run
 
 PAGES = {page.stem: page.read_text() for page in sorted((ROOT / "docs" / "how-to").glob("*.md"))}
 FILES = {
@@ -44,23 +44,15 @@ def written(page: str, folder: Path) -> Path:
 
 
 def python(folder: Path, *arguments: str, **environment: str) -> str:
-    finished = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return finished.stdout
+    env = {**os.environ, "PYTHONPATH": f"{folder}:{ROOT}", **environment}
+    return run(sys.executable, *arguments, cwd=folder, env=env)
 
 
 def test_every_code_of_the_pages_is_a_file_that_is_run_here() -> None:
     untitled = re.compile(r"^```(?:python|yaml)$", re.MULTILINE)
     assert [name for name, page in PAGES.items() if untitled.search(page)] == []
-    run = {"app.py", "test_tasks.py", "bring_back.py", "forget.py"}
-    assert [name for name in PAGES if not run & set(FILES[name])] == []
+    are_run = {"app.py", "test_tasks.py", "bring_back.py", "forget.py"}
+    assert [name for name in PAGES if not are_run & set(FILES[name])] == []
 
 
 @pytest.mark.prove

@@ -301,6 +301,7 @@ def hand_over(stage: Stage) -> None:
 
 def over_http(stage: Stage) -> None:
     """Everything that can be asked over HTTP."""
+    assert stage.http("POST", "/tasks", {"type": "acceptance.succeeds", "id": "own"})["id"] == "own"
     tasks = [{"type": "acceptance.succeeds"}, {"type": "acceptance.succeeds", "delay": 60}]
     outcomes = stage.http("POST", "/tasks/batch", {"tasks": tasks})["outcomes"]
     delayed = outcomes[1]["task"]["id"]

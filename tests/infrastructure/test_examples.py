@@ -2,7 +2,6 @@
 alone in what Lambda gets."""
 
 import os
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from lifoq_project import requirements
 from lifoq_project.requirements import Platform
+from tests.infrastructure.commands import run
 from tests.infrastructure.deployments import ROOT
 from tests.infrastructure.users import registries
 
@@ -25,21 +25,9 @@ def python(folder: Path, *arguments: str, **environment: str) -> str:
     packages = []
     if (lock := folder / "tasks" / requirements.LOCK).exists():
         packages.append(str(requirements.installed(lock, Platform.of_this_machine())))
-    finished = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT), *packages]),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            **environment,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return finished.stdout
+    path = {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT), *packages])}
+    env = {**os.environ, **path, "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    return run(sys.executable, *arguments, cwd=folder, env=env)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda folder: folder.name)

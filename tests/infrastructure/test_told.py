@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 import uuid
@@ -16,6 +15,7 @@ import pytest
 from lifoq import Lifetimes, Queue, Store
 from lifoq.tables.dynamo import DynamoTable
 from localcloud import LocalCloud
+from tests.infrastructure.commands import run
 from tests.infrastructure.deployments import ROOT
 
 
@@ -30,15 +30,8 @@ def written(page: str, folder: Path) -> Path:
 
 
 def synthesized(folder: Path, out: Path) -> Path:
-    finished = subprocess.run(
-        [sys.executable, "app.py"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "CDK_OUTDIR": str(out)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "CDK_OUTDIR": str(out)}
+    run(sys.executable, "app.py", cwd=folder, env=env)
     return out
 
 
