@@ -1,18 +1,21 @@
 """Each setting of a stage can be switched on, off and on again, one deployed over the other.
 
 What CloudFormation would refuse is looked for in the templates, since it takes minutes to be tried.
+Once it is tried with all settings together, on the local cloud.
 """
 
 import inspect
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from lifoq_cdk import LifoQueue, TaskEvents
+from localcloud import LocalCloud
 from tests.infrastructure.deployments import Deployment, synthesized
 from tests.infrastructure.everything import GIVEN, STATES_OWN, Everything, numbers, properties
 
@@ -52,6 +55,16 @@ def test_each_setting_can_be_switched_on_off_and_on_again() -> None:
         off = synthesized(settings.stage())
         problems += [*refused(on, off), *refused(off, on)]
     assert not problems
+
+
+@pytest.mark.prove
+def test_after_each_deployment_the_cdk_cli_sees_no_difference(tmp_path: Path) -> None:
+    on = Everything().but("existing_sources", "protected")
+    with LocalCloud(tmp_path) as cloud:
+        for settings in (on, on.but(*SWITCHES, *properties()), on):
+            assembly = synthesized(settings.stage()).assembly
+            cloud.deploy(assembly)
+            cloud.cdk(assembly, "diff", "--all", "--fail", "--method=template")
 
 
 def refused(before: Deployment, after: Deployment) -> Iterator[str]:
