@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.prove
-@pytest.mark.timeout(900)
 def test_an_executor_that_dies_while_it_judges_takes_nothing_from_the_answers(
     tmp_path: Path,
 ) -> None:

@@ -49,10 +49,10 @@ def stack(tmp_path: Path) -> cdk.Stack:
     return cdk.Stack(app_in(tmp_path), "pictures")
 
 
-def processor_of(template: dict[str, Any]) -> dict[str, Any]:
+def processor_of(template: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     (processor,) = [
         function
-        for function in resources(template, FUNCTION)
+        for function in resources(template, FUNCTION, prefix)
         if function.get("Handler") == "functions.process_tasks.handler.handle"
     ]
     return processor
@@ -120,34 +120,28 @@ def test_two_queues_of_one_stack_share_no_name(stack: cdk.Stack) -> None:
 
 # Grants
 
-Grant = Callable[[LifoQueue, iam.IGrantable], iam.Grant]
+GRANTS = {
+    LifoQueue.grant_put: "BatchWriteItem GetItem PutItem",
+    LifoQueue.grant_replace: "BatchWriteItem GetItem PutItem UpdateItem",
+    LifoQueue.grant_read: "BatchGetItem DescribeTable GetItem Query Scan",
+    LifoQueue.grant_work: "GetItem PutItem Query UpdateItem",
+    LifoQueue.grant_operate: "BatchGetItem DeleteItem DescribeTable GetItem Query Scan UpdateItem",
+}
 
 
-@pytest.mark.parametrize(
-    ("grant", "allowed"),
-    [
-        (LifoQueue.grant_put, "BatchWriteItem GetItem PutItem"),
-        (LifoQueue.grant_replace, "BatchWriteItem GetItem PutItem UpdateItem"),
-        (LifoQueue.grant_read, "BatchGetItem DescribeTable GetItem Query Scan"),
-        (LifoQueue.grant_work, "GetItem PutItem Query UpdateItem"),
-        (
-            LifoQueue.grant_operate,
-            "BatchGetItem DeleteItem DescribeTable GetItem Query Scan UpdateItem",
-        ),
-    ],
-)
 def test_a_grant_allows_what_its_name_says_and_tells_the_function_its_queue(
-    stack: cdk.Stack, grant: Grant, allowed: str
+    stack: cdk.Stack,
 ) -> None:
     queue = LifoQueue(stack, "Queue", tasks=TASKS, queue_name="thumbnails")
-    mine = function(stack, "Mine")
-    grant(queue, mine)
+    for number, grant in enumerate(GRANTS):
+        grant(queue, function(stack, f"Mine{number}"))
 
     template = template_of(stack)
-    expected = {f"dynamodb:{action}" for action in allowed.split()}
-    assert actions(template, "MineServiceRole") == {*expected, "ssm:GetParameter"}
-    (told,) = resources(template, FUNCTION, "Mine")
-    assert told["Environment"]["Variables"]["LIFOQ_QUEUE"] == "thumbnails"
+    for number, allowed in enumerate(GRANTS.values()):
+        expected = {f"dynamodb:{action}" for action in allowed.split()}
+        assert actions(template, f"Mine{number}ServiceRole") == {*expected, "ssm:GetParameter"}
+        (told,) = resources(template, FUNCTION, f"Mine{number}")
+        assert told["Environment"]["Variables"]["LIFOQ_QUEUE"] == "thumbnails"
 
 
 def test_a_function_is_not_told_of_two_queues(stack: cdk.Stack) -> None:
@@ -219,27 +213,25 @@ def test_alarms_are_told_to_a_topic_that_exists(stack: cdk.Stack) -> None:
 # State of its own
 
 
-@pytest.mark.parametrize(
-    ("terms", "shared"),
-    [
-        ({}, False),
-        ({"processor_concurrency": 2}, True),
-        ({"types_elsewhere": ["video.encode"]}, True),
-        ({"processor_concurrency": 2, "shared_limits": False}, False),
-        ({"shared_limits": True}, True),
-    ],
-)
 def test_limits_hold_over_all_workers_where_there_are_several_and_each_is_told(
-    stack: cdk.Stack, *, terms: dict[str, Any], shared: bool
+    stack: cdk.Stack,
 ) -> None:
-    LifoQueue(stack, "Queue", tasks=TASKS, rate_limit_per_second=5, **terms)
+    several = {"processor_concurrency": 2}
+    alone: list[dict[str, Any]] = [{}, {**several, "shared_limits": False}]
+    shared = [several, {"types_elsewhere": ["video.encode"]}, {"shared_limits": True}]
+    for number, terms in enumerate([*alone, *shared]):
+        LifoQueue(stack, f"Q{number}", tasks=TASKS, rate_limit_per_second=5, **terms)
 
     template = template_of(stack)
-    variables = processor_of(template)["Environment"]["Variables"]
-    written = [plain(p["Value"]) for p in resources(template, "AWS::SSM::Parameter")]
-    (told,) = [json.loads(text) for text in written if "deadlineSeconds" in text]
-    assert Environment(variables).worker().shared_limits is shared
-    assert told.get("sharedLimits") == ({"rateLimitPerSecond": 5} if shared else None)
+    for number in range(5):
+        processor = processor_of(template, f"Q{number}")
+        written = resources(template, "AWS::SSM::Parameter", f"Q{number}")
+        values = [plain(parameter["Value"]) for parameter in written]
+        (told,) = [json.loads(text) for text in values if "deadlineSeconds" in text]
+        is_shared = number >= len(alone)
+        environment = Environment(processor["Environment"]["Variables"])
+        assert environment.worker().shared_limits is is_shared
+        assert told.get("sharedLimits") == ({"rateLimitPerSecond": 5} if is_shared else None)
 
 
 # What task code needs

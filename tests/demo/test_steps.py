@@ -2,7 +2,6 @@
 
 import io
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -61,10 +60,3 @@ def test_a_terminal_shows_a_step_with_its_parts():
     assert last.split()[:3] == ["Running", "the", "report"]
     assert "reading" in last
     assert "counting" in last
-
-
-def test_without_a_terminal_a_step_is_two_plain_lines():
-    output = io.StringIO()
-    with step(Console(file=output), "Running the report") as shown:
-        shown.tell("reading")
-    assert re.fullmatch(r"Running the report … \n  took \d\.\d s\n", output.getvalue())

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from demo.ledger import Counts, Snapshot
 from demo.load import Phase
-from demo.view import View, bar, sparkline
+from demo.view import View
 
 BEFORE = Phase(name="calm", tasks_per_second=5, seconds=20)
 PHASE = Phase(name="overload", tasks_per_second=25, seconds=40)
@@ -58,18 +58,3 @@ def test_a_terminal_shows_where_every_task_is_and_how_fast_they_move(width):
         "deadline 10 s",
     ):
         assert part in shown
-
-
-@pytest.mark.parametrize(
-    ("values", "top", "bars"),
-    [([], 0, ""), ([0, 0], 0, "  "), ([0, 1, 8], 8, " ▁█"), ([0.1, 5], 10, "▁▄"), ([5], 5, "█")],
-)
-def test_a_sparkline_is_full_at_its_top_and_shows_all_that_is_not_nought(values, top, bars):
-    assert sparkline(values, top=top) == bars
-
-
-@pytest.mark.parametrize(
-    ("share", "drawn"), [(0, "    "), (0.5, "██  "), (0.53, "██▏ "), (1, "████"), (1.2, "████")]
-)
-def test_a_bar_is_drawn_to_an_eighth_of_a_column(share, drawn):
-    assert bar(share, 4) == drawn

@@ -186,26 +186,23 @@ def test_a_stage_that_is_not_deployed_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "remedy"),
+    ("name", "value", "remedy"),
     [
-        ({"AWS_DEFAULT_REGION": None, "AWS_REGION": None}, "set AWS_REGION"),
-        ({"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}, "set AWS_PROFILE"),
-        ({"AWS_PROFILE": "nobody"}, "nobody) could not be found. Look at AWS_PROFILE"),
-        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, "Look at AWS_PROFILE, AWS_REGION and the"),
+        ("AWS_DEFAULT_REGION", "", "set AWS_REGION"),
+        ("AWS_ACCESS_KEY_ID", "", "set AWS_PROFILE"),
+        ("AWS_PROFILE", "nobody", "nobody) could not be found. Look at AWS_PROFILE"),
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:1", "Look at AWS_PROFILE, AWS_REGION and the"),
     ],
 )
 def test_what_is_missing_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str | None], remedy: str
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, remedy: str
 ) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+    for file in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(file, "/nowhere")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    for name, value in settings.items():
-        if value is None:
-            monkeypatch.delenv(name, raising=False)
-        else:
-            monkeypatch.setenv(name, value)
+    monkeypatch.setenv(name, value)
+    for gone in ("AWS_REGION", name if not value else "AWS_REGION"):
+        monkeypatch.delenv(gone, raising=False)
 
     status, output = run("destroy", "dev", "--yes")
 

@@ -1,6 +1,5 @@
 """What ``pip install`` brings: one wheel, whose names are its own, and which is typed."""
 
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -92,18 +91,6 @@ def test_a_callers_code_passes_strict_mypy(bare: Path, tmp_path: Path) -> None:
         "caller.py",
         cwd=tmp_path,
     )
-
-
-def test_the_command_is_installed_and_says_what_it_needs(bare: Path, tmp_path: Path) -> None:
-    finished = subprocess.run(
-        [bare.with_name("lifoq"), "--help"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    needed = "the command needs click and rich: pip install 'lifoq[cli]'\n"
-    assert (finished.returncode, finished.stdout, finished.stderr) == (1, "", needed)
 
 
 def test_what_lambda_and_spark_need_is_packaged_from_the_installed_wheel(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from localcloud import stream_poller, threads
+from localcloud import stream_poller
 from localcloud.function import Outcome, ThrottledError
 from localcloud.journal import Journal, Write
 from localcloud.moto_adapter import MappingConfig
@@ -150,23 +150,6 @@ def test_a_failing_batch_is_tried_again_then_given_up_and_does_not_block(
     assert failure["requestContext"]["approximateInvokeCount"] == 3
     assert failure["DDBStreamBatchInfo"]["batchSize"] == 2
     assert failure["DDBStreamBatchInfo"]["startSequenceNumber"] == "0"
-
-
-def test_a_fault_of_the_cloud_itself_is_told_and_does_not_end_the_mapping(
-    following: Following, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(threads, "AFTER_FAULT_SECONDS", 0.0)
-
-    def answer(keys: list[str]) -> Outcome:
-        if keys == ["a"]:
-            raise KeyError("a")
-        return OK
-
-    following.stream.write("a", "b")
-    follower = following.start(answer, batch_size=1)
-
-    eventually(lambda: ["b"] in follower.batches)
-    assert f"the mapping of {CONFIG.stream_arn} failed: KeyError: 'a'" in caplog.text
 
 
 def test_bisecting_gives_up_the_poison_alone(following: Following) -> None:
