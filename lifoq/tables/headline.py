@@ -17,6 +17,9 @@ NEAR_DEADLINE: Final = 0.5
 """The part of its deadline after which a task comes near it: a queue that keeps up gets to its
 oldest task before."""
 
+WAKES_WITHIN: Final = 60.0
+"""Seconds in which a worker comes to what waits, whatever kick was lost: a sweep's interval."""
+
 
 class State(StrEnum):
     """The gravest first."""
@@ -34,6 +37,7 @@ class State(StrEnum):
     WITHOUT_WORKER = "Without a worker", "tasks wait of a type that no worker is known to have"
     OVERLOADED = "Overloaded", "more comes in than is done, and tasks are shed"
     BEHIND = "Falling behind", "tasks come near their deadline"
+    WAITING = "Waiting", "nothing is in work, though even the newest task has waited for a minute"
     FAILING = "Failing", "tasks ended in FAILURE and wait for a redrive"
     KEEPING_UP = "Keeping up", f"nothing was shed in the last {span(LATELY)}"
     IDLE = "Idle", "nothing waits and nothing is in work"
@@ -60,13 +64,14 @@ def headline(stats: QueueStats, *, paused: bool = False) -> Headline:
 
 
 def _state(stats: QueueStats, *, paused: bool) -> State:
-    oldest = stats.oldest_waiting_seconds or 0.0
+    newest, oldest = stats.newest_waiting_seconds or 0.0, stats.oldest_waiting_seconds or 0.0
     holds = {
         State.PAUSED: paused,
         State.STALLED: stats.stalled and _some(stats.live),
         State.WITHOUT_WORKER: bool(stats.unknown_types),
         State.OVERLOADED: _some(stats.shed_lately),
         State.BEHIND: oldest >= NEAR_DEADLINE * stats.deadline_seconds,
+        State.WAITING: newest >= WAKES_WITHIN and not _some(stats.taken),
         State.FAILING: _some(stats.failed_lately),
         State.KEEPING_UP: _some(stats.live) or _some(stats.taken),
     }

@@ -75,6 +75,14 @@ def old_failures(queue: Situation) -> None:
             "Falling behind: tasks come near their deadline; 1 waiting, for 5 min.",
         ),
         (
+            lambda queue: (queue.wait(), queue.host.advance(60)),
+            {},
+            (
+                "Waiting: nothing is in work, though even the newest task has waited for a minute; "
+                "1 waiting, for 1 min."
+            ),
+        ),
+        (
             overload,
             {},
             (
@@ -128,7 +136,15 @@ def old_failures(queue: Situation) -> None:
         ),
     ],
     ids=[
-        *("idle", "in work", "keeping up", "falling behind", "overloaded", "overload is over"),
+        *(
+            "idle",
+            "in work",
+            "keeping up",
+            "falling behind",
+            "waiting",
+            "overloaded",
+            "overload is over",
+        ),
         *("overloaded and failing", "only failing", "failed long ago", "paused", "stalled"),
         *("without a worker", "a mountain of expired ones"),
     ],
