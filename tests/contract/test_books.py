@@ -23,7 +23,6 @@ from lifoq.tables.books import Books
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
-from tests.fixtures import PastTheLibrary
 
 pytestmark = on_dynamodb_too
 
@@ -65,14 +64,14 @@ def turn(
     )
 
 
-def test_the_parts_of_all_workers_are_never_more_than_the_whole(books: Books):
+def test_the_parts_of_all_workers_are_never_more_than_the_whole(books):
     first = take(books, "w1", Amount(3, 1))
     second = take(books, "w2", ALL)
     third = take(books, "w3", ALL)
     assert (first.has, second.has, third.has) == (Amount(3, 1), Amount(1, 1), NONE)
 
 
-def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(books: Books):
+def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(books):
     assert take(books, "w1", ALL).tokens == 2
     late = take(books, "w2", ALL)
     assert (late.has, late.tokens) == (NONE, 0)
@@ -81,7 +80,7 @@ def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(books: Books):
     assert (late.has, late.tokens) == (Amount(3, 2), 0.5)
 
 
-def test_lanes_that_nobody_has_fill_up(books: Books, host: ManualHost):
+def test_lanes_that_nobody_has_fill_up(books, host):
     take(books, "w1", ALL)
     take(books, "w1", NONE, keeps=NONE)  # all tokens are used
     host.advance(0.6)
@@ -91,7 +90,7 @@ def test_lanes_that_nobody_has_fill_up(books: Books, host: ManualHost):
     assert take(books, "w2", ALL).tokens == 2
 
 
-def test_clocks_that_differ_make_no_tokens(books: Books, store: Store, host: ManualHost):
+def test_clocks_that_differ_make_no_tokens(books, store, host):
     """However often a lane goes from one who is behind to one who is ahead, and back."""
     ahead = ManualHost(host.now() + microseconds(3))
     others = Books(Store(store.table, host=ahead), host=ahead)
@@ -106,9 +105,7 @@ def test_clocks_that_differ_make_no_tokens(books: Books, store: Store, host: Man
     assert tokens <= 1 + 0.5 * 3  # what it holds, and the difference once
 
 
-def test_one_whose_time_leaped_holds_up_no_lane_of_others(
-    books: Books, store: Store, host: ManualHost
-):
+def test_one_whose_time_leaped_holds_up_no_lane_of_others(books, store, host):
     """Between two invocations, a clock that was set ahead looks like time that has passed."""
     leaping = ManualHost()
     others = Books(store, host=leaping)
@@ -119,7 +116,7 @@ def test_one_whose_time_leaped_holds_up_no_lane_of_others(
     assert take(books, "w", ALL).tokens == pytest.approx(2)
 
 
-def test_who_has_more_than_an_even_part_is_told_what_is_fair(books: Books):
+def test_who_has_more_than_an_even_part_is_told_what_is_fair(books):
     assert take(books, "w1", ALL).fair == ALL
     take(books, "w2", Amount(1, 1))
     assert take(books, "w1", ALL).fair == Amount(3, 1)
@@ -130,22 +127,19 @@ def test_who_has_more_than_an_even_part_is_told_what_is_fair(books: Books):
 
 
 @pytest.mark.parametrize("whole", [Whole(in_flight=1, rate=2.0), Whole(in_flight=4, rate=0.5)])
-def test_nobody_has_slots_without_lanes_or_lanes_without_slots(books: Books, whole: Whole):
+def test_nobody_has_slots_without_lanes_or_lanes_without_slots(books, whole):
     take(books, "w1", ALL, whole=whole)
     assert take(books, "w2", ALL, whole=whole).has == NONE
     assert take(books, "w1", ALL, whole=whole).fair == whole.amount
 
 
-def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_over(
-    books: Books, host: ManualHost
-):
+def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_over(books, host):
     slots, lanes = Whole(in_flight=4), Whole(rate=2.0)
     for name, whole in (("slots", slots), ("lanes", lanes)):
         books.take(name, whole, turn("lost", ALL))
 
     def left(name: str, whole: Whole) -> tuple[Amount, float]:
         grant = books.take(name, whole, turn("w", ALL))
-        assert grant is not None
         return grant.has, grant.tokens
 
     host.advance(SHARE_LASTS + CLOCKS_APART)
@@ -157,7 +151,7 @@ def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_
     assert left("slots", slots) == (Amount(4, 0), 0)
 
 
-def test_who_comes_back_after_its_part_ran_out_has_what_is_left(books: Books, host: ManualHost):
+def test_who_comes_back_after_its_part_ran_out_has_what_is_left(books, host):
     take(books, "lost", ALL)
     host.advance(SHARE_LASTS + CLOCKS_APART + LEASE + 1)
     assert take(books, "w", Amount(3, 1)).has == Amount(3, 1)
@@ -167,7 +161,7 @@ def test_who_comes_back_after_its_part_ran_out_has_what_is_left(books: Books, ho
     assert take(books, "lost", ALL).tokens == 0  # what it returned late was made up for
 
 
-def test_a_turn_that_is_late_changes_nothing(books: Books, store: Store):
+def test_a_turn_that_is_late_changes_nothing(books, store):
     take(books, "w", ALL)
     late = turn("w", NONE, keeps=NONE)
     take(books, "w", ALL)
@@ -176,9 +170,7 @@ def test_a_turn_that_is_late_changes_nothing(books: Books, store: Store):
     assert store.table.get(book_id("a")) == before
 
 
-def test_a_turn_whose_answer_was_lost_is_recognised(
-    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_turn_whose_answer_was_lost_is_recognised(books, store, monkeypatch):
     update = store.table.update
 
     def twice(task_id: str, change: Change) -> None:
@@ -190,9 +182,7 @@ def test_a_turn_whose_answer_was_lost_is_recognised(
     assert take(books, "w2", ALL).has == NONE
 
 
-def test_a_turn_that_meets_another_is_taken_over_what_that_left(
-    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_turn_that_meets_another_is_taken_over_what_that_left(books, store, monkeypatch):
     update, rivals = store.table.update, iter(["r1", "r2"])
 
     def overtaken(task_id: str, change: Change) -> None:
@@ -205,15 +195,13 @@ def test_a_turn_that_meets_another_is_taken_over_what_that_left(
     assert take(books, "w", ALL).has == Amount(2, 2)
 
 
-def test_a_turn_that_changes_nothing_writes_nothing(
-    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_turn_that_changes_nothing_writes_nothing(books, store, monkeypatch):
     idle = turn("w", NONE, keeps=NONE, number=1)
     monkeypatch.setattr(store.table, "update", None)
     assert books.take("a", WHOLE, idle) is not None
 
 
-def test_a_book_is_no_task(books: Books, store: Store):
+def test_a_book_is_no_task(books, store):
     take(books, "w", ALL)
     queue = Queue(store)
     assert (queue.stats().pending.value, queue.stats().taken.value) == (0, 0)
@@ -233,9 +221,7 @@ ROW = '{"counted":0,"tokens":1,"parts":{"w":%s}}'
         *((ROW % "[]", "x"), (ROW % "[1e999,1,1,1,1,1,1]", "x"), (ROW % "[1,1,1,1,1,1,1]", 7)),
     ],
 )
-def test_what_is_no_book_is_told_with_its_remedy(
-    books: Books, past: PastTheLibrary, store: Store, payload: Any, claim_id: Any
-):
+def test_what_is_no_book_is_told_with_its_remedy(books, past, store, payload, claim_id):
     damaged: dict[str, Any] = {"taskId": book_id("a"), "payload": payload, "claimId": claim_id}
     past.write(damaged)
     with pytest.raises(QueueMisconfigured, match=r"is not the book of a limit .* delete it"):
@@ -243,9 +229,7 @@ def test_what_is_no_book_is_told_with_its_remedy(
     assert store.table.get(book_id("a")) == damaged
 
 
-def test_whoever_is_always_overtaken_is_told(
-    books: Books, store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_whoever_is_always_overtaken_is_told(books, store, monkeypatch):
     update = store.table.update
 
     def overtaken(task_id: str, change: Change) -> None:

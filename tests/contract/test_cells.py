@@ -106,7 +106,7 @@ def test_every_cell_gets_its_share_of_the_ids(names):
     assert all(abs(share - fair) < 6 * fair**0.5 for share in shares.values())
 
 
-def test_homes_are_the_same_in_every_release(cells: Cells):
+def test_homes_are_the_same_in_every_release(cells):
     homes = [cells.home(f"d-{n}").store.table.name[0] for n in range(8)]
     assert "".join(homes) == "nwssnwsw"
 
@@ -138,7 +138,7 @@ def test_each_call_takes_what_the_queues_own_takes(call):
     assert terms(getattr(Cells, call)) == terms(getattr(Queue, call))
 
 
-def test_a_task_is_found_again_by_its_id_given_or_drawn(cells: Cells, host: ManualHost):
+def test_a_task_is_found_again_by_its_id_given_or_drawn(cells, host):
     tasks = [cells.put("a", n, task_id=f"t{n}") for n in range(10)]
     tasks += [cells.put("a", n) for n in range(10)]
     homes = {cells.home(task.task_id).store.table.name for task in tasks}
@@ -149,7 +149,7 @@ def test_a_task_is_found_again_by_its_id_given_or_drawn(cells: Cells, host: Manu
     assert cells.put("a", "again", task_id="t3") == tasks[3]
 
 
-def test_put_many_keeps_the_order_of_outcomes_and_finds_every_task(cells: Cells):
+def test_put_many_keeps_the_order_of_outcomes_and_finds_every_task(cells):
     told = []
     new = [
         NewTask(task_type="a", payload=n, task_id=f"t{n}" if n % 2 else None) for n in range(100)
@@ -162,7 +162,7 @@ def test_put_many_keeps_the_order_of_outcomes_and_finds_every_task(cells: Cells)
     assert told[-1] == 100
 
 
-def test_wait_cancel_and_redrive_reach_the_tasks_own_cell(cells: Cells):
+def test_wait_cancel_and_redrive_reach_the_tasks_own_cell(cells):
     for n in range(12):
         cells.put("a", task_id=f"t{n}")
         home = cells.home(f"t{n}")
@@ -180,7 +180,7 @@ def test_wait_cancel_and_redrive_reach_the_tasks_own_cell(cells: Cells):
         cells.wait("nobody", timeout=1)
 
 
-def test_redrive_many_keeps_its_limit_and_rate_over_all_cells(cells: Cells, host: ManualHost):
+def test_redrive_many_keeps_its_limit_and_rate_over_all_cells(cells, host):
     for n in range(12):
         cells.put("a" if n % 4 else "b", task_id=f"t{n}")
         fail(cells.home(f"t{n}"), f"t{n}")
@@ -191,7 +191,7 @@ def test_redrive_many_keeps_its_limit_and_rate_over_all_cells(cells: Cells, host
     assert cells.redrive_many() == 4
 
 
-def test_peek_shows_the_newest_of_all_cells(cells: Cells, host: ManualHost):
+def test_peek_shows_the_newest_of_all_cells(cells, host):
     for n in range(12):
         host.advance(1)
         cells.put("a", task_id=f"t{n}")
@@ -203,7 +203,7 @@ def test_peek_shows_the_newest_of_all_cells(cells: Cells, host: ManualHost):
     )[:3]
 
 
-def test_stats_add_up_and_ages_are_those_of_the_ends(cells: Cells, host: ManualHost):
+def test_stats_add_up_and_ages_are_those_of_the_ends(cells, host):
     assert cells.stats().oldest_waiting_seconds is None
     for n in range(6):
         cells.put("a", task_id=f"t{n}")
@@ -216,7 +216,7 @@ def test_stats_add_up_and_ages_are_those_of_the_ends(cells: Cells, host: ManualH
     assert cells.stats(cap=1).pending.capped
 
 
-def test_purge_asks_once_for_all_cells(cells: Cells):
+def test_purge_asks_once_for_all_cells(cells):
     cells.put_many([NewTask(task_type="a", task_id=f"t{n}") for n in range(9)])
     asked: list[Count] = []
     assert cells.purge(confirm=lambda waiting: bool(asked.append(waiting))) == 0
@@ -229,9 +229,7 @@ def test_purge_asks_once_for_all_cells(cells: Cells):
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("down"), QueueMisconfigured("no table")])
-def test_a_cell_that_is_down_refuses_its_own_ids_only(
-    cells: Cells, host: ManualHost, error: Exception
-):
+def test_a_cell_that_is_down_refuses_its_own_ids_only(cells, host, error):
     partly, down = with_one_down(cells, host, error)
     new = [NewTask(task_type="a", payload=n, task_id=f"t{n}") for n in range(30)]
     refused = {task.task_id for task in new if cells.home(task.task_id) is cells.queues[down]}
@@ -272,7 +270,7 @@ def test_the_command_line_takes_the_tables_of_all_cells(
     assert lifoq("purge", "--yes") == {"cancelled": 19}
 
 
-def test_a_search_over_cells_shows_the_newest_of_all_page_by_page(cells: Cells, host: ManualHost):
+def test_a_search_over_cells_shows_the_newest_of_all_page_by_page(cells, host):
     for number in range(12):
         cells.put("a", task_id=f"t{number}")
         host.advance(1)
@@ -287,9 +285,7 @@ def test_a_search_over_cells_shows_the_newest_of_all_page_by_page(cells: Cells, 
     assert max(map(len, shown)) == 5
 
 
-def test_a_cell_that_is_read_slowly_keeps_the_older_tasks_of_the_others_back(
-    cells: Cells, host: ManualHost
-):
+def test_a_cell_that_is_read_slowly_keeps_the_older_tasks_of_the_others_back(cells, host):
     north, south = cells.queues["north"], cells.queues["south"]
     south.put("b", task_id="oldest")
     host.advance(1)

@@ -119,14 +119,11 @@ def in_memory() -> Site:
 
 
 @pytest.mark.parametrize("off", [-600, -60, 60, 600])
-def test_what_a_producer_puts_is_timed_by_the_servers_clock_from_the_first_on(
-    site: Site, off: float
-):
+def test_what_a_producer_puts_is_timed_by_the_servers_clock_from_the_first_on(site, off):
     producer, worker = site.machine(off), site.machine()
     producer.put(NewTask(task_type="a", task_id="first", deadline=300))
     producer.put_many([NewTask(task_type="a", task_id="second"), NewTask(task_type="a")])
     for task in [worker.get("first"), worker.get("second")]:
-        assert task is not None
         assert abs(task.enqueued_at - site.server.now()) < 30 * SECOND
         assert task.task_created == task.enqueued_at == task.task_updated
     first = worker.claim("first", claim_id="c", lease=30)
@@ -134,7 +131,7 @@ def test_what_a_producer_puts_is_timed_by_the_servers_clock_from_the_first_on(
 
 
 @pytest.mark.parametrize("off", [-600, 600])
-def test_what_was_put_at_once_is_timed_anew_in_its_order(off: float):
+def test_what_was_put_at_once_is_timed_anew_in_its_order(off):
     site = in_memory()
     new = [NewTask(task_type="a", payload=n, deadline=300) for n in range(60)]
     new[7] = NewTask(task_type="a", payload=7, task_id="own", delay=5)
@@ -151,7 +148,7 @@ def test_what_was_put_at_once_is_timed_anew_in_its_order(off: float):
 
 
 @pytest.mark.parametrize("off", [-600, -60, 60, 600])
-def test_stamps_increase_across_the_correction(off: float):
+def test_stamps_increase_across_the_correction(off):
     site = in_memory()
     producer = site.machine(off)
     put = []
@@ -161,7 +158,7 @@ def test_stamps_increase_across_the_correction(off: float):
     assert put == sorted(set(put))
 
 
-def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch):
+def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(monkeypatch):
     site = in_memory()
     producer, worker = site.machine(-60), site.machine()
     learn = ServerClock.learn
@@ -176,7 +173,7 @@ def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(monkeypatch: pytest.
     assert worker.get("t").claim_id == "quick"
 
 
-def test_a_deadline_that_was_over_at_the_put_is_told(caplog: pytest.LogCaptureFixture):
+def test_a_deadline_that_was_over_at_the_put_is_told(caplog):
     site = in_memory()
     past = datetime.fromtimestamp(site.server.now() / 1e6 - 60, UTC)
     with caplog.at_level(logging.WARNING):
@@ -187,7 +184,7 @@ def test_a_deadline_that_was_over_at_the_put_is_told(caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize("off", [-60, -TOLERANCE, TOLERANCE, 60, 600])
-def test_a_sweep_ends_no_lease_that_holds_whatever_its_clock_says(site: Site, off: float):
+def test_a_sweep_ends_no_lease_that_holds_whatever_its_clock_says(site, off):
     worker, sweeping = site.machine(), site.machine(off)
     worker.put(NewTask(task_type="a", task_id="t"))
     worker.claim("t", claim_id="c", lease=30)
@@ -198,7 +195,7 @@ def test_a_sweep_ends_no_lease_that_holds_whatever_its_clock_says(site: Site, of
 
 
 @pytest.mark.parametrize("off", [-600, -60, 60, 600])
-def test_a_worker_claims_and_settles_by_the_servers_clock(off: float):
+def test_a_worker_claims_and_settles_by_the_servers_clock(off):
     site = in_memory()
     producer, worker = site.machine(), site.machine(off)
     producer.put(NewTask(task_type="a", task_id="shed", deadline=10))

@@ -10,8 +10,7 @@ from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 from lifoq.items.task_error import TaskError
 from lifoq.tables.store import Store
-from lifoq.testing.hosts import START, ManualHost
-from tests.fixtures import PastTheLibrary
+from lifoq.testing.hosts import START
 
 SECOND = 1_000_000
 BOOM = TaskError(type="ValueError", message="boom")
@@ -27,7 +26,6 @@ def put(store: Store) -> None:
 
 def history(store: Store) -> tuple[PastAttempt, ...]:
     task = store.get("t")
-    assert task is not None
     return task.history
 
 
@@ -35,16 +33,14 @@ def ends(store: Store) -> list[tuple[int, Ended]]:
     return [(past.attempt, past.ended) for past in history(store)]
 
 
-def test_a_task_that_succeeds_at_once_has_no_history(store: Store):
+def test_a_task_that_succeeds_at_once_has_no_history(store):
     put(store)
     store.succeed(claim(store), "1")
     assert history(store) == ()
     assert "history" not in store.table.get("t")
 
 
-def test_each_attempt_that_fails_is_kept_with_its_times_and_its_error(
-    store: Store, host: ManualHost
-):
+def test_each_attempt_that_fails_is_kept_with_its_times_and_its_error(store, host):
     put(store)
     host.advance(1)
     store.retry(claim(store, "one"), BOOM, delay=0)
@@ -60,7 +56,7 @@ def test_each_attempt_that_fails_is_kept_with_its_times_and_its_error(
 
 
 @pytest.mark.parametrize(("max_attempts", "becomes"), [(5, Status.PENDING), (1, Status.FAILURE)])
-def test_a_lost_worker_is_told(store: Store, host: ManualHost, max_attempts, becomes):
+def test_a_lost_worker_is_told(store, host, max_attempts, becomes):
     put(store)
     task = claim(store, lease=1)
     host.advance(2)
@@ -70,7 +66,7 @@ def test_a_lost_worker_is_told(store: Store, host: ManualHost, max_attempts, bec
     assert (past.taken_at, past.ended_at) == (START, START + 2 * SECOND)
 
 
-def test_attempts_that_do_not_count_take_one_place_between_others(store: Store):
+def test_attempts_that_do_not_count_take_one_place_between_others(store):
     put(store)
     store.retry(claim(store, "first"), BOOM, delay=0)
     for n in range(12):
@@ -81,14 +77,14 @@ def test_attempts_that_do_not_count_take_one_place_between_others(store: Store):
     assert history(store)[1].message == "refused 11"
 
 
-def test_the_latest_ten_attempts_are_kept(store: Store):
+def test_the_latest_ten_attempts_are_kept(store):
     put(store)
     for n in range(12):
         store.retry(claim(store, f"claim-{n}"), BOOM, delay=0)
     assert [attempt for attempt, _ in ends(store)] == list(range(3, 13))
 
 
-def test_an_error_is_kept_to_200_bytes_of_whole_characters(store: Store):
+def test_an_error_is_kept_to_200_bytes_of_whole_characters(store):
     put(store)
     store.fail(claim(store), TaskError(type="T" * 9, message="ü" * 500))
     (past,) = history(store)
@@ -110,7 +106,7 @@ ENTRY = {"attempt": 1, "ended": START, "how": "FAILED", "type": "E", "message": 
         [{key: value for key, value in ENTRY.items() if key != "message"}],
     ],
 )
-def test_a_damaged_history_is_told(store: Store, past: PastTheLibrary, damaged):
+def test_a_damaged_history_is_told(store, past, damaged):
     put(store)
     past.write({**store.table.get("t"), "history": damaged})
     with pytest.raises(DamagedTask, match="history"):

@@ -19,7 +19,6 @@ from lifoq.testing.hosts import ManualHost
 from lifoq.worker.registry import Registry
 from lifoq.worker.sweep import Sweeper
 from tests.conftest import on_dynamodb_too
-from tests.fixtures import PastTheLibrary
 
 pytestmark = on_dynamodb_too
 
@@ -59,7 +58,7 @@ def is_busy(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> bool:
 
 
 @pytest.mark.parametrize("per_key", [1, 3])
-def test_of_a_key_as_many_are_taken_as_may_be(store: Store, keyed: KeyedClaims, per_key):
+def test_of_a_key_as_many_are_taken_as_may_be(store, keyed, per_key):
     rows = [put(store, f"t{n}") for n in range(per_key + 1)]
     held = [claim(keyed, shown, per_key) for shown in rows[:per_key]]
     before = store.table.get(rows[-1].task_id)
@@ -71,7 +70,7 @@ def test_of_a_key_as_many_are_taken_as_may_be(store: Store, keyed: KeyedClaims, 
     assert not is_busy(keyed, rows[-1], per_key)
 
 
-def test_keys_and_types_do_not_count_for_each_other(store: Store, keyed: KeyedClaims):
+def test_keys_and_types_do_not_count_for_each_other(store, keyed):
     claim(keyed, put(store, "t"))
     for n, (task_type, key) in enumerate([("a", "k2"), ("b", "k"), ("a:k", ""), ("a", "k:k")]):
         claim(keyed, put(store, f"other-{n}", key or "k", task_type))
@@ -104,7 +103,7 @@ ENDS: dict[str, Callable[[Store, Task, ManualHost], Any]] = {
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 @pytest.mark.parametrize("leaves", [True, False])
 def test_a_key_is_free_once_its_claim_has_ended_whether_its_worker_lives_to_say_so_or_not(
-    store: Store, keyed: KeyedClaims, host: ManualHost, end, leaves
+    store, keyed, host, end, leaves
 ):
     held = claim(keyed, put(store, "t"))
     other = put(store, "other")
@@ -116,15 +115,13 @@ def test_a_key_is_free_once_its_claim_has_ended_whether_its_worker_lives_to_say_
     assert is_busy(keyed, put(store, "third"))
 
 
-def test_a_key_is_free_once_its_task_is_gone(
-    store: Store, keyed: KeyedClaims, past: PastTheLibrary
-):
+def test_a_key_is_free_once_its_task_is_gone(store, keyed, past):
     claim(keyed, put(store, "t"))
     past.remove("t")
     claim(keyed, put(store, "other"))
 
 
-def test_who_leaves_late_does_not_free_what_another_has_by_then(store: Store, keyed: KeyedClaims):
+def test_who_leaves_late_does_not_free_what_another_has_by_then(store, keyed):
     late = claim(keyed, put(store, "t"))
     store.succeed(late.task, "1")
     claim(keyed, put(store, "other"))
@@ -132,9 +129,7 @@ def test_who_leaves_late_does_not_free_what_another_has_by_then(store: Store, ke
     assert is_busy(keyed, put(store, "third"))
 
 
-def test_of_two_who_find_the_slot_of_a_claim_that_has_ended_one_has_it(
-    store: Store, keyed: KeyedClaims, monkeypatch: pytest.MonkeyPatch
-):
+def test_of_two_who_find_the_slot_of_a_claim_that_has_ended_one_has_it(store, keyed, monkeypatch):
     store.succeed(claim(keyed, put(store, "t")).task, "1")
     faster, slower = put(store, "faster"), put(store, "slower")
     look = store.table.get
@@ -152,7 +147,7 @@ def test_of_two_who_find_the_slot_of_a_claim_that_has_ended_one_has_it(
 
 @pytest.mark.parametrize("damage", [{"claimId": None}, {"claimId": 7}, {"claimId": ["c"]}])
 def test_a_slot_that_somebody_overwrote_is_free_once_its_task_is_taken_no_more(
-    store: Store, keyed: KeyedClaims, past: PastTheLibrary, damage: dict[str, Any]
+    store, keyed, past, damage
 ):
     first, other = put(store, "t"), put(store, "u")
     held = claim(keyed, first)
@@ -164,7 +159,7 @@ def test_a_slot_that_somebody_overwrote_is_free_once_its_task_is_taken_no_more(
 
 @pytest.mark.parametrize("held_by", [None, 7, {}])
 def test_a_slot_that_does_not_tell_its_task_stays_busy_and_is_told(
-    store: Store, keyed: KeyedClaims, past: PastTheLibrary, caplog, held_by: Any
+    store, keyed, past, caplog, held_by
 ):
     shown = put(store, "t")
     past.write({"taskId": slot_id("a", "k", 0), "claimId": "c", "heldBy": held_by})
@@ -172,7 +167,7 @@ def test_a_slot_that_does_not_tell_its_task_stays_busy_and_is_told(
     assert f"{slot_id('a', 'k', 0)} does not tell whose it is" in caplog.text
 
 
-def test_a_claim_that_is_refused_takes_no_slot(store: Store, keyed: KeyedClaims, host: ManualHost):
+def test_a_claim_that_is_refused_takes_no_slot(store, keyed, host):
     shown = put(store, "t")
     store.claim("t", claim_id="another's", lease=30)
     late = row(store.put(NewTask(task_type="a", task_id="late", key="k", deadline=10)))
@@ -185,9 +180,7 @@ def test_a_claim_that_is_refused_takes_no_slot(store: Store, keyed: KeyedClaims,
 
 
 @pytest.mark.parametrize("anew", [{"key": "k2"}, {"key": None}, {"task_type": "b", "key": "k"}])
-def test_a_task_that_is_no_longer_as_the_index_showed_it_is_not_claimed(
-    store: Store, keyed: KeyedClaims, anew
-):
+def test_a_task_that_is_no_longer_as_the_index_showed_it_is_not_claimed(store, keyed, anew):
     shown = put(store, "t")
     store.cancel("t")
     later = Store(store.table, lifetimes=store.lifetimes, host=ManualHost(store.now() + 10**12))
@@ -197,7 +190,7 @@ def test_a_task_that_is_no_longer_as_the_index_showed_it_is_not_claimed(
     assert later.get("t").status is Status.PENDING
 
 
-def test_without_a_slot_only_a_task_is_claimed_that_needs_none(store: Store, keyed: KeyedClaims):
+def test_without_a_slot_only_a_task_is_claimed_that_needs_none(store, keyed):
     shown = put(store, "t")
     no_key = Candidate(task_id="t", task_type="a", created=shown.created, expires_at=10**18)
     other_type = Candidate(task_id="t", task_type="b", created=shown.created, expires_at=10**18)
@@ -235,9 +228,7 @@ def claim_late(store: Store, host: ManualHost, shown: Candidate) -> HeldUp:
     return held_up
 
 
-def test_a_claim_that_arrives_late_is_refused_where_another_has_the_key(
-    store: Store, keyed: KeyedClaims, host: ManualHost
-):
+def test_a_claim_that_arrives_late_is_refused_where_another_has_the_key(store, keyed, host):
     late = claim_late(store, host, put(store, "t"))
     claim(keyed, put(store, "other"))
     with pytest.raises(Exception, match="refused"):
@@ -245,9 +236,7 @@ def test_a_claim_that_arrives_late_is_refused_where_another_has_the_key(
     assert store.get("t").status is Status.PENDING
 
 
-def test_a_claim_that_arrives_late_holds_the_key_until_its_lease_is_over(
-    store: Store, keyed: KeyedClaims, host: ManualHost
-):
+def test_a_claim_that_arrives_late_holds_the_key_until_its_lease_is_over(store, keyed, host):
     late = claim_late(store, host, put(store, "t"))
     other = claim(keyed, put(store, "other"))
     store.succeed(other.task, "1")
@@ -263,7 +252,7 @@ def test_a_claim_that_arrives_late_holds_the_key_until_its_lease_is_over(
 # Slots are no tasks
 
 
-def test_slots_are_seen_by_nobody_and_vanish(store: Store, keyed: KeyedClaims, host: ManualHost):
+def test_slots_are_seen_by_nobody_and_vanish(store, keyed, host):
     left = claim(keyed, put(store, "t"))
     claim(keyed, put(store, "other", "k2"))
     store.succeed(left.task, "1")
@@ -281,6 +270,6 @@ def test_slots_are_seen_by_nobody_and_vanish(store: Store, keyed: KeyedClaims, h
     assert "taskStatus" not in {**free, **held}
 
 
-def test_no_task_takes_the_id_of_a_slot(store: Store):
+def test_no_task_takes_the_id_of_a_slot(store):
     with pytest.raises(InvalidInput, match="begins with 'lifoq:slot:'"):
         store.put(NewTask(task_type="a", task_id=slot_id("a", "k", 0)))

@@ -18,7 +18,6 @@ from lifoq.items.packed import Large
 from lifoq.items.schema import LARGE_DELAY, MAX_ITEM_BYTES, MAX_LARGE_BYTES, Attribute
 from lifoq.items.task_error import TaskError, TaskFailed
 from lifoq.tables.bucket import S3Blobs
-from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.large import INLINE, Blobs, LargeValues, MemoryBlobs
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
@@ -274,7 +273,7 @@ def claimed(queue: Queue, task_id: str, **terms: Any):
 
 
 @pytest.mark.parametrize("table", ["dynamodb-local"], indirect=True)
-def test_only_who_asks_for_the_item_is_sent_its_payload_again(table: DynamoTable):
+def test_only_who_asks_for_the_item_is_sent_its_payload_again(table):
     answers = []
     table._client.meta.events.register(
         "after-call.dynamodb.UpdateItem", lambda parsed, **_: answers.append(set(parsed))

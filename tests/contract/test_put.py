@@ -19,16 +19,15 @@ from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.hosts import START, ManualHost
 from tests.contract.test_store import BOOM, SECOND, TOKEN, claim, pending, put
-from tests.fixtures import PastTheLibrary
 
 
-def test_a_token_of_a_put_that_may_be_replaced_is_refused(store: Store):
+def test_a_token_of_a_put_that_may_be_replaced_is_refused(store):
     telling = Store(store.table, lifetimes=Lifetimes(task_tokens=True))
     with pytest.raises(InvalidInput, match="leave if_exists out"):
         put(telling, "t", task_token=TOKEN, if_exists="replace")
 
 
-def test_a_token_that_nobody_would_answer_is_refused(store: Store):
+def test_a_token_that_nobody_would_answer_is_refused(store):
     with pytest.raises(InvalidInput, match=r"never be answered.*TaskEvents") as refused:
         put(store, "t", task_token=TOKEN)
     assert refused.value.field == "task_token"
@@ -59,9 +58,7 @@ def failed_and_retained(store: Store, host: ManualHost) -> None:
 
 @pytest.mark.parametrize("end", [shed, shed_while_delayed, done_and_retained, failed_and_retained])
 @pytest.mark.parametrize("way", ["put", "put_many", "follow-up"])
-def test_an_id_whose_task_is_gone_but_not_deleted_begins_anew(
-    store: Store, host: ManualHost, end, way
-):
+def test_an_id_whose_task_is_gone_but_not_deleted_begins_anew(store, host, end, way):
     end(store, host)
     new = NewTask(task_type="b", payload="new", task_id="t")
     if way == "put":
@@ -79,7 +76,7 @@ def test_an_id_whose_task_is_gone_but_not_deleted_begins_anew(
 
 
 @pytest.mark.parametrize("end", [shed, done_and_retained])
-def test_until_its_very_end_a_task_keeps_its_id(store: Store, host: ManualHost, end):
+def test_until_its_very_end_a_task_keeps_its_id(store, host, end):
     end(store, host)
     host.time -= 1 if end is shed else SECOND
     first = store.get("t")
@@ -98,9 +95,7 @@ def lose_the_answer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store.table, "put", twice)
 
 
-def test_a_put_that_begins_anew_is_recognised_when_its_answer_was_lost(
-    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_put_that_begins_anew_is_recognised_when_its_answer_was_lost(store, host, monkeypatch):
     shed(store, host)
     lose_the_answer(store, monkeypatch)
     (outcome,) = store.put_many([NewTask(task_type="b", payload="new", task_id="t")])
@@ -112,13 +107,13 @@ def test_a_put_that_begins_anew_is_recognised_when_its_answer_was_lost(
 
 
 @pytest.mark.parametrize("delay", [0, timedelta(0)])
-def test_a_delay_of_zero_is_none(store: Store, delay):
+def test_a_delay_of_zero_is_none(store, delay):
     task = put(store, "t", delay=delay)
     assert (task.status, task.due_at, task.enqueued_at) == (Status.PENDING, None, START)
     assert claim(store, "t").status is Status.TAKEN
 
 
-def test_names_of_exactly_the_permitted_length_are_taken(store: Store):
+def test_names_of_exactly_the_permitted_length_are_taken(store):
     task_id, task_type = "ü" * 512, "ü" * 128
     store.put(NewTask(task_type=task_type, task_id=task_id))
     task = claim(store, task_id)
@@ -127,7 +122,7 @@ def test_names_of_exactly_the_permitted_length_are_taken(store: Store):
     assert store.get(task_id).status is Status.SUCCESS
 
 
-def test_put_many_keeps_order_idempotence_and_outcomes_apart(store: Store):
+def test_put_many_keeps_order_idempotence_and_outcomes_apart(store):
     put(store, "old")
     progress: list[int] = []
     new = [NewTask(task_type="a", payload=n) for n in range(60)]
@@ -173,9 +168,7 @@ class Fragile:
     [QueueMisconfigured("no longer permitted"), KeyError("what is this"), StoreUnavailable("gone")],
     ids=lambda error: type(error).__name__,
 )
-def test_put_many_tells_of_each_task_though_it_goes_wrong_midway(
-    store: Store, host: ManualHost, error: Exception
-):
+def test_put_many_tells_of_each_task_though_it_goes_wrong_midway(store, host, error):
     fragile = Store(Fragile(store.table, fails_at=2, error=error), host=host)
     outcomes = fragile.put_many([NewTask(task_type="a", payload=n) for n in range(110)])
     assert [o.task.payload for o in outcomes[:50] if o.task and o.created] == list(range(50))
@@ -183,7 +176,7 @@ def test_put_many_tells_of_each_task_though_it_goes_wrong_midway(
     assert len(pending(store)) == 50
 
 
-def test_put_many_raises_only_where_nothing_was_written(store: Store, host: ManualHost):
+def test_put_many_raises_only_where_nothing_was_written(store, host):
     refusing = Fragile(store.table, fails_at=0, error=QueueMisconfigured("not permitted"))
     with pytest.raises(QueueMisconfigured):
         Store(refusing, host=host).put_many([NewTask(task_type="a")] * 30)
@@ -197,7 +190,7 @@ def test_put_many_raises_only_where_nothing_was_written(store: Store, host: Manu
     ("bad", "sentence"),
     [("a", "=.*is no NewTask; give NewTask"), (NewTask(task_type="a", payload={1}), ".payload")],
 )
-def test_put_many_writes_nothing_where_one_task_is_refused(store: Store, bad, sentence):
+def test_put_many_writes_nothing_where_one_task_is_refused(store, bad, sentence):
     with pytest.raises(InvalidInput, match=r"tasks\[1\]" + sentence):
         store.put_many([NewTask(task_type="a"), bad])
     assert pending(store) == []
@@ -211,14 +204,14 @@ TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 OTHER_TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 
 
-def test_a_newer_put_brings_its_own_trace_and_a_task_without_has_no_attribute(store: Store):
+def test_a_newer_put_brings_its_own_trace_and_a_task_without_has_no_attribute(store):
     put(store, "t", traceparent=TRACE)
     assert store.table.get("t")["traceparent"] == TRACE
     put(store, "t", if_exists="replace")
     assert "traceparent" not in store.table.get("t")
 
 
-def test_follow_ups_are_in_the_trace_of_their_parent_unless_they_name_their_own(store: Store):
+def test_follow_ups_are_in_the_trace_of_their_parent_unless_they_name_their_own(store):
     put(store, "parent", traceparent=TRACE)
     follow_ups = [
         NewTask(task_type="b", task_id="heir"),
@@ -233,14 +226,14 @@ def test_follow_ups_are_in_the_trace_of_their_parent_unless_they_name_their_own(
     "wrong",
     ["", 7, TRACE.upper(), TRACE + "-00", "ff" + TRACE[2:], TRACE[:3] + 32 * "0" + TRACE[35:]],
 )
-def test_what_is_no_traceparent_is_refused_with_an_example(store: Store, wrong):
+def test_what_is_no_traceparent_is_refused_with_an_example(store, wrong):
     with pytest.raises(InvalidInput, match=f"is no W3C traceparent, such as {TRACE}") as refused:
         put(store, "t", traceparent=wrong)
     assert refused.value.field == "traceparent"
     assert store.get("t") is None
 
 
-def test_a_checkpoint_is_measured_beside_the_payload_as_it_stands(store: Store):
+def test_a_checkpoint_is_measured_beside_the_payload_as_it_stands(store):
     payload = "ü" * 100_000
     store.put(NewTask(task_type="a", payload=payload, task_id="t"))
     task = claim(store, "t")
@@ -255,7 +248,7 @@ def test_a_checkpoint_is_measured_beside_the_payload_as_it_stands(store: Store):
 LONG = {"readings": [{"sensor": f"temp-{n}", "value": n / 8} for n in range(200)]}
 
 
-def test_long_texts_are_stored_compressed_and_read_back_as_they_were(store: Store):
+def test_long_texts_are_stored_compressed_and_read_back_as_they_were(store):
     store.put(NewTask(task_type="a", payload=LONG, task_id="t"))
     task = claim(store, "t")
     store.checkpoint(task, [LONG, 1], lease=30)
@@ -270,9 +263,7 @@ def test_long_texts_are_stored_compressed_and_read_back_as_they_were(store: Stor
     assert (done.payload, done.checkpoint, done.result) == (LONG, [LONG, 1], [LONG, 2])
 
 
-def test_a_few_bytes_that_would_fill_the_memory_are_not_unpacked(
-    store: Store, past: PastTheLibrary
-):
+def test_a_few_bytes_that_would_fill_the_memory_are_not_unpacked(store, past):
     put(store, "t")
     past.write({**store.table.get("t"), "payload": zlib.compress(b" " * 50_000_000 + b"1")})
     with pytest.raises(DamagedTask, match="more than 409,600 bytes"):
@@ -310,14 +301,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("terms", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_bad_input_is_refused_with_a_sentence_and_nothing_is_written(store: Store, terms, sentence):
+def test_bad_input_is_refused_with_a_sentence_and_nothing_is_written(store, terms, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         store.put(NewTask(**{"task_type": "a", **terms}))
     assert pending(store) == []
     assert store.due(limit=1)[0] == []
 
 
-def test_a_payload_that_contains_itself_is_refused(store: Store):
+def test_a_payload_that_contains_itself_is_refused(store):
     loop: list[object] = []
     loop.append(loop)
     with pytest.raises(InvalidInput, match="contains itself"):
@@ -328,7 +319,7 @@ def test_a_payload_that_contains_itself_is_refused(store: Store):
     "damaged",
     [b"no zlib", zlib.compress(b"{}" * 999)[:-5], zlib.compress(b'"\xff"'), zlib.compress(b"{")],
 )
-def test_bytes_that_are_no_text_are_told(store: Store, past: PastTheLibrary, damaged):
+def test_bytes_that_are_no_text_are_told(store, past, damaged):
     put(store, "t")
     past.write({**store.table.get("t"), "payload": damaged})
     with pytest.raises(DamagedTask, match="payload"):

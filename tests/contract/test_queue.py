@@ -21,7 +21,6 @@ from lifoq import (
 )
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
-from tests.fixtures import PastTheLibrary
 
 
 @pytest.fixture
@@ -41,14 +40,14 @@ def succeed(queue: Queue, task_id: str, result: str = "1"):
 # Waiting for a result
 
 
-def test_wait_returns_the_result_once_it_is_there(queue: Queue, host: ManualHost):
+def test_wait_returns_the_result_once_it_is_there(queue, host):
     queue.put("a", task_id="t")
     host.on_sleep = lambda: len(host.slept) == 3 and succeed(queue, "t", '{"x":1}')
     assert queue.wait("t", timeout=60) == {"x": 1}
     assert host.slept == [0.1, pytest.approx(0.15), pytest.approx(0.225)]
 
 
-def test_wait_polls_ever_more_slowly_and_ends_in_time(queue: Queue, host: ManualHost):
+def test_wait_polls_ever_more_slowly_and_ends_in_time(queue, host):
     queue.put("a", task_id="t")
     with pytest.raises(WaitTimeout, match="within 60 s"):
         queue.wait("t", timeout=60)
@@ -57,7 +56,7 @@ def test_wait_polls_ever_more_slowly_and_ends_in_time(queue: Queue, host: Manual
     assert len(host.slept) < 25
 
 
-def test_wait_raises_with_the_tasks_error(queue: Queue):
+def test_wait_raises_with_the_tasks_error(queue):
     queue.put("a", task_id="t")
     fail(queue, "t")
     with pytest.raises(TaskFailed, match="ValueError: boom") as failed:
@@ -65,7 +64,7 @@ def test_wait_raises_with_the_tasks_error(queue: Queue):
     assert failed.value.error.type == "ValueError"
 
 
-def test_wait_tells_a_cancelled_from_an_unknown_task(queue: Queue):
+def test_wait_tells_a_cancelled_from_an_unknown_task(queue):
     queue.put("a", task_id="t")
     queue.cancel("t")
     with pytest.raises(TaskCancelled):
@@ -74,9 +73,7 @@ def test_wait_tells_a_cancelled_from_an_unknown_task(queue: Queue):
         queue.wait("nobody", timeout=1)
 
 
-def test_wait_tells_that_a_task_was_shed_before_and_after_its_deletion(
-    queue: Queue, host: ManualHost, past: PastTheLibrary
-):
+def test_wait_tells_that_a_task_was_shed_before_and_after_its_deletion(queue, host, past):
     queue.put("a", task_id="t", deadline=10)
     with pytest.raises(TaskShed):
         queue.wait("t", timeout=60)
@@ -89,9 +86,7 @@ def test_wait_tells_that_a_task_was_shed_before_and_after_its_deletion(
 # Before it is due
 
 
-def test_a_delayed_put_that_is_run_now_has_as_long_as_it_would_have_had(
-    queue: Queue, host: ManualHost
-):
+def test_a_delayed_put_that_is_run_now_has_as_long_as_it_would_have_had(queue, host):
     queue.put("a", task_id="t", delay=600, deadline=30)
     host.sleep(5)
     task = queue.run_now("t")
@@ -101,7 +96,7 @@ def test_a_delayed_put_that_is_run_now_has_as_long_as_it_would_have_had(
     assert queue.peek() == [task]
 
 
-def test_a_retry_that_is_run_now_drops_behind_newer_tasks(queue: Queue, host: ManualHost):
+def test_a_retry_that_is_run_now_drops_behind_newer_tasks(queue, host):
     first = queue.put("a", task_id="t")
     claimed = queue.store.claim("t", claim_id="c", lease=30)
     queue.store.retry(claimed, TaskError(type="ValueError", message="boom"), delay=60)
@@ -111,7 +106,7 @@ def test_a_retry_that_is_run_now_drops_behind_newer_tasks(queue: Queue, host: Ma
     assert (task.attempts, [one.task_id for one in queue.peek()]) == (1, ["newer", "t"])
 
 
-def test_only_what_is_delayed_can_be_run_now(queue: Queue):
+def test_only_what_is_delayed_can_be_run_now(queue):
     queue.put("a", task_id="t")
     with pytest.raises(WrongStatus, match="PENDING, but this needs it to be DELAYED"):
         queue.run_now("t")
@@ -122,7 +117,7 @@ def test_only_what_is_delayed_can_be_run_now(queue: Queue):
 # Deleting
 
 
-def test_what_has_ended_can_be_deleted(queue: Queue):
+def test_what_has_ended_can_be_deleted(queue):
     for task_id in ("done", "failed", "cancelled"):
         queue.put("a", task_id=task_id)
     succeed(queue, "done")
@@ -136,7 +131,7 @@ def test_what_has_ended_can_be_deleted(queue: Queue):
         queue.delete("done")
 
 
-def test_what_waits_or_has_a_worker_is_not_deleted(queue: Queue):
+def test_what_waits_or_has_a_worker_is_not_deleted(queue):
     queue.put("a", task_id="t")
     with pytest.raises(WrongStatus, match="PENDING, but this needs it to be SUCCESS, FAILURE or"):
         queue.delete("t")
@@ -149,7 +144,7 @@ def test_what_waits_or_has_a_worker_is_not_deleted(queue: Queue):
 # Redriving
 
 
-def test_redrive_many_takes_those_of_a_type_and_an_error(queue: Queue):
+def test_redrive_many_takes_those_of_a_type_and_an_error(queue):
     for n in range(4):
         queue.put("a" if n % 2 else "b", task_id=f"t{n}")
         fail(queue, f"t{n}", "TimeoutError" if n < 2 else "ValueError")
@@ -160,7 +155,7 @@ def test_redrive_many_takes_those_of_a_type_and_an_error(queue: Queue):
     assert queue.redrive_many() == 0
 
 
-def test_redrive_many_keeps_its_rate(queue: Queue, host: ManualHost):
+def test_redrive_many_keeps_its_rate(queue, host):
     for n in range(3):
         queue.put("a", task_id=f"t{n}")
         fail(queue, f"t{n}")
@@ -171,9 +166,7 @@ def test_redrive_many_keeps_its_rate(queue: Queue, host: ManualHost):
 # Looking
 
 
-def test_peek_shows_what_would_be_claimed_in_order_and_changes_nothing(
-    queue: Queue, host: ManualHost
-):
+def test_peek_shows_what_would_be_claimed_in_order_and_changes_nothing(queue, host):
     queue.put("a", task_id="old", deadline=5)
     for n in range(3):
         queue.put("a", task_id=f"t{n}")
@@ -183,7 +176,7 @@ def test_peek_shows_what_would_be_claimed_in_order_and_changes_nothing(
     assert {task.attempts for task in queue.peek()} == {0}
 
 
-def test_peek_shows_other_statuses_too_as_far_as_an_index_knows_them(queue: Queue):
+def test_peek_shows_other_statuses_too_as_far_as_an_index_knows_them(queue):
     queue.put("a", task_id="later", delay=60)
     queue.put("a", task_id="bad")
     fail(queue, "bad")
@@ -195,9 +188,7 @@ def test_peek_shows_other_statuses_too_as_far_as_an_index_knows_them(queue: Queu
         queue.peek(status="LOST")
 
 
-def test_peek_reads_no_more_tasks_than_it_shows_whatever_has_expired(
-    queue: Queue, host: ManualHost
-):
+def test_peek_reads_no_more_tasks_than_it_shows_whatever_has_expired(queue, host):
     for n in range(5):
         queue.put("a", task_id=f"t{n}")
     queue.put_many([NewTask(task_type="a", deadline=5)] * 300)
@@ -213,7 +204,7 @@ def test_peek_reads_no_more_tasks_than_it_shows_whatever_has_expired(
 
 
 @pytest.mark.parametrize("task_id", ["", 5, None, "x" * 2049, "\ud800"])
-def test_an_id_that_can_be_none_is_refused(queue: Queue, task_id):
+def test_an_id_that_can_be_none_is_refused(queue, task_id):
     for use in (queue.get, queue.cancel, queue.redrive, lambda i: queue.wait(i, timeout=1)):
         with pytest.raises(InvalidInput, match="task_id"):
             use(task_id)
@@ -232,14 +223,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "sentence"), REFUSED)
-def test_what_makes_no_sense_is_refused_before_anything_is_done(queue: Queue, call, sentence):
+def test_what_makes_no_sense_is_refused_before_anything_is_done(queue, call, sentence):
     queue.put("a", task_id="t")
     with pytest.raises(InvalidInput, match=sentence):
         call(queue)
     assert queue.get("t").status is Status.PENDING
 
 
-def test_wait_takes_a_timedelta_and_may_look_once(queue: Queue, host: ManualHost):
+def test_wait_takes_a_timedelta_and_may_look_once(queue, host):
     queue.put("a", task_id="t")
     with pytest.raises(WaitTimeout, match="within 60 s"):
         queue.wait("t", timeout=timedelta(minutes=1))
@@ -249,7 +240,7 @@ def test_wait_takes_a_timedelta_and_may_look_once(queue: Queue, host: ManualHost
     assert host.slept == []
 
 
-def test_stats_count_and_measure(queue: Queue, host: ManualHost):
+def test_stats_count_and_measure(queue, host):
     queue.put("a", deadline=5)
     host.advance(10)
     for n in range(3):
@@ -269,7 +260,7 @@ def test_stats_count_and_measure(queue: Queue, host: ManualHost):
 # Purging
 
 
-def test_purge_asks_first_and_cancels_what_waits(queue: Queue):
+def test_purge_asks_first_and_cancels_what_waits(queue):
     for n in range(3):
         queue.put("a", task_id=f"t{n}")
     queue.put("a", task_id="later", delay=60)
@@ -298,9 +289,7 @@ def search(queue: Queue, limit: int = 50, scan: int = 1_000, **wanted) -> list[l
             return pages
 
 
-def test_a_search_shows_a_status_newest_first_a_page_at_a_time_without_what_expired(
-    queue: Queue, host: ManualHost
-):
+def test_a_search_shows_a_status_newest_first_a_page_at_a_time_without_what_expired(queue, host):
     queue.put("a", task_id="old", deadline=5)
     for number in range(5):
         queue.put("a", task_id=f"t{number}")
@@ -311,7 +300,7 @@ def test_a_search_shows_a_status_newest_first_a_page_at_a_time_without_what_expi
     assert search(queue, 2, status=Status.DELAYED) == [["d2", "d1"], ["d0"]]
 
 
-def test_a_search_finds_by_type_key_error_and_age(queue: Queue, host: ManualHost):
+def test_a_search_finds_by_type_key_error_and_age(queue, host):
     for number, (task_type, error) in enumerate(
         [("a", "ValueError"), ("b", "ValueError"), ("a", "TimeoutError"), ("a", "ValueError")]
     ):
@@ -332,7 +321,7 @@ def test_a_search_finds_by_type_key_error_and_age(queue: Queue, host: ManualHost
     ]
 
 
-def test_a_search_takes_capital_and_small_letters_for_the_same_only_where_it_is_told(queue: Queue):
+def test_a_search_takes_capital_and_small_letters_for_the_same_only_where_it_is_told(queue):
     for name in ("a", "A"):
         queue.put(name, task_id=name)
         fail(queue, name, f"{name}Error")
@@ -341,7 +330,7 @@ def test_a_search_takes_capital_and_small_letters_for_the_same_only_where_it_is_
     assert search(queue, **asked, any_case=True) == [["A", "a"]]
 
 
-def test_a_search_says_where_to_go_on_when_it_has_read_enough(queue: Queue):
+def test_a_search_says_where_to_go_on_when_it_has_read_enough(queue):
     queue.put("b", task_id="wanted")
     queue.put_many([NewTask(task_type="a") for _ in range(150)])
     first = queue.search(Wanted(status=Status.PENDING, task_type="b"), scan=100)
@@ -351,7 +340,7 @@ def test_a_search_says_where_to_go_on_when_it_has_read_enough(queue: Queue):
 
 
 @pytest.mark.parametrize("start", ["?", "bm8", "W10", "eyJhIjoxfQ", "é"])
-def test_a_place_that_no_search_gave_is_refused(queue: Queue, start: str):
+def test_a_place_that_no_search_gave_is_refused(queue, start):
     with pytest.raises(InvalidInput, match="is no place in this list"):
         queue.search(Wanted(status=Status.PENDING), start=start)
 

@@ -13,7 +13,7 @@ from lifoq.tables.table import Table
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
 from tests.contract.test_store import once_seen
-from tests.fixtures import PastTheLibrary, noise
+from tests.fixtures import noise
 
 pytestmark = on_dynamodb_too
 
@@ -58,7 +58,7 @@ def earlier(store: Store, host: ManualHost, payload: object, by: float, **terms)
 
 @pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
 @pytest.mark.parametrize("delay", [None, 60])
-def test_a_waiting_task_takes_over_the_newest_put(store: Store, host: ManualHost, first, delay):
+def test_a_waiting_task_takes_over_the_newest_put(store, host, first, delay):
     first(store)
     host.advance(10)
     store.put(NewTask(task_type="a", task_id="other"))
@@ -78,7 +78,7 @@ def test_a_waiting_task_takes_over_the_newest_put(store: Store, host: ManualHost
 
 
 def test_a_task_that_is_replaced_between_look_and_promotion_is_not_promoted_as_the_older_put(
-    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+    store, host, monkeypatch
 ):
     def replaced() -> None:
         store.put(new("second", delay=1))
@@ -91,7 +91,7 @@ def test_a_task_that_is_replaced_between_look_and_promotion_is_not_promoted_as_t
     assert store.promote("t").created == host.now()
 
 
-def test_a_suspect_that_is_replaced_stays_one(store: Store, host: ManualHost):
+def test_a_suspect_that_is_replaced_stays_one(store, host):
     store.put(new("first"))
     lost = claim(store, lease=1)
     host.advance(2)
@@ -124,9 +124,7 @@ by_end = pytest.mark.parametrize(("end", "ended"), ENDS.values(), ids=ENDS)
 
 @by_end
 @pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
-def test_a_put_while_it_runs_is_next_whatever_the_outcome(
-    store: Store, host: ManualHost, first, end, ended
-):
+def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, end, ended):
     first(store)
     task = claim(store)
     host.advance(1)
@@ -151,7 +149,7 @@ def test_a_put_while_it_runs_is_next_whatever_the_outcome(
 
 
 @pytest.mark.parametrize("max_attempts", [5, 1])
-def test_a_lost_worker_takes_no_newer_put_with_it(store: Store, host: ManualHost, max_attempts):
+def test_a_lost_worker_takes_no_newer_put_with_it(store, host, max_attempts):
     store.put(new("first"))
     task = claim(store, lease=1)
     seen = found(store)
@@ -168,9 +166,7 @@ def test_a_lost_worker_takes_no_newer_put_with_it(store: Store, host: ManualHost
 
 
 @by_end
-def test_an_end_that_is_repeated_is_recognised_though_a_newer_put_took_its_place(
-    store: Store, end, ended
-):
+def test_an_end_that_is_repeated_is_recognised_though_a_newer_put_took_its_place(store, end, ended):
     store.put(new("first"))
     task = claim(store)
     store.put(new("second"))
@@ -180,7 +176,7 @@ def test_an_end_that_is_repeated_is_recognised_though_a_newer_put_took_its_place
     assert found(store) == after
 
 
-def test_a_put_that_finds_no_room_beside_the_run_is_refused(store: Store):
+def test_a_put_that_finds_no_room_beside_the_run_is_refused(store):
     store.put(new(noise(300_000)))
     task = claim(store)
     with pytest.raises(InvalidInput, match="finds no room beside"):
@@ -206,7 +202,7 @@ def cancelled(store: Store) -> None:
 
 @pytest.mark.parametrize("ended", [succeeded, failed, cancelled])
 @pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
-def test_a_task_that_has_ended_begins_anew(store: Store, host: ManualHost, first, ended):
+def test_a_task_that_has_ended_begins_anew(store, host, first, ended):
     first(store)
     ended(store)
     host.advance(1)
@@ -221,7 +217,7 @@ def test_a_task_that_has_ended_begins_anew(store: Store, host: ManualHost, first
 # Which is the newest
 
 
-def test_an_older_put_that_arrives_late_replaces_nothing_newer(store: Store, host: ManualHost):
+def test_an_older_put_that_arrives_late_replaces_nothing_newer(store, host):
     host.advance(60)
     store.put(new("first"))
     host.advance(60)
@@ -267,7 +263,7 @@ def shed_anew(store: Store, host: ManualHost) -> None:
     ids=["waits", "runs", "has ended", "was shed"],
 )
 def test_an_older_put_replaces_nothing_newer_that_came_since_it_saw_what_there_is(
-    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch, seen, meanwhile
+    store, host, monkeypatch, seen, meanwhile
 ):
     seen(store)
     host.advance(20)
@@ -289,7 +285,7 @@ def test_an_older_put_replaces_nothing_newer_that_came_since_it_saw_what_there_i
 
 
 @pytest.mark.parametrize("kind", ["new", "over a waiting one", "over a kept one", "over an end"])
-def test_a_put_whose_answer_was_lost_recognises_itself(store: Store, host: ManualHost, kind):
+def test_a_put_whose_answer_was_lost_recognises_itself(store, host, kind):
     if kind == "over a waiting one":
         store.put(new("first"))
     elif kind != "new":
@@ -305,9 +301,7 @@ def test_a_put_whose_answer_was_lost_recognises_itself(store: Store, host: Manua
     assert store.put_item(item)[0].result == 1
 
 
-def test_the_first_put_of_a_process_hears_the_time_before_it_is_stamped(
-    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_first_put_of_a_process_hears_the_time_before_it_is_stamped(store, host, monkeypatch):
     """Its clock is an hour ahead, which the first answer tells; its put must not stand in the way
     of those that come from elsewhere for that hour."""
     heard = []
@@ -346,9 +340,7 @@ def lost(store: Store, host: ManualHost, task: Task) -> None:
     ],
     ids=["stops", "succeeds", "is lost"],
 )
-def test_cancel_withdraws_the_run_and_what_is_parked_but_not_what_is_put_later(
-    store: Store, host: ManualHost, end
-):
+def test_cancel_withdraws_the_run_and_what_is_parked_but_not_what_is_put_later(store, host, end):
     store.put(new("first"))
     task = claim(store)
     host.advance(1)
@@ -366,7 +358,7 @@ def test_cancel_withdraws_the_run_and_what_is_parked_but_not_what_is_put_later(
     assert found(store).status is Status.PENDING
 
 
-def test_a_follow_up_cannot_replace(store: Store):
+def test_a_follow_up_cannot_replace(store):
     store.put(NewTask(task_type="a", task_id="parent"))
     task = store.claim("parent", claim_id="c", lease=30)
     with pytest.raises(InvalidInput, match=r"follow_ups\[0\]\.if_exists"):
@@ -381,7 +373,7 @@ def test_a_follow_up_cannot_replace(store: Store):
         ({"task_id": None}, "give a task_id of your own"),
     ],
 )
-def test_what_cannot_replace_is_refused(store: Store, terms, sentence):
+def test_what_cannot_replace_is_refused(store, terms, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         store.put(new(1, **terms))
     assert pending(store) == []
@@ -391,9 +383,7 @@ DAMAGES = [{"putAt": "now"}, {"parked": {}, "parkedAt": START}, {"parkedAt": STA
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_put_over_what_is_no_task_is_told_so(
-    store: Store, host: ManualHost, past: PastTheLibrary, damage
-):
+def test_a_put_over_what_is_no_task_is_told_so(store, host, past, damage):
     keep(store)
     past.write({**store.table.get("t"), **damage})
     host.advance(1)
@@ -401,7 +391,7 @@ def test_a_put_over_what_is_no_task_is_told_so(
         store.put(new(1))
 
 
-def test_to_replace_what_waits_takes_one_write(store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_to_replace_what_waits_takes_one_write(store, monkeypatch):
     store.put(new(0))
     table: Table = store.table
     write, calls = table.update_and_get, []
@@ -419,7 +409,7 @@ def test_to_replace_what_waits_takes_one_write(store: Store, monkeypatch: pytest
     assert len(calls) == 2
 
 
-def test_put_many_replaces_too_in_the_order_of_its_tasks(store: Store):
+def test_put_many_replaces_too_in_the_order_of_its_tasks(store):
     keep(store)
     outcomes = store.put_many([new(1), NewTask(task_type="a"), new(2), new(0, task_id="u")])
     assert [outcome.created for outcome in outcomes] == [False, True, False, True]

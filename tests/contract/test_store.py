@@ -20,7 +20,6 @@ from lifoq.items.task_error import TaskError
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
-from tests.fixtures import PastTheLibrary
 
 pytestmark = on_dynamodb_too
 
@@ -60,9 +59,7 @@ def overdue(store: Store) -> list[str]:
     return store.past_deadline(limit=100)[0]
 
 
-def test_a_task_is_found_at_its_deadline_where_somebody_waits_to_be_told(
-    telling: Store, store: Store, host: ManualHost
-):
+def test_a_task_is_found_at_its_deadline_where_somebody_waits_to_be_told(telling, store, host):
     put(telling, "told", deadline=10, task_token=TOKEN)
     put(telling, "untold", deadline=10)
     host.advance(10 - 1e-6)
@@ -79,9 +76,7 @@ def test_a_task_is_found_at_its_deadline_where_somebody_waits_to_be_told(
     assert overdue(everybody) == ["another"]
 
 
-def test_a_task_is_found_at_its_deadline_however_it_came_to_wait_again(
-    telling: Store, host: ManualHost
-):
+def test_a_task_is_found_at_its_deadline_however_it_came_to_wait_again(telling, host):
     def held(task_id: str):
         put(telling, task_id, **token(task_id))
         return claim(telling, task_id, task_id)
@@ -102,9 +97,7 @@ def test_a_task_is_found_at_its_deadline_however_it_came_to_wait_again(
     assert {telling.get(task_id).task_token for task_id in waiting} == waiting
 
 
-def test_what_does_not_wait_is_not_found_at_its_deadline_and_not_shed(
-    telling: Store, host: ManualHost
-):
+def test_what_does_not_wait_is_not_found_at_its_deadline_and_not_shed(telling, host):
     def put_told(task_id: str):
         put(telling, task_id, deadline=10, task_token=task_id)
         return claim(telling, task_id, task_id)
@@ -121,7 +114,7 @@ def test_what_does_not_wait_is_not_found_at_its_deadline_and_not_shed(
     assert telling.get("taken").status is Status.TAKEN
 
 
-def test_a_token_goes_with_the_end_that_was_told(telling: Store, host: ManualHost):
+def test_a_token_goes_with_the_end_that_was_told(telling, host):
     put(telling, "t", task_token=TOKEN)
     telling.fail(claim(telling, "t"), BOOM)
     assert telling.get("t").task_token == TOKEN
@@ -133,7 +126,7 @@ def test_a_token_goes_with_the_end_that_was_told(telling: Store, host: ManualHos
 # Putting
 
 
-def test_a_new_task_waits_with_its_deadline(store: Store):
+def test_a_new_task_waits_with_its_deadline(store):
     task = put(store, "t")
     assert task == store.get("t")
     assert task.status is Status.PENDING
@@ -144,7 +137,7 @@ def test_a_new_task_waits_with_its_deadline(store: Store):
     assert task.attempts == 0
 
 
-def test_a_delayed_task_cannot_be_claimed_until_it_is_promoted(store: Store, host: ManualHost):
+def test_a_delayed_task_cannot_be_claimed_until_it_is_promoted(store, host):
     task = put(store, "t", delay=60)
     assert task.status is Status.DELAYED
     assert task.due_at == task.enqueued_at == START + 60 * SECOND
@@ -161,7 +154,7 @@ def test_a_delayed_task_cannot_be_claimed_until_it_is_promoted(store: Store, hos
     assert (task.status, task.due_at) == (Status.PENDING, None)
 
 
-def test_a_promotion_tells_the_row_as_the_index_then_shows_it(store: Store, host: ManualHost):
+def test_a_promotion_tells_the_row_as_the_index_then_shows_it(store, host):
     put(store, "retried")
     put(store, "t", delay=60, deadline=100)
     store.retry(claim(store, "retried"), BOOM, delay=1)
@@ -178,9 +171,7 @@ def keys(store: Store) -> dict[str, str | None]:
     return {row.task_id: row.key for row in store.candidates(limit=100).rows}
 
 
-def test_a_key_is_shown_by_the_index_and_by_the_task_on_all_its_ways(
-    store: Store, host: ManualHost
-):
+def test_a_key_is_shown_by_the_index_and_by_the_task_on_all_its_ways(store, host):
     longest = "ü" * 128
     put(store, "without")
     store.put_many([NewTask(task_type="a", task_id="a", key=longest)])
@@ -190,13 +181,11 @@ def test_a_key_is_shown_by_the_index_and_by_the_task_on_all_its_ways(
     assert keys(store) == {"a": longest, "b": "k", "d": "up"}
 
     back = store.retry(claim(store, "a"), BOOM, delay=0)
-    assert back is not None
     assert back.key == longest
     store.fail(claim(store, "b"), BOOM)
     assert store.redrive("b").key == "k"
     host.advance(10)
     promoted = store.promote("c")
-    assert promoted is not None
     assert promoted.key == "later"
     assert keys(store) == {"a": longest, "b": "k", "c": "later", "d": "up"}
     assert claim(store, "c").key == "later"
@@ -205,7 +194,7 @@ def test_a_key_is_shown_by_the_index_and_by_the_task_on_all_its_ways(
 # Claiming
 
 
-def test_a_claim_brings_the_task_and_counts_the_attempt(store: Store, host: ManualHost):
+def test_a_claim_brings_the_task_and_counts_the_attempt(store, host):
     put(store, "t")
     host.advance(2)
     task = claim(store, "t", "mine", lease=30)
@@ -217,7 +206,7 @@ def test_a_claim_brings_the_task_and_counts_the_attempt(store: Store, host: Manu
     assert pending(store) == []
 
 
-def test_ttl_cannot_delete_a_task_in_flight(store: Store, host: ManualHost):
+def test_ttl_cannot_delete_a_task_in_flight(store, host):
     put(store, "t", deadline=5)
     task = claim(store, "t")
     assert task.expires_at == START + 5 * SECOND
@@ -228,9 +217,7 @@ def test_ttl_cannot_delete_a_task_in_flight(store: Store, host: ManualHost):
 @pytest.mark.parametrize(
     ("late", "claimed"), [(-SECOND, True), (-1, True), (0, False), (1, False), (SECOND, False)]
 )
-def test_no_claim_comes_at_or_after_the_deadline(
-    store: Store, host: ManualHost, put_at, late, claimed
-):
+def test_no_claim_comes_at_or_after_the_deadline(store, host, put_at, late, claimed):
     host.time = put_at
     put(store, "t", deadline=10)
     host.time = put_at + 10 * SECOND + late
@@ -245,7 +232,7 @@ def test_no_claim_comes_at_or_after_the_deadline(
         assert store.get("t").status is Status.PENDING
 
 
-def test_a_mountain_of_expired_tasks_is_not_even_looked_at(store: Store, host: ManualHost):
+def test_a_mountain_of_expired_tasks_is_not_even_looked_at(store, host):
     for n in range(12):
         put(store, f"old{n}")
     host.advance(3601)
@@ -255,7 +242,7 @@ def test_a_mountain_of_expired_tasks_is_not_even_looked_at(store: Store, host: M
     assert page.next is None
 
 
-def test_behind_its_first_page_a_look_is_sent_all_but_the_expired(store: Store, host: ManualHost):
+def test_behind_its_first_page_a_look_is_sent_all_but_the_expired(store, host):
     put(store, "old")
     host.advance(1)
     store.table.put({"taskId": "damaged", "taskStatus": "PENDING", "taskCreated": host.now()})
@@ -278,9 +265,7 @@ def test_behind_its_first_page_a_look_is_sent_all_but_the_expired(store: Store, 
     ("newest_first", "first", "rest"),
     [(True, ["t3", "t2", "t1"], []), (False, ["t0"], ["t1", "t2", "t3"])],
 )
-def test_a_look_goes_on_though_the_oldest_die_meanwhile(
-    store: Store, host: ManualHost, *, newest_first: bool, first: list[str], rest: list[str]
-):
+def test_a_look_goes_on_though_the_oldest_die_meanwhile(store, host, *, newest_first, first, rest):
     """What can be alive may begin behind the page's last row by the time of the next page."""
     for n in range(4):
         put(store, f"t{n}")
@@ -296,7 +281,7 @@ def test_a_look_goes_on_though_the_oldest_die_meanwhile(
 # Settling
 
 
-def test_a_success_keeps_the_result_and_leaves_the_index(store: Store, host: ManualHost):
+def test_a_success_keeps_the_result_and_leaves_the_index(store, host):
     put(store, "t")
     task = claim(store, "t")
     host.advance(3)
@@ -309,7 +294,7 @@ def test_a_success_keeps_the_result_and_leaves_the_index(store: Store, host: Man
     assert done.ttl == START // SECOND + 3 + 7 * 86_400
 
 
-def test_a_failure_stays_in_the_index_for_the_operator(store: Store):
+def test_a_failure_stays_in_the_index_for_the_operator(store):
     put(store, "t")
     store.fail(claim(store, "t"), BOOM)
     task = store.get("t")
@@ -318,9 +303,7 @@ def test_a_failure_stays_in_the_index_for_the_operator(store: Store):
     assert task.ttl == START // SECOND + 14 * 86_400
 
 
-def test_a_retry_waits_outside_pending_and_returns_behind_newer_tasks(
-    store: Store, host: ManualHost
-):
+def test_a_retry_waits_outside_pending_and_returns_behind_newer_tasks(store, host):
     put(store, "poison")
     task = claim(store, "poison")
     store.retry(task, BOOM, delay=5)
@@ -338,7 +321,7 @@ def test_a_retry_waits_outside_pending_and_returns_behind_newer_tasks(
 
 
 @pytest.mark.parametrize("delay", [0, 5])
-def test_a_retry_that_does_not_count_gives_the_attempt_back(store: Store, host: ManualHost, delay):
+def test_a_retry_that_does_not_count_gives_the_attempt_back(store, host, delay):
     put(store, "t")
     store.retry(claim(store, "t", "first"), BOOM, delay=delay)
     if delay:
@@ -367,7 +350,7 @@ SETTLES = {
 
 
 @pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
-def test_a_settle_repeated_because_its_answer_was_lost_is_recognised(store: Store, settle):
+def test_a_settle_repeated_because_its_answer_was_lost_is_recognised(store, settle):
     put(store, "t")
     task = claim(store, "t")
     settle(store, task)
@@ -384,7 +367,7 @@ HOLDS = SETTLES | {
 
 @pytest.mark.parametrize("act", HOLDS.values(), ids=HOLDS)
 @pytest.mark.parametrize("claimed_again", [False, True])
-def test_a_stale_holder_changes_nothing(store: Store, host: ManualHost, act, claimed_again):
+def test_a_stale_holder_changes_nothing(store, host, act, claimed_again):
     put(store, "t")
     stale = claim(store, "t", "stale", lease=1)
     host.advance(2)
@@ -398,9 +381,7 @@ def test_a_stale_holder_changes_nothing(store: Store, host: ManualHost, act, cla
     assert store.get("next") is None
 
 
-def test_a_heartbeat_that_is_applied_late_does_not_shorten_the_lease(
-    store: Store, host: ManualHost
-):
+def test_a_heartbeat_that_is_applied_late_does_not_shorten_the_lease(store, host):
     put(store, "t")
     task = claim(store, "t", lease=30)
     host.advance(20)
@@ -418,7 +399,7 @@ def test_a_heartbeat_that_is_applied_late_does_not_shorten_the_lease(
 # Chaining
 
 
-def test_of_follow_ups_that_share_an_id_the_first_counts(store: Store):
+def test_of_follow_ups_that_share_an_id_the_first_counts(store):
     put(store, "parent")
     task = claim(store, "parent")
     store.succeed(
@@ -449,7 +430,7 @@ def suspect(store: Store) -> bool:
     return row.suspect
 
 
-def test_leases_lost_in_a_row_are_counted_and_make_a_task_suspect(store: Store, host: ManualHost):
+def test_leases_lost_in_a_row_are_counted_and_make_a_task_suspect(store, host):
     put(store, "t")
     assert not suspect(store)
     for n in range(3):
@@ -465,7 +446,7 @@ def test_leases_lost_in_a_row_are_counted_and_make_a_task_suspect(store: Store, 
 
 
 @pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
-def test_whoever_settles_a_suspect_clears_it(store: Store, host: ManualHost, settle):
+def test_whoever_settles_a_suspect_clears_it(store, host, settle):
     put(store, "t")
     lose(store, host, "lost")
     task = claim(store, "t", "survives")
@@ -478,7 +459,7 @@ def test_whoever_settles_a_suspect_clears_it(store: Store, host: ManualHost, set
 # Operators
 
 
-def test_a_task_that_is_over_cannot_be_cancelled(store: Store):
+def test_a_task_that_is_over_cannot_be_cancelled(store):
     put(store, "t")
     task = claim(store, "t")
     with pytest.raises(WrongStatus, match="TAKEN"):
@@ -504,9 +485,7 @@ def once_seen(store: Store, monkeypatch: pytest.MonkeyPatch, then) -> None:
     monkeypatch.setattr(store.table, "get", look_and_lose)
 
 
-def test_a_task_that_is_claimed_between_look_and_cancel_stays_claimed(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_task_that_is_claimed_between_look_and_cancel_stays_claimed(store, monkeypatch):
     put(store, "t")
     once_seen(store, monkeypatch, lambda: claim(store, "t"))
     with pytest.raises(WrongStatus, match="TAKEN"):
@@ -535,7 +514,7 @@ AGAIN: dict[str, Callable[[Store, Task], object]] = {
 
 
 @pytest.mark.parametrize("again", AGAIN.values(), ids=AGAIN)
-def test_a_cancelled_task_is_neither_tried_again_nor_failed(store: Store, host: ManualHost, again):
+def test_a_cancelled_task_is_neither_tried_again_nor_failed(store, host, again):
     task = to_be_cancelled(store)
     before = store.get("t")
     with pytest.raises(Cancelled):
@@ -553,7 +532,7 @@ def test_a_cancelled_task_is_neither_tried_again_nor_failed(store: Store, host: 
     assert (pending(store), store.taken(limit=10, start=None)[0]) == ([], [])
 
 
-def test_what_nobody_has_cancelled_does_not_end_as_cancelled(store: Store):
+def test_what_nobody_has_cancelled_does_not_end_as_cancelled(store):
     put(store, "t")
     with pytest.raises(LeaseLost):
         store.end_cancelled(claim(store, "t"))
@@ -563,7 +542,7 @@ def test_what_nobody_has_cancelled_does_not_end_as_cancelled(store: Store):
 @pytest.mark.parametrize("seen_before", [True, False])
 @pytest.mark.parametrize("max_attempts", [1, 5])
 def test_a_cancelled_task_whose_worker_is_lost_ends_as_cancelled(
-    store: Store, host: ManualHost, max_attempts, seen_before
+    store, host, max_attempts, seen_before
 ):
     put(store, "t")
     seen = claim(store, "t")
@@ -578,15 +557,13 @@ def test_a_cancelled_task_whose_worker_is_lost_ends_as_cancelled(
         store.end_cancelled(seen)
 
 
-def test_a_damaged_task_that_was_cancelled_and_is_redriven_runs_again(store: Store):
+def test_a_damaged_task_that_was_cancelled_and_is_redriven_runs_again(store):
     to_be_cancelled(store)
     store.condemn("t", seen=Status.TAKEN, reason="by hand")
     assert store.redrive("t").cancel_asked is None
 
 
-def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(
-    store: Store, host: ManualHost
-):
+def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(store, host):
     put(store, "t")
     store.fail(claim(store, "t"), BOOM)
     host.advance(5 * 86_400)
@@ -605,9 +582,7 @@ def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(
 
 
 @pytest.mark.parametrize("act", ["redrive", "cancel"])
-def test_a_task_that_vanishes_between_look_and_write_is_not_found(
-    store: Store, past: PastTheLibrary, monkeypatch: pytest.MonkeyPatch, act: str
-):
+def test_a_task_that_vanishes_between_look_and_write_is_not_found(store, past, monkeypatch, act):
     put(store, "t")
     if act == "redrive":
         store.fail(claim(store, "t"), BOOM)
@@ -618,7 +593,7 @@ def test_a_task_that_vanishes_between_look_and_write_is_not_found(
 
 
 @pytest.mark.parametrize("seen", [Status.PENDING, Status.TAKEN])
-def test_a_condemned_item_is_a_failure_with_the_reason(store: Store, seen):
+def test_a_condemned_item_is_a_failure_with_the_reason(store, seen):
     put(store, "t")
     if seen is Status.TAKEN:
         claim(store, "t")
@@ -631,9 +606,7 @@ def test_a_condemned_item_is_a_failure_with_the_reason(store: Store, seen):
 
 
 @pytest.mark.parametrize("attribute", ["payload", "taskType", "blob"])
-def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(
-    store: Store, past: PastTheLibrary, attribute
-):
+def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(store, past, attribute):
     put(store, "t")
     full = dict(store.table.get("t"))
     full.pop(attribute, None)
@@ -651,7 +624,7 @@ def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(
 
 @pytest.mark.parametrize("meanwhile", ["gone", "taken"])
 def test_an_item_too_large_for_the_reason_that_has_moved_on_is_not_buried(
-    store: Store, past: PastTheLibrary, monkeypatch: pytest.MonkeyPatch, meanwhile
+    store, past, monkeypatch, meanwhile
 ):
     put(store, "t")
     full = dict(store.table.get("t"))

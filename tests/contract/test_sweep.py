@@ -13,7 +13,6 @@ from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.stall import PATIENCE, StallWatch
 from lifoq.worker.types import Types
-from tests.fixtures import PastTheLibrary
 
 
 @pytest.fixture
@@ -31,9 +30,7 @@ def strand(store: Store, task_id: str):
     store.claim(task_id, claim_id=f"claim of {task_id}", lease=30)
 
 
-def test_a_stranded_task_comes_back_until_its_attempts_are_used_up(
-    store: Store, sweeper: Sweeper, host: ManualHost
-):
+def test_a_stranded_task_comes_back_until_its_attempts_are_used_up(store, sweeper, host):
     strand(store, "t")
     for attempt in (1, 2):
         host.advance(31)
@@ -47,7 +44,7 @@ def test_a_stranded_task_comes_back_until_its_attempts_are_used_up(
     assert store.get("t").status is Status.FAILURE
 
 
-def test_that_the_queue_stands_still_is_noted(store: Store, registry: Registry, host: ManualHost):
+def test_that_the_queue_stands_still_is_noted(store, registry, host):
     stall = StallWatch(store, patience=PATIENCE, host=host)
     sweeper = Sweeper(store, registry, max_attempts=3, stall=stall, host=host)
     store.put(NewTask(task_type="a"))
@@ -58,7 +55,7 @@ def test_that_the_queue_stands_still_is_noted(store: Store, registry: Registry, 
 
 
 def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted(
-    store: Store, registry: Registry, host: ManualHost, past: PastTheLibrary
+    store, registry, host, past
 ):
     types = Types(only=frozenset({"a", "b"}), elsewhere=frozenset({"b", "long"}))
     sweeper = Sweeper(store, registry, max_attempts=3, types=types, host=host)
@@ -75,9 +72,7 @@ def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted(
     assert measure(store, now=store.now()).unknown_types == ()
 
 
-def test_what_is_noted_is_written_only_when_it_changes(
-    store: Store, registry: Registry, host: ManualHost, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_is_noted_is_written_only_when_it_changes(store, registry, host, monkeypatch):
     types = Types(only=frozenset({"a"}))
     sweeper = Sweeper(store, registry, max_attempts=3, types=types, host=host)
     store.put(NewTask(task_type="a"))
@@ -89,7 +84,7 @@ def test_what_is_noted_is_written_only_when_it_changes(
 
 
 def test_a_task_of_its_own_is_seen_among_others_that_come_while_the_sweep_counts(
-    store: Store, registry: Registry, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+    store, registry, host, monkeypatch
 ):
     def arriving(store: Store, *, now: int, note: Note) -> QueueStats:
         stats = measure(store, now=now, note=note)
@@ -102,13 +97,7 @@ def test_a_task_of_its_own_is_seen_among_others_that_come_while_the_sweep_counts
     assert Sweeper(store, registry, max_attempts=3, types=types, host=host).run().needs_processor
 
 
-def test_many_damaged_types_do_not_hold_up_a_sweep(
-    store: Store,
-    registry: Registry,
-    host: ManualHost,
-    past: PastTheLibrary,
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_many_damaged_types_do_not_hold_up_a_sweep(store, registry, host, past, monkeypatch):
     for task_id in ("t", "u"):
         item = store.new_item(NewTask(task_type="a", task_id=task_id))
         past.write({**item, "taskType": None})
@@ -122,7 +111,7 @@ def test_many_damaged_types_do_not_hold_up_a_sweep(
 
 
 def test_an_item_whose_type_is_damaged_is_put_aside_though_workers_pass_it_over(
-    store: Store, registry: Registry, host: ManualHost, past: PastTheLibrary
+    store, registry, host, past
 ):
     types = Types(only=frozenset({"a"}))
     item = store.new_item(NewTask(task_type="a", task_id="t"))
@@ -132,7 +121,7 @@ def test_an_item_whose_type_is_damaged_is_put_aside_though_workers_pass_it_over(
     assert (store.table.get("t") or {})["taskStatus"] == Status.FAILURE
 
 
-def test_whoever_waits_calls_for_a_processor(store: Store, sweeper: Sweeper, host: ManualHost):
+def test_whoever_waits_calls_for_a_processor(store, sweeper, host):
     assert not sweeper.run().needs_processor
     store.put(NewTask(task_type="a", delay=60))
     assert not sweeper.run().needs_processor
@@ -144,7 +133,7 @@ def test_whoever_waits_calls_for_a_processor(store: Store, sweeper: Sweeper, hos
 
 
 def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
-    store: Store, registry: Registry, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+    store, registry, host, monkeypatch
 ):
     monkeypatch.setattr("lifoq.worker.sweep.PAGE", 10)
 
@@ -166,9 +155,7 @@ def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
     assert (report.finished, report.leases_expired) == (True, 5)
 
 
-def test_an_item_that_no_worker_would_ever_find_is_put_aside(
-    store: Store, sweeper: Sweeper, host: ManualHost
-):
+def test_an_item_that_no_worker_would_ever_find_is_put_aside(store, sweeper, host):
     longer = Store(store.table, host=host)
     longer.put(NewTask(task_type="a", task_id="lost"))
     host.advance(600)
@@ -182,11 +169,7 @@ def test_an_item_that_no_worker_would_ever_find_is_put_aside(
 
 @pytest.mark.parametrize("status", ["TAKEN", "PENDING"])
 def test_a_sweep_goes_on_behind_damaged_places_though_its_clock_is_set_back(
-    store: Store,
-    sweeper: Sweeper,
-    host: ManualHost,
-    monkeypatch: pytest.MonkeyPatch,
-    status: str,
+    store, sweeper, host, monkeypatch, status
 ):
     monkeypatch.setattr("lifoq.worker.sweep.PAGE", 1)
     monkeypatch.setattr("lifoq.worker.sweep.REACH_PAGES", 1)
@@ -205,9 +188,7 @@ def test_a_sweep_goes_on_behind_damaged_places_though_its_clock_is_set_back(
     ("ahead", "status"),
     [(86_400 - 60, Status.TAKEN), (86_400 + 60, Status.FAILURE), (10**9, Status.FAILURE)],
 )
-def test_a_lease_further_ahead_than_any_workers_is_damage(
-    store: Store, sweeper: Sweeper, host: ManualHost, ahead: int, status: Status
-):
+def test_a_lease_further_ahead_than_any_workers_is_damage(store, sweeper, host, ahead, status):
     strand(store, "t")
     lease = {Attribute.LEASE_EXPIRES: host.now() + ahead * 1_000_000}
     store.table.update("t", Change(when=(), set=lease))
@@ -221,7 +202,7 @@ def test_a_lease_further_ahead_than_any_workers_is_damage(
     "lifetimes", [Lifetimes(shed_at_deadline=True), Lifetimes(task_tokens=True)]
 )
 def test_what_waited_beyond_its_deadline_is_shed_where_somebody_waits_to_be_told(
-    store: Store, registry: Registry, host: ManualHost, lifetimes: Lifetimes
+    store, registry, host, lifetimes
 ):
     telling = Store(store.table, lifetimes=lifetimes, host=host)
     sweeper = Sweeper(telling, registry, max_attempts=3, host=host)
@@ -244,7 +225,7 @@ def test_what_waited_beyond_its_deadline_is_shed_where_somebody_waits_to_be_told
 
 
 def test_a_queue_that_tells_nobody_does_not_look_for_what_to_shed(
-    store: Store, sweeper: Sweeper, host: ManualHost, monkeypatch: pytest.MonkeyPatch
+    store, sweeper, host, monkeypatch
 ):
     """It would cost a read each minute."""
     asked = []

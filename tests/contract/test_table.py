@@ -19,7 +19,7 @@ from lifoq.items.change import (
     UnfitAttribute,
 )
 from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.tables.table import Span, Table
+from lifoq.tables.table import Span
 from tests.conftest import every_table
 
 pytestmark = every_table
@@ -43,7 +43,7 @@ def ids(page):
     return [row["taskId"] for row in page.rows]
 
 
-def test_an_item_reads_back_as_it_was_written(table: Table):
+def test_an_item_reads_back_as_it_was_written(table):
     nested = [{"key": "k", "size": 7, "share": Decimal("0.5")}, None, True, b"\x00"]
     written = item("a", created=1_800_000_000_123_456, payload='{"text":"naïve 🐢"}', error=nested)
     table.put(written)
@@ -51,7 +51,7 @@ def test_an_item_reads_back_as_it_was_written(table: Table):
     assert table.get("b") is None
 
 
-def test_a_second_put_of_an_id_changes_nothing_and_shows_the_first(table: Table):
+def test_a_second_put_of_an_id_changes_nothing_and_shows_the_first(table):
     table.put(item("a", payload="1"))
     with pytest.raises(ConditionFailed) as refused:
         table.put(item("a", payload="2"))
@@ -77,7 +77,7 @@ OVER = (
     ],
 )
 @pytest.mark.parametrize("way", ["put", "replace", "update_and_put"])
-def test_an_item_is_written_over_one_that_is_gone_and_over_no_other(table: Table, way, there, gone):
+def test_an_item_is_written_over_one_that_is_gone_and_over_no_other(table, way, there, gone):
     before, after = item("a", **there), item("a", payload="2", expiresAt=999)
     table.put(before)
     table.put(item("parent"))
@@ -106,14 +106,14 @@ def test_an_item_is_written_over_one_that_is_gone_and_over_no_other(table: Table
     assert table.get("parent") == item("parent", **({"taskUpdated": 7} if table.get("b") else {}))
 
 
-def test_nothing_is_replaced_where_nothing_is(table: Table):
+def test_nothing_is_replaced_where_nothing_is(table):
     with pytest.raises(ConditionFailed) as refused:
         table.replace(item("a"), when=())
     assert refused.value.item is None
     assert table.get("a") is None
 
 
-def test_an_item_is_deleted_only_where_the_conditions_hold(table: Table):
+def test_an_item_is_deleted_only_where_the_conditions_hold(table):
     when = (StatusIs(Status.PENDING), AtMost(Attribute.EXPIRES_AT, 100))
     for there in (item("a", expiresAt=101), item("b", taskStatus="TAKEN")):
         table.put(there)
@@ -129,7 +129,7 @@ def test_an_item_is_deleted_only_where_the_conditions_hold(table: Table):
     assert refused.value.item is None
 
 
-def test_a_batch_writes_all_its_items(table: Table):
+def test_a_batch_writes_all_its_items(table):
     items = [item(f"t{n}", created=n + 1) for n in range(25)]
     left = table.put_batch(items)
     assert left == []
@@ -160,7 +160,7 @@ def test_a_batch_writes_all_its_items(table: Table):
     ],
 )
 @pytest.mark.parametrize("method", ["update", "update_and_get"])
-def test_a_change_applies_only_where_its_condition_holds(table: Table, method, condition, holds):
+def test_a_change_applies_only_where_its_condition_holds(table, method, condition, holds):
     table.put(item("a"))
     change = Change(when=(condition,), set={Attribute.TASK_UPDATED: 7})
     apply = getattr(table, method)
@@ -176,21 +176,21 @@ def test_a_change_applies_only_where_its_condition_holds(table: Table, method, c
 
 
 @pytest.mark.parametrize("condition", [GreaterThan, AtMost])
-def test_a_comparison_with_another_type_does_not_hold(table: Table, condition):
+def test_a_comparison_with_another_type_does_not_hold(table, condition):
     table.put(item("a"))
     change = Change(when=(condition(Attribute.TASK_TYPE, 1),), set={Attribute.TASK_UPDATED: 7})
     with pytest.raises(ConditionFailed):
         table.update("a", change)
 
 
-def test_a_change_of_an_absent_item_creates_none(table: Table):
+def test_a_change_of_an_absent_item_creates_none(table):
     with pytest.raises(ConditionFailed) as refused:
         table.update("a", Change(when=(), set={Attribute.TASK_UPDATED: 7}))
     assert refused.value.item is None
     assert table.get("a") is None
 
 
-def test_a_change_sets_sets_once_increments_and_removes(table: Table):
+def test_a_change_sets_sets_once_increments_and_removes(table):
     table.put(item("a"))
     change = Change(
         when=(),
@@ -214,21 +214,21 @@ def test_a_change_sets_sets_once_increments_and_removes(table: Table):
     assert (again["firstTakenAt"], again["attempts"]) == (5, 2)
 
 
-def test_an_increment_of_what_is_no_number_is_refused(table: Table):
+def test_an_increment_of_what_is_no_number_is_refused(table):
     table.put(item("a", attempts="many"))
     with pytest.raises(UnfitAttribute):
         table.update("a", Change(when=(), set={}, increment=Attribute.ATTEMPTS))
     assert table.get("a") == item("a", attempts="many")
 
 
-def test_an_item_that_would_outgrow_the_limit_is_refused(table: Table):
+def test_an_item_that_would_outgrow_the_limit_is_refused(table):
     table.put(item("a", payload="x" * 200_000))
     with pytest.raises(ItemTooLarge):
         table.update("a", Change(when=(), set={Attribute.RESULT: "y" * 220_000}))
     assert "result" not in (table.get("a") or {})
 
 
-def test_a_query_returns_a_status_newest_or_oldest_first(table: Table):
+def test_a_query_returns_a_status_newest_or_oldest_first(table):
     for n in (3, 1, 2):
         table.put(item(f"t{n}", created=n))
     table.put(item("other", created=9, taskStatus="TAKEN"))
@@ -236,7 +236,7 @@ def test_a_query_returns_a_status_newest_or_oldest_first(table: Table):
     assert ids(table.query(PENDING, newest_first=False, limit=10)) == ["t1", "t2", "t3"]
 
 
-def test_index_rows_hold_only_what_is_projected(table: Table):
+def test_index_rows_hold_only_what_is_projected(table):
     table.put(item("a", payload="secret"))
     (row,) = table.query(PENDING, newest_first=True, limit=1).rows
     assert row == {
@@ -248,7 +248,7 @@ def test_index_rows_hold_only_what_is_projected(table: Table):
     }
 
 
-def test_pages_follow_each_other_without_gap_or_overlap(table: Table):
+def test_pages_follow_each_other_without_gap_or_overlap(table):
     for n in range(7):
         table.put(item(f"t{n}", created=n // 2 + 1))  # equal sort keys, too
     seen, start = [], None
@@ -268,7 +268,7 @@ FRACTIONS = ("-1E+100", "-2.5", "-0.1", "0", "1E-100", "1.5", "2", "1E+38", "9.9
 
 @pytest.mark.parametrize("newest_first", [True, False])
 @pytest.mark.parametrize("index", [STATUS_CREATED_INDEX, DUE_INDEX])
-def test_pages_go_on_behind_any_number_that_an_index_can_hold(table: Table, index, newest_first):
+def test_pages_go_on_behind_any_number_that_an_index_can_hold(table, index, newest_first):
     numbers = [Decimal(text) for text in FRACTIONS]
     sort_key = "taskCreated" if index == STATUS_CREATED_INDEX else "dueAt"
     for number in numbers:
@@ -297,14 +297,14 @@ def test_pages_go_on_behind_any_number_that_an_index_can_hold(table: Table, inde
         (None, None, ["t3", "t2", "t1"]),
     ],
 )
-def test_a_span_is_bounded_inclusively(table: Table, first, last, expected):
+def test_a_span_is_bounded_inclusively(table, first, last, expected):
     for n in (1, 2, 3):
         table.put(item(f"t{n}", created=n))
     span = Span(index=STATUS_CREATED_INDEX, status=Status.PENDING, first=first, last=last)
     assert ids(table.query(span, newest_first=True, limit=10)) == expected
 
 
-def test_a_filter_hides_rows_but_not_what_is_behind_them(table: Table):
+def test_a_filter_hides_rows_but_not_what_is_behind_them(table):
     for n in range(1, 5):
         table.put(item(f"t{n}", created=n, expiresAt=n))
     span = Span(
@@ -318,7 +318,7 @@ def test_a_filter_hides_rows_but_not_what_is_behind_them(table: Table):
     assert ids(table.query(span, newest_first=True, limit=2, start=page.next)) == ["t2", "t1"]
 
 
-def test_the_due_index_holds_only_what_has_a_due_time(table: Table):
+def test_the_due_index_holds_only_what_has_a_due_time(table):
     delayed = item("a", taskStatus="DELAYED", dueAt=5)
     del delayed["taskCreated"]
     table.put(delayed)
@@ -327,7 +327,7 @@ def test_the_due_index_holds_only_what_has_a_due_time(table: Table):
     assert ids(page) == ["a"]
 
 
-def test_a_count_stops_at_its_cap_and_says_so(table: Table):
+def test_a_count_stops_at_its_cap_and_says_so(table):
     for n in range(1, 6):
         table.put(item(f"t{n}", created=n))
     assert (table.count(PENDING, cap=10).value, table.count(PENDING, cap=10).capped) == (5, False)
@@ -335,7 +335,7 @@ def test_a_count_stops_at_its_cap_and_says_so(table: Table):
     assert (capped.value, capped.capped) == (3, True)
 
 
-def test_a_scan_meets_every_item_once(table: Table):
+def test_a_scan_meets_every_item_once(table):
     for number in range(5):
         table.put(item(f"t{number}"))
     met, start = [], None
@@ -349,7 +349,7 @@ def test_a_scan_meets_every_item_once(table: Table):
     assert sorted(met, key=lambda one: one["taskId"]) == [item(f"t{n}") for n in range(5)]
 
 
-def test_a_transaction_writes_all(table: Table):
+def test_a_transaction_writes_all(table):
     table.put(item("a"))
     table.update_and_put(
         "a",
@@ -361,7 +361,7 @@ def test_a_transaction_writes_all(table: Table):
     assert table.get("c") == item("c")
 
 
-def test_a_transaction_whose_condition_fails_writes_nothing(table: Table):
+def test_a_transaction_whose_condition_fails_writes_nothing(table):
     table.put(item("a"))
     with pytest.raises(TransactionRefused) as refused:
         table.update_and_put(
@@ -376,7 +376,7 @@ def test_a_transaction_whose_condition_fails_writes_nothing(table: Table):
     assert table.get("b") is None
 
 
-def test_a_transaction_that_would_overwrite_writes_nothing_and_names_the_ids(table: Table):
+def test_a_transaction_that_would_overwrite_writes_nothing_and_names_the_ids(table):
     table.put(item("a"))
     table.put(item("b", payload="first"))
     with pytest.raises(TransactionRefused) as refused:
@@ -400,7 +400,7 @@ def test_a_transaction_that_would_overwrite_writes_nothing_and_names_the_ids(tab
         "a request beyond all bounds": ("x", [380_000] * 99),
     }.values(),
 )
-def test_a_transaction_that_is_too_large_writes_nothing(table: Table, result, follow_ups):
+def test_a_transaction_that_is_too_large_writes_nothing(table, result, follow_ups):
     table.put(item("a"))
     change = Change(when=(StatusIs(Status.PENDING),), set={Attribute.RESULT: result})
     items = [item(f"t{n}", payload="x" * size) for n, size in enumerate(follow_ups)]
@@ -410,7 +410,7 @@ def test_a_transaction_that_is_too_large_writes_nothing(table: Table, result, fo
     assert [table.get(f"t{n}") for n in range(len(items))] == [None] * len(items)
 
 
-def test_a_transaction_of_just_below_4_mb_is_written(table: Table):
+def test_a_transaction_of_just_below_4_mb_is_written(table):
     table.put(item("a"))
     change = Change(when=(StatusIs(Status.PENDING),), set={Attribute.TASK_STATUS: "SUCCESS"})
     table.update_and_put("a", change, [item(f"t{n}", payload="x" * 381_000) for n in range(11)])

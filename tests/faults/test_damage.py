@@ -83,7 +83,7 @@ on_dynamodb_too = pytest.mark.parametrize("world", ["memory", "dynamodb-local"],
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_item_goes_to_failure_with_its_reason(world: World, name: str):
+def test_a_damaged_item_goes_to_failure_with_its_reason(world, name):
     attributes, reason = DAMAGES[name]
     world.put("ok", "older")
     world.put_damaged("damaged", **attributes)
@@ -99,13 +99,13 @@ def test_a_damaged_item_goes_to_failure_with_its_reason(world: World, name: str)
 
 
 @pytest.mark.parametrize("name", MENDED_BY_THE_CLAIM)
-def test_an_item_whose_damage_the_claim_mends_is_done(world: World, name: str):
+def test_an_item_whose_damage_the_claim_mends_is_done(world, name):
     world.put_damaged("damaged", **MENDED_BY_THE_CLAIM[name])
     work_and_sweep(world)
     assert found(world, "damaged")["taskStatus"] == Status.SUCCESS
 
 
-def test_items_that_no_index_shows_disturb_nobody(world: World):
+def test_items_that_no_index_shows_disturb_nobody(world):
     for name, attributes in IN_NO_INDEX.items():
         world.put_damaged(name, **attributes)
     world.put("ok", "healthy")
@@ -115,7 +115,7 @@ def test_items_that_no_index_shows_disturb_nobody(world: World):
 
 
 @on_dynamodb_too
-def test_a_crowd_of_damaged_items_is_put_aside_and_redrive_leaves_it_there(world: World):
+def test_a_crowd_of_damaged_items_is_put_aside_and_redrive_leaves_it_there(world):
     for name, (attributes, _) in DAMAGES.items():
         world.put_damaged(name, **attributes)
     world.put("ok", "healthy")
@@ -148,7 +148,7 @@ def found(world: World, name: str) -> Any:
 
 
 @on_dynamodb_too
-def test_an_attempt_can_tell_how_it_failed_however_large_its_payload_and_checkpoint(world: World):
+def test_an_attempt_can_tell_how_it_failed_however_large_its_payload_and_checkpoint(world):
     worker = world.new_process()
 
     @worker.registry.task("greedy", max_attempts=1)

@@ -168,7 +168,7 @@ crowds = st.lists(st.tuples(items(), paddings, st.integers(0, 30)), min_size=1, 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(crowds)
-def test_no_item_stops_anybody_in_memory(crowd: list[tuple[Typed, str | None, int]]):
+def test_no_item_stops_anybody_in_memory(crowd):
     assert_harmless(MemoryTruth(), crowd)
 
 
@@ -180,9 +180,7 @@ def test_no_item_stops_anybody_in_memory(crowd: list[tuple[Typed, str | None, in
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(crowds)
-def test_no_item_stops_anybody_in_dynamodb(
-    dynamodb: DynamoTruth, crowd: list[tuple[Typed, str | None, int]]
-):
+def test_no_item_stops_anybody_in_dynamodb(dynamodb, crowd):
     assert_harmless(dynamodb, crowd)
     dynamodb.remove(dynamodb.items())
 
@@ -273,7 +271,7 @@ def at_most(value: object, bound: int | Decimal) -> bool:
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
-def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(place: tuple[Any, ...]):
+def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(place):
     for what, typed_item in damaged_items(place):
         item = plain({"taskId": {"S": "t"}, **typed_item})
         for name, operation in OPERATIONS.items():
@@ -291,12 +289,12 @@ def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(place: tuple[A
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
-def test_workers_and_sweep_put_each_damage_aside(place: tuple[Any, ...]):
+def test_workers_and_sweep_put_each_damage_aside(place):
     crowd = [(item, None, 0) for _, item in damaged_items(place)]
     assert_harmless(MemoryTruth(), crowd)
 
 
-def test_what_null_does_to_conditions_is_the_same_in_dynamodb(dynamodb: DynamoTruth):
+def test_what_null_does_to_conditions_is_the_same_in_dynamodb(dynamodb):
     whole = EACH["TAKEN, replaced"]
     found = [damaged(whole, place, {"NULL": True}) for place in PLACES]
     crowd = [item for item in found if item is not None]

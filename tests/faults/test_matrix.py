@@ -39,7 +39,7 @@ def boto_sleeps_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sc
 
 
 @every_path
-def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path: Path, record_property: Record):
+def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path, record_property):
     def run(fault: Fault | None, at: int | None) -> list[str]:
         truth = MemoryTruth()
         world = World(truth)
@@ -63,12 +63,12 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path: Path, record_p
 )
 @every_path
 def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
-    path: Path,
-    one_in: int,
-    record_property: Record,
-    dynamodb_local_endpoint: str,
-    new_streamed_table: Callable[[str], DynamoTable],
-    boto_sleeps_in_virtual_time: Callable[[Scheduler], None],
+    path,
+    one_in,
+    record_property,
+    dynamodb_local_endpoint,
+    new_streamed_table,
+    boto_sleeps_in_virtual_time,
 ):
     truth = DynamoTruth(new_streamed_table(dynamodb_local_endpoint))
     arguments: Any = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}

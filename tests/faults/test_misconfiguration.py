@@ -64,7 +64,7 @@ def definition_without(index: str, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("index", [STATUS_CREATED_INDEX, DUE_INDEX])
-def test_a_table_without_an_index_is_named(create: Create, index: str):
+def test_a_table_without_an_index_is_named(create, index):
     store = Store(create(definition_without(index, f"no-{index}")))
     with pytest.raises(QueueMisconfigured, match=f"no-{index}.*has no index '{index}'"):
         Queue(store).check()
@@ -73,7 +73,7 @@ def test_a_table_without_an_index_is_named(create: Create, index: str):
             use(store)
 
 
-def test_a_table_of_another_shape_is_named_by_every_use(create: Create):
+def test_a_table_of_another_shape_is_named_by_every_use(create):
     foreign = {
         "TableName": "foreign",
         "BillingMode": "PAY_PER_REQUEST",
@@ -89,11 +89,7 @@ def test_a_table_of_another_shape_is_named_by_every_use(create: Create):
 
 
 @pytest.mark.parametrize("wrong", [{"region_name": "eu-west-1"}, {"aws_access_key_id": "other"}])
-def test_another_region_or_account_is_named(
-    dynamodb_local_endpoint: str,
-    new_dynamo_table: Callable[[str], DynamoTable],
-    wrong: dict[str, str],
-):
+def test_another_region_or_account_is_named(dynamodb_local_endpoint, new_dynamo_table, wrong):
     name = new_dynamo_table(dynamodb_local_endpoint).name
     arguments: Any = {**dynamodb_local.CREDENTIALS, **wrong}
     elsewhere = DynamoTable.connect(name, endpoint_url=dynamodb_local_endpoint, **arguments)
@@ -110,11 +106,7 @@ def test_another_region_or_account_is_named(
 @pytest.mark.parametrize(
     "action", ["PutItem", "BatchWriteItem", "GetItem", "DescribeTable", "Query"]
 )
-def test_a_missing_permission_is_named(
-    dynamodb_local_endpoint: str,
-    new_dynamo_table: Callable[[str], DynamoTable],
-    action: str,
-):
+def test_a_missing_permission_is_named(dynamodb_local_endpoint, new_dynamo_table, action):
     uses = {name: lambda store, use=use: use(Queue(store)) for name, use in QUEUE.items()}
     use = {**uses, "DescribeTable": lambda store: Queue(store).check(), "Query": run}[action]
     table = new_dynamo_table(dynamodb_local_endpoint)

@@ -44,7 +44,7 @@ def table(send: Callable[..., Any] = lambda **_: None) -> DynamoTable:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_what_boto3_may_do_better_later_is_unavailable(error: Exception):
+def test_what_boto3_may_do_better_later_is_unavailable(error):
     with pytest.raises(StoreUnavailable, match="GetItem on table 'queue'"):
         failing(error).get("t")
 
@@ -71,7 +71,7 @@ def failing(error: Exception) -> DynamoTable:
         ("InternalServerError", ""),
     ],
 )
-def test_a_refusal_that_may_pass_is_unavailable(code: str, message: str):
+def test_a_refusal_that_may_pass_is_unavailable(code, message):
     with pytest.raises(StoreUnavailable, match=code):
         answering(code, message).get("t")
 
@@ -84,7 +84,7 @@ def test_a_refusal_that_may_pass_is_unavailable(code: str, message: str):
         ("InvalidSignatureException", "The signature does not match", "check them"),
     ],
 )
-def test_a_refusal_that_cannot_pass_names_its_remedy(code: str, message: str, remedy: str):
+def test_a_refusal_that_cannot_pass_names_its_remedy(code, message, remedy):
     with pytest.raises(QueueMisconfigured, match=remedy):
         answering(code, message).get("t")
 
@@ -97,9 +97,7 @@ def answering(code: str, message: str) -> DynamoTable:
     ("code", "expected"),
     [("ExpiredTokenException", StoreUnavailable), ("AccessDenied", QueueMisconfigured)],
 )
-def test_a_refused_call_for_credentials_is_told_from_a_refused_call_of_ours(
-    code: str, expected: type[Exception]
-):
+def test_a_refused_call_for_credentials_is_told_from_a_refused_call_of_ours(code, expected):
     """A role whose session has run out, and cannot be assumed again."""
     sts = boto3.client("sts", **dynamodb_local.CREDENTIALS)
     sts.meta.events.register(
@@ -133,14 +131,14 @@ def sts_refusal(request: Any, code: str, message: str) -> Any:
 # What cannot pass
 
 
-def test_without_a_region_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
+def test_without_a_region_there_is_a_sentence(monkeypatch):
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     with pytest.raises(QueueMisconfigured, match="specify a region: check region"):
         Queue.connect(table="queue")
 
 
-def test_an_unknown_profile_is_named(monkeypatch: pytest.MonkeyPatch):
+def test_an_unknown_profile_is_named(monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "nobodys")
     with pytest.raises(QueueMisconfigured, match=r"nobodys.*check region, profile"):
         Queue.connect(table="queue")
@@ -151,7 +149,7 @@ def test_a_malformed_endpoint_is_named():
         Queue.connect(table="queue", endpoint_url="nonsense")
 
 
-def test_without_credentials_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
+def test_without_credentials_there_is_a_sentence(monkeypatch):
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):

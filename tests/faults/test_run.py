@@ -35,7 +35,7 @@ from tests.virtual.machine import Machine
 # Frozen between runs
 
 
-def test_what_a_run_leaves_behind_grows_older_while_its_process_is_frozen(bench: Bench):
+def test_what_a_run_leaves_behind_grows_older_while_its_process_is_frozen(bench):
     """At a task in ten seconds, one a minute waits for no token."""
     bench.handle("a", rate_limit=0.1)
     bench.handle("any other, so that no run waits for a token to end")
@@ -52,7 +52,7 @@ def test_what_a_run_leaves_behind_grows_older_while_its_process_is_frozen(bench:
 # Slow calls
 
 
-def test_a_heartbeat_that_is_answered_late_costs_no_other_task_its_lease(bench: Bench):
+def test_a_heartbeat_that_is_answered_late_costs_no_other_task_its_lease(bench):
     struck: set[str] = set()
 
     def slow(_what: str, task_id: str, change: Change | None) -> bool:
@@ -81,9 +81,7 @@ def test_a_heartbeat_that_is_answered_late_costs_no_other_task_its_lease(bench: 
     assert (report.succeeded, report.leases_lost) == (10, 0)
 
 
-def test_an_error_of_a_heartbeat_that_nobody_understands_ends_the_run_after_its_tasks(
-    bench: Bench,
-):
+def test_an_error_of_a_heartbeat_that_nobody_understands_ends_the_run_after_its_tasks(bench):
     def strange(_what: str, _task_id: str, change: Change | None) -> bool:
         if change is not None and set(change.set) == {Attribute.LEASE_EXPIRES}:
             raise LookupError("what is this")
@@ -97,7 +95,7 @@ def test_an_error_of_a_heartbeat_that_nobody_understands_ends_the_run_after_its_
     assert bench.statuses(ids) == {"SUCCESS": 2}
 
 
-def test_a_look_that_fails_is_repeated_at_once(bench: Bench):
+def test_a_look_that_fails_is_repeated_at_once(bench):
     def throttled(what: str, _task_id: str, _change: Change | None) -> bool:
         if what == "look" and bench.seconds < CALL:
             raise StoreUnavailable("throttled")
@@ -117,7 +115,7 @@ def ends(_what: str, _task_id: str, change: Change | None) -> bool:
     return status == Status.SUCCESS
 
 
-def test_a_slot_is_free_while_the_outcome_before_is_written_but_not_for_ever_more(bench: Bench):
+def test_a_slot_is_free_while_the_outcome_before_is_written_but_not_for_ever_more(bench):
     bench.table.slow = ends
     bench.handle("a")
     bench.put_many("a", 20)
@@ -126,9 +124,7 @@ def test_a_slot_is_free_while_the_outcome_before_is_written_but_not_for_ever_mor
     assert report.succeeded == 20
 
 
-def test_a_handler_that_was_in_time_is_not_timed_out_though_its_outcome_is_written_late(
-    bench: Bench,
-):
+def test_a_handler_that_was_in_time_is_not_timed_out_though_its_outcome_is_written_late(bench):
     bench.table.slow = ends
     bench.handle("a", timeout=1)
     bench.put("a")
@@ -136,7 +132,7 @@ def test_a_handler_that_was_in_time_is_not_timed_out_though_its_outcome_is_writt
     assert (report.claimed, report.succeeded, report.timed_out) == (1, 1, 0)
 
 
-def test_waits_and_services_are_measured_in_seconds(bench: Bench):
+def test_waits_and_services_are_measured_in_seconds(bench):
     bench.handle("a", 3)
     bench.put("a")
     bench.sleep(2)
@@ -148,9 +144,7 @@ def test_waits_and_services_are_measured_in_seconds(bench: Bench):
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("down"), QueueMisconfigured("no index")])
-def test_an_index_that_does_not_answer_is_not_taken_for_an_empty_queue(
-    bench: Bench, error: Exception
-):
+def test_an_index_that_does_not_answer_is_not_taken_for_an_empty_queue(bench, error):
     def broken(what: str, *_: object) -> bool:
         if what == "look":
             raise error
@@ -164,7 +158,7 @@ def test_an_index_that_does_not_answer_is_not_taken_for_an_empty_queue(
 # Order and limits
 
 
-def test_the_rate_is_kept_over_all_types_and_per_type(bench: Bench):
+def test_the_rate_is_kept_over_all_types_and_per_type(bench):
     bench.handle("slow", rate_limit=5)
     bench.registry.task("free")(lambda *_: bench.begun.append((bench.seconds, "free")))
     bench.put_many("free", 50)
@@ -176,9 +170,7 @@ def test_the_rate_is_kept_over_all_types_and_per_type(bench: Bench):
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_with_one_type_at_its_limit_the_newest_is_taken_and_little_is_read(
-    bench: Bench, *, shared: bool
-):
+def test_with_one_type_at_its_limit_the_newest_is_taken_and_little_is_read(bench, *, shared):
     bench.handle("limited", 0.2, in_flight=2)
     bench.handle("idle", 0.2)
     bench.put_many("limited", 2_000)
@@ -203,7 +195,7 @@ def test_with_one_type_at_its_limit_the_newest_is_taken_and_little_is_read(
             places.append(len(newer))
         return claims(task_id, change)
 
-    bench.table.update_and_get = watched  # type: ignore[method-assign]
+    bench.table.update_and_get = watched
     bench.beside(arrive)
     bench.table.rows_read = 0
     report = bench.run(window=60, shared_limits=shared)
@@ -213,7 +205,7 @@ def test_with_one_type_at_its_limit_the_newest_is_taken_and_little_is_read(
     assert bench.table.rows_read / report.claimed < 30
 
 
-def test_a_flood_of_a_type_that_nobody_knows_delays_no_other_and_costs_bounded_reads(bench: Bench):
+def test_a_flood_of_a_type_that_nobody_knows_delays_no_other_and_costs_bounded_reads(bench):
     bench.handle("known", 0.5)
     bench.put_many("known", 3)
     bench.put_many("unknown", 20_000)
@@ -233,7 +225,7 @@ def test_a_flood_of_a_type_that_nobody_knows_delays_no_other_and_costs_bounded_r
     assert bench.table.rows_read < 30 * 2_000  # of 20,000 and more: see sight.ROWS_PER_SECOND
 
 
-def test_a_task_that_may_start_is_found_behind_any_number_that_must_not(bench: Bench):
+def test_a_task_that_may_start_is_found_behind_any_number_that_must_not(bench):
     bench.handle("limited", 30, in_flight=1)
     bench.handle("free")
     bench.put("free", "found")
@@ -245,9 +237,7 @@ def test_a_task_that_may_start_is_found_behind_any_number_that_must_not(bench: B
 
 @pytest.mark.parametrize("threshold", [None, 1_000])
 @pytest.mark.parametrize("flood", ["flood", None], ids=["of a key", "of none"])
-def test_with_fair_shares_a_flood_delays_itself_alone(
-    bench: Bench, threshold: float | None, flood: str | None
-):
+def test_with_fair_shares_a_flood_delays_itself_alone(bench, threshold, flood):
     quiet = {"quiet", "flood", None} - {flood}
     order: list[tuple[str | None, int]] = []
 
@@ -284,7 +274,7 @@ class LacksItsAfter(Retry):
 
 
 @pytest.mark.parametrize("error", [CannotBeDescribed, LacksItsAfter, SystemExit, KeyboardInterrupt])
-def test_whatever_task_code_raises_is_an_outcome(bench: Bench, error: type[BaseException]):
+def test_whatever_task_code_raises_is_an_outcome(bench, error):
     @bench.registry.task("bad", max_attempts=1)
     def bad(_payload: Any, _context: Context) -> None:
         raise error
@@ -294,12 +284,12 @@ def test_whatever_task_code_raises_is_an_outcome(bench: Bench, error: type[BaseE
     report = bench.run()
     assert bench.statuses(healthy) == {"SUCCESS": 100}
     assert bench.statuses(broken) == {"FAILURE": 20}
-    assert {bench.task(i).error.type for i in broken} == {error.__name__}  # type: ignore[union-attr]
+    assert {bench.task(i).error.type for i in broken} == {error.__name__}
     assert report.failed == 20
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(seed: int):
+def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(seed):
     bench = Bench(seed)
 
     @bench.registry.task("poison")
@@ -326,7 +316,7 @@ def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(seed: int):
     ],
 )
 def test_a_run_with_nothing_else_to_do_waits_for_its_own_retry_where_that_is_due_soon(
-    bench: Bench, after: float, settings: dict[str, float], attempts: int, longest: float
+    bench, after, settings, attempts, longest
 ):
     @bench.registry.task("a", backoff=Backoff.fixed(after))
     def fails_once(_payload: Any, context: Context) -> None:
@@ -343,7 +333,7 @@ def test_a_run_with_nothing_else_to_do_waits_for_its_own_retry_where_that_is_due
 # Processes
 
 
-def test_handlers_that_hang_keep_their_slots_over_all_runs_of_a_process(bench: Bench):
+def test_handlers_that_hang_keep_their_slots_over_all_runs_of_a_process(bench):
     bench.handle("hangs", 10_000, timeout=2)
     bench.put_many("hangs", 40)
     processor = bench.processor(in_flight=5, window=10, task_timeout=5, max_attempts=1)
@@ -353,7 +343,7 @@ def test_handlers_that_hang_keep_their_slots_over_all_runs_of_a_process(bench: B
     assert len(bench.begun) == 5
 
 
-def test_a_type_whose_slots_all_hang_makes_the_process_unusable_and_the_others_go_on(bench: Bench):
+def test_a_type_whose_slots_all_hang_makes_the_process_unusable_and_the_others_go_on(bench):
     bench.handle("hangs", 10_000, in_flight=1, timeout=2)
     bench.handle("healthy", 0.1)
     healthy = bench.put_many("healthy", 50)
@@ -377,7 +367,7 @@ class Threadless(Machine):
 
 
 @pytest.mark.parametrize("threads", [0, 1, 2, 5, 9])
-def test_a_process_without_threads_says_so_and_loses_no_task(bench: Bench, threads: int):
+def test_a_process_without_threads_says_so_and_loses_no_task(bench, threads):
     bench.handle("a", 1)
     ids = bench.put_many("a", 20)
     machine = Threadless("poor", bench.scheduler)
@@ -394,7 +384,7 @@ def test_a_process_without_threads_says_so_and_loses_no_task(bench: Bench, threa
     assert bench.statuses(ids) == {"SUCCESS": 20}
 
 
-def test_a_task_that_kills_its_process_is_put_aside_and_its_neighbours_survive(bench: Bench):
+def test_a_task_that_kills_its_process_is_put_aside_and_its_neighbours_survive(bench):
     alive: list[Machine] = []
 
     @bench.registry.task("killer")
@@ -421,7 +411,7 @@ def test_a_task_that_kills_its_process_is_put_aside_and_its_neighbours_survive(b
 
 
 @pytest.mark.parametrize("step", [-30, 30])
-def test_a_step_of_the_clock_changes_no_duration(bench: Bench, step: int):
+def test_a_step_of_the_clock_changes_no_duration(bench, step):
     bench.handle("a", 0.1)
     bench.put_many("a", 500)
 
@@ -440,7 +430,7 @@ def ago(bench: Bench, seconds: float) -> int:
     return bench.scheduler.time - round(seconds * MICROSECONDS)
 
 
-def test_an_empty_queue_is_watched_for_what_is_left_of_the_time_since_the_kick(bench: Bench):
+def test_an_empty_queue_is_watched_for_what_is_left_of_the_time_since_the_kick(bench):
     bench.run(linger=5, woken_at=ago(bench, 6))
     assert bench.seconds < 1
     began = bench.seconds
@@ -448,7 +438,7 @@ def test_an_empty_queue_is_watched_for_what_is_left_of_the_time_since_the_kick(b
     assert 0.4 < bench.seconds - began < 0.9
 
 
-def test_a_run_that_a_late_kick_started_works_off_what_it_finds_and_then_watches(bench: Bench):
+def test_a_run_that_a_late_kick_started_works_off_what_it_finds_and_then_watches(bench):
     bench.handle("a")
     bench.put("a")
     bench.beside(lambda: bench.put("a"), at=0.2)
@@ -471,7 +461,7 @@ def lag(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[Span]:
 
 
 def test_a_run_that_a_late_kick_started_waits_for_the_index_to_show_what_it_brought_in(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench, monkeypatch
 ):
     lag(bench, monkeypatch)
     bench.handle("a")
@@ -480,9 +470,7 @@ def test_a_run_that_a_late_kick_started_waits_for_the_index_to_show_what_it_brou
     assert bench.run(linger=0.5, woken_at=ago(bench, 60)).succeeded == 1
 
 
-def test_how_late_a_kick_came_is_told_by_the_clock_of_the_server(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-):
+def test_how_late_a_kick_came_is_told_by_the_clock_of_the_server(bench, monkeypatch):
     """A minute behind this machine's, as one knows after the first look."""
     looks = lag(bench, monkeypatch)
     monkeypatch.setattr(bench.table, "clock_ahead", lambda: 60 * MICROSECONDS if looks else 0)
@@ -491,7 +479,7 @@ def test_how_late_a_kick_came_is_told_by_the_clock_of_the_server(
     assert bench.run(linger=0.5, woken_at=ago(bench, 60)).succeeded == 1  # it came just now
 
 
-def test_follow_ups_of_the_last_task_run_though_the_queue_was_empty_for_long(bench: Bench):
+def test_follow_ups_of_the_last_task_run_though_the_queue_was_empty_for_long(bench):
     @bench.registry.task("parent")
     def parent(_payload: Any, _context: Context) -> Done:
         bench.sleep(4)
@@ -505,9 +493,7 @@ def test_follow_ups_of_the_last_task_run_though_the_queue_was_empty_for_long(ben
 # Claims that are not what they seemed
 
 
-def test_a_claim_that_is_handed_back_leaves_its_slot_and_is_no_attempt(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_claim_that_is_handed_back_leaves_its_slot_and_is_no_attempt(bench, monkeypatch):
     """The index shows the first look another type than the item has: the id was put anew."""
     query, shown = bench.table.query, []
 
@@ -529,7 +515,7 @@ def test_a_claim_that_is_handed_back_leaves_its_slot_and_is_no_attempt(
 
 
 def test_a_task_that_was_cancelled_before_its_claim_was_recognised_does_not_begin(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    bench, monkeypatch
 ):
     """The claim is applied, its answer is lost, and it is sent again after the cancellation."""
     write = bench.table.update_and_get
@@ -548,7 +534,7 @@ def test_a_task_that_was_cancelled_before_its_claim_was_recognised_does_not_begi
     assert (bench.statuses([task_id]), bench.order) == ({"CANCELLED": 1}, [])
 
 
-def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench: Bench):
+def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench):
     told: list[bool] = []
 
     @bench.registry.task("a")
@@ -570,7 +556,7 @@ def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench: Be
     assert (told, task.status, task.result) == ([True], Status.FAILURE, None)
 
 
-def test_who_has_heard_that_its_task_is_cancelled_keeps_its_lease_while_it_cleans_up(bench: Bench):
+def test_who_has_heard_that_its_task_is_cancelled_keeps_its_lease_while_it_cleans_up(bench):
     @bench.registry.task("a")
     def waits(_payload: Any, context: Context) -> None:
         bench.queue.cancel(context.task_id)
@@ -594,7 +580,7 @@ def test_who_has_heard_that_its_task_is_cancelled_keeps_its_lease_while_it_clean
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("for long"), ItemTooLarge("even the error is")])
-def test_an_outcome_that_finds_no_way_into_the_table_is_counted(bench: Bench, error: Exception):
+def test_an_outcome_that_finds_no_way_into_the_table_is_counted(bench, error):
     def refuse(_what: str, _task_id: str, change: Change | None) -> bool:
         status = change.set.get(Attribute.TASK_STATUS) if change is not None else None
         if status in (Status.SUCCESS, Status.FAILURE):
@@ -610,7 +596,7 @@ def test_an_outcome_that_finds_no_way_into_the_table_is_counted(bench: Bench, er
     assert bench.statuses(ids) == {"TAKEN": 3}  # their leases run out, and they run again
 
 
-def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_lease(bench: Bench):
+def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_lease(bench):
     def refuse(_what: str, _task_id: str, change: Change | None) -> bool:
         if change is not None and Attribute.CLAIM_ID not in change.set:
             raise QueueMisconfigured("not permitted")
@@ -625,7 +611,7 @@ def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_leas
     assert len(bench.begun) == 3
 
 
-def test_an_outcome_that_is_still_on_its_way_when_the_run_must_end_is_counted(bench: Bench):
+def test_an_outcome_that_is_still_on_its_way_when_the_run_must_end_is_counted(bench):
     bench.table.slow = ends
     bench.handle("a")
     bench.put_many("a", 2)
@@ -633,7 +619,7 @@ def test_an_outcome_that_is_still_on_its_way_when_the_run_must_end_is_counted(be
     assert (report.claimed, report.succeeded, report.unsettled) == (2, 0, 2)
 
 
-def test_a_slot_is_free_again_once_a_handler_that_hung_has_returned(bench: Bench):
+def test_a_slot_is_free_again_once_a_handler_that_hung_has_returned(bench):
     bench.handle("slow", 12, timeout=1, max_attempts=1)
     bench.handle("a")
     processor = bench.processor(in_flight=1, window=8, task_timeout=5)

@@ -1,7 +1,5 @@
 """A processor outside Lambda, which works until it is stopped, in virtual time."""
 
-import pytest
-
 from lifoq import RunReport, Status, StoreUnavailable
 from lifoq.items.change import MOST_VALUES
 from lifoq.tables.table import Page
@@ -33,7 +31,7 @@ class Worker:
         self.told += 1
 
 
-def test_an_empty_queue_is_watched_for_as_long_as_it_takes(bench: Bench):
+def test_an_empty_queue_is_watched_for_as_long_as_it_takes(bench):
     bench.handle("a")
     worker = Worker(bench)
     bench.sleep(HOUR)
@@ -46,7 +44,7 @@ def test_an_empty_queue_is_watched_for_as_long_as_it_takes(bench: Bench):
     assert worker.told > 2 * HOUR / 6
 
 
-def test_a_task_of_two_hours_keeps_its_lease_to_its_end(bench: Bench):
+def test_a_task_of_two_hours_keeps_its_lease_to_its_end(bench):
     bench.handle("long", 2 * HOUR, timeout=3 * HOUR)
     Worker(bench, task_timeout=3 * HOUR)
     task_id = bench.put("long")
@@ -55,7 +53,7 @@ def test_a_task_of_two_hours_keeps_its_lease_to_its_end(bench: Bench):
     assert (task.status, task.attempts) == (Status.SUCCESS, 1)
 
 
-def test_a_stop_lets_what_runs_finish_and_claims_nothing_more(bench: Bench):
+def test_a_stop_lets_what_runs_finish_and_claims_nothing_more(bench):
     bench.handle("a", 10)
     worker = Worker(bench, in_flight=2)
     ids = bench.put_many("a", 5)
@@ -68,7 +66,7 @@ def test_a_stop_lets_what_runs_finish_and_claims_nothing_more(bench: Bench):
     assert bench.statuses(ids) == {"SUCCESS": 2, "PENDING": 3}
 
 
-def test_what_the_grace_does_not_suffice_for_is_handed_back_uncounted(bench: Bench):
+def test_what_the_grace_does_not_suffice_for_is_handed_back_uncounted(bench):
     bench.handle("a", 2 * HOUR, timeout=3 * HOUR)
     worker = Worker(bench, task_timeout=3 * HOUR)
     task_id = bench.put("a")
@@ -81,7 +79,7 @@ def test_what_the_grace_does_not_suffice_for_is_handed_back_uncounted(bench: Ben
     assert worker.ended_at < 92
 
 
-def test_a_stop_ends_in_time_though_what_is_handed_back_is_not_answered(bench: Bench):
+def test_a_stop_ends_in_time_though_what_is_handed_back_is_not_answered(bench):
     bench.handle("a", 2 * HOUR, timeout=3 * HOUR)
     worker = Worker(bench, task_timeout=3 * HOUR, lease=300, heartbeat=60, settle_time=2)
     bench.put("a")
@@ -92,7 +90,7 @@ def test_a_stop_ends_in_time_though_what_is_handed_back_is_not_answered(bench: B
     assert 0 < worker.ended_at < 9
 
 
-def test_a_worker_that_is_idle_stops_at_once(bench: Bench):
+def test_a_worker_that_is_idle_stops_at_once(bench):
     bench.handle("a")
     worker = Worker(bench)
     bench.sleep(100)
@@ -101,16 +99,14 @@ def test_a_worker_that_is_idle_stops_at_once(bench: Bench):
     assert worker.report is not None
 
 
-def test_a_stop_before_it_serves_is_not_lost(bench: Bench):
+def test_a_stop_before_it_serves_is_not_lost(bench):
     bench.handle("a")
     processor = bench.processor()
     processor.stop()
     assert processor.serve().claimed == 0
 
 
-def test_a_database_that_does_not_answer_for_an_hour_is_waited_for(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_database_that_does_not_answer_for_an_hour_is_waited_for(bench, monkeypatch):
     bench.handle("a")
     worker = Worker(bench)
     bench.sleep(10)
@@ -132,7 +128,7 @@ def test_a_database_that_does_not_answer_for_an_hour_is_waited_for(
 # Types that others do
 
 
-def test_a_worker_takes_the_tasks_of_types_that_it_knows_and_leaves_the_others(bench: Bench):
+def test_a_worker_takes_the_tasks_of_types_that_it_knows_and_leaves_the_others(bench):
     bench.handle("mine")
     bench.put_many("another", 2_000)
     ids = bench.put_many("mine", 5)
@@ -143,7 +139,7 @@ def test_a_worker_takes_the_tasks_of_types_that_it_knows_and_leaves_the_others(b
     assert bench.statuses(others) == {"PENDING": 30}
 
 
-def test_a_task_of_an_unknown_type_runs_as_soon_as_a_worker_has_its_handler(bench: Bench):
+def test_a_task_of_an_unknown_type_runs_as_soon_as_a_worker_has_its_handler(bench):
     new = bench.put("new", delay=1)
     bench.sleep(2)
     bench.handle("old")
@@ -155,7 +151,7 @@ def test_a_task_of_an_unknown_type_runs_as_soon_as_a_worker_has_its_handler(benc
     assert bench.statuses([new]) == {"SUCCESS": 1}
 
 
-def test_more_types_than_a_query_can_name_are_told_from_others_all_the_same(bench: Bench):
+def test_more_types_than_a_query_can_name_are_told_from_others_all_the_same(bench):
     for number in range(MOST_VALUES + 1):
         bench.handle(f"a{number}")
     others, own = bench.put_many("b", 30), bench.put_many("a7", 3)
@@ -165,7 +161,7 @@ def test_more_types_than_a_query_can_name_are_told_from_others_all_the_same(benc
 
 
 def test_a_run_passes_over_types_that_are_done_elsewhere_and_fails_unknown_ones_where_asked_to(
-    bench: Bench,
+    bench,
 ):
     bench.handle("short")
     bench.handle("long", timeout=3 * HOUR)

@@ -71,9 +71,7 @@ def starts(types: Types, limits: dict[str, Any], *, workers: int, shared: bool) 
         pytest.param(3, ONE_LIMITED, {"in_flight": 1, "total_in_flight": 2}, id="fewer than three"),
     ],
 )
-def test_shared_limits_let_as_much_through_as_those_of_one_worker(
-    workers: int, types: Types, limits: dict[str, Any]
-):
+def test_shared_limits_let_as_much_through_as_those_of_one_worker(workers, types, limits):
     alone = starts(types, limits, workers=workers, shared=False)
     together = starts(types, limits, workers=workers, shared=True)
     for name, number in alone.items():
@@ -81,9 +79,7 @@ def test_shared_limits_let_as_much_through_as_those_of_one_worker(
 
 
 @pytest.mark.parametrize(("workers", "looks"), [(1, 15), (2, 100)])
-def test_while_all_types_are_at_their_shared_limits_little_is_read(
-    bench: Bench, workers: int, looks: int
-):
+def test_while_all_types_are_at_their_shared_limits_little_is_read(bench, workers, looks):
     """Who has the limit looks once for each start, another about as often as it asks for it."""
     bench.handle("limited", 5, in_flight=1)
     bench.put_many("limited", 100)

@@ -1,13 +1,11 @@
 """A success that DynamoDB will never take, whatever the reason, is a FAILURE that says why."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from lifoq import Done, NewTask, Processor, Queue, Registry, Status, WorkerSettings
-from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
@@ -24,7 +22,6 @@ def failure(table: Table, returned: Any) -> str:
     task_id = queue.put("a").task_id
     report = Processor(queue.store, registry, SETTINGS).run()
     task = queue.get(task_id)
-    assert task is not None
     assert task.error is not None
     assert (task.status, task.attempts) == (Status.FAILURE, 1)
     assert (report.failed, report.unsettled, queue.peek()) == (1, 0, [])
@@ -44,19 +41,17 @@ def follow_ups(*sizes: int) -> list[NewTask]:
         (Done(result="x" * 409_700, follow_ups=follow_ups(1)), "ItemTooLarge: "),
         (Done(follow_ups=follow_ups(*[380_000] * 14)), "the outcome and its 14 follow-ups are"),
         (Done(follow_ups=follow_ups(*[380_000] * 14)), "chain in levels"),
-        (Done(follow_ups=["x"]), "InvalidInput: follow_ups[0]='x'"),  # type: ignore[list-item]
-        (Done(follow_ups=5), "must be a list of NewTask"),  # type: ignore[arg-type]
+        (Done(follow_ups=["x"]), "InvalidInput: follow_ups[0]='x'"),
+        (Done(follow_ups=5), "must be a list of NewTask"),
         (Done(follow_ups=[NewTask(task_type="b", delay=10**400)]), "follow_ups[0].delay=1000"),
         (Done(follow_ups=[NewTask(task_type="a")] * 100), "InvalidInput: follow_ups="),
     ],
 )
-def test_an_outcome_that_cannot_be_kept_is_a_failure_with_the_reason(returned: Any, reason: str):
+def test_an_outcome_that_cannot_be_kept_is_a_failure_with_the_reason(returned, reason):
     assert reason in failure(MemoryTable(), returned)
 
 
-def test_a_transaction_that_aws_cancels_for_its_size(
-    dynamodb_local_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]
-):
+def test_a_transaction_that_aws_cancels_for_its_size(dynamodb_local_endpoint, new_dynamo_table):
     """AWS tells of an update beyond 400 KB in the reasons; DynamoDB Local does so elsewhere."""
     table = new_dynamo_table(dynamodb_local_endpoint)
     table._client.meta.events.register(

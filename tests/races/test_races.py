@@ -114,7 +114,7 @@ def workers(dynamodb_local_endpoint: str, table: DynamoTable, tmp_path: Path) ->
 
 
 def test_each_claim_has_one_holder_and_one_end_while_processes_race_stall_and_die(
-    table: DynamoTable, workers: Workers, dynamodb_local_endpoint: str
+    table, workers, dynamodb_local_endpoint
 ):
     put = trouble(Queue(Store(table)), workers, lambda _: NewTask(task_type="race"))
     assert workers.finish() == [0] * WORKERS
@@ -131,7 +131,7 @@ def test_each_claim_has_one_holder_and_one_end_while_processes_race_stall_and_di
 
 
 def test_a_key_has_one_holder_at_a_time_while_processes_race_stall_and_die(
-    table: DynamoTable, workers: Workers, dynamodb_local_endpoint: str
+    table, workers, dynamodb_local_endpoint
 ):
     put = trouble(
         Queue(Store(table)),

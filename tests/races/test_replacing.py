@@ -14,7 +14,6 @@ from lifoq.items.replacing import made_at
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 from lifoq.items.task_error import TaskError
-from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
 
 pytestmark = pytest.mark.prove
@@ -99,8 +98,8 @@ def sweep(store: Store, done: Callable[[], bool]) -> None:
 
 
 def test_the_newest_put_of_each_id_is_the_last_to_run_and_none_replaces_a_newer_one(
-    dynamodb_local_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]
-) -> None:
+    dynamodb_local_endpoint, new_dynamo_table
+):
     store, record = Store(new_dynamo_table(dynamodb_local_endpoint)), Record()
     all_put = threading.Event()
 

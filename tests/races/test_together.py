@@ -42,9 +42,7 @@ def workers(dynamodb_local_endpoint: str, table: DynamoTable, tmp_path: Path) ->
     workers.end()
 
 
-def test_no_more_run_than_may_and_what_a_lost_worker_had_is_used_again(
-    table: DynamoTable, workers: Workers
-) -> None:
+def test_no_more_run_than_may_and_what_a_lost_worker_had_is_used_again(table, workers):
     queue = Queue(Store(table))
     queue.put_many([NewTask(task_type="together") for _ in range(TASKS)])
     sweeper = Sweeper(queue.store, Registry(), max_attempts=SETTINGS.max_attempts)

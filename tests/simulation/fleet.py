@@ -317,7 +317,7 @@ class Fleet:
             worker.looks.begin()
             return run(**terms)
 
-        processor._run = begins  # type: ignore[method-assign]
+        processor._run = begins
         try:
             processor.serve(on_progress=told.add)
         except ProcessUnusable as error:

@@ -13,13 +13,13 @@ from tests.simulation.rules import LEGAL
 from tests.simulation.run import NOTABLE, run_seed, run_seeds, story
 
 
-def test_the_queue_keeps_its_word_under_every_seed() -> None:
+def test_the_queue_keeps_its_word_under_every_seed():
     for result in run_seeds(range(60), processes=2):
         assert result.failure is None, story(result)
 
 
 @pytest.mark.prove
-def test_every_transition_and_turn_occurs() -> None:
+def test_every_transition_and_turn_occurs():
     seen: Counter[str] = Counter()
     for result in run_seeds(range(60, 360), processes=os.cpu_count() or 1):
         assert result.failure is None, story(result)
@@ -28,16 +28,14 @@ def test_every_transition_and_turn_occurs() -> None:
     assert not (transitions | NOTABLE) - set(seen)
 
 
-def test_the_same_seed_gives_the_same_run_in_any_process() -> None:
+def test_the_same_seed_gives_the_same_run_in_any_process():
     for elsewhere in run_seeds(range(8), processes=2):
         here = run_seed(elsewhere.seed)
         assert here.fingerprint == elsewhere.fingerprint
         assert here.steps == elsewhere.steps
 
 
-def test_a_rule_that_is_broken_is_told_with_its_schedule_and_how_to_run_it_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_rule_that_is_broken_is_told_with_its_schedule_and_how_to_run_it_again(monkeypatch):
     # A claim that does not look at the status takes tasks from their holders.
     claim = transitions.claim
 

@@ -72,7 +72,7 @@ OPERATIONS: dict[str, Operation] = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_who_is_refused_again_and_again_is_told(name: str):
+def test_who_is_refused_again_and_again_is_told(name):
     table, host = RefusingTable(), ManualHost()
     store = Store(table, host=host)
     prepare, operation = OPERATIONS[name]

@@ -18,7 +18,7 @@ def failure(bench: Bench) -> str:
     return str(task.error)
 
 
-def test_the_set_up_runs_once_for_all_processors_of_the_process(bench: Bench):
+def test_the_set_up_runs_once_for_all_processors_of_the_process(bench):
     ran = []
     bench.registry.setup(lambda: ran.append("set-up"))
     bench.registry.task("a")(lambda payload, _: ran.append(payload))
@@ -28,7 +28,7 @@ def test_the_set_up_runs_once_for_all_processors_of_the_process(bench: Bench):
     assert ran == ["set-up", 0, 1]
 
 
-def test_no_task_is_claimed_before_the_set_up_has_succeeded(bench: Bench):
+def test_no_task_is_claimed_before_the_set_up_has_succeeded(bench):
     secrets: list[str | Exception] = [ConnectionError("no secret"), "secret"]
 
     @bench.registry.setup
@@ -44,7 +44,7 @@ def test_no_task_is_claimed_before_the_set_up_has_succeeded(bench: Bench):
     assert bench.run().succeeded == 1
 
 
-def test_every_attempt_is_surrounded_whichever_was_registered_first(bench: Bench):
+def test_every_attempt_is_surrounded_whichever_was_registered_first(bench):
     seen = []
     bench.registry.task("early")(lambda *_: seen.append("early runs"))
 
@@ -74,7 +74,7 @@ def test_every_attempt_is_surrounded_whichever_was_registered_first(bench: Bench
 
 
 @pytest.mark.parametrize("where", ["before", "after"])
-def test_an_error_around_the_handler_is_the_attempts(bench: Bench, where: str):
+def test_an_error_around_the_handler_is_the_attempts(bench, where):
     @bench.registry.around_attempts
     @contextmanager
     def session(_context: Context) -> Iterator[None]:
@@ -87,7 +87,7 @@ def test_an_error_around_the_handler_is_the_attempts(bench: Bench, where: str):
     assert ("no session" if where == "before" else "not committed") in failure(bench)
 
 
-def test_a_manager_that_keeps_an_error_back_makes_no_success_of_it(bench: Bench):
+def test_a_manager_that_keeps_an_error_back_makes_no_success_of_it(bench):
     bench.registry.around_attempts(lambda _: suppress(Exception))
 
     @bench.registry.task("a")
@@ -97,7 +97,7 @@ def test_a_manager_that_keeps_an_error_back_makes_no_success_of_it(bench: Bench)
     assert "it did not work" in failure(bench)
 
 
-def test_there_is_one_of_each(bench: Bench):
+def test_there_is_one_of_each(bench):
     bench.registry.setup(lambda: None)
     bench.registry.around_attempts(lambda _: nullcontext())
     with pytest.raises(InvalidInput, match="there is one already"):

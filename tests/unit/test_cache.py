@@ -3,13 +3,11 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from lifoq.basics import cache
 from lifoq_cli import app
 
 
-def test_it_is_the_users_and_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_the_users_and_can_be_chosen(tmp_path, monkeypatch):
     monkeypatch.delenv("LIFOQ_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -22,7 +20,7 @@ def test_it_is_the_users_and_can_be_chosen(tmp_path: Path, monkeypatch: pytest.M
     assert cache.folder() == Path("here").absolute()
 
 
-def test_it_does_not_grow_with_each_change_and_what_is_of_today_stays(tmp_path: Path) -> None:
+def test_it_does_not_grow_with_each_change_and_what_is_of_today_stays(tmp_path):
     for number in range(cache.KEPT + 10):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "file").touch()
@@ -41,9 +39,7 @@ def test_it_does_not_grow_with_each_change_and_what_is_of_today_stays(tmp_path: 
     assert len(list(tmp_path.iterdir())) == cache.KEPT + 1
 
 
-def test_clean_empties_it_and_leaves_alone_what_is_not_lifoqs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_clean_empties_it_and_leaves_alone_what_is_not_lifoqs(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LIFOQ_CACHE", str(tmp_path))
     for part in ("assets/a.zip", "installed/x/y.py", "aws-cdk-2.1/cdk", "jsii/lib", "thesis.tex"):
         (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)

@@ -66,7 +66,7 @@ def test_a_clock_that_is_set_during_a_call_misleads_nobody(step):
 
 
 @pytest.mark.parametrize(("off", "side"), [(60, "60 s ahead of"), (-60, "60 s behind")])
-def test_a_clock_that_is_off_is_told_once(caplog: pytest.LogCaptureFixture, off, side):
+def test_a_clock_that_is_off_is_told_once(caplog, off, side):
     clock = ServerClock()
     with caplog.at_level(logging.WARNING, logger="lifoq.clock"):
         for n in range(5):

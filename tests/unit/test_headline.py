@@ -1,6 +1,5 @@
 """How a queue is doing, in one sentence: a matrix of situations."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -149,9 +148,7 @@ def old_failures(queue: Situation) -> None:
         *("without a worker", "a mountain of expired ones"),
     ],
 )
-def test_the_headline_says_from_the_table_how_the_queue_is_doing(
-    arrange: Callable[[Situation], object], known: dict, sentence: str
-) -> None:
+def test_the_headline_says_from_the_table_how_the_queue_is_doing(arrange, known, sentence):
     situation = Situation()
     arrange(situation)
     paused = known.pop("paused", False)

@@ -4,10 +4,9 @@ from lifoq.basics.host import MICROSECONDS
 from lifoq.tables.keyed import KeyedClaims
 from lifoq.tables.store import Candidate
 from lifoq.worker.keys import FIRST_PAUSE, LONGEST_PAUSE, Keys
-from tests.virtual.bench import Bench
 
 
-def test_a_flood_of_a_busy_key_is_no_barrier_and_is_read_once(bench: Bench):
+def test_a_flood_of_a_busy_key_is_no_barrier_and_is_read_once(bench):
     @bench.registry.task("a", per_key=1)
     def work(payload, context):
         bench.begun.append((bench.seconds, payload))
@@ -27,7 +26,7 @@ def test_a_flood_of_a_busy_key_is_no_barrier_and_is_read_once(bench: Bench):
 
 
 def test_a_key_that_another_worker_holds_is_passed_over_asked_for_seldom_and_served_once_free(
-    bench: Bench,
+    bench,
 ):
     bench.handle("a", per_key=1)
     bench.put("a", key="busy")
@@ -64,7 +63,7 @@ def test_the_pauses_of_a_key_that_others_hold_grow_up_to_a_bound():
     assert pauses == [FIRST_PAUSE, 1, 2, LONGEST_PAUSE, LONGEST_PAUSE, LONGEST_PAUSE]
 
 
-def test_tasks_without_a_key_and_of_types_without_a_limit_are_claimed_as_ever(bench: Bench):
+def test_tasks_without_a_key_and_of_types_without_a_limit_are_claimed_as_ever(bench):
     bench.handle("limited", per_key=1)
     bench.handle("free")
     for _ in range(5):

@@ -65,9 +65,7 @@ def starts(limits: Limits) -> int:
 
 
 @pytest.mark.parametrize("limit", [{"in_flight": 2}, {"total": 2}], ids=["a type's", "the total"])
-def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it(
-    store: Store, host: ManualHost, limit: dict[str, int]
-) -> None:
+def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it(store, host, limit):
     limits = worker(store, host, in_flight=limit.get("in_flight"), total=limit.get("total"))
     assert not limits.enter("a")
     assert take_turns(limits, host) == [True]
@@ -84,9 +82,7 @@ def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it(
     assert limits.lease("a", LEASE) == 0
 
 
-def test_a_part_lasts_from_when_it_was_asked_for_however_late_the_answer(
-    store: Store, host: ManualHost, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_lasts_from_when_it_was_asked_for_however_late_the_answer(store, host, monkeypatch):
     limits, update = worker(store, host, in_flight=2), store.table.update
 
     def slow(task_id: str, change: Change) -> None:
@@ -100,9 +96,7 @@ def test_a_part_lasts_from_when_it_was_asked_for_however_late_the_answer(
     assert not limits.usable("a")
 
 
-def test_who_has_more_slots_than_is_fair_gives_back_none_that_is_in_use(
-    store: Store, host: ManualHost
-) -> None:
+def test_who_has_more_slots_than_is_fair_gives_back_none_that_is_in_use(store, host):
     first, second = (worker(store, host, in_flight=4) for _ in range(2))
     take_turns(first, host)
     assert all(first.enter("a") for _ in range(3))
@@ -113,9 +107,7 @@ def test_who_has_more_slots_than_is_fair_gives_back_none_that_is_in_use(
     assert (starts(first), starts(second)) == (0, 1)
 
 
-def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_its_way(
-    store: Store, host: ManualHost
-) -> None:
+def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_its_way(store, host):
     first, second = (worker(store, host, rate=4) for _ in range(2))
     for _ in range(2):  # at its second turn the second worker insists
         take_turns(first, host)
@@ -133,9 +125,7 @@ def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_i
     assert (starts(first), starts(second)) == (2, 2)
 
 
-def test_an_answer_that_a_later_turn_has_overtaken_is_not_used(
-    store: Store, host: ManualHost
-) -> None:
+def test_an_answer_that_a_later_turn_has_overtaken_is_not_used(store, host):
     first, second = (worker(store, host, in_flight=4) for _ in range(2))
     ask(first)
     (turn,) = first.turns(host.monotonic())

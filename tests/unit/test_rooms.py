@@ -57,19 +57,19 @@ def floor(module: str) -> int:
     return ROOMS.index(max(own, key=len))
 
 
-def test_no_room_imports_from_a_higher_one() -> None:
+def test_no_room_imports_from_a_higher_one():
     up = [(a, b) for a, names in IMPORTS.items() for b in names if floor(b) > floor(a)]
     assert up == []
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_no_module_imports_itself_by_way_of_others():
     try:
         TopologicalSorter(IMPORTS).prepare()
     except CycleError as circle:
         pytest.fail(" ← ".join(circle.args[1]))
 
 
-def test_nothing_lies_outside_the_rooms() -> None:
+def test_nothing_lies_outside_the_rooms():
     found = {
         path.stem for path in (ROOT / "lifoq").iterdir() if not path.name.startswith("__pycache__")
     }
@@ -83,7 +83,7 @@ def in_a_fresh_process(code: str) -> str:
     return finished.stdout
 
 
-def test_task_code_and_a_queue_in_memory_need_no_boto3() -> None:
+def test_task_code_and_a_queue_in_memory_need_no_boto3():
     modules = in_a_fresh_process(
         "import sys, lifoq\n"
         "from lifoq import *\n"
@@ -93,7 +93,7 @@ def test_task_code_and_a_queue_in_memory_need_no_boto3() -> None:
     assert modules == "[]\n"
 
 
-def test_a_name_is_loaded_when_it_is_asked_for_and_none_before() -> None:
+def test_a_name_is_loaded_when_it_is_asked_for_and_none_before():
     loaded = in_a_fresh_process(
         "import sys, lifoq\n"
         "print('lifoq.worker.registry' in sys.modules)\n"
@@ -103,7 +103,7 @@ def test_a_name_is_loaded_when_it_is_asked_for_and_none_before() -> None:
     assert loaded.split() == ["False", "True", "False"]
 
 
-def test_every_public_name_is_there_and_a_wrong_one_is_told() -> None:
+def test_every_public_name_is_there_and_a_wrong_one_is_told():
     assert all(getattr(lifoq, name) for name in lifoq.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Quene'"):
         _ = lifoq.Quene

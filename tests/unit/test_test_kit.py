@@ -1,12 +1,11 @@
 """The test kit's fixtures, as a test of task code uses them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from lifoq import REGISTRY, Context, Queue, Retry, RunReport, TaskCancelled
-from lifoq.testing import TurnableHost
+from lifoq import REGISTRY, Context, Retry, TaskCancelled
 
 
 @pytest.fixture
@@ -24,9 +23,7 @@ def flaky() -> Iterator[str]:
     del REGISTRY._types[name]
 
 
-def test_a_retry_comes_when_the_clock_was_turned(
-    lifoq_queue: Queue, lifoq_host: TurnableHost, lifoq_run: Callable[[], RunReport], flaky: str
-):
+def test_a_retry_comes_when_the_clock_was_turned(lifoq_queue, lifoq_host, lifoq_run, flaky):
     task = lifoq_queue.put(flaky, {"sku": 7})
 
     assert lifoq_run().retried == 1
@@ -36,9 +33,7 @@ def test_a_retry_comes_when_the_clock_was_turned(
     assert lifoq_queue.wait(task.task_id, timeout=0) == {"sku": 7}
 
 
-def test_a_task_that_is_cancelled_while_it_runs_ends_as_cancelled(
-    lifoq_queue: Queue, lifoq_run: Callable[[], RunReport]
-):
+def test_a_task_that_is_cancelled_while_it_runs_ends_as_cancelled(lifoq_queue, lifoq_run):
     def handle(_payload: Any, context: Context) -> None:
         lifoq_queue.cancel(context.task_id)
         context.heartbeat()

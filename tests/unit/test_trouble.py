@@ -29,7 +29,7 @@ def test_whatever_answers_in_between_is_a_new_beginning():
 
 
 @pytest.mark.parametrize("error", [QueueMisconfigured("no index"), LookupError("what is this")])
-def test_what_does_not_pass_by_waiting_ends_the_run_whatever_answers_later(error: Exception):
+def test_what_does_not_pass_by_waiting_ends_the_run_whatever_answers_later(error):
     """A run whose index is missing ended as if all were well, where another call was answered just
     after."""
     trouble = Trouble()

@@ -27,7 +27,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.stub import Stubber
 from moto import mock_aws
 from urllib3 import exceptions as http
-from urllib3.exceptions import HTTPError
 
 from lifoq import StoreUnavailable
 from lifoq.tables import wire
@@ -139,9 +138,7 @@ def goes_directly(calls: wire.Wire) -> bool:
 @pytest.mark.parametrize(
     ("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
 )
-def test_a_request_has_the_signature_that_botocore_gives_it(
-    monkeypatch: pytest.MonkeyPatch, token: str | None, family: int, address: str
-):
+def test_a_request_has_the_signature_that_botocore_gives_it(monkeypatch, token, family, address):
     server = Server(family, address)
     wire_to(server.url, aws_session_token=token).call("GetItem", GET)
     server.close()
@@ -169,7 +166,7 @@ def test_a_request_has_the_signature_that_botocore_gives_it(
         ({"account_id_endpoint_mode": "required"}, "us-east-1", "123456789012"),
     ],
 )
-def test_calls_go_where_the_client_sends_them(config: Any, region: str, account: str | None):
+def test_calls_go_where_the_client_sends_them(config, region, account):
     client = client_of(
         None, PATIENT.merge(Config(**config)), region_name=region, aws_account_id=account
     )
@@ -188,7 +185,7 @@ def test_calls_go_where_the_client_sends_them(config: Any, region: str, account:
     assert seen[0] == seen[1]
 
 
-def test_certificates_and_timeouts_are_the_clients(tmp_path: Any):
+def test_certificates_and_timeouts_are_the_clients(tmp_path):
     bundle = tmp_path / "authorities.pem"
     bundle.touch()
     calls = wire_to("https://127.0.0.1:1", verify=str(bundle))
@@ -198,7 +195,7 @@ def test_certificates_and_timeouts_are_the_clients(tmp_path: Any):
     assert pool.pool.maxsize == PATIENT.max_pool_connections
 
 
-def test_bytes_are_read_as_they_were_written(server: Server):
+def test_bytes_are_read_as_they_were_written(server):
     server.answers = [reply({"Item": {"a": {"B": "AP8="}, "b": {"BS": ["AP8="]}}})]
     found = table_at(server.url).get("t") or {}
     assert (found["a"], {bytes(each) for each in found["b"]}) == (b"\x00\xff", {b"\x00\xff"})
@@ -218,9 +215,7 @@ PASSING = {
 
 
 @pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
-def test_what_may_pass_is_repeated_after_a_pause_with_jitter(
-    server: Server, pauses: list[float], failure: bytes | None
-):
+def test_what_may_pass_is_repeated_after_a_pause_with_jitter(server, pauses, failure):
     item = reply(
         {"Item": {"a": {"S": "b"}}}, x_amz_crc32=str(zlib.crc32(b'{"Item": {"a": {"S": "b"}}}'))
     )
@@ -245,7 +240,7 @@ def silence(_request: Request) -> None:
         pytest.param(silence, id="does not answer"),
     ],
 )
-def test_a_server_that_gives_no_answer_may_give_one_later(server: Server, answer: Any):
+def test_a_server_that_gives_no_answer_may_give_one_later(server, answer):
     server.answers, server.closing = [answer], True
     client = client_of(server.url, ONCE.merge(Config(read_timeout=0.2)))
     with pytest.raises(StoreUnavailable, match=r"GetItem.*'queue'"):
@@ -254,16 +249,14 @@ def test_a_server_that_gives_no_answer_may_give_one_later(server: Server, answer
 
 @pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
 @pytest.mark.parametrize(("config", "bound"), [(PATIENT, 4), (ONCE, 1)])
-def test_no_more_often_than_the_client_would(
-    server: Server, pauses: list[float], failure: bytes | None, config: Config, bound: int
-):
+def test_no_more_often_than_the_client_would(server, pauses, failure, config, bound):
     server.answers = [failure] * 9
     with pytest.raises((ClientError, BotoCoreError)):
         wire_to(server.url, config).call("GetItem", GET)
     assert (len(server.heard()), len(pauses)) == (bound, bound - 1)
 
 
-def test_repeats_that_succeed_can_be_had_again(server: Server, pauses: list[float]):
+def test_repeats_that_succeed_can_be_had_again(server, pauses):
     """botocore lends a client a number of repeats, and takes them back after a success."""
     calls = wire_to(server.url)
     for _ in range(60):
@@ -271,7 +264,7 @@ def test_repeats_that_succeed_can_be_had_again(server: Server, pauses: list[floa
         calls.call("GetItem", GET)
 
 
-def test_a_transaction_that_is_repeated_is_the_same_one(server: Server, pauses: list[float]):
+def test_a_transaction_that_is_repeated_is_the_same_one(server, pauses):
     server.answers = [None]
     calls = wire_to(server.url)
     for _ in range(2):
@@ -287,19 +280,17 @@ def test_a_transaction_that_is_repeated_is_the_same_one(server: Server, pauses: 
     "error",
     [
         http.SSLError("bad"),
-        http.NewConnectionError(None, "refused"),  # type: ignore[arg-type]
+        http.NewConnectionError(None, "refused"),
         http.ConnectTimeoutError("slow"),
-        http.ReadTimeoutError(None, "/", "slow"),  # type: ignore[arg-type]
+        http.ReadTimeoutError(None, "/", "slow"),
         http.ProtocolError("closed"),
-        http.ClosedPoolError(None, "closed"),  # type: ignore[arg-type]
+        http.ClosedPoolError(None, "closed"),
         socket.gaierror("nowhere"),
         ConnectionResetError("by peer"),
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_the_networks_errors_are_those_of_the_client(
-    monkeypatch: pytest.MonkeyPatch, error: HTTPError
-):
+def test_the_networks_errors_are_those_of_the_client(monkeypatch, error):
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
@@ -325,7 +316,7 @@ def test_the_networks_errors_are_those_of_the_client(
         reply(b"", 503),
     ],
 )
-def test_refusals_are_read_as_the_client_reads_them(server: Server, answer: bytes):
+def test_refusals_are_read_as_the_client_reads_them(server, answer):
     client = client_of(server.url, ONCE)
     server.answers = [answer, answer]
     with pytest.raises(ClientError) as expected:
@@ -337,7 +328,7 @@ def test_refusals_are_read_as_the_client_reads_them(server: Server, answer: byte
     assert str(found.value) == str(expected.value)
 
 
-def test_a_clock_that_is_off_is_put_right_by_the_first_refusal(server: Server):
+def test_a_clock_that_is_off_is_put_right_by_the_first_refusal(server):
     hour_ahead = datetime.now(UTC) + timedelta(hours=1)
     body = {"__type": ERROR + "InvalidSignatureException", "message": "Signature expired: now"}
     server.answers = [reply(body, 400, Date=format_datetime(hour_ahead, usegmt=True))]
@@ -349,7 +340,7 @@ def test_a_clock_that_is_off_is_put_right_by_the_first_refusal(server: Server):
     assert abs(signed[1] - signed[0] - timedelta(hours=1)) < timedelta(minutes=10)
 
 
-def test_credentials_are_refreshed_in_mid_run(server: Server):
+def test_credentials_are_refreshed_in_mid_run(server):
     fresh = iter("abc")
 
     def refresh() -> dict[str, str]:
@@ -375,9 +366,7 @@ def test_credentials_are_refreshed_in_mid_run(server: Server):
 # Connections
 
 
-def test_a_connection_that_the_server_has_closed_is_not_used_again(
-    server: Server, pauses: list[float]
-):
+def test_a_connection_that_the_server_has_closed_is_not_used_again(server, pauses):
     server.closing = True
     calls = wire_to(server.url)
     for _ in range(5):
@@ -385,7 +374,7 @@ def test_a_connection_that_the_server_has_closed_is_not_used_again(
     assert len(server.heard()) == 5
 
 
-def test_threads_get_their_own_answers_over_a_bounded_number_of_connections(server: Server):
+def test_threads_get_their_own_answers_over_a_bounded_number_of_connections(server):
     def echo(request: Request) -> bytes:
         return reply({"Item": json.loads(request.body)["Key"]})
 
@@ -403,7 +392,7 @@ def test_threads_get_their_own_answers_over_a_bounded_number_of_connections(serv
     assert len([connection for connection in kept if connection]) <= 4
 
 
-def test_after_a_fork_no_connection_is_shared(server: Server):
+def test_after_a_fork_no_connection_is_shared(server):
     calls = wire_to(server.url)
     calls.call("GetItem", GET)
     child = os.fork()
@@ -435,7 +424,7 @@ def test_under_moto_no_call_reaches_for_the_network():
         client = client_of(None)
         create_table(client, "queue")
         table = DynamoTable(name="queue", client=client, once=client)
-        table.put({"taskId": "t", "payload": b"\x00"})  # type: ignore[dict-item]
+        table.put({"taskId": "t", "payload": b"\x00"})
         assert table.get("t") == {"taskId": "t", "payload": b"\x00"}
     assert goes_directly(table._wire)
 
@@ -450,7 +439,7 @@ def test_a_stubbed_client_is_asked():
 
 
 @pytest.mark.usefixtures("no_sockets")
-def test_who_has_replaced_botocores_call_gets_it(monkeypatch: pytest.MonkeyPatch):
+def test_who_has_replaced_botocores_call_gets_it(monkeypatch):
     def traced(_client: Any, operation: str, request: Any) -> Any:
         return {"traced": operation}
 
@@ -460,7 +449,7 @@ def test_who_has_replaced_botocores_call_gets_it(monkeypatch: pytest.MonkeyPatch
     assert calls.call("GetItem", GET) == {"traced": "GetItem"}
 
 
-def test_who_listens_to_another_event_hears_it_until_he_leaves(server: Server):
+def test_who_listens_to_another_event_hears_it_until_he_leaves(server):
     client = client_of(server.url)
     calls = wire.Wire(client, now=lambda: START)
 
@@ -481,32 +470,28 @@ def test_who_listens_to_another_event_hears_it_until_he_leaves(server: Server):
         {"signature_version": "v4a"},
     ],
 )
-def test_what_is_unusual_is_left_to_the_client(
-    monkeypatch: pytest.MonkeyPatch, server: Server, config: Any
-):
+def test_what_is_unusual_is_left_to_the_client(monkeypatch, server, config):
     if "signature_version" in config:
         monkeypatch.setattr("botocore.signers.RequestSigner._choose_signer", lambda *_: "v4a")
     calls = wire_to(server.url, Config(**config))
     assert not calls._route("GetItem", GET).direct
 
 
-def test_a_botocore_that_is_not_known_makes_its_calls_itself(
-    monkeypatch: pytest.MonkeyPatch, server: Server
-):
+def test_a_botocore_that_is_not_known_makes_its_calls_itself(monkeypatch, server):
     monkeypatch.setattr(wire, "BOTOCORES_OWN", attrgetter("_no_such_name"))
     calls = wire_to(server.url)
     calls.call("GetItem", GET)
     assert "amz-sdk-invocation-id" in server.heard()[0].headers
 
 
-def test_a_refusal_is_not_repeated(server: Server, pauses: list[float]):
+def test_a_refusal_is_not_repeated(server, pauses):
     server.answers = [refused("ConditionalCheckFailedException")]
     with pytest.raises(ClientError, match="ConditionalCheckFailed"):
         wire_to(server.url).call("PutItem", {})
     assert (len(server.heard()), pauses) == (1, [])
 
 
-def test_what_a_before_call_listener_adds_is_sent(server: Server):
+def test_what_a_before_call_listener_adds_is_sent(server):
     client = client_of(server.url)
 
     def trace(params: Any, **_: Any) -> None:

@@ -154,4 +154,4 @@ class Bench:
         Sweeper(store, self.registry, max_attempts=5, host=self.machine).run()
 
     def statuses(self, task_ids: list[str]) -> Counter[str]:
-        return Counter(str(self.table.get(i)[Attribute.TASK_STATUS]) for i in task_ids)  # type: ignore[index]
+        return Counter(str(self.table.get(i)[Attribute.TASK_STATUS]) for i in task_ids)
