@@ -551,6 +551,21 @@ def test_a_browser_is_told_to_run_and_frame_nothing_foreign(console: Console):
 # In a browser
 
 
+def dumped(address: str, folder: Path) -> str:
+    """The page as the browser has made it."""
+    return subprocess.run(
+        [
+            *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
+            *("--virtual-time-budget=20000", f"--user-data-dir={folder / 'chromium'}"),
+            address,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 def test_a_browser_keeps_the_page_fresh(queue: Queue, start, tmp_path: Path):
     class PausedSoon(Switch):
@@ -562,18 +577,34 @@ def test_a_browser_keeps_the_page_fresh(queue: Queue, start, tmp_path: Path):
             return self.asked > 1
 
     console = start(queue, processing=PausedSoon())
-    shown = subprocess.run(
-        [
-            *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
-            *("--virtual-time-budget=20000", f"--user-data-dir={tmp_path / 'chromium'}"),
-            f"http://{console.host}/enter?token={TOKEN}",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    ).stdout
+    shown = dumped(f"http://{console.host}/enter?token={TOKEN}", tmp_path)
     assert "Paused: no task starts" in shown
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_nothing_is_cut_on_a_phone(queue: Queue, start, tmp_path: Path):
+    fail(queue, 60 * "long", task_type=60 * "type", message=60 * "word")
+    queue.put("a", 300 * "x", task_id="waits", delay=1)
+    console = start(queue, cloudwatch=Metrics(TasksPending=1e6, TasksShed=20))
+    style = f"<style>{console.ask('/static/console.css')[1]}</style>"
+    paths = ("/?range=7d", "/types", "/tasks?status=FAILURE", "/tasks?status=DELAYED")
+    paths += ("/task?id=" + 60 * "long", "/task?id=waits", "/bulk?status=FAILURE")
+    frames = ""
+    for path in paths:
+        page = re.sub("<link.*?>|<script.*?</script>", "", console.ask(path)[1]) + style
+        shown = f'srcdoc="{html.escape(page)}" title="{html.escape(path)}"'
+        frames += f'<iframe style="border:0;width:390px;height:800px" {shown}></iframe>'
+    (tmp_path / "phone.html").write_text(
+        f"""<!doctype html><meta charset="utf-8">{frames}<script>
+        onload = () => {{
+          document.body.innerText = [...document.querySelectorAll("iframe")].map((frame) => {{
+            const root = frame.contentDocument.documentElement;
+            return `${{frame.title}} ${{root.scrollWidth - root.clientWidth}}`;
+          }}).join("; ") + ".";
+        }};</script>"""
+    )
+    seen = dumped(f"file://{tmp_path / 'phone.html'}", tmp_path)
+    assert html.unescape("; ".join(f"{path} 0" for path in paths) + ".") in html.unescape(seen)
 
 
 def test_white_space_at_the_ends_of_names_is_part_of_them(queue: Queue, console: Console):
