@@ -3,15 +3,13 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError
 
 from lab import dynamodb_local
-from lifoq import NewTask, Processor, Queue, Registry, Status, WorkerSettings
-from lifoq.basics.host import SYSTEM
+from lifoq import NewTask, Status
 from lifoq.client.connection import VERSION, Connection
 from lifoq.items.schema import (
     ATTRIBUTE_TYPES,
@@ -23,30 +21,13 @@ from lifoq.items.schema import (
 from lifoq.tables.dynamo_expressions import put_request
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
-from lifoq.testing.hosts import START, ManualHost
+from lifoq.testing.hosts import ManualHost
 
 PAGE = (Path(__file__).parents[2] / "docs" / "item-format.md").read_text()
 SETTINGS, PUT, DELAYED_PUT = (
     json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 )
 LIFETIMES = Connection.decode(json.dumps(SETTINGS), source="the page").lifetimes
-TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-
-
-def now_instead(request: dict[str, Any], table_name: str) -> dict[str, Any]:
-    """The page's request as it is sent now, to this table."""
-    later = SYSTEM.now() - START
-    units = {"attempts": 0, "ttl": later // 1_000_000}
-    item = {
-        name: {"N": str(int(value["N"]) + units.get(name, later))} if "N" in value else value
-        for name, value in request["Item"].items()
-    }
-    return {**request, "TableName": table_name, "Item": item}
-
-
-@pytest.fixture
-def queue(dynamodb_local_endpoint, new_dynamo_table) -> Queue:
-    return Queue(Store(new_dynamo_table(dynamodb_local_endpoint), lifetimes=LIFETIMES))
 
 
 @pytest.fixture
@@ -78,42 +59,13 @@ def test_the_library_writes_what_the_page_says(request_, delay):
     assert written == request_
 
 
-def test_what_is_put_by_the_pages_request_runs(queue, client):
-    request = now_instead(PUT, queue.store.table.name)
-    request["Item"] = {**request["Item"], "traceparent": {"S": TRACE}}
+def test_what_is_put_by_the_pages_request_runs_and_is_kept_and_shown_where_it_is_there(
+    client, dynamodb_local_endpoint, new_dynamo_table
+):
+    store = Store(new_dynamo_table(dynamodb_local_endpoint), host=ManualHost())
+    request = {**PUT, "TableName": store.table.name}
     client.put_item(**request)
-    tasks, seen = Registry(), []
-
-    @tasks.task("device.check")
-    def check(payload, context):
-        seen.append((payload, context.task_id, context.attempt, context.traceparent))
-        return "checked"
-
-    Processor(queue.store, tasks, WorkerSettings(window=5)).run()
-
-    assert seen == [({"device": "d-17"}, "d-17-connected-4711", 1, TRACE)]
-    outcome = client.get_item(
-        TableName=queue.store.table.name, Key={"taskId": PUT["Item"]["taskId"]}
-    )["Item"]
-    assert (outcome["taskStatus"], outcome["result"]) == ({"S": "SUCCESS"}, {"S": '"checked"'})
-
-
-def test_what_is_put_by_the_pages_delayed_request_waits_until_it_is_due(queue, client):
-    client.put_item(**now_instead(DELAYED_PUT, queue.store.table.name))
-
-    task = queue.get("d-17-remind-4711")
-    assert task.status is Status.DELAYED
-    host = ManualHost(task.due_at)
-    later = Store(queue.store.table, lifetimes=LIFETIMES, host=host)
-    assert later.due(limit=10) == (["d-17-remind-4711"], None)
-    assert later.promote("d-17-remind-4711").created == task.due_at
-    assert later.claim("d-17-remind-4711", claim_id="c", lease=30).attempts == 1
-
-
-def test_the_pages_condition_keeps_a_task_that_is_there_and_shows_it(queue, client):
-    request = now_instead(PUT, queue.store.table.name)
-    client.put_item(**request)
-    queue.store.claim("d-17-connected-4711", claim_id="c", lease=30)
+    assert store.claim("d-17-connected-4711", claim_id="c", lease=30).attempts == 1
 
     with pytest.raises(ClientError) as refused:
         client.put_item(**request)

@@ -111,6 +111,46 @@ def test_of_many_rows_of_a_type_the_first_are_remembered_and_the_others_read_aga
     assert seen.outdated(0)
 
 
+def test_from_the_oldest_on_they_come_the_other_way_round():
+    seen = Sight(newest_first=False, now=0)
+    front(seen, 1, 2)
+    behind(seen, 3, 5, more=False)
+    assert order(seen) == [1, 2, 3, 5]
+
+
+def test_a_type_that_must_not_start_is_left_where_it_is(seen):
+    front(seen, 9, 8, more=False)
+    seen.came_back(row(5, "b"))
+    assert order(seen, lambda cohort: cohort[0] == "b") == [5]
+    assert order(seen) == [9, 8]
+
+
+def test_what_a_first_page_does_not_show_any_more_is_forgotten(seen):
+    front(seen, 9, 8, 7)
+    front(seen, 9, 7, 6)
+    assert order(seen) == [9, 7, 6]
+
+
+def test_gaps_that_were_not_read_become_one(seen):
+    front(seen, 9, 8, more=False)
+    front(seen, 20, 19)
+    front(seen, 30, 29)
+    behind(seen, 25, 20)
+    assert seen.cursor["taskCreated"] == 20
+    behind(seen, 19, 9)
+    assert seen.cursor is None
+    assert order(seen) == [30, 29, 25, 20, 19, 9, 8]
+
+
+def test_a_page_that_was_asked_for_before_a_gap_opened_is_of_no_use(seen):
+    front(seen, 9, 8)
+    asked = seen.cursor
+    front(seen, 20, 19)
+    late = page(7, 6, more=False)
+    seen.behind(asked, late, late.rows)
+    assert seen.cursor["taskCreated"] == 19
+
+
 def steps(action):
     """Python's own steps, which no machine's speed changes."""
     count = 0
