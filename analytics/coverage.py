@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from . import times
+from lifoq.basics.times import iso
+
 from .intake import Stretch, by_cell
 
 
@@ -48,4 +49,4 @@ def _of_one(ordered: Sequence[Stretch], shortest_deadline: int | None) -> dict[s
 
 
 def _json(start: int, end: int) -> dict[str, str]:
-    return {"from": times.to_iso(start), "to": times.to_iso(end)}
+    return {"from": iso(start), "to": iso(end)}

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from . import times
+from lifoq.basics.times import iso
+
 from .buckets import Buckets, Span
 from .times import MICROS
 
@@ -37,8 +38,8 @@ def forecast(buckets: Buckets, span: Span, *, backlog: int) -> dict[str, Any]:
     # Without a backlog every arrival is claimed; what differs is chance.
     surplus = arriving - served if backlog else 0.0
     return {
-        "from": times.to_iso(max(span.start, int(span.begins()[begin]))),
-        "to": times.to_iso(int(span.ends()[end - 1])),
+        "from": iso(max(span.start, int(span.begins()[begin]))),
+        "to": iso(int(span.ends()[end - 1])),
         "arrivals_per_second": arriving,
         "first_claims_per_second": served,
         "clears_in_seconds": backlog / -surplus if surplus < 0 else (None if backlog else 0.0),

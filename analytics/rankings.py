@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from . import times
+from lifoq.basics.times import iso
+
 from .buckets import Span
 from .columns import codes, fold, moments
 from .tasks import Outcome, is_at, outcomes
@@ -83,7 +84,7 @@ def oldest_waiting(found: pa.Table, *, as_of: int) -> Ranking:
         {
             "task_id": row["task_id"],
             "task_type": row["task_type"],
-            "enqueued_at": times.to_iso(row["enqueued_at"]),
+            "enqueued_at": iso(row["enqueued_at"]),
             "age_seconds": (as_of - row["enqueued_at"]) / MICROS,
             "attempts": row["attempts"],
         }
@@ -98,7 +99,7 @@ def largest_sheddings(flows: pa.Table, span: Span) -> Ranking:
     return [
         {
             "task_type": row["task_type"],
-            "bucket_start": times.to_iso((row["bucket"] + span.first) * span.size),
+            "bucket_start": iso((row["bucket"] + span.first) * span.size),
             "shed": row["tasks"],
         }
         for row in shed.sort_by(order).slice(0, LONGEST).to_pylist()

@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from . import times
+from lifoq.basics.times import iso, spoken
+
 from .buckets import FLOWS, Buckets, Span
 from .columns import NEVER, count, fold, moments
 from .percentiles import Measure, Percentiles
@@ -58,8 +59,8 @@ def over_time(buckets: Buckets, span: Span, *, width: int) -> Points:
         oldest, backlog = int(buckets.oldest[last]), int(buckets.backlog[last])
         points.append(
             {
-                "time": times.to_iso(begin),
-                "until": times.to_iso(until),
+                "time": iso(begin),
+                "until": iso(until),
                 **{
                     name: int(flows[name][point]) * MICROS / covered
                     if covered * 2 >= length
@@ -91,7 +92,7 @@ def waits(found: Mapping[str, Mapping[str, Percentiles]], *, length: int) -> Poi
     by_point = sorted((int(point), values) for point, values in found.get(WAITS, {}).items())
     return [
         {
-            "time": times.to_iso(point * length),
+            "time": iso(point * length),
             **{f"p{percent}": value / MICROS for percent, value in sorted(values.items())},
         }
         for point, values in by_point
@@ -132,12 +133,5 @@ def ages(counted: pa.Table) -> Points:
 
 def _label(reached: int) -> str:
     if reached == len(AGES):
-        return f"≥ {_duration(AGES[-1])}"
-    return f"< {_duration(AGES[reached])}"
-
-
-def _duration(seconds: float) -> str:
-    for unit, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s")):
-        if seconds >= unit:
-            return f"{seconds / unit:g} {name}"
-    return f"{seconds * 1000:g} ms"
+        return f"≥ {spoken(AGES[-1])}"
+    return f"< {spoken(AGES[reached])}"

@@ -6,7 +6,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from . import percentiles, times
+from lifoq.basics.times import iso
+
+from . import percentiles
 from .columns import NEVER, Array, codes, column, fold, moments
 from .peak import Peak
 from .percentiles import Measure, Percentiles
@@ -127,8 +129,8 @@ def build(
     """The part of ``summary.json`` that is about the tasks."""
     everything = total(counted)
     return {
-        "as_of": times.to_iso(as_of),
-        "window": {"from": times.to_iso(window_from), "to": times.to_iso(as_of)},
+        "as_of": iso(as_of),
+        "window": {"from": iso(window_from), "to": iso(as_of)},
         "tasks": _tasks(everything),
         "conservation": {
             "accounted": sum(everything[outcome.value] for outcome in Outcome),
@@ -211,7 +213,7 @@ def _age(since: int | None, now: int) -> int | None:
 
 
 def _moment(micros: int | None) -> str | None:
-    return None if micros is None else times.to_iso(micros)
+    return None if micros is None else iso(micros)
 
 
 def _seconds(micros: int | None) -> float | None:

@@ -19,9 +19,3 @@ def from_iso(text: str) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=dt.UTC)
     return (moment - _EPOCH) // _MICROSECOND
-
-
-def to_iso(micros: int) -> str:
-    """The UTC time of epoch microseconds, always with six decimals, so that texts sort as times."""
-    moment = _EPOCH + dt.timedelta(microseconds=micros)
-    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lifoq.basics.shown import harmless
+from lifoq.basics.times import iso
 from lifoq.client.failures import Group, failures
 from lifoq.client.listing import Wanted
 from lifoq.items.schema import Status
@@ -64,7 +65,7 @@ def _as_json(group: Group) -> dict[str, Any]:
         "task_type": group.kind.task_type,
         "error_type": group.kind.error_type,
         "message": group.kind.shape,
-        "first": moments.iso(group.first),
-        "last": moments.iso(group.last),
+        "first": iso(group.first),
+        "last": iso(group.last),
         "example": group.example.task_id,
     }

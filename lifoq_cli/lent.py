@@ -7,6 +7,7 @@ from typing import Any, Final
 from rich.table import Table
 
 from lifoq.basics.host import microseconds
+from lifoq.basics.times import iso
 from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
 from lifoq.items.book import CLOCKS_APART, NONE, Book, Entry, Whole, book_id
@@ -143,7 +144,7 @@ def as_json(lent: Lent) -> dict[str, Any]:
     found = asdict(lent)
     if lent.cell is None:
         del found["cell"]
-    return {**found, "free_at": None if lent.free_at is None else moments.iso(lent.free_at)}
+    return {**found, "free_at": None if lent.free_at is None else iso(lent.free_at)}
 
 
 def table(lent: list[Lent], *, now: int) -> Table:

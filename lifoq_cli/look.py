@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lifoq.basics.shown import harmless
-from lifoq.basics.spans import span
+from lifoq.basics.times import spoken
 from lifoq.client.listing import LISTED, Wanted
 from lifoq.client.processing import known_paused
 from lifoq.errors import DamagedTask, TaskCancelled, TaskNotFound, TaskShed, WaitTimeout
@@ -30,7 +30,7 @@ _EXPLAINED: Final = {
     "delayed": "wait for their time",
     "taken": "are being worked on",
     "failure": "failed, and wait for a redrive",
-    "shed_lately": f"were shed in the last {span(LATELY)}",
+    "shed_lately": f"were shed in the last {spoken(LATELY)}",
     "expired_present": "are past their deadline: never claimed, not deleted yet",
 }
 """Of the counts; ``pending`` is the first and the last together."""

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.basics.spans import span
+from lifoq.basics.times import spoken
 
 MINUTE: Final = 60
 HOUR: Final = 60 * MINUTE
@@ -54,12 +54,6 @@ def duration_or_moment(text: str) -> float | datetime:
     )
 
 
-def iso(microseconds: int) -> str:
-    """``2026-11-20T09:30:00.000000Z``."""
-    seconds, fraction = divmod(microseconds, MICROSECONDS)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction:06d}Z"
-
-
 def local(microseconds: int, *, now: int) -> str:
     """This machine's time, and how far away it is: ``09:30:00, 3 min ago``."""
     there = datetime.fromtimestamp(microseconds / MICROSECONDS).astimezone()
@@ -71,4 +65,4 @@ def local(microseconds: int, *, now: int) -> str:
 def distance(microseconds: int, *, now: int) -> str:
     """``3 min ago``, ``in 5 s``."""
     away = (microseconds - now) / MICROSECONDS
-    return f"in {span(away)}" if away > 0 else f"{span(-away)} ago"
+    return f"in {spoken(away)}" if away > 0 else f"{spoken(-away)} ago"

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lifoq.basics.host import MICROSECONDS, SYSTEM, Host
-from lifoq.basics.spans import span
+from lifoq.basics.times import spoken
 from lifoq.client.account import Account
 from lifoq.client.processing import Processing
 from lifoq.client.queue import Queue
@@ -242,7 +242,7 @@ class Trial:
 def _between(earlier: int | None, later: int | None) -> str:
     if earlier is None or later is None:
         raise Wrong("it was never begun")
-    return span((later - earlier) / MICROSECONDS)
+    return spoken((later - earlier) / MICROSECONDS)
 
 
 STEPS: Final[dict[str, Callable[[Trial], str]]] = {

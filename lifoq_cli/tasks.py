@@ -10,7 +10,7 @@ from rich.table import Table
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.shown import harmless
-from lifoq.basics.spans import span
+from lifoq.basics.times import iso, spoken
 from lifoq.items.history import PastAttempt
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
@@ -40,13 +40,13 @@ def as_json(task: Task) -> dict[str, Any]:
     del found["payload_bytes"]
     for name in _MOMENTS & found.keys():
         if found[name] is not None:
-            found[name] = moments.iso(found[name])
+            found[name] = iso(found[name])
     for attempt in found["history"]:
-        attempt["ended_at"] = moments.iso(attempt["ended_at"])
+        attempt["ended_at"] = iso(attempt["ended_at"])
         if attempt["taken_at"] is not None:
-            attempt["taken_at"] = moments.iso(attempt["taken_at"])
+            attempt["taken_at"] = iso(attempt["taken_at"])
     found["head_start"] = task.head_start / MICROSECONDS or None
-    found["ttl"] = moments.iso(task.ttl * MICROSECONDS)
+    found["ttl"] = iso(task.ttl * MICROSECONDS)
     return {name: value for name, value in found.items() if value not in (None, ())}
 
 
@@ -83,7 +83,7 @@ def _lines(task: Task, now: int, of_traceback: str) -> list[tuple[str, str, str]
         ("attempts", str(task.attempts)),
         ("replaced", f"{task.replaced} earlier puts" if task.replaced else None),
         ("enters" if task.enqueued_at > now else "entered", at(task.enqueued_at)),
-        ("head start", span(task.head_start / MICROSECONDS) if task.head_start else None),
+        ("head start", spoken(task.head_start / MICROSECONDS) if task.head_start else None),
         ("due", at(task.due_at)),
         ("first taken", at(task.first_taken_at)),
         ("taken", at(task.taken_at)),

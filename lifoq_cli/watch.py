@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from lifoq.basics.times import iso
 from lifoq.client.listing import Wanted
 from lifoq.client.processing import known_paused
 from lifoq.items.schema import Status
@@ -77,7 +78,7 @@ def _looks(queue: Queues, session: Session, *, interval: float, rows: int) -> It
 
 def _json(seen: Look) -> dict[str, Any]:
     return {
-        "at": moments.iso(seen.at),
+        "at": iso(seen.at),
         **look.stats_json(seen.stats, seen.headline),
         "newest": {
             status.value: [tasks.as_json(task) for task in found]

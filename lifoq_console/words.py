@@ -4,7 +4,7 @@ import datetime as dt
 import json
 from typing import Any, Final
 
-from lifoq.basics.spans import span
+from lifoq.basics.times import spoken
 from lifoq.errors import InvalidInput
 from lifoq_cli import moments
 
@@ -12,7 +12,7 @@ NONE: Final = "–"
 
 
 def duration(seconds: float | None) -> str:
-    return NONE if seconds is None else span(seconds)
+    return NONE if seconds is None else spoken(seconds)
 
 
 def moment(microseconds: int | None) -> str:

@@ -82,7 +82,7 @@ def build(
     entries = _joined(
         dict(_vendored_files(vendored)),
         {
-            **dict(_own_files(root, own, suffixes=(".py",))),
+            **dict(_own_files(root, own, suffixes=(".py", ".pyi"))),
             **dict(_own_files(folder.parent, [folder.name])),
             # By it the local cloud installs the same for the machine that it runs on.
             PurePosixPath(requirements.LOCK): lock,

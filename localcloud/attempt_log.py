@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.shown import harmless
-from lifoq.basics.spans import span
+from lifoq.basics.times import spoken
 from lifoq.client.failure_kind import Kind
 from lifoq.errors import DamagedTask
 from lifoq.items.schema import Attribute, Status
@@ -64,13 +64,13 @@ class AttemptLog:
         except DamagedTask as damage:
             yield f"{_clock(write.micros)}  ✗ {damage}"
             return
-        took = span((write.micros - (before.taken_at or write.micros)) / MICROSECONDS)
+        took = spoken((write.micros - (before.taken_at or write.micros)) / MICROSECONDS)
         most = self._attempts.get(task.task_type)
         said = [took, f"attempt {before.attempts}" + (f" of {most}" if most else "")]
         if task.leases_lost > before.leases_lost:
             said.append("its worker was lost")
         if task.status is Status.DELAYED and task.due_at is not None:
-            said.append(f"next in {span((task.due_at - write.micros) / MICROSECONDS)}")
+            said.append(f"next in {spoken((task.due_at - write.micros) / MICROSECONDS)}")
         error = task.error if task.status in _WITH_ERROR else None
         if error is not None:
             said.append(f"{error.type}: {error.message}")

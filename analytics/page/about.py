@@ -15,6 +15,8 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from lifoq.basics.times import iso
+
 from .. import times
 from ..errors import OptionError
 
@@ -107,7 +109,7 @@ def _seconds(what: str, value: Any) -> float:
 
 def _moment(what: str, value: Any) -> str:
     try:
-        return times.to_iso(times.from_iso(value))
+        return iso(times.from_iso(value))
     except (ValueError, TypeError) as error:
         raise ValueError(
             f"{what} is {value!r}, which is no ISO time such as 2026-11-20T09:30:00Z"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lifoq.basics.times import iso
 from lifoq.items.history import Ended
 
 from .. import times
@@ -102,7 +103,7 @@ def moments(
             at=(time.at(times.from_iso(point["time"])) + time.at(times.from_iso(point["until"])))
             / 2,
             cells=(
-                say(max(point["time"], times.to_iso(time.start))),
+                say(max(point["time"], iso(time.start))),
                 *(per.rate(point[name]) for name in _RATES),
                 *(
                     words.duration(known.get(point["time"], {}).get(name))

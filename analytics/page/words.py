@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lifoq.basics.spans import span
+from lifoq.basics.times import spoken
 
 from .. import times
 from ..times import MICROS
@@ -27,7 +27,7 @@ def duration(seconds: float | None) -> str:
     """At most two units, and no more digits than matter."""
     if seconds is None:
         return NONE
-    return span(seconds).replace(" ", _GAP)
+    return spoken(seconds).replace(" ", _GAP)
 
 
 def count(number: int) -> str:

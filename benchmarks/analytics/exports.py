@@ -17,7 +17,7 @@ from pathlib import Path
 
 import duckdb
 
-from analytics.times import to_iso
+from lifoq.basics.times import iso
 
 SECOND = 1_000_000
 START = 1_763_596_800 * SECOND
@@ -115,8 +115,8 @@ def _export(
             }
         )
     (export / "manifest-files.json").write_text("".join(json.dumps(e) + "\n" for e in entries))
-    iso = {name: to_iso(at) if isinstance(at, int) else at for name, at in times.items()}
-    summary = {"tableArn": ARN, "itemCount": lines, "outputFormat": "DYNAMODB_JSON", **iso}
+    moments = {name: iso(at) if isinstance(at, int) else at for name, at in times.items()}
+    summary = {"tableArn": ARN, "itemCount": lines, "outputFormat": "DYNAMODB_JSON", **moments}
     (export / "manifest-summary.json").write_text(json.dumps(summary))
 
 

@@ -4,9 +4,9 @@ it is read, and its schema. Requests, answers and the OpenAPI document go by the
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from lifoq.basics import times
 from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.numbers import LONGEST
 from lifoq.client.listing import LISTED
@@ -207,8 +207,4 @@ COUNTED: Final[Mapping[str, Callable[[QueueStats], Count]]] = {
 
 
 def iso(micros: int | None) -> str | None:
-    """ISO 8601, UTC. A time beyond the calendar (of a damaged item) is its last moment."""
-    if micros is None:
-        return None
-    seconds = min(micros / 1e6, datetime.max.replace(tzinfo=UTC).timestamp() - 1)
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    return None if micros is None else times.iso(micros)

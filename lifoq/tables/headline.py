@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Self
 
-from lifoq.basics.spans import span
+from lifoq.basics.times import spoken
 from lifoq.tables.notes import LATELY
 from lifoq.tables.stats import QueueStats
 from lifoq.tables.table import Count
@@ -39,7 +39,7 @@ class State(StrEnum):
     BEHIND = "Falling behind", "tasks come near their deadline"
     WAITING = "Waiting", "nothing is in work, though even the newest task has waited for a minute"
     FAILING = "Failing", "tasks ended in FAILURE and wait for a redrive"
-    KEEPING_UP = "Keeping up", f"nothing was shed in the last {span(LATELY)}"
+    KEEPING_UP = "Keeping up", f"nothing was shed in the last {spoken(LATELY)}"
     IDLE = "Idle", "nothing waits and nothing is in work"
 
     @property
@@ -83,9 +83,9 @@ def _numbers(stats: QueueStats) -> list[str]:
     newest, oldest = stats.newest_waiting_seconds, stats.oldest_waiting_seconds
     ages = ""
     if newest is not None and oldest is not None:
-        ages = f", the newest for {span(newest)}, the oldest for {span(oldest)}"
+        ages = f", the newest for {spoken(newest)}, the oldest for {spoken(oldest)}"
         if stats.live == Count(value=1, capped=False):
-            ages = f", for {span(oldest)}"
+            ages = f", for {spoken(oldest)}"
     older = replace(
         stats.expired_present, value=max(0, stats.expired_present.value - stats.shed_lately.value)
     )
@@ -93,7 +93,7 @@ def _numbers(stats: QueueStats) -> list[str]:
         (stats.live, f"{stats.live} waiting{ages}"),
         (stats.taken, f"{stats.taken} in work"),
         (stats.delayed, f"{stats.delayed} delayed"),
-        (stats.shed_lately, f"{stats.shed_lately} shed in the last {span(LATELY)}"),
+        (stats.shed_lately, f"{stats.shed_lately} shed in the last {spoken(LATELY)}"),
         (older, f"{older} shed before, not deleted yet"),
         (stats.failure, f"{stats.failure} failed"),
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
 
-from analytics.times import to_iso
+from lifoq.basics.times import iso
 from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute
 
 TABLE_ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/Tasks"
@@ -60,13 +60,13 @@ class Exporter:
     def full(self, lines: Iterable[Any], *, at: int, files: int = 1) -> Path:
         """Returns the export's folder. A line is JSON data, or text that is written as it is."""
         export_id = self._next_id()
-        times = {"exportTime": to_iso(at), "exportType": "FULL_EXPORT"}
+        times = {"exportTime": iso(at), "exportType": "FULL_EXPORT"}
         return self._write(export_id, f"{export_id}/data", list(lines), times, files)
 
     def incremental(self, lines: Iterable[Any], *, start: int, end: int, files: int = 1) -> Path:
         times = {
-            "exportFromTime": to_iso(start),
-            "exportToTime": to_iso(end),
+            "exportFromTime": iso(start),
+            "exportToTime": iso(end),
             "exportType": "INCREMENTAL_EXPORT",
             "outputView": "NEW_AND_OLD_IMAGES",
         }

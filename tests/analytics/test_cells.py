@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from analytics.times import to_iso
+from lifoq.basics.times import iso
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line
 from tests.analytics.items import at, item
 
@@ -55,9 +55,9 @@ def test_what_one_cell_does_not_cover_the_other_does_not_hide(
 
     told = report(*roots(exporters), cells=True)
 
-    assert told["coverage"]["gaps"] == [{"from": to_iso(at(0)), "to": to_iso(at(600))}]
-    assert told["coverage"]["to"] == to_iso(at(800))
-    assert told["window"]["to"] == to_iso(at(800)), "later, only one of the cells is known"
+    assert told["coverage"]["gaps"] == [{"from": iso(at(0)), "to": iso(at(600))}]
+    assert told["coverage"]["to"] == iso(at(800))
+    assert told["window"]["to"] == iso(at(800)), "later, only one of the cells is known"
 
 
 def test_a_state_keeps_the_tasks_of_all_cells(

@@ -6,7 +6,8 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from analytics.times import from_iso, to_iso
+from analytics.times import from_iso
+from lifoq.basics.times import iso
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line
 from tests.analytics.items import BASE, SECOND, at, item
 
@@ -177,7 +178,7 @@ def test_windows_longer_than_the_shortest_deadline_and_a_missing_full_export_are
     told: Any,
 ) -> None:
     coverage = told[0]["coverage"]
-    assert coverage["long_windows"] == [{"from": to_iso(at(0)), "to": to_iso(at(660))}]
+    assert coverage["long_windows"] == [{"from": iso(at(0)), "to": iso(at(660))}]
     assert not coverage["starts_with_full_export"]
     assert coverage["gaps"] == []
 

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from analytics.times import from_iso, to_iso
+from analytics.times import from_iso
+from lifoq.basics.times import iso
 from tests.analytics import histories, truth
 from tests.analytics.exportfiles import Exporter
 from tests.analytics.histories import SECOND, START
@@ -81,19 +82,19 @@ def assert_summary(summary: dict[str, Any], fates: list[truth.Fate], as_of: int)
     longest = truth.longest_wait(fates, as_of)
     shed = [fate.shed_at for fate in fates if fate.shed_at is not None]
     expected = {
-        "as_of": to_iso(as_of),
+        "as_of": iso(as_of),
         "tasks": truth.counts(fates),
         "shedding_rate": truth.shedding_rate(fates),
         "backlog": {
             "max": peak,
-            "max_at": None if peak_at is None else to_iso(peak_at),
+            "max_at": None if peak_at is None else iso(peak_at),
             "end": truth.backlog(fates, as_of),
         },
         "oldest_waiting_seconds": None if aged is None else aged / SECOND,
         "longest_wait_seconds": None if longest is None else longest / SECOND,
         "shed_at": {
-            "first": to_iso(min(shed)) if shed else None,
-            "last": to_iso(max(shed)) if shed else None,
+            "first": iso(min(shed)) if shed else None,
+            "last": iso(max(shed)) if shed else None,
         },
         "wait_seconds": truth.spread(truth.waits(fates)),
         "service_seconds": truth.spread(truth.services(fates)),

@@ -5,14 +5,14 @@ from typing import Any
 
 from analytics.page import about, timeline
 from analytics.page.axes import Time, durations
-from analytics.times import to_iso
+from lifoq.basics.times import iso
 
 SECOND = 1_000_000
 END = 100
 
 
 def _iso(seconds: float) -> str:
-    return to_iso(round(seconds * SECOND))
+    return iso(round(seconds * SECOND))
 
 
 def _drawn(

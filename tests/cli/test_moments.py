@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from lifoq.basics.times import iso
 from lifoq_cli import moments
 
 NOW = 1_795_000_000_000_000
@@ -39,7 +40,7 @@ def test_a_time_is_local_and_tells_how_far_away_it_is(monkeypatch: pytest.Monkey
 
 
 def test_an_iso_time_has_microseconds_and_its_zone() -> None:
-    assert moments.iso(1_795_000_000_000_001).endswith(".000001Z")
+    assert iso(1_795_000_000_000_001).endswith(".000001Z")
 
 
 def test_a_time_without_a_zone_is_this_machines() -> None:

@@ -1,5 +1,6 @@
-"""Durations as a person would say them."""
+"""Durations as a person would say them, and moments as machines read them."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -9,8 +10,11 @@ _BARE: Final = 10
 _ROUNDED: Final = ((1, _BARE * _MINUTE), (_MINUTE, _BARE * _HOUR), (_HOUR, _BARE * _DAY))
 """To how many seconds a duration is rounded, up to which one."""
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 
-def span(seconds: float) -> str:
+
+def spoken(seconds: float) -> str:
     """``85 ms``, ``4.2 s``, ``3 min 20 s``: at most two units, and no more digits than matter."""
     milliseconds = round(seconds * 1_000)
     if milliseconds < 1_000:  # noqa: PLR2004 - a second
@@ -26,3 +30,10 @@ def span(seconds: float) -> str:
             found.append((wholes, name))
     shown = found[:1] if found[0][0] >= _BARE else found
     return " ".join(f"{wholes:,} {name}" for wholes, name in shown)
+
+
+def iso(micros: int) -> str:
+    """``2026-11-20T09:30:00.000000Z``, of epoch microseconds: texts sort as times do. A time beyond
+    the calendar (of a damaged item) is its last moment."""
+    whole = min(micros, _LAST)
+    return f"{_EPOCH + timedelta(microseconds=whole):%Y-%m-%dT%H:%M:%S.%f}Z"
