@@ -25,6 +25,7 @@ _PAGE: Final = 100
 class Action(StrEnum):
     """What can be done to a task."""
 
+    RUN = "run"
     CANCEL = "cancel"
     REDRIVE = "redrive"
     DELETE = "delete"
@@ -33,12 +34,13 @@ class Action(StrEnum):
         """``running``: cancel also one that has started."""
         if self is Action.CANCEL:
             return queue.cancel(task_id, running=running)
-        return queue.redrive(task_id) if self is Action.REDRIVE else queue.delete(task_id)
+        calls = {Action.RUN: queue.run_now, Action.REDRIVE: queue.redrive}
+        return calls.get(self, queue.delete)(task_id)
 
 
 ACTIONS: Final[Mapping[Status, tuple[Action, ...]]] = {
     Status.PENDING: (Action.CANCEL,),
-    Status.DELAYED: (Action.CANCEL,),
+    Status.DELAYED: (Action.RUN, Action.CANCEL),
     Status.TAKEN: (Action.CANCEL,),
     Status.FAILURE: (Action.REDRIVE, Action.DELETE),
     Status.SUCCESS: (Action.DELETE,),

@@ -360,9 +360,16 @@ def test_a_request_that_makes_no_sense_is_answered_by_a_sentence(
 # What it changes
 
 
-def test_a_failure_is_redriven_and_a_waiting_task_cancelled(queue: Queue, console: Console):
+def test_a_failure_is_redriven_a_waiting_task_cancelled_and_a_delayed_one_brought_in(
+    queue: Queue, console: Console
+):
     fail(queue, "failed")
     queue.put("a", task_id="waits")
+    queue.put("a", task_id="later", delay=600)
+    assert "Run Cancel Its life" in console.page("/task?id=later")
+    assert console.ask("/task/run?id=later", method="POST") == (303, "/task?id=later")
+    assert queue.get("later").status is Status.PENDING
+    assert "Each enters the queue now" in console.page("/bulk?status=DELAYED")
     assert console.ask("/task/redrive?id=failed", method="POST") == (303, "/task?id=failed")
     assert console.ask("/task/cancel?id=waits", method="POST")[0] == 303
     assert queue.get("failed").status is Status.PENDING
@@ -579,6 +586,27 @@ def test_a_browser_keeps_the_page_fresh(queue: Queue, start, tmp_path: Path):
     console = start(queue, processing=PausedSoon())
     shown = dumped(f"http://{console.host}/enter?token={TOKEN}", tmp_path)
     assert "Paused: no task starts" in shown
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_rows_are_selected_by_keys(queue: Queue, console: Console, tmp_path: Path):
+    for task_id in ("t1", "t2", "t3"):
+        fail(queue, task_id)
+    _, page = console.ask("/tasks?status=FAILURE")
+    _, script = console.ask("/static/console.js")
+    (tmp_path / "list.html").write_text(
+        f"""{re.sub("<link.*?>|<script.*?</script>", "", page)}<script>{script}
+        for (const key of ["j", "j", "x", "j", "x", "k", "k", "x", "j", "x"]) {{
+          const typed = new KeyboardEvent("keydown", {{ key, bubbles: true, cancelable: true }});
+          document.activeElement.dispatchEvent(typed);
+        }}
+        const chosen = [...document.querySelectorAll("[name=id]:checked")].map((box) => box.value);
+        document.body.innerText = `${{chosen}} ${{boxes.length}}: ` +
+          [...selection.querySelectorAll("button")].map((button) => button.textContent);
+        </script>"""
+    )
+    shown = dumped(f"file://{tmp_path / 'list.html'}", tmp_path)
+    assert "t3,t1 3: Redrive 2,Delete 2" in shown
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
