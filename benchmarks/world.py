@@ -109,4 +109,4 @@ class World:
                 self.host.pass_time(self.host.end, enough=lambda: self._kicked)
                 self._worker.run()
                 self._table.expire(self.host.time)
-                self._kicked = self.store.end_of_line(newest=True) is not None
+                self._kicked = self.store.waits_since(newest=True) is not None

@@ -10,6 +10,7 @@ from lifoq.basics.host import microseconds
 from lifoq.basics.jsontext import is_text
 from lifoq.basics.numbers import seconds
 from lifoq.errors import DamagedTask, InvalidInput
+from lifoq.items.change import is_number
 from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Status
 from lifoq.items.task import Duration, Task, check_name
 from lifoq.tables.store import Store
@@ -39,7 +40,8 @@ class Wanted:
     """The shape of its message (see ``lifoq.client.failure_kind.shape``)."""
     older_than: Duration | None = None
     newer_than: Duration | None = None
-    """Seconds, or timedelta, since the task entered the queue; a DELAYED one has not yet."""
+    """Seconds, or timedelta, since the task entered the queue; a DELAYED one has not yet. Of those
+    that are older, one that waits with a head start is found once it is older by that, too."""
     any_case: bool = False
     """Whether capital and small letters are the same: for people who look, never for a change."""
 
@@ -134,7 +136,11 @@ def look(store: Store, wanted: Wanted, *, limit: int, scan: int, start: str | No
         )
         read += len(page.rows)
         scan -= _ROWS
-        rows = {str(row[Attribute.TASK_ID]): row for row in page.rows if wanted.may_match(row)}
+        rows = {
+            str(row[Attribute.TASK_ID]): row
+            for row in page.rows
+            if wanted.may_match(row) and (oldest is None or _since(row, wanted.status) >= oldest)
+        }
         for task_id, task in store.read_each(list(rows)).items():
             if wanted.matches(task):
                 found[_place(rows[task_id], wanted.status)] = task
@@ -180,6 +186,12 @@ def starts(text: str, cells: Collection[str]) -> dict[str, str | None]:
     except ValueError as error:
         raise _no_place(text) from error
     return found
+
+
+def _since(row: Mapping[str, Any], status: Status) -> int:
+    """A dead letter lies where it would without its head start."""
+    ahead = 0 if status is Status.FAILURE else row.get(Attribute.HEAD_START)
+    return int(row[Attribute.TASK_CREATED]) - (int(ahead) if is_number(ahead) else 0)
 
 
 def _place(row: Mapping[str, Any], status: Status) -> str:

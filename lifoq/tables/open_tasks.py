@@ -14,7 +14,6 @@ from lifoq.tables.table import Span
 
 DIMENSION: Final = "workers"
 """What tells the metrics of one group from another's, beside the queue's own dimension."""
-PAGE: Final = 1_000
 
 
 def encode(groups: Mapping[str, Collection[str]]) -> str:
@@ -45,7 +44,7 @@ def measure(store: Store, types: frozenset[str], *, cap: int = CAP) -> OpenTasks
         where=(Not(AtMost(Attribute.EXPIRES_AT, now)), *own),
     )
     taken = Span(index=STATUS_CREATED_INDEX, status=Status.TAKEN, where=own)
-    oldest = _oldest(store, waiting, cap)
+    oldest = store.waits_since(newest=False, where=own, cap=cap, reach=cap)
     number = store.table.count(waiting, cap=cap).value
     if oldest is not None:
         number = max(1, number)  # perhaps too many others are newer
@@ -53,15 +52,3 @@ def measure(store: Store, types: frozenset[str], *, cap: int = CAP) -> OpenTasks
         number=number + store.table.count(taken, cap=cap).value,
         oldest_waiting_seconds=0.0 if oldest is None else max(0, now - oldest) / MICROSECONDS,
     )
-
-
-def _oldest(store: Store, waiting: Span, cap: int) -> int | None:
-    start = None
-    for _ in range(0, cap, PAGE):
-        page = store.table.query(waiting, newest_first=False, limit=PAGE, start=start)
-        if page.rows:
-            return int(page.rows[0][Attribute.TASK_CREATED])
-        if page.next is None:
-            return None
-        start = page.next
-    return None

@@ -70,8 +70,8 @@ def measure(store: Store, *, now: int, cap: int = CAP, note: Note | None = None)
     note = notes.read(store) if note is None else note
 
     def age(*, newest: bool) -> float | None:
-        created = store.end_of_line(newest=newest)
-        return None if created is None else max(0.0, (now - created) / MICROSECONDS)
+        since = store.waits_since(newest=newest, cap=cap)
+        return None if since is None else max(0.0, (now - since) / MICROSECONDS)
 
     def expired(*, first: int | None = None, since: int = 0) -> Count:
         where = (GreaterThan(Attribute.EXPIRES_AT, since), AtMost(Attribute.EXPIRES_AT, now))

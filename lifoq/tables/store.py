@@ -32,6 +32,7 @@ from lifoq.items.change import (
     Change,
     Condition,
     ConditionFailed,
+    Exists,
     GreaterThan,
     Item,
     Not,
@@ -88,6 +89,11 @@ class Candidate:
     suspect: bool = False
     """Whether the lease of its latest claim was lost: perhaps it kills the process it runs in."""
     damage: str | None = None
+
+    @property
+    def since(self) -> int:
+        """Since when it waits, in epoch microseconds."""
+        return self.created - self.head_start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -507,18 +513,35 @@ class Store(Puts):
             task_id: _task_or_damage(items[task_id]) for task_id in task_ids if task_id in items
         }
 
-    def end_of_line(self, *, newest: bool, where: tuple[Condition, ...] = ()) -> int | None:
-        """``taskCreated`` of the newest or oldest live PENDING task for which ``where`` holds; None
-        where none waits."""
-        now, limit = self.now(), BROWSE_PAGE
-        span = self._alive(now, where=(_unexpired(now), *where))
+    def waits_since(
+        self,
+        *,
+        newest: bool,
+        where: tuple[Condition, ...] = (),
+        cap: int = 0,
+        reach: float = math.inf,
+    ) -> int | None:
+        """Since when the newest or the oldest live PENDING task waits for which ``where`` holds;
+        None where none does, within ``reach`` rows. ``cap``: rows that are read behind the page
+        that shows the first of them, where one with a head start may be newer or older than it."""
+        now, limit, left = self.now(), BROWSE_PAGE, reach
+        where = (_unexpired(now), *where)
+        since: int | None = None
         start: Cursor | None = None
         while True:
+            # One that came before the oldest end's can only stand behind it with a head start.
+            ahead = () if newest or since is None else (Exists(Attribute.HEAD_START),)
+            span = self._alive(now, start=start, where=(*where, *ahead))
             page = self.table.query(span, newest_first=newest, limit=limit, start=start)
-            if page.rows:
-                return int(page.rows[0][Attribute.TASK_CREATED])
-            if page.next is None:
-                return None
+            for row in map(_candidate, page.rows):
+                if since is None:
+                    since, left = row.since, min(left, limit + cap)
+                since = max(since, row.since) if newest else min(since, row.since)
+                if newest and row.created <= since:
+                    return since  # nor are those behind it newer
+            left -= limit
+            if page.next is None or left <= 0:
+                return since
             start, limit = page.next, LARGEST_PAGE
 
     def count(self, status: Status, *, cap: int) -> Count:

@@ -160,7 +160,7 @@ class Errands:
         def ask() -> ErrandMessage:
             try:
                 return Remaining(
-                    self._store.end_of_line(newest=True, where=self._where) is not None
+                    self._store.waits_since(newest=True, where=self._where) is not None
                 )
             except StoreUnavailable:
                 return Remaining(some=True)

@@ -96,8 +96,7 @@ class Lookout:
         look = shown.look
         if not self._pace.shows(look.number):
             return False
-        if not look.newest_first:
-            self._order.decide(shown.page, now=self._store.now())
+        self._order.decide(shown.page, of_newest=look.newest_first, now=self._store.now())
         if self._order.newest_first is not look.newest_first:
             self._pace.look_at_once(now)
             return False

@@ -225,7 +225,7 @@ class Sweeper:
     def _some_are_own(self) -> bool:
         """Whether a task waits that the processor does not pass over. Counts cannot tell: tasks
         come in between one and the next."""
-        return self._store.end_of_line(newest=True, where=self._types.where) is not None
+        return self._store.waits_since(newest=True, where=self._types.where) is not None
 
     def _passed_over(self, report: SweepReport, until: int) -> Counter[str]:
         """Tasks that wait, by type, which the processor passes over. Nobody else comes across those

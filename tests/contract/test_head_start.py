@@ -4,11 +4,15 @@ from datetime import timedelta
 
 import pytest
 
+from lifoq.client.listing import Wanted
+from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
-from lifoq.tables.store import Store
+from lifoq.tables import open_tasks
+from lifoq.tables.stats import measure
+from lifoq.tables.store import BROWSE_PAGE, Store
 from tests.conftest import on_dynamodb_too
 from tests.contract.test_store import BOOM, SECOND, claim, pending, put
 
@@ -138,3 +142,45 @@ def test_a_follow_up_and_one_of_many_have_their_own(store):
         5,
         9,
     ]
+
+
+# Ages
+
+
+def test_ages_count_from_when_a_task_entered_the_queue(store, host):
+    put(store, "old, and ahead", head_start=600)
+    host.advance(100)
+    put(store, "plain")
+    host.advance(100)
+    put(store, "young, and ahead", head_start=300)
+    host.advance(10)
+    put(store, "newest")
+    host.advance(5)
+    found = measure(store, now=store.now())
+    assert (round(found.newest_waiting_seconds), round(found.oldest_waiting_seconds)) == (5, 215)
+    assert round(open_tasks.measure(store, frozenset({"a"})).oldest_waiting_seconds) == 215
+    assert open_tasks.measure(store, frozenset({"b"})).oldest_waiting_seconds == 0
+
+
+def test_the_oldest_is_found_behind_a_page_of_others_and_the_newest_too(store, host):
+    put(store, "oldest", head_start=3_600)
+    store.put_many([NewTask(task_type="a", head_start=1_800) for _ in range(BROWSE_PAGE)])
+    host.advance(60)
+    put(store, "newest")
+    found = measure(store, now=store.now())
+    assert (round(found.newest_waiting_seconds), round(found.oldest_waiting_seconds)) == (0, 60)
+
+
+def test_a_list_of_the_newer_ones_goes_by_when_they_entered_the_queue(store, host):
+    queue = Queue(store, host=host)
+    put(store, "old", head_start=600)
+    store.fail(claim(store, "old"), BOOM)
+    put(store, "waits", head_start=600)
+    host.advance(100)
+    put(store, "new")
+    newer = {
+        status: [task.task_id for task in queue.search(Wanted(status=status, newer_than=age)).tasks]
+        for status, age in ((Status.PENDING, 50), (Status.FAILURE, 101))
+    }
+    assert newer == {Status.PENDING: ["new"], Status.FAILURE: ["old"]}
+    assert not queue.search(Wanted(status=Status.FAILURE, newer_than=99)).tasks

@@ -223,7 +223,7 @@ def test_no_claim_comes_at_or_after_the_deadline(store, host, put_at, late, clai
     host.time = put_at + 10 * SECOND + late
     assert store.get("t").expired(host.time) is not claimed
     assert store.count_live(cap=10).value == claimed
-    assert (store.end_of_line(newest=True) is not None) is claimed
+    assert (store.waits_since(newest=True) is not None) is claimed
     if claimed:
         assert claim(store, "t").status is Status.TAKEN
     else:

@@ -1,6 +1,7 @@
 """Producers and operators: put, cancel, redrive and read, at random, and check the answers."""
 
 import itertools
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -51,7 +52,10 @@ class Client:
         self._draw = database.draw
         self._pace = pace
         self._types = types
+        self._longest = queue.store.lifetimes.deadline
         self._numbers = itertools.count()
+        self._ahead = random.Random(f"head starts {database.draw.random()}")
+        self._head_starts = self._ahead.choice(((None,), (None, None, 0.5, 5.0, math.inf)))
         self._replacing = random.Random(f"replacing {database.draw.random()}").choice((0, 4, 12))
 
     def work(self) -> None:
@@ -86,13 +90,16 @@ class Client:
     def _new(self, task_id: str | None = None) -> NewTask:
         draw = self._draw
         delay = draw.choice((None, None, None, 2.0, 15.0))
+        deadline = draw.choice((None, None, None, 5.0, 20.0))
+        ahead, most = self._ahead.choice(self._head_starts), deadline or self._longest
         return NewTask(
             task_type=draw.choice(self._types),
             payload={"number": f"{self._machine.name} {next(self._numbers)}"},
             task_id=task_id,
-            deadline=draw.choice((None, None, None, 5.0, 20.0)),
+            deadline=deadline,
             delay=delay,
             key=draw.choice(KEYS),
+            head_start=None if ahead is None else min(ahead, most),
             task_token=self._token(),
         )
 

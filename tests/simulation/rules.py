@@ -155,7 +155,7 @@ class Rules:
         require(write, 0 < life <= microseconds(self.lifetimes.deadline), "lives too long")
         if write.becomes is P:
             place = after[A.TASK_CREATED]
-            require(write, place == after[A.ENQUEUED_AT], "did not get the place of its put")
+            require(write, place == _due_place(after), "did not get the place of its put")
         return finding
 
     def _shape(self, write: Write, item: Item) -> None:
@@ -191,6 +191,10 @@ class Rules:
         life = item[A.EXPIRES_AT] - item[A.ENQUEUED_AT]
         longest = microseconds(self.lifetimes.deadline)
         require(write, 0 < life <= longest, "lives longer than the queue's deadline")
+        require(write, _ahead(item) <= life, "goes ahead by more than its deadline")
+        if write.becomes is P:
+            place = item[A.TASK_CREATED]
+            require(write, place == _due_place(item), "is new, and not in its place")
 
     def _deletion(self, write: Write, item: Item) -> None:
         if write.was in WAITING:
@@ -209,6 +213,7 @@ class Rules:
         for name in CONSTANT:
             require(write, before[name] == after[name], f"{name} changed")
         require(write, before.get(A.TASK_KEY) == after.get(A.TASK_KEY), "its key changed")
+        require(write, _ahead(before) == _ahead(after), "its head start changed")
         if A.FIRST_TAKEN_AT in before:
             same = before[A.FIRST_TAKEN_AT] == after.get(A.FIRST_TAKEN_AT)
             require(write, same, "firstTakenAt changed")
@@ -300,7 +305,8 @@ class Rules:
 
     def _redrive(self, write: Write, after: Item) -> None:
         require(write, after[A.ATTEMPTS] == 0, "redriven without its attempts")
-        require(write, after[A.TASK_CREATED] >= write.clock, "redriven, but not as the newest")
+        since = after[A.TASK_CREATED] - _ahead(after)
+        require(write, since >= write.clock, "redriven, but not as one that comes now")
         life = after[A.EXPIRES_AT] - write.clock
         require(write, life >= microseconds(self.lifetimes.deadline), "redriven for too short")
 
@@ -310,16 +316,25 @@ class Rules:
         redrives = [w for w in history.of_task[write.task_id] if (w.was, w.becomes) == (F, P)]
         if redrives:
             # Who put it may have had a clock that was ahead of the one who redrove it.
-            newest = max(_item(redrives[-1].after)[A.TASK_CREATED], after[A.ENQUEUED_AT])
+            newest = max(_item(redrives[-1].after)[A.TASK_CREATED], _due_place(after))
             require(write, place <= newest, "came back as newer than its redrive made it")
         else:
-            require(write, place == after[A.ENQUEUED_AT], "did not get its place back")
+            require(write, place == _due_place(after), "did not get its place back")
 
 
 def _refused_for_lack_of_room(write: Write, before: Item, after: Item) -> bool:
     """Whether a worker gives a task back for which the downstream had no room."""
     given_back = write.was is T and write.becomes in (P, D) and write.role is Role.WORKER
     return given_back and json.loads(after[A.ERROR])["type"] in UNCOUNTED
+
+
+def _ahead(item: Item) -> int:
+    return item.get(A.HEAD_START, 0)
+
+
+def _due_place(item: Item) -> int:
+    """Of a task that was not redriven."""
+    return item[A.ENQUEUED_AT] + _ahead(item)
 
 
 def _item(item: Item | None) -> Item:
