@@ -13,7 +13,7 @@ from lifoq.items.change import Item
 from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import START
-from lifoq.worker import limits, sweep
+from lifoq.worker import gate, sweep
 from tests.simulation import handlers
 from tests.simulation.clients import Client
 from tests.simulation.database import Connection, Database
@@ -76,7 +76,7 @@ class World:
         try:
             with (
                 mock.patch.object(sweep, "PAGE", self.scenario.sweep_page),
-                mock.patch.object(limits, "PROBE_AFTER", self.scenario.probe_after),
+                mock.patch.object(gate, "PROBE_AFTER", self.scenario.probe_after),
             ):
                 self._chaos()
                 self._calm()
