@@ -211,7 +211,7 @@ def _debugged(cloud: LocalCloud, folder: Path) -> "Debugged":
         said = ", ".join(names) or "none"
         raise DeploymentError(f"--debug works on one queue, and this application has: {said}")
     worker = Debugged.of(cloud, names[0], folder)
-    _say("Task code runs in this process; the deployed processor is paused")
+    _say("Task code runs in this process; the deployed processor is paused, as lifoq stats says")
     return worker
 
 

@@ -332,7 +332,8 @@ def test_a_run_whose_put_was_replaced_is_shown(queue: Queue, console: Console):
 
 def test_what_task_code_wrote_is_text_and_no_page(queue: Queue, console: Console):
     fail(queue, "<img src=x>", task_type="<i>title\x1b[2J\u202e")
-    for path in ("/tasks?status=FAILURE", "/task?id=%3Cimg+src%3Dx%3E"):
+    lists = ("/types", "/tasks?status=FAILURE", "/bulk?status=FAILURE")
+    for path in (*lists, "/task?id=%3Cimg+src%3Dx%3E"):
         _, text = console.ask(path)
         assert r"title\u001b[2J\u202e" in text
         for written in ("<script>alert", "<img", "<i>", "\x1b", "\u202e"):
