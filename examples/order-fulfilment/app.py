@@ -13,6 +13,7 @@ stack = cdk.Stack(app, "orders")
 queue = LifoQueue(
     stack,
     "Queue",
+    queue_name="orders",
     tasks="tasks",
     events=TaskEvents(topic=False, step_functions=True),
 )

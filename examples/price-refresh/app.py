@@ -1,5 +1,7 @@
 """A queue of price refreshes, and a queue of SQS that gets the new prices."""
 
+import os
+
 import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
@@ -8,6 +10,8 @@ from aws_cdk import aws_sqs as sqs
 
 from lifoq_cdk import LifoQueue, TaskCode, TaskEvents, with_lifoq
 
+SHOP = os.environ.get("SHOP_URL", "https://shop.example.com/prices")
+
 app = cdk.App()
 stack = cdk.Stack(app, "prices")
 
@@ -15,7 +19,7 @@ queue = LifoQueue(
     stack,
     "Queue",
     queue_name="prices",
-    tasks=TaskCode("tasks", environment={"SHOP_URL": "https://shop.example.com/prices"}),
+    tasks=TaskCode("tasks", environment={"SHOP_URL": SHOP}),
     deadline=cdk.Duration.minutes(5),
     events=TaskEvents(),
 )
@@ -42,5 +46,7 @@ queue.events_topic.add_subscription(
         },
     )
 )
+cdk.CfnOutput(stack, "ProducerName", value=producer.function_name)
+cdk.CfnOutput(stack, "PricesUrl", value=prices.queue_url)
 
 app.synth()

@@ -36,5 +36,7 @@ bucket.add_event_notification(
     notifications.LambdaDestination(uploads),
     s3.NotificationKeyFilter(prefix="uploads/"),
 )
+cdk.CfnOutput(stack, "Bucket", value=bucket.bucket_name)
+cdk.CfnOutput(stack, "UploadsName", value=uploads.function_name)
 
 app.synth()

@@ -1,65 +1,75 @@
-"""The examples: their own tests pass, and their applications are synthesized, with the task code
-alone in what Lambda gets."""
+"""The examples: each runs, copied anywhere, by the lines of its README, and shows what it says."""
 
-import os
-import sys
+import re
+import shutil
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from lifoq_project import requirements
-from lifoq_project.requirements import Platform
-from tests.infrastructure.commands import run
 from tests.infrastructure.deployments import ROOT
-from tests.infrastructure.users import registries
+from tests.infrastructure.users import Terminal, User, registries, terminals
 
 EXAMPLES = sorted(app.parent for app in (ROOT / "examples").glob("*/app.py"))
-DEPLOYED_ELSEWHERE = {"order-fulfilment"}
-"""By test_told.py."""
-
-pytestmark = pytest.mark.prove
 
 
-def python(folder: Path, *arguments: str, **environment: str) -> str:
-    packages = []
-    if (lock := folder / "tasks" / requirements.LOCK).exists():
-        packages.append(str(requirements.installed(lock, Platform.of_this_machine())))
-    path = {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT), *packages])}
-    env = {**os.environ, **path, "PYTHONDONTWRITEBYTECODE": "1", **environment}
-    return run(sys.executable, *arguments, cwd=folder, env=env)
+@pytest.fixture(scope="module")
+def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> User:
+    user = User(
+        tmp_path_factory.mktemp("user"), page=(ROOT / "docs" / "own-project.md").read_text()
+    )
+    user.install(wheel, "[dev]")
+    return user
 
 
+@pytest.fixture
+def open_terminal(user: User) -> Iterator[Callable[[Path], Terminal]]:
+    with terminals(user) as open_terminal:
+        yield open_terminal
+
+
+@pytest.mark.prove
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda folder: folder.name)
-def test_the_tests_of_an_example_pass(example: Path) -> None:
-    options = ["-q", "-p", "no:cacheprovider", "-p", "lifoq.testing.plugin", "--rootdir=."]
-    with registries():
-        said = python(example, "-m", "pytest", *options, "-c", os.devnull)
-    assert " passed" in said
-
-
-@pytest.mark.parametrize(
-    "example",
-    [folder for folder in EXAMPLES if folder.name not in DEPLOYED_ELSEWHERE],
-    ids=lambda folder: folder.name,
-)
-def test_an_example_is_synthesized_and_lambda_gets_the_task_code_alone(
-    example: Path, tmp_path: Path
+def test_an_example_runs_by_the_lines_of_its_readme(
+    example: Path, user: User, open_terminal: Callable[[Path], Terminal]
 ) -> None:
+    copy = shutil.copytree(
+        example,
+        user.folder / example.name,
+        ignore=shutil.ignore_patterns(".*", "__pycache__", "cdk.out"),
+    )
+    blocks = re.findall(
+        r"^```(sh|text)\n(.*?)\n^```$", (copy / "README.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    (_, begin), *then = blocks
+    tests, dev = begin.rsplit("\n", 1)
+    assert dev.endswith("lifoq dev")
+    first, second = open_terminal(copy), open_terminal(copy)
     with registries():
-        python(example, "app.py", CDK_OUTDIR=str(tmp_path))
-    packaged = {
+        assert " passed" in first.runs(tests.replace("pip install", "uv pip install"))
+    first.deploys(dev)
+
+    shown = ""
+    for kind, text in then:
+        if kind == "sh":
+            shown = second.runs(text)
+        else:
+            assert text in shown, first.shown
+    assert then[-1][0] == "text"
+    assert _packaged(copy) & {str(file.relative_to(copy)) for file in copy.glob("*.*")} == set()
+
+
+def _packaged(copy: Path) -> set[str]:
+    """What Lambda gets."""
+    return {
         name
-        for archive in tmp_path.glob("asset.*.zip")
+        for archive in (copy / "cdk.out").glob("asset.*.zip")
         for name in zipfile.ZipFile(archive).namelist()
     }
-    assert "tasks/__init__.py" in packaged
-    own = {str(file.relative_to(example)) for file in example.glob("*.*")}
-    assert packaged & own == set()
-    assert not [name for name in packaged if name.startswith("examples")]
 
 
 def test_every_example_is_in_the_list() -> None:
     page = (ROOT / "examples" / "README.md").read_text()
     assert [folder.name for folder in EXAMPLES if f"]({folder.name}/README.md)" not in page] == []
-    assert len(EXAMPLES) == 4
+    assert len(EXAMPLES) == 5
