@@ -1,125 +1,144 @@
-"""``python -m benchmarks.goodput``: which order serves most tasks in time, beside theory."""
+"""``python -m benchmarks.goodput``: which order serves most while it is wanted, beside theory."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from statistics import fmean, stdev
 from typing import Final
 
 import click
+import numpy as np
 
-from benchmarks.goodput import theory
-from benchmarks.goodput.queue import (
-    ADAPTIVE,
-    NEWEST,
-    OLDEST,
-    OLDEST_FOR_EVER,
-    PATIENCE,
-    Policy,
-)
-from benchmarks.goodput.results import Choice, Outcome, Results
-from benchmarks.goodput.steady import Steady, lost, simulate
+from benchmarks.goodput import classes, others, theory
+from benchmarks.goodput.queue import LONGEST, Policy
+from benchmarks.goodput.results import TOLD, How, Outcome, Results
+from benchmarks.goodput.steady import Steady, simulate
+from benchmarks.goodput.theory import LAWS, LEAST, PATIENCE, Survival
 from benchmarks.record import recording
 
 LENGTHS: Final[Mapping[float, float]] = {
-    0.5: 8_000,
-    0.8: 15_000,
-    0.95: 30_000,
-    1.1: 20_000,
-    1.5: 10_000,
-    2.0: 8_000,
-    3.0: 7_000,
+    0.5: 1_500,
+    0.8: 3_000,
+    0.95: 6_000,
+    1.1: 4_500,
+    1.5: 2_500,
+    2.0: 2_000,
+    3.0: 1_500,
 }
 """How long each load is simulated: near saturation, what happens depends on what happened long
 before, and a mean takes long to settle."""
-HORIZON: Final = 1_000.0
-"""Over which a queue is looked at that never comes to a steady state."""
-KNOWN: Final = (NEWEST, OLDEST, ADAPTIVE)
-"""The queue's deadline is the patience of its clients."""
-UNKNOWN: Final = tuple(replace(policy, deadline=3 * PATIENCE) for policy in KNOWN)
-"""It is longer, as the queue does not know them."""
-THEORY: Final[Mapping[Policy, Callable[[float, float], float]]] = {
-    NEWEST: theory.newest_first,
-    OLDEST: theory.oldest_first_with_deadline,
-    OLDEST_FOR_EVER: theory.oldest_first,
+
+NEWEST: Final = Policy()
+NEWEST_FOR_EVER: Final = Policy(deadline=math.inf)
+OLDEST: Final = Policy(threshold=math.inf)
+ADAPTIVE: Final = Policy(threshold=0.99 * PATIENCE)
+CAREFUL: Final = Policy(threshold=0.99 * LEAST)
+BLIND: Final = {
+    "newest first": NEWEST,
+    "newest first, no deadline": NEWEST_FOR_EVER,
+    "adaptive, threshold 9.9": ADAPTIVE,
+    "adaptive, threshold 3.3": CAREFUL,
+    "oldest first": OLDEST,
 }
+"""Orders that see nothing of patience: one simulation tells what becomes of them by each law."""
+BEST: Final = "oldest first, best deadline"
+FOR_EVER: Final = "oldest first, no deadline"
+CODEL: Final = "CoDel, adaptive LIFO"
+EXTINCTION: Final = "shortest time to extinction"
+KNOWING: Final = {
+    name: Policy(threshold=policy.threshold, deadline=LONGEST, told=True)
+    for name, policy in BLIND.items()
+    if policy in (NEWEST, ADAPTIVE)
+}
+DEADLINES: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 1.0, 1.5, 2.0, 3.0)
+"""Parts of the mean patience, of which a team may take one of the last five for it."""
+WRONG: Final = -5
+ARRIVALS: Final = 20_000
+SEEDS: Final = 10
+"""Of the orders that lifoq does not have."""
+
+Setting = tuple[Policy, float]
+Found = tuple[float, float | None]
+
+
+def best(law: str, load: float) -> Policy:
+    """Oldest first with the deadline that serves most."""
+    deadline = theory.best_deadline(load, LAWS[law])
+    return OLDEST if law == "equal" else Policy(threshold=math.inf, deadline=deadline)
 
 
 @click.command()
 @click.option("--scale", default=1.0, show_default=True, help="How much longer to simulate.")
-@click.option("--seeds", default=12, show_default=True, help="Of queues that fall behind.")
 @click.option("--processes", default=2, show_default=True, help="Simulations side by side.")
-def main(scale: float, seeds: int, processes: int) -> None:
+def main(scale: float, processes: int) -> None:
     """Simulate queues under load with the real processor and store in virtual time, and compare
-    how much of their capacity goes into tasks that start in time."""
-    steady = [(policy, load) for load in LENGTHS for policy in (*KNOWN, *UNKNOWN)]
-    steady += [(OLDEST_FOR_EVER, load) for load in LENGTHS if load < 1]
+    how much of what arrives starts while its client waits."""
+    policies = {
+        load: {*BLIND.values(), *KNOWING.values(), *(best(law, load) for law in LAWS)}
+        for load in LENGTHS
+    }
     with (
         recording("goodput", "python -m benchmarks.goodput") as found,
         ProcessPoolExecutor(processes) as pool,
     ):
-        simulated = {
-            setting: pool.submit(simulate, *setting, LENGTHS[setting[1]] * scale)
-            for setting in steady
+        futures = {
+            (policy, load): pool.submit(simulate, policy, load, LENGTHS[load] * scale)
+            for load, some in policies.items()
+            for policy in some
         }
-        outcomes = {setting: future.result() for setting, future in simulated.items()}
+        of_classes = [
+            pool.submit(classes.simulate, name, head_start=head_start)
+            for name in classes.LOADS
+            for head_start in (False, True)
+        ]
+        ran = {setting: future.result() for setting, future in futures.items()}
         found.results = Results(
-            patience=PATIENCE,
-            by_load=[
-                *(
-                    _outcome(policy, outcome)
-                    for (policy, _), outcome in outcomes.items()
-                    if policy not in UNKNOWN
-                ),
-                *(_lost(load, seeds) for load in LENGTHS if load > 1),
-            ],
-            adaptive=[
-                _choice(three[0].deadline, *(outcomes[policy, load] for policy in three))
-                for three in (KNOWN, UNKNOWN)
-                for load in LENGTHS
-            ],
+            by_load=[outcome for load in LENGTHS for outcome in _outcomes(load, ran)],
+            newest_spread=_spread(theory.newest_first),
+            oldest_spread=_spread(theory.oldest_first),
+            classes=[row for future in of_classes for row in future.result()],
         )
 
 
-def _outcome(policy: Policy, outcome: Steady) -> Outcome:
-    goodput, ci95 = outcome.goodput()
-    expected = THEORY.get(policy)
-    return Outcome(
-        policy=policy.name,
-        load=outcome.load,
-        goodput=goodput,
-        ci95=ci95,
-        theory=expected and expected(outcome.load, PATIENCE),
-        shed=outcome.shed,
-        wait_p50=outcome.wait(0.5),
-        wait_p95=outcome.wait(0.95),
-    )
+def _spread(share: Callable[[float, Survival, float], float]) -> float:
+    """What a deadline of half to three times the mean patience costs at the most, beside the best
+    there is, where patience is exponential."""
+    wanted, some = LAWS["exponential"], [part * PATIENCE for part in DEADLINES]
+    shares = [[share(load, wanted, deadline) for deadline in some] for load in LENGTHS]
+    return 100 * max(max(row) - min(row[WRONG:]) for row in shares)
 
 
-def _lost(load: float, seeds: int) -> Outcome:
-    """A queue that falls behind for ever."""
-    runs = [lost(load, HORIZON, seed, OLDEST_FOR_EVER) for seed in range(seeds)]
-    return Outcome(
-        policy=OLDEST_FOR_EVER.name,
-        load=load,
-        goodput=fmean(runs),
-        ci95=2.2 * stdev(runs) / seeds**0.5,
-        theory=theory.oldest_first_at_first(load, PATIENCE, HORIZON),
-        shed=None,
-        wait_p50=None,
-        wait_p95=None,
-    )
+def _outcomes(load: float, ran: Mapping[Setting, Steady]) -> Iterator[Outcome]:
+    def outcome(
+        order: str, law: str, how: How, found: Found, closed: float | None = None
+    ) -> Outcome:
+        share, ci95 = found
+        return Outcome(
+            order=order, patience=law, load=load, in_time=share, ci95=ci95, theory=closed, how=how
+        )
+
+    codel = [others.codel_with_adaptive_lifo(load, ARRIVALS, seed) for seed in range(SEEDS)]
+    for law, wanted in LAWS.items():
+        for order, policy in {**BLIND, BEST: best(law, load)}.items():
+            found = ran[policy, load].in_time(wanted)
+            yield outcome(order, law, "product", found, _closed(policy, load, wanted))
+        yield outcome(FOR_EVER, law, "closed form", (theory.oldest_first(load, wanted), None))
+        shares = [float(wanted(np.array(waits)).sum()) / ARRIVALS for waits in codel]
+        yield outcome(CODEL, law, "simulation", _mean(shares))
+    for order, policy in KNOWING.items():
+        yield outcome(order, TOLD, "product", ran[policy, load].in_time(np.ones_like))
+    shares = [others.shortest_time_to_extinction(load, ARRIVALS, seed) for seed in range(SEEDS)]
+    yield outcome(EXTINCTION, TOLD, "simulation", _mean(shares))
 
 
-def _choice(deadline: float, newest: Steady, oldest: Steady, adaptive: Steady) -> Choice:
-    shares = [one.goodput()[0] / one.load for one in (newest, oldest, adaptive)]
-    return Choice(
-        deadline=deadline,
-        load=adaptive.load,
-        newest=shares[0],
-        oldest=shares[1],
-        adaptive=shares[2],
-    )
+def _closed(policy: Policy, load: float, wanted: Survival) -> float | None:
+    forms = {None: theory.newest_first, math.inf: theory.oldest_first}
+    form = forms.get(policy.threshold)
+    return form and form(load, wanted, policy.deadline)
+
+
+def _mean(shares: list[float]) -> Found:
+    return fmean(shares), 2.26 * stdev(shares) / len(shares) ** 0.5
 
 
 if __name__ == "__main__":

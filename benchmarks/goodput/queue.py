@@ -1,15 +1,15 @@
 """The queues that are compared: lifoq's own processor and store, set up differently.
 
 Times are in mean service times, of which each lasts so long that what the queue takes a second for
-(polls of an empty queue) is a thousandth of it.
+(polls of an empty queue) is a small part of it.
 """
 
-import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from benchmarks.goodput.theory import PATIENCE
 from benchmarks.world import Table, World, poisson
 from lifoq import WorkerSettings
 from lifoq.basics.host import MICROSECONDS
@@ -17,31 +17,24 @@ from lifoq.items.change import Item
 from lifoq.items.lifetimes import LONGEST_LEASE, Lifetimes
 from lifoq.items.schema import Attribute
 
-SERVICE: Final = 1_000.0
+SERVICE: Final = 100.0
 """Seconds."""
 FOREVER: Final = 10.0 * 365 * 86_400
 """Seconds; for deadlines and timeouts that are never reached."""
 WINDOW: Final = 200.0
 """Of a processor's run."""
-PATIENCE: Final = 10.0
-"""Within which a task must start to be of use to its client."""
+LONGEST: Final = 10 * PATIENCE
+"""That a client says that it waits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    name: str
-    threshold: float | None
+    threshold: float | None = None
     """Of the adaptive order. None: newest first, always; inf: oldest first, always."""
     deadline: float = PATIENCE
     """After which the queue drops what waits."""
-
-
-NEWEST: Final = Policy(name="newest first", threshold=None)
-ADAPTIVE: Final = Policy(name="adaptive", threshold=0.99 * PATIENCE)
-OLDEST: Final = Policy(name="oldest first", threshold=math.inf)
-OLDEST_FOR_EVER: Final = Policy(
-    name="oldest first, no deadline", threshold=math.inf, deadline=math.inf
-)
+    told: bool = False
+    """Whether clients say how long they wait, by the exponential law: their tasks' deadlines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,19 +49,15 @@ class Queue:
 
     def __init__(self, policy: Policy, on_start: Callable[[Start], object]) -> None:
         self._on_start = on_start
+        self._draw = random.Random("patience") if policy.told else None
         table = Table()
         table.on_claim = self._claimed
         self._world = World(
             table,
             lambda service: self._world.host.sleep(service * SERVICE),
             lifetimes=Lifetimes(deadline=_seconds(policy.deadline), success_retention=1),
-            settings=WorkerSettings(
-                window=_seconds(WINDOW),
-                task_timeout=FOREVER,
-                lease=LONGEST_LEASE,
-                heartbeat=LONGEST_LEASE / 2,
+            settings=settings(
                 in_flight=1,
-                page=1,
                 adaptive_threshold=policy.threshold and _seconds(policy.threshold),
             ),
         )
@@ -88,20 +77,26 @@ class Queue:
         self._world.feed(((moment * SERVICE, draw.expovariate(1)) for moment in moments), come)
 
     def put(self, service: float) -> None:
-        self._world.put(service)
+        waits = self._draw and min(self._draw.expovariate(1 / PATIENCE), LONGEST)
+        self._world.put(service, deadline=waits and waits * SERVICE)
 
     def run(self, until: float) -> None:
         self._world.run(until * SERVICE)
 
     def _claimed(self, item: Item) -> None:
         waited = (self._world.host.time - int(item[Attribute.ENQUEUED_AT])) / MICROSECONDS
-        self._on_start(
-            Start(
-                moment=self.now,
-                wait=waited / SERVICE,
-                service=float(item[Attribute.PAYLOAD]),
-            )
-        )
+        service = float(item[Attribute.PAYLOAD])
+        self._on_start(Start(moment=self.now, wait=waited / SERVICE, service=service))
+
+
+def settings(**more: Any) -> WorkerSettings:
+    return WorkerSettings(
+        window=WINDOW * SERVICE,
+        task_timeout=FOREVER,
+        lease=LONGEST_LEASE,
+        heartbeat=LONGEST_LEASE / 2,
+        **more,
+    )
 
 
 def _seconds(services: float) -> float:

@@ -1,47 +1,92 @@
 """What the benchmark finds. Times are in mean service times."""
 
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
+
 from benchmarks.record import Row
+
+TOLD: Final = "told"
+"""Exponential patience, of which each client tells the queue its own."""
+SHOWN: Final = (0.95, 1.1, 2.0)
+"""Loads of the table."""
+
+
+How = Literal["product", "simulation", "closed form"]
 
 
 class Outcome(Row):
-    """A queue whose deadline is the patience of its clients, under a steady load."""
+    """An order under a steady load, judged by one law of patience."""
 
-    policy: str
+    patience: str
+    order: str
     load: float
-    goodput: float
-    """Share of the capacity that goes to tasks which start in time."""
+    in_time: float
+    """Share of the arrivals that start while their clients wait."""
+    ci95: float | None
     theory: float | None
-    ci95: float
-    shed: float | None
-    """Share of the arrivals that never start."""
-    wait_p50: float | None
-    """Of those that start in time."""
-    wait_p95: float | None
+    how: How
 
     @property
     def agrees(self) -> bool:
         """With theory, within 1 % or its own interval."""
-        off = abs(self.goodput - (self.theory or 0.0))
-        return self.theory is None or off <= max(0.01 * self.theory, self.ci95)
+        theory = self.theory or 0.0
+        return abs(self.in_time - theory) <= max(0.01 * theory, self.ci95 or 0.0)
 
 
-class Choice(Row):
-    """The adaptive order beside the two that it chooses from: shares of the arrivals in time."""
+class Line(Row):
+    """An order, with its shares in time at the loads that are shown."""
 
-    deadline: float
-    """Of the queue; its clients' patience may be shorter."""
-    load: float
-    newest: float
-    oldest: float
-    adaptive: float
+    order: Annotated[str, "in time at ρ = 0.95 / 1.1 / 2, %"]
+    equal: Annotated[str, "all wait 10"]
+    exponential: Annotated[str, "exponential"]
+    pareto: Annotated[str, "Pareto"]
+    told: Annotated[str, "exponential, told to the queue"]
 
-    @property
-    def behind(self) -> float:
-        """The better of the two, in points."""
-        return 100 * (max(self.newest, self.oldest) - self.adaptive)
+
+class Class(Row):
+    """What became of one kind of tasks."""
+
+    load: str
+    tasks: str
+    head_start: bool
+    in_time: float
 
 
 class Results(Row):
-    patience: float
     by_load: list[Outcome]
-    adaptive: list[Choice]
+    newest_spread: float
+    """How many points a deadline of half to three times the mean patience costs at the most, where
+    patience is exponential; by the closed form."""
+    oldest_spread: float
+    classes: list[Class]
+
+    def class_in_time(self, load: str, tasks: str) -> list[float]:
+        """Without the head start, and with it."""
+        return [c.in_time for c in self.classes if (c.load, c.tasks) == (load, tasks)]
+
+    def of(self, patience: str, order: str) -> Mapping[float, float]:
+        """Shares in time, by load."""
+        return {
+            o.load: o.in_time for o in self.by_load if (o.patience, o.order) == (patience, order)
+        }
+
+    def ahead(self, patience: str, order: str, other: str) -> list[float]:
+        """By how many points one order has more in time than another, load by load."""
+        ours, theirs = self.of(patience, order), self.of(patience, other)
+        return [100 * (ours[load] - theirs[load]) for load in ours]
+
+    def lines(self) -> list[Line]:
+        def cell(patience: str, order: str) -> str:
+            found = self.of(patience, order)
+            return " / ".join(f"{100 * found[load]:.0f}" for load in SHOWN) if found else "–"
+
+        return [
+            Line(
+                order=order,
+                equal=cell("equal", order),
+                exponential=cell("exponential", order),
+                pareto=cell("Pareto", order),
+                told=cell(TOLD, order),
+            )
+            for order in dict.fromkeys(o.order for o in self.by_load)
+        ]

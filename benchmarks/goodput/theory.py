@@ -1,51 +1,105 @@
 """What queueing theory says: M/M/1, times in mean service times, ``load`` is ρ.
 
-"In time" is a start within ``patience`` of the arrival. What is told is the share of the capacity.
+Clients go without a word when their patience is over: a law is the share of them that are still
+there after a time. What is told is the share of the arrivals that start while they are wanted.
+``deadline``: what has waited for so long is dropped.
 """
 
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Survival = Callable[[Array], Array]
+
+PATIENCE: Final = 10.0
+"""The mean."""
+SHAPE: Final = 1.5
+"""Of the Pareto law: a few clients wait very long."""
+LEAST: Final = PATIENCE * (SHAPE - 1) / SHAPE
+"""For which everybody waits by the Pareto law."""
 
 
-def newest_first(load: float, patience: float) -> float:
-    """The queue drops what has waited for ``patience``. All that is served is in time; so the share
-    U is how much of the time the server is busy, and solves U = ρ (1 − U + U · served)."""
-    return load / (1 + load * (1 - served_when_busy(load, patience)))
+def equal(time: Array) -> Any:
+    return np.where(time <= PATIENCE, 1.0, 0.0)
 
 
-def served_when_busy(load: float, patience: float) -> float:
-    """P(W ≤ patience), newest first, of a task that finds the server busy: it waits for the rest of
-    that service and a busy period, for all who arrive meanwhile and so come first. Its length has
-    the density e^−(1+ρ)t I₁(2t√ρ) / (t√ρ)."""
-    nodes, weights = np.polynomial.legendre.leggauss(200)
-    t, root = patience * (nodes + 1) / 2, np.sqrt(load)
+def exponential(time: Array) -> Any:
+    return np.exp(-time / PATIENCE)
+
+
+def pareto(time: Array) -> Any:
+    return (LEAST / np.maximum(time, LEAST)) ** SHAPE
+
+
+LAWS: Final[Mapping[str, Survival]] = {
+    "equal": equal,
+    "exponential": exponential,
+    "Pareto": pareto,
+}
+FINE: Final = 60.0
+"""Up to here integrals go in steps of a hundredth, from here on in steps of a hundredth of what
+they have reached."""
+FAR: Final = 1e6
+
+
+def newest_first(load: float, wanted: Survival, deadline: float = math.inf) -> float:
+    """An arrival that finds the server busy waits for the rest of that service and for a busy
+    period, for all who come meanwhile are served first. Who waits with it came before it, and does
+    not matter: so a deadline changes only how much of the time the server is busy, which is
+    U = ρ (1 − U + U · P(busy period < deadline))."""
+    time, step = _cells(min(deadline, FAR))
+    density = _busy_period(load, time) * step
+    served = density.sum()
+    busy = min(1.0, load) if deadline == math.inf else load / (1 + load * (1 - served))
+    return float(1 - busy + busy * (density @ wanted(time)))
+
+
+def oldest_first(load: float, wanted: Survival, deadline: float = math.inf) -> float:
+    """0 above saturation where nothing is dropped, in the long run."""
+    if deadline == math.inf and load >= 1:
+        return 0.0
+    time, step = _cells(min(deadline, FAR))
+    return float(_oldest_first(load, wanted, time, step)[-1])
+
+
+def best_deadline(load: float, wanted: Survival) -> float:
+    """With which oldest first serves most."""
+    time, step = _cells(FINE)
+    best = int(np.argmax(_oldest_first(load, wanted, time, step)))
+    return float(time[best] + step[best] / 2)
+
+
+def _oldest_first(load: float, wanted: Survival, time: Array, step: Array) -> Array:
+    """For a deadline at the end of each cell. Below the deadline, the work before an arrival has
+    the density p ρ e^−(1−ρ)t, where p is the share that finds none; above it, what was there at the
+    deadline is worked off, which takes a mean service."""
+    here = load * np.exp((load - 1) * time) * step
+    ends = load * np.exp((load - 1) * (time + step / 2))
+    idle = 1 / (1 + np.cumsum(here) + ends)
+    return np.asarray(idle * (1 + np.cumsum(here * wanted(time))))
+
+
+def _busy_period(load: float, time: Array) -> Array:
+    """The density e^−(1+ρ)t I₁(2t√ρ) / (t√ρ) of its length."""
+    root = math.sqrt(load)
+    x = 2 * time * root
     angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
-    # e^−x I₁(x) is the mean of e^x(cos θ − 1) cos θ over a turn.
-    bessel = (np.exp(np.outer(2 * t * root, np.cos(angle) - 1)) * np.cos(angle)).mean(axis=1)
-    density = np.exp(-((1 - root) ** 2) * t) * bessel / (t * root)
-    return float(patience / 2 * weights @ density)
+    small = np.minimum(x, 500.0)
+    # e^−x I₁(x) is the mean of e^x(cos θ − 1) cos θ over a turn; for a large x, its known series.
+    mean = (np.exp(np.outer(small, np.cos(angle) - 1)) * np.cos(angle)).mean(axis=1)
+    series = (1 - 3 / (8 * x) - 15 / (128 * x**2)) / np.sqrt(2 * np.pi * x)
+    bessel = np.where(x < small.max(), mean, series)
+    return np.asarray(np.exp(-((1 - root) ** 2) * time) * bessel / (time * root))
 
 
-def oldest_first(load: float, patience: float) -> float:
-    """The queue drops nothing; 0 above saturation, in the long run."""
-    return load * max(0.0, 1 - load) * _renewal(load, patience)
-
-
-def oldest_first_with_deadline(load: float, patience: float) -> float:
-    """The queue drops what has waited for ``patience``. Up to there the work that lies before an
-    arrival is distributed as in a queue that drops nothing, but for a factor; and the share U is
-    how much of the time the server is busy: U = ρH / (1 + ρH)."""
-    offered = load * _renewal(load, patience)
-    return offered / (1 + offered)
-
-
-def _renewal(load: float, x: float) -> float:
-    """H(x) = Σ ρⁿ P(n services together ≤ x). Below saturation, (1 − ρ) H(x) is P(W ≤ x) of the
-    queue that drops nothing (Pollaczek and Khinchine)."""
-    return float((1 - load * np.exp(-(1 - load) * x)) / (1 - load))
-
-
-def oldest_first_at_first(load: float, patience: float, horizon: float) -> float:
-    """Above saturation, over the first ``horizon`` of a queue that drops nothing and began empty:
-    arrivals start in time for (D + 1) / (ρ − 1), from what a Lévy process that drifts off spends
-    below D."""
-    return load * (patience + 1) / (load - 1) / horizon
+def _cells(until: float) -> tuple[Array, Array]:
+    """Their middles and their widths."""
+    edges = np.linspace(0, min(until, FINE), round(100 * min(until, FINE)) + 1)
+    if until > FINE:
+        steps = math.ceil(100 * math.log(until / FINE))
+        edges = np.concatenate([edges, np.geomspace(FINE, until, steps + 1)[1:]])
+    return (edges[1:] + edges[:-1]) / 2, np.diff(edges)

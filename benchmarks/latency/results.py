@@ -9,7 +9,7 @@ class Hop(Row):
     """A part of the way from the put to the handler's start."""
 
     hop: Annotated[str, "hop"]
-    until: Annotated[str, "until"]
+    until: str
     warm_p50: Annotated[float, "warm, ms"]
     warm_p99: float
     cold_p50: Annotated[float, "cold, ms"]

@@ -7,7 +7,7 @@ import altair as alt
 
 from benchmarks.cost.results import Line
 from benchmarks.freshness.results import Waits
-from benchmarks.goodput.results import Choice, Outcome
+from benchmarks.goodput.results import Outcome
 from benchmarks.performance import charts
 from benchmarks.performance.charts import AnyChart
 
@@ -26,25 +26,20 @@ PAID_FOR: Final = {
 
 
 def goodput_by_load(outcomes: Sequence[Outcome]) -> AnyChart:
-    rows = charts.plain(outcomes)
-    return charts.lines(
-        rows,
-        x=charts.x("load", "load ρ", rows),
-        y=charts.share("goodput", "goodput, share of capacity"),
-        color=charts.color("policy"),
-    )
-
-
-def goodput_adaptive(choices: Sequence[Choice]) -> AnyChart:
+    orders = {
+        "newest first": "newest first",
+        "adaptive, threshold 9.9": "adaptive",
+        "oldest first, best deadline": "oldest first, best deadline",
+        "oldest first": "oldest first, deadline of 10",
+        "oldest first, no deadline": "oldest first, no deadline",
+        "CoDel, adaptive LIFO": "CoDel, adaptive LIFO",
+    }
+    laws = {"equal": "all wait for 10 services", "exponential": "exponential patience, mean 10"}
     rows = [
-        {
-            "load": choice.load,
-            "share": getattr(choice, order.split()[0]),
-            "order": order,
-            "deadline": f"deadline: {choice.deadline:g} services, patience: 10",
-        }
-        for order in ("newest first", "oldest first", "adaptive")
-        for choice in choices
+        {"load": o.load, "share": o.in_time, "order": orders[name], "law": laws[o.patience]}
+        for name in orders
+        for o in outcomes
+        if o.order == name and o.patience in laws
     ]
     lines = charts.lines(
         rows,
@@ -52,7 +47,7 @@ def goodput_adaptive(choices: Sequence[Choice]) -> AnyChart:
         y=charts.share("share", "in time, share of arrivals"),
         color=charts.color("order"),
     )
-    return lines.properties(width=270).facet(column=alt.Column("deadline:N", title=None, sort=None))
+    return lines.properties(width=290).facet(column=alt.Column("law:N", title=None, sort=None))
 
 
 def freshness_waits(waits: Sequence[Waits]) -> AnyChart:
@@ -81,7 +76,6 @@ def cost_per_million(lines: Sequence[Line]) -> AnyChart:
 
 DRAWINGS: Final[Mapping[str, Callable[[Any], AnyChart]]] = {
     "goodput-by-load": goodput_by_load,
-    "goodput-adaptive": goodput_adaptive,
     "freshness-waits": freshness_waits,
     "cost-per-million": cost_per_million,
 }

@@ -29,7 +29,8 @@ class WorkerSettings:
     """Starts per second, over all task types."""
     adaptive_threshold: float | None = None
     """Serve the oldest task first, until the oldest that waits is older than this, and the newest
-    from then on; None: always the newest."""
+    from then on; None: always the newest. For tasks that are all wanted for at least so long: then
+    the oldest is the one whose time ends first. It is not where deadlines differ."""
     shared_limits: bool = False
     """Whether `rate_limit`, and the `in_flight` and `rate_limit` of task types, hold over all
     workers of the queue together. Each leases its part of them in the table, while it uses it."""
