@@ -26,6 +26,7 @@ from lifoq.items.task import NewTask as NewTask
 from lifoq.items.task import Task as Task
 from lifoq.items.task_error import TaskError as TaskError
 from lifoq.items.task_error import TaskFailed as TaskFailed
+from lifoq.tables.pressure import Pressure as Pressure
 from lifoq.tables.puts import PutOutcome as PutOutcome
 from lifoq.tables.stats import QueueStats as QueueStats
 from lifoq.tables.store import Store as Store

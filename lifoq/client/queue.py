@@ -28,6 +28,8 @@ from lifoq.items.schema import (
 )
 from lifoq.items.task import Duration, NewTask, Task, check_name
 from lifoq.items.task_error import TaskError, TaskFailed
+from lifoq.tables import pressure
+from lifoq.tables.pressure import Pressure
 from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import CAP, QueueStats, measure
 from lifoq.tables.store import Store
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 FIRST_POLL: Final = 0.1
 LAST_POLL: Final = 5.0
 """Seconds between two looks of ``wait``, growing by half from one to the other."""
+PRESSURE_KEPT: Final = 5.0
+"""Seconds."""
 
 
 class Queue(Producer):
@@ -57,6 +61,8 @@ class Queue(Producer):
         self.shared_limits = shared_limits
         """What holds over all workers of the queue together, as its settings say; None: nothing."""
         self._host = host
+        self._pressure: Pressure | None = None
+        self._pressed_at = 0
 
     @classmethod
     def connect(
@@ -274,6 +280,14 @@ class Queue(Producer):
         oldest waiting task."""
         check_count("cap", cap)
         return measure(self.store, now=self.store.now(), cap=cap)
+
+    def pressure(self) -> Pressure:
+        """How hard the queue is pressed, for who decides whether to put: read at most once in
+        ``PRESSURE_KEPT`` seconds, and in between told again."""
+        now = self.store.now()
+        if self._pressure is None or not 0 <= now - self._pressed_at < microseconds(PRESSURE_KEPT):
+            self._pressure, self._pressed_at = pressure.measure(self.store, now=now), now
+        return self._pressure
 
     def waiting(self) -> Count:
         """How many tasks wait, to be claimed or to fall due; expired ones that are still there

@@ -2,12 +2,15 @@
 
 import logging
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import Host, Outbox
 from lifoq.errors import DamagedTask, LifoqError, StoreUnavailable
 from lifoq.items.schema import Status
+from lifoq.tables import pressure
+from lifoq.tables.pressure import Starts
 from lifoq.tables.store import Candidate, Candidates, Store
 from lifoq.tables.table import Cursor
 from lifoq.worker.types import Types
@@ -152,6 +155,15 @@ class Errands:
         """Take turns at the books of limits that all workers share."""
         for call in calls:
             self._send(call, "turn")
+
+    def note(self, starts: Starts) -> None:
+        """Note what was started; the next note makes up for one that is lost."""
+
+        def write() -> None:
+            with suppress(StoreUnavailable):
+                pressure.note(self._store, starts, host=self._host)
+
+        self._send(write, "note")
 
     def ask_whether_tasks_wait(self) -> None:
         """The answer is yes where none can be had: a run for nothing costs less than a task that

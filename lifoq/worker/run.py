@@ -23,6 +23,7 @@ from lifoq.basics.host import MICROSECONDS, Host, Mailbox, OutOfThreads, microse
 from lifoq.errors import DamagedTask, KeyBusy, LifoqError, NotClaimed
 from lifoq.items.schema import Status
 from lifoq.tables.claims import Claims
+from lifoq.tables.pressure import NOTE_EVERY
 from lifoq.tables.store import Store
 from lifoq.worker.attempt import (
     Attempt,
@@ -220,7 +221,7 @@ class Run:
         """What the run does by itself: from when on, and what, in this order. Here alone; both what
         is done and for how long the run sleeps come from it."""
         yield self._tend_at, self._tend_attempts
-        yield self._tally.tell_at, self._tally.tell
+        yield self._tally.tell_at, self._tell
         yield self._hand_back_at, self._hand_back
         yield self._limits.turn_at, self._take_turns
         yield min(self._ends_at, self._done_at), _nothing
@@ -478,9 +479,19 @@ class Run:
         if self._trouble.error is not None and report.claimed == 0:
             raise self._trouble.error
         if not (self._claiming(now) and self._pace.believed_empty(now)):  # it looked until now
+            self._note_starts(now, least=NOTE_EVERY / 2)
             report.remaining = self._tasks_wait(now)
         if reason is not None:
             raise ProcessUnusable(reason, report)
+
+    def _tell(self, now: int) -> None:
+        self._tally.tell(now)
+        self._note_starts(now, least=NOTE_EVERY)
+
+    def _note_starts(self, now: int, *, least: float) -> None:
+        starts = self._tally.to_note(now, least=least)
+        if starts is not None:
+            self._try(partial(self._errands.note, starts))
 
     def _take_last_turns(self, now: int) -> None:
         """What this process has of the limits that all workers share. What it does not get to give

@@ -6,6 +6,7 @@ from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.task import Task
+from lifoq.tables.pressure import Starts
 from lifoq.worker.attempt import Settled, Settlement
 from lifoq.worker.report import RunReport
 
@@ -28,11 +29,28 @@ class Tally:
         self.of_now = RunReport()
         """What was not told yet."""
         self.tell_at = now + microseconds(PROGRESS_EVERY)
+        self._since = now
+        self._started = 0
+        self._waits: list[float] = []
+        """What was not noted yet (see ``to_note``)."""
 
     def claimed(self, task: Task) -> None:
         self.of_now.claimed += 1
+        self._started += 1
         if task.taken_at is not None and task.taken_at == task.first_taken_at:
-            self.of_now.waits.append((task.taken_at - task.enqueued_at) / MICROSECONDS)
+            waited = (task.taken_at - task.enqueued_at) / MICROSECONDS
+            self.of_now.waits.append(waited)
+            self._waits.append(waited)
+
+    def to_note(self, now: int, *, least: float) -> Starts | None:
+        """What was started since this was last told, for producers to know; None before ``least``
+        seconds have passed, and where nothing was."""
+        seconds, number = (now - self._since) / MICROSECONDS, self._started
+        if seconds < least:
+            return None
+        wait = sum(self._waits) / len(self._waits) if self._waits else None
+        self._since, self._started, self._waits = now, 0, []
+        return Starts(seconds=seconds, number=number, wait=wait) if number else None
 
     def ended(self, settled: Settled, *, seconds: float) -> None:
         report = self.of_now

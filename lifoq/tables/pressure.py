@@ -1,0 +1,133 @@
+"""How hard a queue is pressed: what a producer may want to know before it puts.
+
+Read from few rows, whatever waits. What was shed lies in the index, just past the deadline. What
+was started does not, since a task that succeeded is in no index: workers note it, all in one item,
+a few times a minute while they are busy.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from lifoq.basics import jsontext
+from lifoq.basics.host import MICROSECONDS, Host, microseconds
+from lifoq.items.change import AtMost, Change, ConditionFailed, Equals, Item
+from lifoq.items.schema import OWN_PREFIX, STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables import notes
+from lifoq.tables.store import Store
+from lifoq.tables.table import Span
+
+NOTE: Final = f"{OWN_PREFIX}starts"
+"""The id of the workers' item. No task has such an id."""
+NOTE_EVERY: Final = 20.0
+"""Seconds between two notes of a worker."""
+RECENT: Final = 3 * NOTE_EVERY + 30.0
+"""Seconds for which a note tells of the present: also where a worker, or Lambda, paused."""
+TRIES: Final = 3
+"""Of a note, where other workers are faster."""
+SAMPLE: Final = 100
+"""Rows that are read of what was shed, at the most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Starts:
+    """What one worker has started."""
+
+    seconds: float
+    """For how long."""
+    number: int
+    wait: float | None
+    """Seconds from the put to the first start, the mean; None where it only retried."""
+    at: int = 0
+    """Epoch microseconds: until when, by the note."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pressure:
+    """What became of tasks in the last minutes."""
+
+    shed_share: float
+    """Of those that were started or shed, the share that was shed. A task is shed at its deadline:
+    so this tells of tasks that were put as long ago."""
+    starts_per_second: float
+    """By all workers together, as they told. Where tasks are shed, this is what they can do."""
+    wait_seconds: float | None
+    """From the put to the start, the mean of those that were started; None where none was."""
+
+
+def note(store: Store, starts: Starts, *, host: Host) -> None:
+    """Add to what workers have noted, and drop what is no longer recent. Where others are faster
+    each time it is left out."""
+    item, now = store.table.get(NOTE), store.now()
+    for _ in range(TRIES):
+        rows = [*_recent(item, now=now), replace(starts, at=now)]
+        change = Change(
+            when=(Equals(Attribute.CLAIM_ID, str((item or {}).get(Attribute.CLAIM_ID))),),
+            creates=True,
+            set={
+                Attribute.PAYLOAD: jsontext.encode([asdict(row) for row in rows], "note"),
+                Attribute.CLAIM_ID: host.new_id(),
+                Attribute.TTL: now // MICROSECONDS + notes.KEPT,
+            },
+        )
+        try:
+            store.table.update(NOTE, change)
+        except ConditionFailed as refused:
+            item = refused.item
+        else:
+            return
+
+
+def measure(store: Store, *, now: int) -> Pressure:
+    """Two items, and ``SAMPLE`` rows of the index at the most; ``now`` in epoch microseconds."""
+    started, wait = _started(_recent(store.table.get(NOTE), now=now))
+    shed = _shed(store, now)
+    return Pressure(
+        shed_share=shed / (shed + started) if shed else 0.0,
+        starts_per_second=started,
+        wait_seconds=wait,
+    )
+
+
+def _started(rows: list[Starts]) -> tuple[float, float | None]:
+    """A second, and how long they had waited."""
+    if not rows:
+        return 0.0, None
+    until = max(row.at for row in rows)
+    since = min(row.at - microseconds(row.seconds) for row in rows)
+    waits = [(row.wait, row.number) for row in rows if row.wait is not None]
+    known = sum(number for _, number in waits)
+    wait = sum(wait * number for wait, number in waits) / known if known else None
+    return sum(row.number for row in rows) * MICROSECONDS / max(1, until - since), wait
+
+
+def _shed(store: Store, now: int) -> float:
+    """A second. By the queue's own deadline: what has an earlier one of its own lies further up in
+    the index, and is counted when it comes by here, unless TTL is faster."""
+    past, lately = store.lifetimes.oldest_alive(now), notes.lately(now)
+    page = store.table.query(
+        Span(
+            index=STATUS_CREATED_INDEX,
+            status=Status.PENDING,
+            first=store.lifetimes.oldest_alive(lately),
+            last=past,
+            where=(AtMost(Attribute.EXPIRES_AT, now),),
+        ),
+        newest_first=True,
+        limit=SAMPLE,
+    )
+    if page.next is not None:
+        seconds = (past - int(page.next[Attribute.TASK_CREATED])) / MICROSECONDS
+        return len(page.rows) / max(seconds, 1e-6)
+    deleted = sum(number for _, number in notes.read(store).shed_since(lately))
+    return (len(page.rows) + deleted) / notes.LATELY
+
+
+def _recent(item: Item | None, *, now: int) -> list[Starts]:
+    """None where it cannot be read."""
+    text = (item or {}).get(Attribute.PAYLOAD)
+    try:
+        found: Any = jsontext.decode(text) if isinstance(text, str) else []
+        rows = [Starts(**row) for row in found]
+        return [row for row in rows if now - row.at < microseconds(RECENT)]
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return []

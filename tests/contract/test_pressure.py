@@ -1,0 +1,58 @@
+"""What a queue tells a producer of the load that it is under."""
+
+import pytest
+
+from lifoq import NewTask, Queue
+from lifoq.items.change import Change
+from lifoq.items.schema import Attribute
+from lifoq.tables import pressure
+from lifoq.tables.pressure import NOTE, Pressure, Starts
+from lifoq.tables.store import Store
+from lifoq.testing.hosts import ManualHost
+from tests.conftest import on_dynamodb_too
+
+pytestmark = on_dynamodb_too
+
+
+def started(store: Store, host: ManualHost, number: int, *, wait: float | None = 0.5):
+    starts = Starts(seconds=20.0, number=number, wait=wait)
+    pressure.note(store, starts, host=host)
+
+
+def test_it_is_what_workers_noted_beside_what_was_shed(store: Store, host: ManualHost):
+    queue = Queue(store, host=host)
+    assert queue.pressure() == Pressure(shed_share=0, starts_per_second=0, wait_seconds=None)
+    for _ in range(30):
+        store.put(NewTask(task_type="a"))
+    host.advance(3_601)
+    started(store, host, 10, wait=1.0)
+    started(store, host, 30, wait=2.0)
+    store.put(NewTask(task_type="a"))
+    found = queue.pressure()
+    assert found.starts_per_second == pytest.approx(2)
+    assert found.wait_seconds == pytest.approx(1.75)
+    assert found.shed_share == pytest.approx(0.1 / 2.1)
+    host.advance(4.9)
+    assert queue.pressure() is found
+    host.advance(300)
+    assert queue.pressure() == Pressure(shed_share=0, starts_per_second=0, wait_seconds=None)
+
+
+def test_of_many_that_were_shed_a_sample_is_read(store: Store, host: ManualHost):
+    for _ in range(150):
+        store.put(NewTask(task_type="a"))
+        host.advance(0.1)
+    host.advance(3_600)
+    started(store, host, 200)
+    assert Queue(store, host=host).pressure().shed_share == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("text", ['[{"at": "x"}]', "[", "null"])
+def test_a_note_that_cannot_be_read_tells_nothing_and_is_written_over(
+    store: Store, host: ManualHost, text: str
+):
+    damage = {Attribute.PAYLOAD: text, Attribute.CLAIM_ID: "theirs"}
+    store.table.update(NOTE, Change(when=(), creates=True, set=damage))
+    assert Queue(store, host=host).pressure().starts_per_second == 0
+    started(store, host, 20)
+    assert Queue(store, host=host).pressure().starts_per_second == pytest.approx(1)
