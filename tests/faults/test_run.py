@@ -69,7 +69,7 @@ def test_a_heartbeat_that_is_answered_late_costs_no_other_task_its_lease(bench):
         while True:
             bench.sleep(1)
             for item in bench.table.items():
-                if item[Attribute.TASK_STATUS] == Status.TAKEN:
+                if item.get(Attribute.TASK_STATUS) == Status.TAKEN:
                     left = (item[Attribute.LEASE_EXPIRES] - bench.scheduler.time) / MICROSECONDS
                     leases.append(left)
 
