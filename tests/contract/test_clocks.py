@@ -1,8 +1,8 @@
 """Machines whose clocks are off, at a table whose answers tell the time."""
 
 import logging
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,40 +11,20 @@ import pytest
 from lab import dynamodb_local
 from lifoq import NewTask, Registry, Status, Sweeper
 from lifoq.basics.clock import TOLERANCE, ServerClock
-from lifoq.basics.host import MICROSECONDS, Stamps, SystemHost, microseconds
+from lifoq.basics.host import MICROSECONDS, SYSTEM, Stamps, SystemHost, microseconds
 from lifoq.errors import NotClaimed
 from lifoq.items.task_error import TaskError
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
-from lifoq.testing.hosts import START
+from lifoq.testing.hosts import START, ManualHost
 
 SECOND = MICROSECONDS
 BACKENDS = ("memory", "moto", "dynamodb-local")
 ERROR = TaskError(type="E", message="m")
 NEAR = SECOND
 """How close times come to the server's."""
-
-
-class Server:
-    """The right time."""
-
-    def __init__(self) -> None:
-        self.time = START + 300_000
-
-    def now(self) -> int:
-        return self.time
-
-    def advance(self, seconds: float) -> None:
-        self.time += microseconds(seconds)
-
-
-class Now:
-    """The same, of servers that have a clock of their own."""
-
-    def now(self) -> int:
-        return time.time_ns() // 1_000
 
 
 class Machine(SystemHost):
@@ -62,7 +42,7 @@ class Machine(SystemHost):
 class DatedTable:
     """A machine's way to a table in memory: each answer is dated, as DynamoDB's are."""
 
-    def __init__(self, table: MemoryTable, server: Server, machine: Machine) -> None:
+    def __init__(self, table: MemoryTable, server: ManualHost, machine: Machine) -> None:
         self._table = table
         self._server = server
         self._machine = machine
@@ -83,16 +63,17 @@ class DatedTable:
         return self._clock.ahead()
 
 
+@dataclass
 class Site:
     """One table, and machines that reach it."""
 
-    def __init__(self, server: Any, connect: Callable[[Machine], Table]) -> None:
-        self.server = server
-        self._connect = connect
+    server: Any
+    """Has the right time."""
+    connect: Callable[[Machine], Table]
 
     def machine(self, off: float = 0) -> Store:
         host = Machine(self.server, off)
-        return Store(self._connect(host), host=host)
+        return Store(self.connect(host), host=host)
 
 
 @pytest.fixture(params=BACKENDS)
@@ -110,11 +91,11 @@ def site(
         arguments: Any = dynamodb_local.CREDENTIALS
         return DynamoTable.connect(table.name, host=host, endpoint_url=endpoint, **arguments)
 
-    return Site(Now(), connect)
+    return Site(SYSTEM, connect)
 
 
 def in_memory() -> Site:
-    table, server = MemoryTable(), Server()
+    table, server = MemoryTable(), ManualHost(START + 300_000)
     return Site(server, lambda host: DatedTable(table, server, host))
 
 
