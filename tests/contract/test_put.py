@@ -2,6 +2,7 @@
 
 import zlib
 from datetime import UTC, datetime, timedelta
+from unittest import mock
 
 import pytest
 
@@ -16,7 +17,6 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 from lifoq.tables.store import Store
-from lifoq.tables.table import Table
 from lifoq.testing.hosts import START, ManualHost
 from tests.contract.test_store import BOOM, SECOND, TOKEN, claim, pending, put
 
@@ -138,29 +138,10 @@ def test_put_many_keeps_order_idempotence_and_outcomes_apart(store):
     assert store.candidates(limit=1).rows[0].task_id == outcomes[59].task.task_id
 
 
-class Fragile:
-    """A table at which the calls that write new items fail, from one on."""
-
-    def __init__(self, table: Table, *, fails_at: int, error: Exception) -> None:
-        self._table = table
-        self._fails_at = fails_at
-        self._error = error
-        self._writes = 0
-
-    def __getattr__(self, name: str):
-        return getattr(self._table, name)
-
-    def _write(self, method: str, *arguments, **terms):
-        number, self._writes = self._writes, self._writes + 1
-        if number >= self._fails_at:
-            raise self._error
-        return getattr(self._table, method)(*arguments, **terms)
-
-    def put(self, item, **terms):
-        self._write("put", item, **terms)
-
-    def put_batch(self, items):
-        return self._write("put_batch", items)
+def refuse(store: Store, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on no write of a new item is confirmed."""
+    for write in ("put", "put_batch"):
+        monkeypatch.setattr(store.table, write, mock.Mock(side_effect=error))
 
 
 @pytest.mark.parametrize(
@@ -168,20 +149,23 @@ class Fragile:
     [QueueMisconfigured("no longer permitted"), KeyError("what is this"), StoreUnavailable("gone")],
     ids=lambda error: type(error).__name__,
 )
-def test_put_many_tells_of_each_task_though_it_goes_wrong_midway(store, host, error):
-    fragile = Store(Fragile(store.table, fails_at=2, error=error), host=host)
-    outcomes = fragile.put_many([NewTask(task_type="a", payload=n) for n in range(110)])
+def test_put_many_tells_of_each_task_though_it_goes_wrong_midway(store, monkeypatch, error):
+    def breaks(done):
+        if done == 50:
+            refuse(store, error, monkeypatch)
+
+    outcomes = store.put_many([NewTask(task_type="a", payload=n) for n in range(110)], breaks)
     assert [o.task.payload for o in outcomes[:50] if o.task and o.created] == list(range(50))
     assert [(o.task, o.created, o.error) for o in outcomes[50:]] == [(None, False, error)] * 60
     assert len(pending(store)) == 50
 
 
-def test_put_many_raises_only_where_nothing_was_written(store, host):
-    refusing = Fragile(store.table, fails_at=0, error=QueueMisconfigured("not permitted"))
+def test_put_many_raises_only_where_nothing_was_written(store, monkeypatch):
+    refuse(store, QueueMisconfigured("not permitted"), monkeypatch)
     with pytest.raises(QueueMisconfigured):
-        Store(refusing, host=host).put_many([NewTask(task_type="a")] * 30)
-    odd = Fragile(store.table, fails_at=0, error=KeyError("perhaps it was"))
-    outcomes = Store(odd, host=host).put_many([NewTask(task_type="a")] * 30)
+        store.put_many([NewTask(task_type="a")] * 30)
+    refuse(store, KeyError("perhaps it was"), monkeypatch)
+    outcomes = store.put_many([NewTask(task_type="a")] * 30)
     assert {type(o.error) for o in outcomes} == {KeyError}
     assert pending(store) == []
 

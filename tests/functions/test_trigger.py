@@ -75,10 +75,7 @@ NOT_SHED = {
     "a put over one that ended": put_anew(old="SUCCESS", new="PENDING"),
     "promoted past its deadline": record("MODIFY", old="DELAYED", new="PENDING", now=10),
     "a producer's clock was off": record("MODIFY", old="PENDING", new="PENDING", enqueued=2),
-    "put": record("INSERT", new="PENDING"),
     "succeeded": record("REMOVE", old="SUCCESS", who=TTL),
-    "failed": record("REMOVE", old="FAILURE", who=TTL),
-    "cancelled": record("REMOVE", old="CANCELLED", who=TTL),
     "taken": record("REMOVE", old="TAKEN", who=TTL),
     "deleted by an operator": record("REMOVE", old="PENDING"),
     "deleted by a user": record(
