@@ -17,6 +17,8 @@ class Downstream(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.status, self.headers, self.body = 200, {"Content-Type": "application/json"}, b"{}"
+        self.before = b""
+        """What is said before the answer."""
         self.pauses = 0.0
         """Seconds between two bytes of the answer."""
         self.requests: list[SimpleNamespace] = []
@@ -35,6 +37,7 @@ class _Handler(BaseHTTPRequestHandler):
                 method=self.command, path=self.path, headers=dict(self.headers), body=body
             )
         )
+        self.wfile.write(server.before)
         self.send_response(server.status)
         for name, value in {"Content-Length": str(len(server.body)), **server.headers}.items():
             self.send_header(name, value)

@@ -1,6 +1,7 @@
 """What is told of a task's end, and how it is told."""
 
 import json
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -121,27 +122,15 @@ def test_names_that_no_message_can_hold_are_told_all_the_same():
 # Step Functions
 
 
-class Client:
-    def __init__(self, refusal: str | None = None) -> None:
-        self.answers = []
-        self._refusal = refusal
-
-    def send_task_success(self, **answer):
-        self._take("success", answer)
-
-    def send_task_failure(self, **answer):
-        self._take("failure", answer)
-
-    def _take(self, kind, answer):
-        self.answers.append((kind, answer))
-        if self._refusal:
-            raise ClientError({"Error": {"Code": self._refusal, "Message": ""}}, "SendTask")
-
-
 def answers(one: End):
-    client = Client()
+    client = Mock()
     StepFunctions(client).answer(one)
-    return client.answers
+    return [(name.removeprefix("send_task_"), answer) for name, _, answer in client.method_calls]
+
+
+def refusing(code: str) -> StepFunctions:
+    refusal = ClientError({"Error": {"Code": code, "Message": ""}}, "SendTaskSuccess")
+    return StepFunctions(Mock(**{"send_task_success.side_effect": refusal}))
 
 
 @pytest.mark.parametrize(
@@ -176,12 +165,12 @@ def test_a_task_that_no_state_waits_for_is_not_answered():
 
 @pytest.mark.parametrize("code", ["InvalidToken", "TaskDoesNotExist", "TaskTimedOut"])
 def test_a_state_that_waits_no_more_is_passed_over(code):
-    StepFunctions(Client(code)).answer(end(task_token=TOKEN))
+    refusing(code).answer(end(task_token=TOKEN))
 
 
 def test_an_answer_that_is_refused_for_another_reason_is_an_error():
     with pytest.raises(ClientError):
-        StepFunctions(Client("AccessDeniedException")).answer(end(task_token=TOKEN))
+        refusing("AccessDeniedException").answer(end(task_token=TOKEN))
 
 
 def test_a_success_is_answered_with_the_result():

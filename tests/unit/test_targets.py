@@ -4,16 +4,13 @@ import base64
 import json
 import socket
 import ssl
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from types import SimpleNamespace
 
 import pytest
 from botocore.exceptions import ClientError
+from werkzeug.serving import generate_adhoc_ssl_context
 
 from lifoq import Busy, Fail, InvalidInput, Registry, Retry
 from lifoq.targets.address import AddressRefused, network, permitted
@@ -109,25 +106,10 @@ def test_an_answer_is_the_result(downstream, kind, body, result):
     assert run(to(downstream)) == result
 
 
-def test_what_is_said_before_the_answer_is_not_the_answer():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        said = (
-            b"HTTP/1.1 102 Processing\r\n\r\n"
-            b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
-        )
-
-        def answer() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(65_536)
-                connection.sendall(said)
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        assert run(HttpsTarget(url=url, method="GET", allowed_networks=LOOPBACK)) == {}
-        thread.join()
+def test_what_is_said_before_the_answer_is_not_the_answer(downstream):
+    hints = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
+    downstream.before = b"HTTP/1.1 102 Processing\r\n\r\n" + hints
+    assert run(to(downstream)) == {}
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -272,48 +254,13 @@ def test_of_several_addresses_only_those_that_are_permitted_are_tried(downstream
     assert downstream.requests[0].headers["Host"] == f"shop.example:{downstream.server_port}"
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path):
-    with tls_server(tmp_path) as port:
-        target = HttpsTarget(url=f"https://127.0.0.1:{port}/", allowed_networks=LOOPBACK)
-        with pytest.raises(ssl.SSLCertVerificationError):
-            run(target)
-
-
-@contextmanager
-def tls_server(folder) -> Iterator[int]:
-    from cryptography import x509  # noqa: PLC0415 - slow to import
-    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
-    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(datetime.now(UTC) - timedelta(days=1))
-        .not_valid_after(datetime.now(UTC) + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    pem = folder / "pem"
-    pem.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + certificate.public_bytes(serialization.Encoding.PEM)
-    )
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(pem)
-    with Downstream() as server:
-        server.handle_error = lambda *_: None
-        server.socket = tls.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_port
-        server.shutdown()
+def test_a_certificate_that_nobody_vouches_for_is_refused(downstream):
+    downstream.handle_error = lambda *_: None
+    tls = generate_adhoc_ssl_context()
+    downstream.socket = tls.wrap_socket(downstream.socket, server_side=True)
+    url = f"https://127.0.0.1:{downstream.server_port}/"
+    with pytest.raises(ssl.SSLCertVerificationError):
+        run(HttpsTarget(url=url, allowed_networks=LOOPBACK))
 
 
 # Lambda
