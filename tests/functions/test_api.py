@@ -1,7 +1,6 @@
 """ApiFunction: the queue over HTTP."""
 
 import base64
-import io
 import json
 from http import HTTPStatus
 from pathlib import Path
@@ -18,6 +17,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from werkzeug.test import Client
 
 from lifoq import Processor, QueueMisconfigured, Registry, WorkerSettings
 from lifoq.api import openapi
@@ -49,23 +49,12 @@ class Api:
         start_response(f"{given.status} {HTTPStatus(given.status).phrase}", given.headers)
         return [given.body]
 
-    def ask(
-        self, method: str, path: str, body: Any = None, **headers: str
-    ) -> tuple[int, Any, dict[str, str]]:
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any, Any]:
         """Status, body and headers of the answer."""
-        raw = body if isinstance(body, bytes) else json.dumps(body).encode() if body else b""
-        path, _, query = path.partition("?")
-        environ = {
-            "REQUEST_METHOD": method,
-            "PATH_INFO": path,
-            "QUERY_STRING": query,
-            "wsgi.input": io.BytesIO(raw),
-            **{f"HTTP_{name.upper()}": value for name, value in headers.items()},
-        }
-        heads: list[Any] = []
-        content = b"".join(self(environ, lambda *args: heads.append(args)))
-        status, given = heads[0]
-        return int(status.split()[0]), json.loads(content), dict(given)
+        raw = body if isinstance(body, bytes) else json.dumps(body) if body else None
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        answer = Client(self).open(path, method=method, data=raw, headers=named)
+        return answer.status_code, answer.json, answer.headers
 
 
 @pytest.fixture
