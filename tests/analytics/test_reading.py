@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,34 +146,44 @@ def test_an_export_can_be_named_by_its_own_folder_and_twice(tmp_path: Path, repo
     assert report(first, first)["input"]["exports"] == 1
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"outputFormat": "ION"}, "export again with DYNAMODB_JSON"),
-        ({"exportType": "INCREMENTAL_EXPORT", "outputView": "NEW_IMAGE"}, "NEW_AND_OLD_IMAGES"),
-        ({"exportType": "PARTIAL"}, "unknown exportType 'PARTIAL'"),
-        ({"exportTime": "yesterday"}, "no usable exportTime"),
-    ],
-)
-def test_a_manifest_that_cannot_be_followed_says_what_to_do(
-    tmp_path: Path, report: Any, changes: dict[str, Any], told: str
-) -> None:
-    folder = Exporter(root=tmp_path).full(_tasks(1), at=at(60))
-    _edit(folder / "manifest-summary.json", **changes)
-
-    with pytest.raises(ManifestError, match=told) as refused:
-        report(tmp_path)
-    assert str(folder / "manifest-summary.json") in str(refused.value)
+def _summary(**changes: Any) -> Callable[[Path], None]:
+    return lambda folder: _edit(folder / "manifest-summary.json", **changes)
 
 
-def test_a_truncated_and_a_missing_manifest_are_named(tmp_path: Path, report: Any) -> None:
-    folder = Exporter(root=tmp_path).full(_tasks(1), at=at(60))
+def _key(key: str) -> Callable[[Path], None]:
+    return lambda folder: _edit(folder / "manifest-files.json", dataFileS3Key=key)
+
+
+def _cut(folder: Path) -> None:
     files = folder / "manifest-files.json"
     files.write_text(files.read_text()[:-10])
-    with pytest.raises(ManifestError, match="is truncated or not JSON"):
-        report(tmp_path)
-    files.unlink()
-    with pytest.raises(ManifestError, match="is missing: copy the whole export again"):
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (_summary(outputFormat="ION"), "summary.json.*export again with DYNAMODB_JSON"),
+        (_summary(exportType="INCREMENTAL_EXPORT", outputView="NEW_IMAGE"), "NEW_AND_OLD_IMAGES"),
+        (_summary(exportType="PARTIAL"), "summary.json.*unknown exportType 'PARTIAL'"),
+        (_summary(exportTime="yesterday"), "summary.json.*no usable exportTime"),
+        (_cut, "files.json is truncated or not JSON"),
+        (
+            lambda folder: (folder / "manifest-files.json").unlink(),
+            "files.json is missing: copy the whole export again",
+        ),
+        (
+            _key("AWSDynamoDB/../../secret.json.gz"),
+            r"/\.\./secret.json.gz.*leads out of the export",
+        ),
+        (_key("a/AWSDynamoDB//etc/x.gz"), "//etc/x.gz.*leads out of the export"),
+    ],
+)
+def test_a_manifest_that_cannot_be_followed_is_named_and_says_what_to_do(
+    tmp_path: Path, report: Any, damage: Callable[[Path], None], told: str
+) -> None:
+    damage(Exporter(root=tmp_path).full(_tasks(1), at=at(60)))
+
+    with pytest.raises(ManifestError, match=told):
         report(tmp_path)
 
 
@@ -293,18 +304,6 @@ def test_an_empty_file_whose_manifest_promises_lines_is_damage_wherever_it_stand
         report(tmp_path / "exports")
     assert not (tmp_path / "out").exists()
     assert report(tmp_path / "exports", allow_missing=True)["tasks"]["created"] == 6
-
-
-@pytest.mark.parametrize("key", ["AWSDynamoDB/../../secret.json.gz", "a/AWSDynamoDB//etc/x.gz"])
-def test_a_key_that_leads_out_of_the_export_is_refused(
-    tmp_path: Path, report: Any, key: str
-) -> None:
-    folder = Exporter(root=tmp_path / "exports").full(_tasks(1), at=at(60))
-    _edit(folder / "manifest-files.json", dataFileS3Key=key)
-
-    with pytest.raises(ManifestError, match="which leads out of the export") as refused:
-        report(tmp_path / "exports")
-    assert key in str(refused.value)
 
 
 def test_a_line_longer_than_any_task_is_set_aside_with_its_beginning_alone(

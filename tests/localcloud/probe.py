@@ -51,22 +51,14 @@ def forward(event, _context):
 
 
 def receive(event, _context):
-    """The same for messages, by their body; what is no message of a queue, it forwards."""
-    records = event.get("Records", [event])
+    """The same for messages, by their body."""
+    records = event["Records"]
     body = json.dumps({"records": records, "at": time.time()})
     boto3.client("sqs").send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body)
-    if any(one.get("body") == "poison" for one in records):
+    if any(one["body"] == "poison" for one in records):
         raise ValueError("poison")
-    refused = [one["messageId"] for one in records if one.get("body") == "refuse"]
+    refused = [one["messageId"] for one in records if one["body"] == "refuse"]
     return {"batchItemFailures": [{"itemIdentifier": name} for name in refused]}
-
-
-def measure(_event, _context):
-    """Writes a metric in the embedded format."""
-    metrics = [{"Name": "Probes", "Unit": "Count"}]
-    directive = {"Namespace": "probe", "Dimensions": [["service"]], "Metrics": metrics}
-    stamp = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": [directive]}
-    print(json.dumps({"_aws": stamp, "service": "test", "Probes": 2.0}))  # noqa: T201 - how metrics leave a function
 
 
 def _importable(modules):

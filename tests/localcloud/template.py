@@ -59,7 +59,6 @@ def build(bucket: str, key: str, *, state: str = "DISABLED") -> dict[str, Any]:
         "Exports": of_type("AWS::S3::Bucket"),
         "Probe": function(bucket, key, "handle", Environment={"Variables": {"GREETING": "hello"}}),
         "Single": function(bucket, key, "handle", ReservedConcurrentExecutions=1),
-        "Meter": function(bucket, key, "measure"),
         "Listener": function(bucket, key, "forward", **queue_url),
         "Follower": function(bucket, key, "forward", **queue_url),
         "Topic": of_type("AWS::SNS::Topic"),
@@ -96,11 +95,6 @@ def build(bucket: str, key: str, *, state: str = "DISABLED") -> dict[str, Any]:
             FilterCriteria={
                 "Filters": [{"Pattern": json.dumps({"body": [{"anything-but": ["ignored"]}]})}]
             },
-        ),
-        "Rule": of_type(
-            "AWS::Events::Rule",
-            EventPattern={"source": ["probe"]},
-            Targets=[{"Id": "Reader", "Arn": arn("Reader")}],
         ),
         "BrokerMapping": of_type(
             "AWS::Lambda::EventSourceMapping",

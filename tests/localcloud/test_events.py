@@ -1,6 +1,5 @@
-"""What makes functions run by themselves: streams, topics, schedules, TTL."""
+"""What makes functions run by themselves: streams, schedules, TTL."""
 
-import json
 import time
 from datetime import UTC, datetime
 
@@ -72,23 +71,6 @@ def test_ttl_deletes_what_has_expired_and_says_that_it_was_ttl(deployed: Deploye
     assert {"ancient", "young", "milliseconds"} <= {one["id"]["S"] for one in left}
 
 
-def test_a_message_reaches_the_subscribed_function_once(deployed: Deployed) -> None:
-    deployed.client("sns").publish(
-        TopicArn=deployed.ids["Topic"],
-        Message="hello",
-        MessageAttributes={"colour": {"DataType": "String", "StringValue": "red"}},
-    )
-    (record,) = eventually(deployed.records)
-    time.sleep(0.5)
-
-    assert deployed.records() == []
-    assert record["EventSource"] == "aws:sns"
-    assert record["EventSubscriptionArn"] == deployed.ids["Subscription"]
-    assert record["Sns"]["Message"] == "hello"
-    assert record["Sns"]["TopicArn"] == deployed.ids["Topic"]
-    assert record["Sns"]["MessageAttributes"] == {"colour": {"Type": "String", "Value": "red"}}
-
-
 def test_a_schedule_by_rate_fires_at_once_when_it_is_enabled(deployed: Deployed) -> None:
     scheduler = deployed.client("scheduler")
     schedule = scheduler.get_schedule(Name=deployed.ids["Schedule"])
@@ -119,24 +101,6 @@ def test_lost_messages_and_records_are_lost_when_asked_for(deployed: Deployed) -
     deployed.put("found")
     records = eventually(deployed.records)
     assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["found"]
-
-
-def test_every_call_of_a_function_is_recorded_with_its_caller(deployed: Deployed) -> None:
-    before = time.time_ns() // 1_000
-    deployed.invoke("Probe", {"action": "scan", "table": deployed.ids["Table"]})
-    after = time.time_ns() // 1_000
-
-    calls = [json.loads(line) for line in deployed.cloud.calls.read_text().splitlines()]
-    (scan,) = [
-        call
-        for call in calls
-        if call["caller"] == deployed.ids["Probe"] and before <= call.pop("at") <= after
-    ]
-    assert scan == {
-        "caller": deployed.ids["Probe"],
-        "action": "dynamodb:Scan",
-        "resources": [f"arn:aws:dynamodb:us-east-1:123456789012:table/{deployed.ids['Table']}"],
-    }
 
 
 def test_what_is_neither_run_nor_imitated_is_named(deployed: Deployed) -> None:

@@ -151,19 +151,6 @@ def test_what_a_function_started_dies_with_it(deployed: Deployed) -> None:
     eventually(lambda: _gone(answer["child"]))
 
 
-def test_output_goes_to_the_functions_log_and_metrics_to_cloudwatch(deployed: Deployed) -> None:
-    _, error = deployed.invoke("Meter", None)
-
-    assert error is None
-    log = deployed.cloud.logs / f"{deployed.ids['Meter']}.log"
-    eventually(lambda: '"_aws"' in log.read_text())  # it comes by another way than the answer
-    cloudwatch = deployed.client("cloudwatch")
-    metrics = eventually(lambda: cloudwatch.list_metrics(Namespace="probe")["Metrics"])
-    assert [(one["MetricName"], one["Dimensions"]) for one in metrics] == [
-        ("Probes", [{"Name": "service", "Value": "test"}])
-    ]
-
-
 def test_what_cannot_be_installed_here_fails_the_invocation_and_says_so(deployed: Deployed) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:

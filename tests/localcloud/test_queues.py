@@ -1,6 +1,5 @@
-"""Functions that follow a queue, and those that a rule of EventBridge runs."""
+"""Functions that follow a queue."""
 
-import json
 from typing import Any
 
 from tests.localcloud.harness import Deployed, eventually
@@ -85,15 +84,3 @@ def test_what_the_filter_does_not_want_is_deleted_unseen(deployed: Deployed) -> 
 
     assert bodies(records) == ["wanted"]
     eventually(lambda: is_empty(deployed))
-
-
-def test_an_event_reaches_the_function_of_the_rule_that_matches_it(deployed: Deployed) -> None:
-    entry = {"DetailType": "said", "Detail": json.dumps({"n": 1})}
-    answer = deployed.client("events").put_events(
-        Entries=[{**entry, "Source": "probe"}, {**entry, "Source": "elsewhere"}]
-    )
-
-    (event,) = eventually(deployed.records)
-    assert event["id"] == answer["Entries"][0]["EventId"]
-    assert (event["detail-type"], event["detail"]) == ("said", {"n": 1})
-    assert event["time"].endswith("Z")
