@@ -31,11 +31,11 @@ class Reporter:
 
 
 @pytest.fixture
-def report(spark: SparkContext, tmp_path: Path) -> Reporter:
+def report(spark, tmp_path) -> Reporter:
     return Reporter(spark, tmp_path / "out")
 
 
 @pytest.fixture(scope="module")
-def module_report(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> Reporter:
+def module_report(spark, tmp_path_factory) -> Reporter:
     """For reports that several tests look at."""
     return Reporter(spark, tmp_path_factory.mktemp("report") / "out")

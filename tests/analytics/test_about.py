@@ -1,7 +1,6 @@
 """What a user tells about a queue is checked before any work is done."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,7 @@ from analytics.errors import OptionError
 from analytics.page import about
 
 
-def test_json_and_a_file_with_it_say_the_same(tmp_path: Path) -> None:
+def test_json_and_a_file_with_it_say_the_same(tmp_path):
     text = json.dumps({"queue": "orders", "events": [{"name": "paused", "at": "2026-11-20T10:00"}]})
     (tmp_path / "about.json").write_text(text)
     told = about.read(text)
@@ -30,7 +29,7 @@ def test_json_and_a_file_with_it_say_the_same(tmp_path: Path) -> None:
         ('{"alarms": {"oldest_waiting_seconds": "8 s"}}', "is no number of seconds but '8 s'"),
     ],
 )
-def test_what_cannot_be_understood_is_refused_with_the_reason(given: str, complaint: str) -> None:
+def test_what_cannot_be_understood_is_refused_with_the_reason(given, complaint):
     with pytest.raises(OptionError) as refused:
         about.read(given)
     assert complaint in str(refused.value)

@@ -41,7 +41,7 @@ def counted(*rows: tuple[str, Sequence[Past] | None]) -> pa.Table:
     )
 
 
-def test_past_attempts_are_counted_by_how_they_ended_and_why() -> None:
+def test_past_attempts_are_counted_by_how_they_ended_and_why():
     boom: Past = ("RETRIED", "Boom")
     one = counted(("mail", None), ("mail", [boom, boom, ("FAILED", "Boom")]), ("sms", [boom]))
     other = counted(("mail", [boom, LOST]), ("mail", None))
@@ -60,7 +60,7 @@ def test_past_attempts_are_counted_by_how_they_ended_and_why() -> None:
     }
 
 
-def test_the_ten_commonest_reasons_are_told_and_all_are_counted() -> None:
+def test_the_ten_commonest_reasons_are_told_and_all_are_counted():
     found = attempts.build(counted(("mail", [("RETRIED", f"E{n:02}") for n in range(12)])))
     assert (found["attempts"], len(found["by_reason"])) == (12, attempts.LONGEST)
     nothing = attempts.build(counted(("mail", None)))
@@ -69,7 +69,7 @@ def test_the_ten_commonest_reasons_are_told_and_all_are_counted() -> None:
 
 @pytest.mark.parametrize("broken", [b"", BY_HAND])
 @pytest.mark.parametrize("origin", [FULL, INCREMENTAL])
-def test_histories_are_read_from_every_kind_of_line(origin: Origin, broken: bytes) -> None:
+def test_histories_are_read_from_every_kind_of_line(origin, broken):
     tried = {**item("tried", "PENDING"), "history": [entry("RETRIED", "Boom"), entry(*LOST)]}
     fresh = item("fresh", "PENDING")
     texts = (
@@ -97,7 +97,7 @@ def test_histories_are_read_from_every_kind_of_line(origin: Origin, broken: byte
         {"L": [{"M": {"how": {"S": "\ud800"}}}]},
     ],
 )
-def test_a_damaged_history_is_none_and_its_task_counts(history: Any, broken: bytes) -> None:
+def test_a_damaged_history_is_none_and_its_task_counts(history, broken):
     texts = [
         {"Item": {**marshal(item("damaged", "PENDING")), "history": history}},
         full_line({**item("whole", "PENDING"), "history": [entry("RETRIED", "Boom")]}),

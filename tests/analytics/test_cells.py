@@ -1,7 +1,6 @@
 """Exports of several tables that are one queue."""
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
@@ -14,7 +13,7 @@ CELLS = ("North", "South")
 
 
 @pytest.fixture
-def exporters(tmp_path: Path) -> list[Exporter]:
+def exporters(tmp_path) -> list[Exporter]:
     return [
         Exporter(
             root=tmp_path / name,
@@ -28,9 +27,7 @@ def roots(exporters: list[Exporter]) -> list[Path]:
     return [exporter.root for exporter in exporters]
 
 
-def test_the_tasks_of_all_cells_are_one_queues_and_an_id_in_two_is_two_tasks(
-    exporters: list[Exporter], report: Any
-) -> None:
+def test_the_tasks_of_all_cells_are_one_queues_and_an_id_in_two_is_two_tasks(exporters, report):
     for number, exporter in enumerate(exporters):
         own = full_line(item(f"own-{number}", "PENDING"))
         moved = full_line(item("moved", "SUCCESS" if number else "PENDING"))
@@ -44,9 +41,7 @@ def test_the_tasks_of_all_cells_are_one_queues_and_an_id_in_two_is_two_tasks(
     assert sorted(ids) == ["North/moved", "North/own-0", "South/moved", "South/own-1"]
 
 
-def test_what_one_cell_does_not_cover_the_other_does_not_hide(
-    exporters: list[Exporter], report: Any
-) -> None:
+def test_what_one_cell_does_not_cover_the_other_does_not_hide(exporters, report):
     north, south = exporters
     for exporter in exporters:
         exporter.full([full_line(item("t", "PENDING"))], at=at(0))
@@ -60,9 +55,7 @@ def test_what_one_cell_does_not_cover_the_other_does_not_hide(
     assert told["window"]["to"] == iso(at(800)), "later, only one of the cells is known"
 
 
-def test_a_state_keeps_the_tasks_of_all_cells(
-    exporters: list[Exporter], report: Any, tmp_path: Path
-) -> None:
+def test_a_state_keeps_the_tasks_of_all_cells(exporters, report, tmp_path):
     state = str(tmp_path / "state")
     folders = [exporter.full([full_line(item("t", "PENDING"))], at=at(0)) for exporter in exporters]
     report(*folders, cells=True, state=state)

@@ -21,9 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.prove
-def test_an_executor_that_dies_while_it_judges_takes_nothing_from_the_answers(
-    tmp_path: Path,
-) -> None:
+def test_an_executor_that_dies_while_it_judges_takes_nothing_from_the_answers(tmp_path):
     exporter, end = Exporter(root=tmp_path / "exports"), START + 3600 * SECOND
     sizes = {f"type {number}": 30 for number in range(20)}
     lives = histories.write(random.Random(0), exporter, sizes=sizes, end=end)

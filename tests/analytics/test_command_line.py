@@ -1,7 +1,5 @@
 """What the command line refuses, it refuses in a sentence, before any work is done."""
 
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner, Result
 
@@ -12,7 +10,7 @@ def _run(*arguments: object) -> Result:
     return CliRunner().invoke(report, [str(argument) for argument in arguments])
 
 
-def test_a_moment_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_moment_that_is_none_is_refused(tmp_path):
     refused = _run(tmp_path, "--out", tmp_path / "out", "--as-of", "noon")
     assert refused.exit_code == 2
     assert "'noon' is not an ISO time such as 2026-11-20T09:30:00Z" in refused.output
@@ -20,7 +18,7 @@ def test_a_moment_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--out", "--state"])
-def test_a_folder_that_cannot_be_written_to_is_refused(option: str, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_to_is_refused(option, tmp_path):
     (tmp_path / "file").write_text("in the way")
     blocked = tmp_path / "file" / "folder"
     refused = _run(tmp_path, "--out", tmp_path / "out", option, blocked)
@@ -28,9 +26,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused(option: str, tmp_path: Pa
     assert f"{option} {blocked}: cannot be written to" in refused.output
 
 
-def test_without_java_it_says_how_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_java_it_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     refused = _run(tmp_path, "--out", tmp_path / "out")

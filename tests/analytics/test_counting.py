@@ -15,7 +15,7 @@ from tests.analytics import truth
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_largest_backlog_is_found_in_steps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_largest_backlog_is_found_in_steps(seed, monkeypatch):
     """With room for a few events and cells only, as if there were billions of them."""
     monkeypatch.setattr(peak, "_MOST_EVENTS", 20)
     monkeypatch.setattr(peak, "_MOST_CELLS", 16)
@@ -55,7 +55,7 @@ class _Stay:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_percentiles_are_values_that_occurred(seed: int) -> None:
+def test_percentiles_are_values_that_occurred(seed):
     """Also where values are nought, negative by a clock that is off, or years long."""
     rng = random.Random(seed)
     top = rng.choice([1, 100, 10**6, 10**15])
@@ -86,7 +86,7 @@ def test_percentiles_are_values_that_occurred(seed: int) -> None:
 @pytest.mark.parametrize(
     "name", ["{}", "task-{:012}", "{:036x}/report", "é{}" + "x" * 1_900], ids=range(4)
 )
-def test_tasks_are_spread_evenly_whatever_their_names(name: str) -> None:
+def test_tasks_are_spread_evenly_whatever_their_names(name):
     ids = [name.format(number) for number in range(4_000)]
     shares = dict(exchange.split(pa.table({"task_id": ids, "n": range(4_000)}), 8))
 

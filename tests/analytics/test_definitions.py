@@ -53,7 +53,7 @@ INCREMENTAL = {
 
 
 @pytest.fixture(scope="module")
-def told(module_report: Any) -> tuple[dict[str, Any], Path]:
+def told(module_report) -> tuple[dict[str, Any], Path]:
     """The report on these tasks: the summary, and the folder with its tables."""
     exports = module_report.out.parent / "exports"
     exporter = Exporter(root=exports)
@@ -113,12 +113,12 @@ def told(module_report: Any) -> tuple[dict[str, Any], Path]:
         ("overlap", "succeeded"),
     ],
 )
-def test_each_task_is_at_one_outcome(told: Any, kind: str, outcome: str) -> None:
+def test_each_task_is_at_one_outcome(told, kind, outcome):
     counts = told[0]["by_type"][kind]
     assert counts["created"] == counts[outcome] == 1
 
 
-def test_puts_that_a_newer_one_replaced_are_counted_and_are_no_tasks(told: Any) -> None:
+def test_puts_that_a_newer_one_replaced_are_counted_and_are_no_tasks(told):
     counts = told[0]["by_type"]["overlap"]
     assert (counts["created"], counts["replaced"]) == (1, 4)
     assert told[0]["replaced"] == 4
@@ -140,15 +140,13 @@ def test_puts_that_a_newer_one_replaced_are_counted_and_are_no_tasks(told: Any) 
         ("claimed-before-the-edge", "first_claims", 60),
     ],
 )
-def test_an_event_counts_in_the_bucket_of_its_moment(
-    told: Any, kind: str, flow: str, seconds: float
-) -> None:
+def test_an_event_counts_in_the_bucket_of_its_moment(told, kind, flow, seconds):
     rows = _rows(told[1] / "buckets_by_type.parquet")
     buckets = [row["bucket_start"] for row in rows if row["task_type"] == kind and row[flow]]
     assert buckets == [at(seconds)]
 
 
-def test_a_task_waits_until_its_first_claim_only(told: Any) -> None:
+def test_a_task_waits_until_its_first_claim_only(told):
     waits = told[0]["by_type"]["retried-then-done"]["wait_seconds"]
     assert waits == {"p50": 20.0, "p95": 20.0, "p99": 20.0, "max": 20.0}
     facts = {
@@ -161,22 +159,20 @@ def test_a_task_waits_until_its_first_claim_only(told: Any) -> None:
     assert facts["cancelled-while-it-ran"]["sojourn_us"] is None
 
 
-def test_a_task_that_is_not_due_is_no_backlog_yet(told: Any) -> None:
+def test_a_task_that_is_not_due_is_no_backlog_yet(told):
     assert told[0]["waiting"]["not_due"] == 1
     rows = _rows(told[1] / "buckets_by_type.parquet")
     assert not any(row["arrivals"] for row in rows if row["task_type"] == "not-due")
 
 
-def test_rows_of_the_buckets_follow_from_each_other(told: Any) -> None:
+def test_rows_of_the_buckets_follow_from_each_other(told):
     rows = _rows(told[1] / "buckets.parquet")
     assert [row["bucket_start"] for row in rows] == [BASE + 60 * SECOND * n for n in range(12)]
     assert rows[-1]["backlog"] == told[0]["backlog"]["end"]
     assert rows[-1]["oldest_waiting_seconds"] == told[0]["oldest_waiting_seconds"] == 660.0
 
 
-def test_windows_longer_than_the_shortest_deadline_and_a_missing_full_export_are_told(
-    told: Any,
-) -> None:
+def test_windows_longer_than_the_shortest_deadline_and_a_missing_full_export_are_told(told):
     coverage = told[0]["coverage"]
     assert coverage["long_windows"] == [{"from": iso(at(0)), "to": iso(at(660))}]
     assert not coverage["starts_with_full_export"]

@@ -21,7 +21,7 @@ def judged(*items: Item) -> pa.Table:
     return tasks.judge(tasks.merge(observed.observations), as_of=AS_OF)
 
 
-def test_what_arrives_at_the_reports_moment_is_in_it_and_what_comes_later_is_not() -> None:
+def test_what_arrives_at_the_reports_moment_is_in_it_and_what_comes_later_is_not():
     found = judged(
         item("now", "PENDING", enqueuedAt=60), item("later", "PENDING", enqueuedAt=60.000001)
     )
@@ -37,7 +37,7 @@ def test_what_arrives_at_the_reports_moment_is_in_it_and_what_comes_later_is_not
     assert buckets.count_stays(found, SPAN)["oldest"].to_pylist() == [AS_OF]
 
 
-def test_a_claim_is_fresh_before_the_age_that_is_asked_for() -> None:
+def test_a_claim_is_fresh_before_the_age_that_is_asked_for():
     waits = (0.999999, 1, 9.999999, 10)
     claimed = [
         item(f"t{wait}", "SUCCESS", firstTakenAt=wait, takenAt=wait, finishedAt=20)

@@ -24,9 +24,7 @@ RUNS = -(-int(os.environ.get("LIFOQ_HISTORIES", "50")) // HISTORIES_PER_RUN)
 
 
 @pytest.mark.parametrize("seed", range(RUNS))
-def test_the_answers_about_random_histories_are_the_true_ones(
-    seed: int, tmp_path: Path, report: Any
-) -> None:
+def test_the_answers_about_random_histories_are_the_true_ones(seed, tmp_path, report):
     rng = random.Random(seed)
     exporter = Exporter(root=tmp_path / "exports", prefix=rng.choice(["", "a/b"]))
     end = START + rng.randrange(1200, 5400) * SECOND + rng.choice([0, rng.randrange(SECOND)])

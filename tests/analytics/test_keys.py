@@ -29,7 +29,7 @@ FLOOD: list[Row] = [("flood", "shed", None)] * 3 + [("flood", "succeeded", 8.0)]
 QUIET: list[Row] = [("quiet", "succeeded", 1.0), ("quiet", "taken", 3.0), ("new", "waiting", None)]
 
 
-def test_keys_are_told_by_their_tasks_their_shed_ones_and_their_waits() -> None:
+def test_keys_are_told_by_their_tasks_their_shed_ones_and_their_waits():
     one, other = counted(*FLOOD[:2], *QUIET), counted(*FLOOD[2:], (None, "succeeded", 100.0))
     found = keys.build(keys.add([one, other]))
     assert found is not None
@@ -47,7 +47,7 @@ def test_keys_are_told_by_their_tasks_their_shed_ones_and_their_waits() -> None:
     assert found["mean_wait_seconds"] == {"min": 2.0, "median": 2.0, "max": 8.0}
 
 
-def test_the_page_shows_the_busiest_keys_and_how_evenly_they_waited() -> None:
+def test_the_page_shows_the_busiest_keys_and_how_evenly_they_waited():
     answers = {"by_key": keys.build(counted(*FLOOD, *QUIET))}
     assert details.keys(answers).rows[0] == (
         "flood",
@@ -59,7 +59,7 @@ def test_the_page_shows_the_busiest_keys_and_how_evenly_they_waited() -> None:
     assert (details.spread_over_keys(answers) or "").startswith("3\N{NO-BREAK SPACE}keys. ")
 
 
-def test_without_keys_or_with_very_many_nothing_is_told() -> None:
+def test_without_keys_or_with_very_many_nothing_is_told():
     assert keys.build(counted((None, "succeeded", 1.0))) is None
     few, many = counted(*QUIET), counted(*[(f"k{n}", "shed", None) for n in range(keys.MOST + 1)])
     assert keys.build(few) is not None

@@ -38,7 +38,7 @@ def _block(*texts: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("full", [True, False])
-def test_a_broken_line_changes_nothing_about_the_others(*, full: bool) -> None:
+def test_a_broken_line_changes_nothing_about_the_others(*, full):
     good = [json.dumps(line).encode() for line in LINES]
     alone = lines.parse(_block(*good), full=full)
     mixed = [text for pair in zip(BROKEN, [*good, b"", b"  ", b"\r"], strict=True) for text in pair]
@@ -51,7 +51,7 @@ def test_a_broken_line_changes_nothing_about_the_others(*, full: bool) -> None:
 
 
 @pytest.mark.parametrize("longest", [10, 17, 1_000])
-def test_a_line_of_any_length_is_told_apart_by_its_length_alone(longest: int) -> None:
+def test_a_line_of_any_length_is_told_apart_by_its_length_alone(longest):
     """Wherever the chunks end that the file is read in."""
     texts = [b"x" * length for length in (3, longest, longest + 1, 0, 5 * longest, 1, longest - 1)]
     stored = gzip.compress(b"\n".join(texts))

@@ -1,14 +1,11 @@
 """Rates of now are of now, whatever came before."""
 
-from pathlib import Path
-from typing import Any
-
 from lifoq.basics.times import iso
 from tests.analytics.exportfiles import Exporter, full_line
 from tests.analytics.items import at, item
 
 
-def test_a_bucket_is_now_once_half_of_it_is_over(tmp_path: Path, report: Any) -> None:
+def test_a_bucket_is_now_once_half_of_it_is_over(tmp_path, report):
     tasks = [
         item(f"t{moment}", "PENDING", enqueuedAt=moment, expiresAt=9_000)
         for moment in (0, 1, 100, 101, 104.999999, 106, 107, 109)

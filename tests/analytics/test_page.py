@@ -61,7 +61,7 @@ needs_chromium = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module", params=["many", "one", "empty"])
-def reported(request: pytest.FixtureRequest, module_report: Any) -> tuple[dict[str, Any], Path]:
+def reported(request, module_report) -> tuple[dict[str, Any], Path]:
     """A report's summary and its page, on a queue with many tasks, one task or none."""
     done = {"firstTakenAt": 10, "takenAt": 10, "finishedAt": 12}
     many = [
@@ -84,7 +84,7 @@ def reported(request: pytest.FixtureRequest, module_report: Any) -> tuple[dict[s
 
 
 @pytest.fixture
-def browse(tmp_path: Path) -> Callable[[Path], str]:
+def browse(tmp_path) -> Callable[[Path], str]:
     """Opens a page and returns what it has become; nothing may stand on the console."""
 
     def dumped(page: Path) -> str:
@@ -106,9 +106,7 @@ def browse(tmp_path: Path) -> Callable[[Path], str]:
 
 
 @needs_chromium
-def test_the_page_shows_the_moment_that_its_slider_is_at(
-    reported: Any, browse: Callable[[Path], str]
-) -> None:
+def test_the_page_shows_the_moment_that_its_slider_is_at(reported, browse):
     summary, page = reported
     seen = browse(page)
     shown = dict(re.findall(r"<div><dt>([^<]*)</dt><dd>([^<]*)</dd></div>", seen))
@@ -122,9 +120,7 @@ def test_the_page_shows_the_moment_that_its_slider_is_at(
 
 
 @needs_chromium
-def test_nothing_is_cut_on_a_phone(
-    reported: Any, browse: Callable[[Path], str], tmp_path: Path
-) -> None:
+def test_nothing_is_cut_on_a_phone(reported, browse, tmp_path):
     framed = tmp_path / "phone.html"
     framed.write_text(PHONE.format(page=html.escape(reported[1].read_text())))
     seen = browse(framed)
@@ -132,7 +128,7 @@ def test_nothing_is_cut_on_a_phone(
     assert 'data-beside="0"' in seen
 
 
-def test_the_numbers_of_the_page_are_the_summarys(reported: Any) -> None:
+def test_the_numbers_of_the_page_are_the_summarys(reported):
     summary, page = reported
     shown = re.findall(r'data-key="([\w.]+)" value="([^"]*)"', page.read_text())
     assert len(shown) >= (10 if summary["tasks"]["created"] else 0)
@@ -140,7 +136,7 @@ def test_the_numbers_of_the_page_are_the_summarys(reported: Any) -> None:
         assert float(value) == _at(summary, key), key
 
 
-def test_every_place_of_a_task_is_drawn_unless_there_is_none(reported: Any) -> None:
+def test_every_place_of_a_task_is_drawn_unless_there_is_none(reported):
     summary, page = reported
     text, there = page.read_text(), bool(summary["tasks"]["created"])
     assert all((f'data-key="tasks.{name}"' in text) is there for name in summary["tasks"])
@@ -149,7 +145,7 @@ def test_every_place_of_a_task_is_drawn_unless_there_is_none(reported: Any) -> N
     assert ("Why tasks failed" in text) is bool(summary["tasks"]["failed"])
 
 
-def test_the_page_names_the_queue_and_tells_what_was_done_to_it(reported: Any) -> None:
+def test_the_page_names_the_queue_and_tells_what_was_done_to_it(reported):
     summary, path = reported
     page = path.read_text()
     if summary["about"]:
@@ -165,7 +161,7 @@ def test_the_page_names_the_queue_and_tells_what_was_done_to_it(reported: Any) -
         assert '<p class="where">Tasks</p>' in page  # the table's own name
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_trusts_no_input(reported: Any) -> None:
+def test_the_page_needs_nothing_from_elsewhere_and_trusts_no_input(reported):
     page = reported[1].read_text()
     markup = re.sub(r"(<script[^>]*>).*?</script>", r"\1", page, flags=re.DOTALL)
     assert not re.findall(r"""\s(?:src|href)=["'](?!data:|#)""", markup)

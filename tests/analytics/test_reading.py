@@ -37,7 +37,7 @@ def _edit(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-def test_slots_of_keys_are_neither_tasks_nor_damage(tmp_path: Path, report: Any) -> None:
+def test_slots_of_keys_are_neither_tasks_nor_damage(tmp_path, report):
     held = key_slots.held(key_slots.slot_id("a", "k", 0), task_id="t1", claim_id="c", now=at(0))
     slot, exporter = typed(held), Exporter(root=tmp_path / "exports")
     exporter.full([*_tasks(1, 2), {"Item": slot}, "{broken"], at=at(60))
@@ -50,9 +50,7 @@ def test_slots_of_keys_are_neither_tasks_nor_damage(tmp_path: Path, report: Any)
     assert summary["input"]["bad_rows"] == 1
 
 
-def test_lines_that_are_no_tasks_are_set_aside_with_their_reasons(
-    tmp_path: Path, report: Any
-) -> None:
+def test_lines_that_are_no_tasks_are_set_aside_with_their_reasons(tmp_path, report):
     bad = {
         "{broken": "not a JSON object in DynamoDB's notation",
         '{"Item": {"taskId": {"S": 5}}, "x": []': "not a JSON object in DynamoDB's notation",
@@ -96,8 +94,8 @@ def test_lines_that_are_no_tasks_are_set_aside_with_their_reasons(
 
 
 def test_files_that_are_missing_changed_or_truncated_are_refused_by_name_and_can_be_left_out(
-    tmp_path: Path, report: Any
-) -> None:
+    tmp_path, report
+):
     exports = tmp_path / "exports"
     folder = Exporter(root=exports).full(_tasks(1, 2, 3, 4), at=at(60), files=4)
     missing, changed, cut, _ = _data_files(folder)
@@ -121,9 +119,7 @@ def test_files_that_are_missing_changed_or_truncated_are_refused_by_name_and_can
 
 
 @pytest.mark.parametrize("damage", ["cut", "short"])
-def test_a_truncated_file_is_found_without_a_checksum(
-    tmp_path: Path, report: Any, damage: str
-) -> None:
+def test_a_truncated_file_is_found_without_a_checksum(tmp_path, report, damage):
     folder = Exporter(root=tmp_path / "exports").full(_tasks(*range(50)), at=at(60))
     (file,) = _data_files(folder)
     if damage == "cut":
@@ -138,7 +134,7 @@ def test_a_truncated_file_is_found_without_a_checksum(
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
-def test_an_export_can_be_named_by_its_own_folder_and_twice(tmp_path: Path, report: Any) -> None:
+def test_an_export_can_be_named_by_its_own_folder_and_twice(tmp_path, report):
     exporter = Exporter(root=tmp_path / "exports")
     first = exporter.full(_tasks(1), at=at(60))
     exporter.full(_tasks(1, 2), at=at(120))
@@ -179,15 +175,15 @@ def _cut(folder: Path) -> None:
     ],
 )
 def test_a_manifest_that_cannot_be_followed_is_named_and_says_what_to_do(
-    tmp_path: Path, report: Any, damage: Callable[[Path], None], told: str
-) -> None:
+    tmp_path, report, damage, told
+):
     damage(Exporter(root=tmp_path).full(_tasks(1), at=at(60)))
 
     with pytest.raises(ManifestError, match=told):
         report(tmp_path)
 
 
-def test_a_path_without_an_export_is_refused(tmp_path: Path, report: Any) -> None:
+def test_a_path_without_an_export_is_refused(tmp_path, report):
     Exporter(root=tmp_path / "good").full(_tasks(1), at=at(60))
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "empty", tmp_path / "nowhere"):
@@ -195,14 +191,14 @@ def test_a_path_without_an_export_is_refused(tmp_path: Path, report: Any) -> Non
             report(tmp_path / "good", path)
 
 
-def test_exports_of_two_tables_are_not_mixed(tmp_path: Path, report: Any) -> None:
+def test_exports_of_two_tables_are_not_mixed(tmp_path, report):
     Exporter(root=tmp_path / "a").full(_tasks(1), at=at(60))
     Exporter(root=tmp_path / "b", table_arn="arn:other").full(_tasks(1), at=at(60))
     with pytest.raises(OptionError, match="exports of one table"):
         report(tmp_path)
 
 
-def test_a_bucket_too_small_for_the_time_is_refused(tmp_path: Path, report: Any) -> None:
+def test_a_bucket_too_small_for_the_time_is_refused(tmp_path, report):
     Exporter(root=tmp_path).full(
         [full_line(item("t", "PENDING", enqueuedAt=-3_000_000))], at=at(60)
     )
@@ -210,7 +206,7 @@ def test_a_bucket_too_small_for_the_time_is_refused(tmp_path: Path, report: Any)
         report(tmp_path, bucket_seconds=1)
 
 
-def test_earlier_runs_need_not_be_repeated(tmp_path: Path, report: Any) -> None:
+def test_earlier_runs_need_not_be_repeated(tmp_path, report):
     """With what yesterday's run left, today's exports give what all exports together give."""
     everything, first, second = (tmp_path / name for name in ("all", "first", "second"))
     exporter = Exporter(root=everything)
@@ -259,7 +255,7 @@ def _everything(out: Path) -> dict[str, Any]:
     return {name: sorted(rows, key=str) for name, rows in tables.items()}
 
 
-def test_a_report_can_look_back_from_its_exports(tmp_path: Path, report: Any) -> None:
+def test_a_report_can_look_back_from_its_exports(tmp_path, report):
     """As of an earlier moment: what happened since has not happened yet."""
     exporter = Exporter(root=tmp_path / "exports")
     lines = [
@@ -289,8 +285,8 @@ def test_a_report_can_look_back_from_its_exports(tmp_path: Path, report: Any) ->
 
 @pytest.mark.parametrize(("position", "checksum"), [(0, False), (2, True)])
 def test_an_empty_file_whose_manifest_promises_lines_is_damage_wherever_it_stands(
-    tmp_path: Path, report: Any, position: int, *, checksum: bool
-) -> None:
+    tmp_path, report, position, *, checksum
+):
     folder = Exporter(root=tmp_path / "exports").full(_tasks(*range(9)), at=at(60), files=3)
     empty = _data_files(folder)[position]
     empty.write_bytes(b"")
@@ -306,9 +302,7 @@ def test_an_empty_file_whose_manifest_promises_lines_is_damage_wherever_it_stand
     assert report(tmp_path / "exports", allow_missing=True)["tasks"]["created"] == 6
 
 
-def test_a_line_longer_than_any_task_is_set_aside_with_its_beginning_alone(
-    tmp_path: Path, report: Any
-) -> None:
+def test_a_line_longer_than_any_task_is_set_aside_with_its_beginning_alone(tmp_path, report):
     exports = tmp_path / "exports"
     long = json.dumps({"Item": {"taskId": {"S": "x" * 50_000}}})
     Exporter(root=exports).full([*_tasks(1), long, *_tasks(2)], at=at(60))
@@ -322,9 +316,7 @@ def test_a_line_longer_than_any_task_is_set_aside_with_its_beginning_alone(
     assert long.startswith(row["line"])
 
 
-def test_looking_back_before_a_deletion_the_task_is_still_there(
-    tmp_path: Path, report: Any
-) -> None:
+def test_looking_back_before_a_deletion_the_task_is_still_there(tmp_path, report):
     """What was deleted since the report's moment was not deleted by then."""
     exporter = Exporter(root=tmp_path / "exports")
     done = item("done", "SUCCESS", firstTakenAt=5, takenAt=5, finishedAt=10)
@@ -349,7 +341,7 @@ def test_looking_back_before_a_deletion_the_task_is_still_there(
     assert outcomes(90) == {"by-operator": "shed", "by-ttl": "shed", **kept}
 
 
-def test_an_id_that_was_used_again_is_its_latest_task(tmp_path: Path, report: Any) -> None:
+def test_an_id_that_was_used_again_is_its_latest_task(tmp_path, report):
     """Its first task's deletion is none of the second's, whichever moment one looks from."""
     exporter = Exporter(root=tmp_path / "exports")
     first = item("again", "PENDING", expiresAt=70)
@@ -367,7 +359,7 @@ def test_an_id_that_was_used_again_is_its_latest_task(tmp_path: Path, report: An
     assert report(tmp_path / "exports", as_of=at(100))["tasks"]["created"] == 0
 
 
-def test_what_fails_in_a_task_of_spark_is_told_in_a_sentence(tmp_path: Path, report: Any) -> None:
+def test_what_fails_in_a_task_of_spark_is_told_in_a_sentence(tmp_path, report):
     Exporter(root=tmp_path / "exports").full(_tasks(1), at=at(60))
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "observations").write_text("in the way")

@@ -2,11 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from pyspark import SparkContext
@@ -16,8 +14,8 @@ from analytics.errors import ReportError, SparkError
 
 
 def test_an_archive_of_classes_is_used_from_the_cache_and_not_missed_where_there_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("LIFOQ_CACHE", str(tmp_path))
     assert "SharedArchiveFile" not in session._local()["spark.driver.extraJavaOptions"]
 
@@ -29,7 +27,7 @@ def test_an_archive_of_classes_is_used_from_the_cache_and_not_missed_where_there
     assert f"-XX:SharedArchiveFile={archive}" in options
 
 
-def test_workers_run_the_python_that_started_spark(spark: SparkContext) -> None:
+def test_workers_run_the_python_that_started_spark(spark):
     assert spark.parallelize([0], 1).map(lambda _: sys.executable).collect() == [sys.executable]
 
 
@@ -41,9 +39,7 @@ def test_workers_run_the_python_that_started_spark(spark: SparkContext) -> None:
     ],
     ids=["an exception", "a crash"],
 )
-def test_what_nobody_foresaw_is_told_in_a_sentence_that_names_the_log(
-    fails: Callable[[int], Any], reason: str, spark: SparkContext
-) -> None:
+def test_what_nobody_foresaw_is_told_in_a_sentence_that_names_the_log(fails, reason, spark):
     with pytest.raises(SparkError) as told, session.failures_told("the.log"):
         spark.parallelize([0], 1).map(fails).collect()
     assert reason in str(told.value)
@@ -51,9 +47,7 @@ def test_what_nobody_foresaw_is_told_in_a_sentence_that_names_the_log(
     assert "\n" not in str(told.value)
 
 
-def test_java_that_does_not_start_is_told_with_the_log_which_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_java_that_does_not_start_is_told_with_the_log_which_is_kept(tmp_path, monkeypatch):
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho I am no Java >&2\nexit 1\n")
@@ -69,9 +63,7 @@ def test_java_that_does_not_start_is_told_with_the_log_which_is_kept(
 
 
 @pytest.mark.parametrize("failure", [None, ReportError("an export is damaged")])
-def test_spark_is_stopped_whatever_becomes_of_the_report(
-    failure: ReportError | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_spark_is_stopped_whatever_becomes_of_the_report(failure, monkeypatch):
     stops: list[str] = []
     cluster = SimpleNamespace(stop=lambda: stops.append("stop"))
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")

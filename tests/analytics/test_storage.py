@@ -36,7 +36,7 @@ def environment() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture
-def bucket(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def bucket(environment, monkeypatch) -> Iterator[Any]:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     forget()
@@ -54,8 +54,8 @@ def forget() -> None:
 
 @pytest.mark.prove
 def test_exports_in_s3_make_a_report_in_s3_again_and_again_without_an_activated_environment(
-    bucket: Any, tmp_path: Path
-) -> None:
+    bucket, tmp_path
+):
     """In a process of its own, since Spark's workers keep the environment that they began with."""
     lines = [full_line(item(f"t{number}", "PENDING")) for number in range(3)]
     Exporter(root=tmp_path).full([*lines, "bad"], at=at(60), files=2)
@@ -97,16 +97,14 @@ def _no_python(folder: Path) -> Path:
     return first.parent
 
 
-def test_s3_that_refuses_is_told_with_the_path(bucket: Any, report: Any) -> None:
+def test_s3_that_refuses_is_told_with_the_path(bucket, report):
     bucket.delete()
     with pytest.raises(StorageError, match="s3://exports/reports/x cannot be reached"):
         storage.write("s3://exports/reports/x", b"text")
     boto3.resource("s3").create_bucket(Bucket="exports")
 
 
-def test_s3_is_reached_with_what_boto3_finds_as_long_as_that_holds(
-    bucket: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s3_is_reached_with_what_boto3_finds_as_long_as_that_holds(bucket, monkeypatch):
     """Arrow's own search was seen to find nothing where Glue's workers run; boto3's does."""
     made: list[str] = []
     original = storage.fs.S3FileSystem

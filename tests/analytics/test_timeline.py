@@ -53,12 +53,12 @@ def _drawn(
     return found
 
 
-def test_the_stretches_of_which_a_tenth_was_shed_are_overload() -> None:
+def test_the_stretches_of_which_a_tenth_was_shed_are_overload():
     (found,) = _drawn(shed=[0, 0, 5, 10, 0, 10, 9, 0.5, 0, 0]).overloads
     assert (found.at, found.to) == (0.2, 0.7)
 
 
-def test_an_overload_that_goes_on_goes_on_to_the_end() -> None:
+def test_an_overload_that_goes_on_goes_on_to_the_end():
     known = [0, 0, 0, 0, 5, 5, 5, 5, 0, 0]  # what came in last can be shed only later
     assert [stretch.to for stretch in _drawn(shed=known, shed_per_hour=9).overloads] == [1]
     assert [stretch.to for stretch in _drawn(shed=known).overloads] == [0.8]
@@ -66,7 +66,7 @@ def test_an_overload_that_goes_on_goes_on_to_the_end() -> None:
     assert [stretch.to for stretch in _drawn(shed=past, shed_per_hour=9).overloads] == [0.3]
 
 
-def test_events_are_numbered_as_they_happened_and_those_outside_are_left_out() -> None:
+def test_events_are_numbered_as_they_happened_and_those_outside_are_left_out():
     marks = _drawn(
         events=[("resumed", 60), ("paused", 30), ("deployed", 101)], shed_at=(40, 80)
     ).marks
@@ -78,7 +78,7 @@ def test_events_are_numbered_as_they_happened_and_those_outside_are_left_out() -
     ]
 
 
-def test_the_time_axis_has_ticks_at_round_moments() -> None:
+def test_the_time_axis_has_ticks_at_round_moments():
     time = Time(start=7 * SECOND, end=68 * SECOND)
     assert [tick.label for tick in time.ticks()] == [
         *("00:00:10", "00:00:20", "00:00:30", "00:00:40", "00:00:50", "00:01:00"),
@@ -87,7 +87,7 @@ def test_the_time_axis_has_ticks_at_round_moments() -> None:
     assert [tick.label for tick in day.ticks()][:2] == ["1 Jan", "03:00"]
 
 
-def test_waits_of_milliseconds_and_of_hours_stand_on_one_axis() -> None:
+def test_waits_of_milliseconds_and_of_hours_stand_on_one_axis():
     axis = durations(0.02, 3_600)
     labels = [tick.label.replace("\N{NO-BREAK SPACE}", " ") for tick in axis.ticks]
     assert labels == ["10 ms", "100 ms", "1 s", "10 s", "1 min", "10 min", "1 h"]
@@ -98,6 +98,6 @@ def test_waits_of_milliseconds_and_of_hours_stand_on_one_axis() -> None:
     assert axis.at(3_600) < 1
 
 
-def test_the_numbers_of_events_that_lie_close_do_not_touch() -> None:
+def test_the_numbers_of_events_that_lie_close_do_not_touch():
     marks = _drawn(events=[("a", 30), ("b", 31), ("c", 32), ("d", 60)]).marks
     assert [mark.is_low for mark in marks] == [False, True, False, False]

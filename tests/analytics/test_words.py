@@ -20,7 +20,7 @@ from analytics.page import details, verdict, words
         (50_000, "14 h"),
     ],
 )
-def test_a_duration_is_told_in_the_unit_that_fits(seconds: float | None, said: str) -> None:
+def test_a_duration_is_told_in_the_unit_that_fits(seconds, said):
     assert _plain(words.duration(seconds)) == said
 
 
@@ -33,13 +33,11 @@ def test_a_duration_is_told_in_the_unit_that_fits(seconds: float | None, said: s
         (0.99999, "over 99.99 %"),
     ],
 )
-def test_a_share_that_is_not_all_or_nothing_is_never_called_so(
-    share: float | None, said: str
-) -> None:
+def test_a_share_that_is_not_all_or_nothing_is_never_called_so(share, said):
     assert _plain(words.share(share)) == said
 
 
-def test_rates_are_told_for_a_time_in_which_something_happens() -> None:
+def test_rates_are_told_for_a_time_in_which_something_happens():
     assert words.per(12).rate(12.34) == "12.3/s"
     assert words.per(0.5).rate(0.5) == "30/min"
     assert words.per(0.001).rate(0.001) == "3.6/h"
@@ -96,13 +94,11 @@ LONGEST = "the median wait was 85 ms, the longest 10 s"
         (_answers(waiting=2, backlog=0), "Nobody was served: 2 tasks are not due yet."),
     ],
 )
-def test_the_verdict_is_one_sentence_for_every_kind_of_queue(
-    answers: dict[str, Any], said: str
-) -> None:
+def test_the_verdict_is_one_sentence_for_every_kind_of_queue(answers, said):
     assert _plain(verdict.sentence(answers)) == said
 
 
-def test_the_rates_at_the_end_are_told_with_the_time_that_they_are_of() -> None:
+def test_the_rates_at_the_end_are_told_with_the_time_that_they_are_of():
     answers = {
         "tasks": {"created": 900},
         "window": {"from": "2026-11-20T14:59:00Z", "to": "2026-11-20T15:01:00Z"},
@@ -123,7 +119,7 @@ def test_the_rates_at_the_end_are_told_with_the_time_that_they_are_of() -> None:
     ]
 
 
-def test_a_moment_is_told_with_its_day_where_there_are_several() -> None:
+def test_a_moment_is_told_with_its_day_where_there_are_several():
     moment, later = "2026-11-20T15:00:55.000000Z", "2026-11-21T00:00:00.000000Z"
     assert words.teller({"from": moment, "to": moment})(moment) == "15:00:55"
     assert words.teller({"from": moment, "to": later})(moment) == "20 Nov 15:00:55"

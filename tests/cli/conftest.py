@@ -38,13 +38,13 @@ def session() -> Session:
 
 
 @pytest.fixture
-def queue(session: Session) -> Queue:
+def queue(session) -> Queue:
     assert isinstance(session.queue, Queue)
     return session.queue
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+def command(capsys, monkeypatch) -> Command:
     """Runs a command: its exit status, standard output and standard error."""
 
     def run(*words: str, stdin: str = "") -> tuple[int, str, str]:
@@ -61,7 +61,7 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture
-def lifoq(command: Command, session: Session, monkeypatch: pytest.MonkeyPatch) -> Command:
+def lifoq(command, session, monkeypatch) -> Command:
     """The same, about the queue in memory."""
     make = app.root.make_context
 
@@ -74,7 +74,7 @@ def lifoq(command: Command, session: Session, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture
-def answer(lifoq: Command) -> Callable[..., Any]:
+def answer(lifoq) -> Callable[..., Any]:
     """What a command that does its work answers, as JSON."""
 
     def run(*words: str, stdin: str = "") -> Any:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from moto import mock_aws
@@ -12,16 +11,14 @@ from tests.deployed import PROCESSORS, concurrency, deploy_dev
 
 
 @pytest.fixture(autouse=True)
-def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def account(monkeypatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with mock_aws():
         deploy_dev()
         yield
 
 
-def test_a_pause_lets_no_processor_start_and_says_how_long_one_may_run(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_pause_lets_no_processor_start_and_says_how_long_one_may_run(capsys):
     assert main(["pause", "--queue", "dev"]) == 0
     assert concurrency() == 0
     told = capsys.readouterr().out
@@ -29,9 +26,7 @@ def test_a_pause_lets_no_processor_start_and_says_how_long_one_may_run(
     assert "lifoq resume --queue dev" in told
 
 
-def test_a_resume_lets_as_many_run_as_were_deployed_and_kicks_the_first(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_resume_lets_as_many_run_as_were_deployed_and_kicks_the_first(capsys):
     main(["pause", "--queue", "dev"])
     capsys.readouterr()
     assert main(["--json", "resume", "--queue", "dev"]) == 0
@@ -39,14 +34,12 @@ def test_a_resume_lets_as_many_run_as_were_deployed_and_kicks_the_first(
     assert json.loads(capsys.readouterr().out) == {"resumed": ["dev"]}
 
 
-def test_a_queue_that_is_not_deployed_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_queue_that_is_not_deployed_is_told(capsys):
     assert main(["pause", "--queue", "prod"]) == 1
     assert "there is no SSM parameter /lifoq/prod/queue" in capsys.readouterr().err
 
 
-def test_a_folder_says_which_queue_its_commands_are_about(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_folder_says_which_queue_its_commands_are_about(capsys, monkeypatch, tmp_path):
     for name in ("AWS_DEFAULT_REGION", "LIFOQ_QUEUE"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "lifoq.toml").write_text('queue = "shop"\nregion = "eu-central-1"\n')
@@ -61,7 +54,7 @@ def test_a_folder_says_which_queue_its_commands_are_about(
     assert "/lifoq/till/queue" in capsys.readouterr().err
 
 
-def test_a_table_that_is_not_there_gets_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_that_is_not_there_gets_its_sentence(capsys):
     assert main(["stats", "--table", "elsewhere"]) == 1
     told = capsys.readouterr().err
     assert told.startswith("there is no table 'elsewhere' in region 'us-east-1'")

@@ -1,7 +1,6 @@
 """What an operator is told of the limits that all workers share."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -11,12 +10,7 @@ from lifoq.client.cells import Cells
 from lifoq.client.connection import SharedLimits
 from lifoq.items.book import CLOCKS_APART, NONE, SHARE_LASTS, Amount, Turn, Whole
 from lifoq.tables.books import Books
-from lifoq.tables.store import Store
-from lifoq.testing.hosts import ManualHost
 from lifoq_cli import lent
-from lifoq_cli.session import Session
-from tests.cli.conftest import Command
-from tests.fixtures import PastTheLibrary
 
 OWN = Whole(in_flight=10, rate=5.0)
 VIDEO = Whole(in_flight=3)
@@ -25,13 +19,13 @@ Take = Callable[[str, Whole, str, Amount], None]
 
 
 @pytest.fixture
-def queue(store: Store, host: ManualHost) -> Queue:
+def queue(store, host) -> Queue:
     shared = SharedLimits(rate_limit=OWN.rate, total_in_flight=OWN.in_flight)
     return Queue(store, host=host, shared_limits=shared)
 
 
 @pytest.fixture
-def take(queue: Queue, host: ManualHost) -> Take:
+def take(queue, host) -> Take:
     """A worker's turn at the book of a limit."""
 
     def take(limit: str, whole: Whole, worker: str, wants: Amount) -> None:
@@ -50,9 +44,7 @@ def take(queue: Queue, host: ManualHost) -> Take:
     return take
 
 
-def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(
-    queue: Queue, host: ManualHost, take: Take
-):
+def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host, take):
     (own,) = lent.find(queue)
     assert (own.title, own.at_a_time, own.of_rate) == ("all types", "0 of 10", "0 of 5")
     assert (own.workers, own.free_at, own.is_short) == (0, None, False)
@@ -79,22 +71,20 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(
     assert (own.at_a_time, own.workers, video.at_a_time, video.free_at) == ("6 of 10", 1, "–", None)
 
 
-def test_the_numbers_of_a_queue_tell_of_its_shared_limits(
-    session: Session, queue: Queue, lifoq: Command, answer: Callable[..., Any]
-):
+def test_the_numbers_of_a_queue_tell_of_its_shared_limits(session, queue, lifoq, answer):
     session.__dict__["queue"] = queue
     (limit,) = answer("stats")["shared_limits"]
     assert (limit["task_type"], limit["in_flight"], limit["slots"]) == (None, 10, 0)
     assert "all types 0 of 10 0 of 5 0 no now" in " ".join(lifoq("stats")[1].split())
 
 
-def test_items_without_a_name_for_their_type_are_passed_over(queue: Queue, past: PastTheLibrary):
+def test_items_without_a_name_for_their_type_are_passed_over(queue, past):
     for kind in (None, ["video"], {"video": 1}):
         past.write({"taskId": f"{kind}", "taskStatus": "TAKEN", "taskCreated": 1, "taskType": kind})
     assert [limit.title for limit in lent.find(queue)] == ["all types"]
 
 
-def test_where_limits_are_not_shared_nothing_is_read(store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_where_limits_are_not_shared_nothing_is_read(store, monkeypatch):
     queue = Queue(store)
     for call in ("query", "get", "get_many"):
         monkeypatch.delattr(type(store.table), call)

@@ -3,7 +3,6 @@
 import os
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from lifoq_cli.session import SAY_WHICH_AWS, Session
 
 
 @pytest.fixture
-def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def endpoint(tmp_path, monkeypatch) -> Iterator[str]:
     """Of a local cloud that runs in a folder above this process's."""
     before = dict(os.environ)
     for name in SAY_WHICH_AWS:
@@ -29,21 +28,19 @@ def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     os.environ.update(before)
 
 
-def test_the_local_cloud_of_the_folder_is_found_and_told(
-    endpoint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_local_cloud_of_the_folder_is_found_and_told(endpoint, capsys):
     assert Session().client_arguments == {"region_name": "local-1"}
     assert os.environ["AWS_ENDPOINT_URL"] == endpoint
     assert capsys.readouterr().err == f"(in the local cloud of this folder, {endpoint})\n"
 
 
-def test_who_names_credentials_means_them(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_names_credentials_means_them(endpoint, monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "prod")
     assert endpoint not in Session().client_arguments.values()
     assert "AWS_ENDPOINT_URL" not in os.environ
 
 
-def test_one_that_has_ended_is_not_meant(tmp_path: Path, endpoint: str) -> None:
+def test_one_that_has_ended_is_not_meant(tmp_path, endpoint):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         gone = f"http://localhost:{listener.getsockname()[1]}"
     (tmp_path / ".local" / "environment").write_text(f"export AWS_ENDPOINT_URL={gone}\n")
@@ -51,9 +48,7 @@ def test_one_that_has_ended_is_not_meant(tmp_path: Path, endpoint: str) -> None:
     assert "AWS_ENDPOINT_URL" not in os.environ
 
 
-def test_code_of_ones_own_is_told_of_the_file_that_leads_there(
-    endpoint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_of_ones_own_is_told_of_the_file_that_leads_there(endpoint, monkeypatch):
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "LIFOQ_QUEUE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")

@@ -16,17 +16,17 @@ NOW = 1_795_000_000_000_000
     ("text", "seconds"),
     [("90", 90), ("90s", 90), ("1.5m", 90), ("10 min", 600), ("2h", 7200), ("1d", 86_400)],
 )
-def test_a_duration_is_a_number_and_a_unit(text: str, seconds: float) -> None:
+def test_a_duration_is_a_number_and_a_unit(text, seconds):
     assert moments.duration(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "-5s", "5 weeks", "1h30m", "1e3"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_what_is_no_duration_is_refused(text):
     with pytest.raises(ValueError, match="give one such as 30s"):
         moments.duration(text)
 
 
-def test_a_time_is_local_and_tells_how_far_away_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_is_local_and_tells_how_far_away_it_is(monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
@@ -39,10 +39,10 @@ def test_a_time_is_local_and_tells_how_far_away_it_is(monkeypatch: pytest.Monkey
         time.tzset()
 
 
-def test_an_iso_time_has_microseconds_and_its_zone() -> None:
+def test_an_iso_time_has_microseconds_and_its_zone():
     assert iso(1_795_000_000_000_001).endswith(".000001Z")
 
 
-def test_a_time_without_a_zone_is_this_machines() -> None:
+def test_a_time_without_a_zone_is_this_machines():
     assert moments.moment("2026-11-20T09:30:00").tzinfo is not None
     assert moments.moment("2026-11-20T09:30:00Z").utcoffset() == timedelta(0)

@@ -11,7 +11,7 @@ from tests.cli import page
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_page_is_the_commands_own_help() -> None:
+def test_the_page_is_the_commands_own_help():
     # In a process of its own: click keeps the options of a command as they were first asked for.
     code = "from tests.cli import page; print(page.written(), end='')"
     written = subprocess.run(
@@ -20,7 +20,7 @@ def test_the_page_is_the_commands_own_help() -> None:
     assert page.PAGE.read_text() == written, "run: python -m tests.cli.page"
 
 
-def test_the_page_has_every_exit_status() -> None:
+def test_the_page_has_every_exit_status():
     rows = re.findall(r"^\| (\d+) \|", page.PAGE.read_text(), re.MULTILINE)
     assert sorted(map(int, rows)) == sorted(
         value for name, value in vars(statuses).items() if name.isupper()

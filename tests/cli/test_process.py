@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +33,14 @@ def start(*words: str, **more: Any) -> subprocess.Popen[str]:
 
 
 @pytest.fixture
-def named(
-    moto_endpoint: str, new_dynamo_table: Callable[[str], Any]
-) -> tuple[Queue, tuple[str, ...]]:
+def named(moto_endpoint, new_dynamo_table) -> tuple[Queue, tuple[str, ...]]:
     """A queue, and the words that name it to a command."""
     table = new_dynamo_table(moto_endpoint).name
     connected = Queue.connect(table=table, endpoint_url=moto_endpoint, **dynamodb_local.CREDENTIALS)
     return connected, ("--table", table, "--endpoint-url", moto_endpoint, "--region", "us-east-1")
 
 
-def test_an_interrupt_at_a_question_cancels_nothing(named: tuple[Queue, tuple[str, ...]]) -> None:
+def test_an_interrupt_at_a_question_cancels_nothing(named):
     queue, words = named
     queue.put("a", task_id="t")
     with start(*words, "purge", stdin=subprocess.PIPE) as process:
@@ -59,9 +56,7 @@ def test_an_interrupt_at_a_question_cancels_nothing(named: tuple[Queue, tuple[st
 
 
 @pytest.mark.parametrize("command", [["list", "--limit", "40"], ["--help"]])
-def test_a_reader_that_goes_away_is_no_trouble(
-    named: tuple[Queue, tuple[str, ...]], command: list[str]
-) -> None:
+def test_a_reader_that_goes_away_is_no_trouble(named, command):
     queue, words = named
     queue.put_many([NewTask(task_type="a", payload="x" * 10_000)] * 40)
     with start(*words, *command, stdin=subprocess.DEVNULL) as process:
@@ -75,7 +70,7 @@ def test_a_reader_that_goes_away_is_no_trouble(
 
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
-def test_without_its_extra_it_says_in_one_sentence_what_to_install(missing: str) -> None:
+def test_without_its_extra_it_says_in_one_sentence_what_to_install(missing):
     code = f"import sys; sys.modules[{missing!r}] = None; from lifoq.__main__ import main; main()"
     finished = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False

@@ -4,16 +4,13 @@ import errno
 import importlib
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
-from lifoq import Queue
 from lifoq import __main__ as entrance
 from lifoq_cli import mounted, statuses
-from tests.cli.conftest import Command
 
 DEEP = "[" * 30_000 + "]" * 30_000
 NOT_UNDERSTOOD = {
@@ -34,7 +31,7 @@ NOT_UNDERSTOOD = {
 
 
 @pytest.fixture(autouse=True)
-def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _no_configuration(monkeypatch, tmp_path):
     """Of a person, or of a folder."""
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
@@ -43,7 +40,7 @@ def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "sentence"), NOT_UNDERSTOOD.items())
-def test_what_is_not_understood_is_told(command: Command, words: str, sentence: str) -> None:
+def test_what_is_not_understood_is_told(command, words, sentence):
     status, printed, told = command(*words.split())
     assert (status, printed) == (2, "")
     assert sentence in " ".join(told.split())
@@ -63,12 +60,8 @@ NO_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
     ],
 )
 def test_what_cannot_be_connected_to_gets_one_sentence(
-    command: Command,
-    monkeypatch: pytest.MonkeyPatch,
-    words: list[str],
-    without: tuple[str, ...],
-    sentence: str,
-) -> None:
+    command, monkeypatch, words, without, sentence
+):
     for name in without:
         monkeypatch.delenv(name)
     table = [] if "--table" in words else ["--table", "t"]
@@ -93,9 +86,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("words", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_a_queue_refuses_gets_one_sentence(
-    lifoq: Command, queue: Queue, words: list[str], sentence: str
-) -> None:
+def test_what_a_queue_refuses_gets_one_sentence(lifoq, queue, words, sentence):
     status, printed, told = lifoq(*words)
     assert (status, printed) == (1, "")
     assert sentence in told
@@ -112,9 +103,7 @@ def test_what_a_queue_refuses_gets_one_sentence(
         ('queue = "dev"\nregion = 7', ": region must be a name"),
     ],
 )
-def test_a_folders_file_that_makes_no_sense_is_told(
-    command: Command, tmp_path: Path, text: str, problem: str
-) -> None:
+def test_a_folders_file_that_makes_no_sense_is_told(command, tmp_path, text, problem):
     (tmp_path / "lifoq.toml").write_text(text)
     status, printed, told = command("stats")
     assert (status, printed) == (1, "")
@@ -122,9 +111,7 @@ def test_a_folders_file_that_makes_no_sense_is_told(
     assert told.count("\n") == 1
 
 
-def test_an_answer_that_cannot_be_written_is_told(
-    lifoq: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_cannot_be_written_is_told(lifoq, monkeypatch):
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         monkeypatch.setattr("sys.stdout", full)
         status, _, told = lifoq("stats")
@@ -132,9 +119,7 @@ def test_an_answer_that_cannot_be_written_is_told(
     assert told == f"the answer could not be written: {os.strerror(errno.ENOSPC)}\n"
 
 
-def test_an_interrupt_while_the_command_is_imported_ends_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupt_while_the_command_is_imported_ends_it(monkeypatch, capsys):
     def interrupted(_name: str) -> None:
         raise KeyboardInterrupt
 
@@ -144,17 +129,13 @@ def test_an_interrupt_while_the_command_is_imported_ends_it(
 
 
 @pytest.mark.parametrize(("said", "status"), [(None, 0), (5, 5), ("a sentence", 1)])
-def test_a_command_of_another_package_ends_as_it_says(
-    command: Command, monkeypatch: pytest.MonkeyPatch, said: str | int | None, status: int
-) -> None:
+def test_a_command_of_another_package_ends_as_it_says(command, monkeypatch, said, status):
     elsewhere = click.Command("report", callback=lambda: sys.exit(said))
     monkeypatch.setattr(mounted, "load", lambda _: elsewhere)
     assert command("report") == (status, "", "")
 
 
-def test_a_command_whose_extra_is_missing_says_what_to_install(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_whose_extra_is_missing_says_what_to_install(command, monkeypatch):
     def missing(_name: str) -> Any:
         raise ModuleNotFoundError(name="pyspark")
 

@@ -4,7 +4,6 @@ import io
 import json
 import logging
 import re
-from collections.abc import Callable
 
 import pytest
 
@@ -15,7 +14,6 @@ from lifoq.worker import logged
 from lifoq_cli import smoke, watch
 from lifoq_cli.doctor import command as doctor
 from lifoq_cli.doctor.finding import Finding
-from lifoq_cli.session import Session
 
 HOSTILE = "\x1b[2J \x1b]0;title\x07 \x9b31m \u202eabc \x7f [/x] [red]r[/red] :heart: \r\b"
 UNSEEN = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\U0010ffff]")
@@ -26,7 +24,7 @@ def hostile(name: str) -> str:
 
 
 @pytest.fixture
-def queue(queue: Queue) -> Queue:
+def queue(queue) -> Queue:
     """With a hostile task of each status that a list shows."""
     for status in ("waits", "delayed", "runs", "failed"):
         queue.put(
@@ -58,11 +56,7 @@ COMMANDS = (
 @pytest.mark.usefixtures("queue")
 @pytest.mark.parametrize("options", [(), ("--json",)])
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words).partition("\x1b")[0])
-def test_no_command_prints_what_a_terminal_would_obey(
-    lifoq: Callable[..., tuple[int, str, str]],
-    words: list[str],
-    options: tuple[str, ...],
-) -> None:
+def test_no_command_prints_what_a_terminal_would_obey(lifoq, words, options):
     _, printed, told = lifoq(*options, *words, stdin="n\n")
     assert not UNSEEN.findall(printed + told)
     if words[0] in ("list", "get", "wait") and "nowhere" not in words[1]:
@@ -72,7 +66,7 @@ def test_no_command_prints_what_a_terminal_would_obey(
         assert json.loads(printed)[0]["key"] == hostile("key")
 
 
-def test_what_is_drawn_on_a_terminal_obeys_nothing(queue: Queue, session: Session) -> None:
+def test_what_is_drawn_on_a_terminal_obeys_nothing(queue, session):
     session.console.file = out = io.StringIO()
     stats = queue.stats()
     newest = {Status.FAILURE: queue.search(watch.Wanted(status=Status.FAILURE)).tasks}
@@ -86,18 +80,13 @@ def test_what_is_drawn_on_a_terminal_obeys_nothing(queue: Queue, session: Sessio
     assert out.getvalue().count(r"\u001b[2J") >= 8
 
 
-def test_a_workers_log_obeys_nothing() -> None:
+def test_a_workers_log_obeys_nothing():
     record = logging.LogRecord("lifoq", logging.INFO, "", 0, "task %s\n2", (HOSTILE,), None)
     told = logged.Formatter("%(message)s").format(record)
     assert (UNSEEN.findall(told), told.count("\n")) == ([], 1)
 
 
-def test_lines_of_a_pipe_have_no_blanks_at_their_ends(
-    queue: Queue,
-    session: Session,
-    lifoq: Callable[..., tuple[int, str, str]],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_lines_of_a_pipe_have_no_blanks_at_their_ends(queue, session, lifoq, capsys):
     queue.put("a", "x" * 5_000, task_id="long")
     printed = [lifoq("get", "long")[1], lifoq("list")[1]]
     finding = Finding(wrong="w", meaning="m", remedy="r")

@@ -4,7 +4,6 @@ import json
 import secrets
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import aws_cdk as cdk
 import pytest
@@ -39,7 +38,7 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def stage(tmp_path_factory) -> Iterator[Stage]:
     with (
         LocalCloud(tmp_path_factory.mktemp("cloud")) as cloud,
         pytest.MonkeyPatch.context() as patch,
@@ -61,18 +60,14 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield stage
 
 
-def test_a_queue_as_it_was_deployed_is_well(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_queue_as_it_was_deployed_is_well(stage, capsys):
     assert main(["doctor", STAGE, "--json"]) == 0
     (answer,) = json.loads(capsys.readouterr().out)
     assert answer["findings"] == []
     assert set(answer["not_checked"]) <= {"recursion"}, "which the local cloud does not have"
 
 
-def test_a_queue_is_tried_and_left_as_it_was(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_queue_is_tried_and_left_as_it_was(stage, capsys):
     status = main(["smoke", STAGE, "--yes", "--json"])
     seen = json.loads(capsys.readouterr().out)
     assert [one for one in seen if not one["well"]] == []
@@ -82,9 +77,7 @@ def test_a_queue_is_tried_and_left_as_it_was(
     assert not Processing.connect(STAGE).is_paused
 
 
-def test_a_large_payload_is_put_and_read_by_table_and_bucket(
-    stage: Stage, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_large_payload_is_put_and_read_by_table_and_bucket(stage, capsys, tmp_path):
     file, large = tmp_path / "large.json", secrets.token_hex(500_000)
     file.write_text(json.dumps(large))
     by_table = ["--table", stage.settings.table, "--json"]
@@ -101,25 +94,21 @@ def test_a_large_payload_is_put_and_read_by_table_and_bucket(
     capsys.readouterr()
 
 
-def test_a_queue_whose_tasks_would_be_shed_is_not_tried(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_queue_whose_tasks_would_be_shed_is_not_tried(stage, capsys):
     stage.write(SETTINGS, replace(stage.settings, lifetimes=Lifetimes(deadline=60)).encode())
     assert main(["smoke", STAGE, "--yes"]) == 1
     stage.write(SETTINGS, stage.settings.encode())
     assert "the deadline of demo is 60 s" in capsys.readouterr().err
 
 
-def test_a_paused_queue_is_not_tried(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_paused_queue_is_not_tried(stage, capsys):
     main(["pause", "--queue", STAGE, "--json"])
     assert main(["smoke", STAGE, "--yes"]) == 1
     main(["resume", "--queue", STAGE, "--json"])
     assert "demo is paused: lifoq resume --queue demo" in capsys.readouterr().err
 
 
-def test_an_export_is_where_the_command_says(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_export_is_where_the_command_says(stage, capsys):
     assert main(["export", "--queue", STAGE, "--wait", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["status"] == "COMPLETED"
@@ -129,9 +118,7 @@ def test_an_export_is_where_the_command_says(
     assert {"manifest-summary.json", "manifest-files.json"} <= names
 
 
-def test_a_person_reads_what_is_wrong_what_it_means_and_what_mends_it(
-    stage: Stage, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_person_reads_what_is_wrong_what_it_means_and_what_mends_it(stage, capsys):
     def keep_backups(*, on: bool) -> None:
         stage.client("dynamodb").update_continuous_backups(
             TableName=stage.settings.table,

@@ -20,11 +20,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from lab.dynamodb_local import CREDENTIALS
 from lifoq import Queue, RunReport, Status, WorkerSettings, environment
 from lifoq.client.connection import SharedLimits
-from lifoq.tables.dynamo import DynamoTable
 from lifoq.worker.processor import Processor
 from lifoq.worker.registry import REGISTRY
 from lifoq_cli.protection import Protection
-from tests.cli.conftest import Command
 
 TASKS = """
 import asyncio
@@ -94,9 +92,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(
-    moto_endpoint: str, new_dynamo_table: Callable[[str], DynamoTable], tmp_path: Path
-) -> Iterator[Desk]:
+def desk(moto_endpoint, new_dynamo_table, tmp_path) -> Iterator[Desk]:
     (tmp_path / "tasks.py").write_text(TASKS)
     desk = Desk(moto_endpoint, new_dynamo_table(moto_endpoint).name, tmp_path)
     yield desk
@@ -105,7 +101,7 @@ def desk(
         worker.communicate()
 
 
-def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(desk: Desk) -> None:
+def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(desk):
     worker = desk.work("--in-flight", "1", "--metrics", "--health-file", "health")
     task_id = desk.queue.put("nap", 3).task_id
     desk.until_taken(task_id)
@@ -120,9 +116,7 @@ def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(desk: Desk) -> None
     assert (desk.folder / "health").exists()
 
 
-def test_what_the_grace_does_not_suffice_for_is_cancelled_and_runs_elsewhere_at_once(
-    desk: Desk,
-) -> None:
+def test_what_the_grace_does_not_suffice_for_is_cancelled_and_runs_elsewhere_at_once(desk):
     """No thread of it keeps the process, be it a handler's or a coroutine's."""
     worker = desk.work("--grace", "1s")
     tasks = [desk.queue.put(kind, 7200).task_id for kind in ("doze", "nap")]
@@ -142,7 +136,7 @@ def test_what_the_grace_does_not_suffice_for_is_cancelled_and_runs_elsewhere_at_
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch) -> Path:
     """Where task code is, of which nothing is left behind."""
     (tmp_path / "tasks.py").write_text(LIMITED)
     monkeypatch.chdir(tmp_path)
@@ -155,7 +149,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def served(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[WorkerSettings]:
+def served(folder, monkeypatch) -> list[WorkerSettings]:
     """Those of processors that would have begun."""
     found: list[WorkerSettings] = []
 
@@ -182,17 +176,15 @@ def served(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[WorkerSettings
         (["--protect", "1h"], 2, "--protect is for tasks of ECS"),
     ],
 )
-def test_a_worker_that_cannot_work_says_why(
-    lifoq: Command, options: list[str], status: int, sentence: str
-) -> None:
+def test_a_worker_that_cannot_work_says_why(lifoq, options, status, sentence):
     ended, printed, told = lifoq("work", *options)
     assert (ended, printed) == (status, "")
     assert sentence in told
 
 
 def test_a_worker_is_told_what_to_do_by_the_environment_of_a_deployed_processor(
-    lifoq: Command, served: list[WorkerSettings], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    lifoq, served, monkeypatch
+):
     given = WorkerSettings(lease=7, heartbeat=2, max_attempts=1, task_timeout=9)
     for name, value in environment.of_worker(given).items():
         monkeypatch.setenv(name, value)
@@ -203,9 +195,7 @@ def test_a_worker_is_told_what_to_do_by_the_environment_of_a_deployed_processor(
     assert settings.types_elsewhere == {"doze", "other", "scarce"}
 
 
-def test_limits_are_a_workers_own_or_come_with_the_queue_and_are_shared(
-    lifoq: Command, served: list[WorkerSettings], queue: Queue
-) -> None:
+def test_limits_are_a_workers_own_or_come_with_the_queue_and_are_shared(lifoq, served, queue):
     told = "The limits of scarce, all types hold for this worker alone"
     assert told in lifoq("work", "--rate-limit", "5")[2]
     queue.shared_limits = SharedLimits(rate_limit=50, total_in_flight=3)
@@ -217,9 +207,7 @@ def test_limits_are_a_workers_own_or_come_with_the_queue_and_are_shared(
     assert (status, "change rate_limit_per_second of the queue" in told) == (2, True)
 
 
-def test_prometheus_reads_what_a_worker_has_done(
-    lifoq: Command, served: list[WorkerSettings]
-) -> None:
+def test_prometheus_reads_what_a_worker_has_done(lifoq, served):
     _, _, told = lifoq("work", "--metrics-port", "0")
     address = re.search(r"http://127\.0\.0\.1:\d+/metrics", told)
     assert address is not None
@@ -253,9 +241,7 @@ class Agent(http.server.BaseHTTPRequestHandler):
         """Nothing."""
 
 
-def test_a_worker_is_spared_by_scaling_in_while_it_holds_a_task(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_worker_is_spared_by_scaling_in_while_it_holds_a_task(caplog):
     server = http.server.HTTPServer(("127.0.0.1", 0), Agent)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     protection = Protection(url=f"http://127.0.0.1:{server.server_port}/state", minutes=90)

@@ -1,7 +1,5 @@
 """The HTTP API construct: who gets in, and how many."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -17,16 +15,16 @@ ROUTE = "AWS::ApiGatewayV2::Route"
 
 
 @pytest.fixture
-def stack(tmp_path: Path) -> cdk.Stack:
+def stack(tmp_path) -> cdk.Stack:
     return cdk.Stack(app_in(tmp_path), "pictures")
 
 
 @pytest.fixture
-def queue(stack: cdk.Stack) -> LifoQueue:
+def queue(stack) -> LifoQueue:
     return LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")
 
 
-def test_every_operation_has_a_route_that_asks_iam(stack: cdk.Stack, queue: LifoQueue) -> None:
+def test_every_operation_has_a_route_that_asks_iam(stack, queue):
     QueueApi(stack, "Api", queue=queue)
 
     routes = resources(template_of(stack), ROUTE)
@@ -34,16 +32,14 @@ def test_every_operation_has_a_route_that_asks_iam(stack: cdk.Stack, queue: Lifo
     assert {one["AuthorizationType"] for one in routes} == {"AWS_IAM"}
 
 
-def test_another_authorizer_can_be_asked(stack: cdk.Stack, queue: LifoQueue) -> None:
+def test_another_authorizer_can_be_asked(stack, queue):
     QueueApi(stack, "Api", queue=queue, authorizer=apigateway.HttpNoneAuthorizer())
 
     routes = resources(template_of(stack), ROUTE)
     assert {one["AuthorizationType"] for one in routes} == {"NONE"}
 
 
-def test_access_logs_have_names_that_need_no_entry_in_the_regions_resource_policy(
-    stack: cdk.Stack, queue: LifoQueue
-) -> None:
+def test_access_logs_have_names_that_need_no_entry_in_the_regions_resource_policy(stack, queue):
     for name in ("Api", "Partners"):
         QueueApi(stack, name, queue=queue)
 
@@ -68,12 +64,7 @@ def test_access_logs_have_names_that_need_no_entry_in_the_regions_resource_polic
         (QueueApi.grant_operate, {"POST/tasks/*/cancel", "POST/tasks/*/redrive"}),
     ],
 )
-def test_a_grant_lets_in_to_what_its_name_says(
-    stack: cdk.Stack,
-    queue: LifoQueue,
-    grant: Callable[[QueueApi, iam.IGrantable], None],
-    paths: set[str],
-) -> None:
+def test_a_grant_lets_in_to_what_its_name_says(stack, queue, grant, paths):
     api = QueueApi(stack, "Api", queue=queue)
     grant(api, iam.Role(stack, "Mine", assumed_by=iam.AccountRootPrincipal()))
 

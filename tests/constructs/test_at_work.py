@@ -78,7 +78,7 @@ def application(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
+def cloud(tmp_path_factory) -> Iterator[LocalCloud]:
     with LocalCloud(tmp_path_factory.mktemp("cloud")) as cloud:
         cloud.deploy(application(tmp_path_factory.mktemp("pictures")))
         yield cloud
@@ -86,8 +86,8 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
 
 @pytest.mark.parametrize(("size", "deadline"), DEADLINES.items())
 def test_a_producer_that_was_granted_puts_to_its_own_queue_and_does_nothing_else(
-    cloud: LocalCloud, size: str, deadline: float
-) -> None:
+    cloud, size, deadline
+):
     name = cloud.outputs("pictures")[f"{size}ProducerName"]
     answer = cloud.client("lambda").invoke(FunctionName=name, Payload=b'{"picture": "cat"}')
     said: dict[str, Any] = json.loads(answer["Payload"].read())
@@ -99,11 +99,11 @@ def test_a_producer_that_was_granted_puts_to_its_own_queue_and_does_nothing_else
     assert unused == {"dynamodb:BatchWriteItem"}  # put_many's
 
 
-def test_the_local_cloud_says_that_it_runs_no_container(cloud: LocalCloud) -> None:
+def test_the_local_cloud_says_that_it_runs_no_container(cloud):
     assert any("runs no container; start `lifoq work`" in line for line in cloud.not_imitated())
 
 
-def test_a_worker_does_its_types_by_what_its_role_permits_and_no_more(cloud: LocalCloud) -> None:
+def test_a_worker_does_its_types_by_what_its_role_permits_and_no_more(cloud):
     api = cloud.client("ecs")
     (arn,) = api.list_task_definitions()["taskDefinitionArns"]
     definition = api.describe_task_definition(taskDefinition=arn)["taskDefinition"]

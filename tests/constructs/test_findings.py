@@ -1,7 +1,5 @@
 """Somebody's own application, checked by cdk-nag: what is right as it is says so itself."""
 
-from pathlib import Path
-
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
@@ -56,7 +54,7 @@ def everything(app: cdk.App) -> None:
     queue.grant_put(iam.Role(stack, "Mine", assumed_by=iam.AccountRootPrincipal()))
 
 
-def test_no_check_objects(tmp_path: Path) -> None:
+def test_no_check_objects(tmp_path):
     app = app_in(tmp_path)
     everything(app)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(), ServerlessChecks())
@@ -64,7 +62,7 @@ def test_no_check_objects(tmp_path: Path) -> None:
     app.synth()
 
 
-def test_what_others_add_is_judged_all_the_same(tmp_path: Path) -> None:
+def test_what_others_add_is_judged_all_the_same(tmp_path):
     app = app_in(tmp_path)
     cats = iam.PolicyStatement(actions=["s3:GetObject"], resources=["arn:aws:s3:::cats/*"])
     LifoQueue(

@@ -1,8 +1,6 @@
 """What the ingest construct may do, and what it refuses; ``tests/infrastructure/snapshot.txt``
 shows what it subscribes to."""
 
-from pathlib import Path
-
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_kinesis as kinesis
@@ -18,18 +16,16 @@ from tests.constructs.application import HERE, app_in, resources, template_of
 
 
 @pytest.fixture
-def stack(tmp_path: Path) -> cdk.Stack:
+def stack(tmp_path) -> cdk.Stack:
     return cdk.Stack(app_in(tmp_path), "pictures")
 
 
 @pytest.fixture
-def queue(stack: cdk.Stack) -> LifoQueue:
+def queue(stack) -> LifoQueue:
     return LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")
 
 
-def test_only_messages_that_replace_tasks_need_to_change_them(
-    stack: cdk.Stack, queue: LifoQueue
-) -> None:
+def test_only_messages_that_replace_tasks_need_to_change_them(stack, queue):
     replacing = IngestMapping(task_id="body.device", if_exists="'replace'")
     news = [sns.Topic(stack, "News")]
     QueueIngest(stack, "Ingest", queue=queue, sources=news)
@@ -41,9 +37,7 @@ def test_only_messages_that_replace_tasks_need_to_change_them(
         assert ("dynamodb:UpdateItem" in policies) is may_change
 
 
-def test_what_is_no_message_or_cannot_be_put_in_time_is_refused(
-    stack: cdk.Stack, queue: LifoQueue
-) -> None:
+def test_what_is_no_message_or_cannot_be_put_in_time_is_refused(stack, queue):
     clicks = event_sources.KinesisEventSource(
         kinesis.Stream(stack, "Clicks"), starting_position=lambda_.StartingPosition.LATEST
     )
@@ -59,7 +53,7 @@ def test_what_is_no_message_or_cannot_be_put_in_time_is_refused(
         QueueIngest(stack, "Ordering", queue=queue, sources=[large])
 
 
-def test_a_mapping_that_is_no_expression_stops_the_synthesis() -> None:
+def test_a_mapping_that_is_no_expression_stops_the_synthesis():
     with pytest.raises(InvalidInput, match=r"mapping\.task_id.*no JMESPath expression"):
         IngestMapping(task_id="body.[")
     with pytest.raises(InvalidInput, match=r"mapping\.payload=.* holds half a surrogate"):

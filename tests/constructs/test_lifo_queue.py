@@ -3,9 +3,7 @@
 import json
 import math
 import zipfile
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import aws_cdk as cdk
@@ -45,7 +43,7 @@ POLICY = "AWS::IAM::Policy"
 
 
 @pytest.fixture
-def stack(tmp_path: Path) -> cdk.Stack:
+def stack(tmp_path) -> cdk.Stack:
     return cdk.Stack(app_in(tmp_path), "pictures")
 
 
@@ -78,7 +76,7 @@ def actions(template: dict[str, Any], prefix: str) -> set[str]:
     }
 
 
-def test_the_code_of_a_function_of_ones_own_is_packaged_with_the_library(tmp_path: Path) -> None:
+def test_the_code_of_a_function_of_ones_own_is_packaged_with_the_library(tmp_path):
     (tmp_path / "uploads").mkdir()
     (tmp_path / "uploads" / "handler.py").write_text("")
 
@@ -89,7 +87,7 @@ def test_the_code_of_a_function_of_ones_own_is_packaged_with_the_library(tmp_pat
         assert {"uploads/handler.py", "lifoq/client/queue.py"} <= names
 
 
-def test_a_queue_needs_nothing_but_a_folder_of_task_code(stack: cdk.Stack) -> None:
+def test_a_queue_needs_nothing_but_a_folder_of_task_code(stack):
     LifoQueue(stack, "Queue", tasks=str(TASKS))
 
     told = processor_of(template_of(stack))["Environment"]["Variables"]
@@ -99,7 +97,7 @@ def test_a_queue_needs_nothing_but_a_folder_of_task_code(stack: cdk.Stack) -> No
     assert environment.tasks == "thumbnails"
 
 
-def test_two_queues_of_one_stack_share_no_name(stack: cdk.Stack) -> None:
+def test_two_queues_of_one_stack_share_no_name(stack):
     queues = [LifoQueue(stack, name, tasks=TASKS) for name in ("Small", "Large")]
 
     template = template_of(stack)
@@ -129,9 +127,7 @@ GRANTS = {
 }
 
 
-def test_a_grant_allows_what_its_name_says_and_tells_the_function_its_queue(
-    stack: cdk.Stack,
-) -> None:
+def test_a_grant_allows_what_its_name_says_and_tells_the_function_its_queue(stack):
     queue = LifoQueue(stack, "Queue", tasks=TASKS, queue_name="thumbnails")
     for number, grant in enumerate(GRANTS):
         grant(queue, function(stack, f"Mine{number}"))
@@ -144,7 +140,7 @@ def test_a_grant_allows_what_its_name_says_and_tells_the_function_its_queue(
         assert told["Environment"]["Variables"]["LIFOQ_QUEUE"] == "thumbnails"
 
 
-def test_a_function_is_not_told_of_two_queues(stack: cdk.Stack) -> None:
+def test_a_function_is_not_told_of_two_queues(stack):
     one, other = (LifoQueue(stack, name, tasks=TASKS) for name in ("One", "Other"))
     mine = function(stack, "Mine")
     one.grant_put(mine)
@@ -156,9 +152,7 @@ def test_a_function_is_not_told_of_two_queues(stack: cdk.Stack) -> None:
     other.grant_put(mine.role)
 
 
-def test_a_producer_of_another_account_is_let_in_by_the_table_and_the_key(
-    stack: cdk.Stack,
-) -> None:
+def test_a_producer_of_another_account_is_let_in_by_the_table_and_the_key(stack):
     queue = LifoQueue(stack, "Queue", tasks=TASKS, encryption_key=kms.Key(stack, "Key"))
     producer = "arn:aws:iam::210987654321:role/producer"
     queue.grant_put(iam.ArnPrincipal(producer))
@@ -183,7 +177,7 @@ def function(stack: cdk.Stack, name: str) -> lambda_.Function:
 # Metrics and alarms
 
 
-def test_metrics_are_those_that_the_functions_emit(stack: cdk.Stack) -> None:
+def test_metrics_are_those_that_the_functions_emit(stack):
     queue = LifoQueue(stack, "Queue", tasks=TASKS, queue_name="thumbnails")
 
     for metric, name, statistic in (
@@ -200,7 +194,7 @@ def test_metrics_are_those_that_the_functions_emit(stack: cdk.Stack) -> None:
     assert queue.metric_shed(period=cdk.Duration.hours(1)).period.to_minutes() == 60
 
 
-def test_alarms_are_told_to_a_topic_that_exists(stack: cdk.Stack) -> None:
+def test_alarms_are_told_to_a_topic_that_exists(stack):
     topic = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:eu-west-1:123456789012:pager")
     queue = LifoQueue(stack, "Queue", tasks=TASKS, alarm_topic=topic)
 
@@ -213,9 +207,7 @@ def test_alarms_are_told_to_a_topic_that_exists(stack: cdk.Stack) -> None:
 # State of its own
 
 
-def test_limits_hold_over_all_workers_where_there_are_several_and_each_is_told(
-    stack: cdk.Stack,
-) -> None:
+def test_limits_hold_over_all_workers_where_there_are_several_and_each_is_told(stack):
     several = {"processor_concurrency": 2}
     alone: list[dict[str, Any]] = [{}, {**several, "shared_limits": False}]
     shared = [several, {"types_elsewhere": ["video.encode"]}, {"shared_limits": True}]
@@ -237,9 +229,7 @@ def test_limits_hold_over_all_workers_where_there_are_several_and_each_is_told(
 # What task code needs
 
 
-def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(
-    stack: cdk.Stack,
-) -> None:
+def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(stack):
     vpc = ec2.Vpc(stack, "Network")
     secret = secretsmanager.Secret(stack, "Login")
     LifoQueue(
@@ -291,9 +281,7 @@ def test_the_processor_gets_what_task_code_needs_and_nobody_else_may_do_it(
     assert "AWSLambdaVPCAccessExecutionRole" in policies
 
 
-def test_a_target_is_told_to_who_needs_it_and_allowed_to_the_processor_alone(
-    stack: cdk.Stack,
-) -> None:
+def test_a_target_is_told_to_who_needs_it_and_allowed_to_the_processor_alone(stack):
     resize = function(stack, "Resize")
     targets = {
         "resize": LambdaTarget(function_arn=resize.function_arn),
@@ -318,7 +306,7 @@ def test_a_target_is_told_to_who_needs_it_and_allowed_to_the_processor_alone(
     assert not needed & actions(template, "QueueSweepFunctionRole")
 
 
-def test_a_container_image_takes_the_place_of_the_package(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_a_container_image_takes_the_place_of_the_package(stack, tmp_path):
     folder = tmp_path / "image"
     folder.mkdir()
     (folder / "Dockerfile").write_text("FROM public.ecr.aws/lambda/python:3.14\n")
@@ -364,7 +352,7 @@ def recurring(**settings: Any) -> RecurringTask:
         (partial(recurring, payload=[math.nan]), "payload"),
     ],
 )
-def test_a_part_that_could_not_work_is_refused(made: Callable[[], object], sentence: str) -> None:
+def test_a_part_that_could_not_work_is_refused(made, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         made()
 
@@ -405,17 +393,13 @@ MINUTES, SECONDS = cdk.Duration.minutes, cdk.Duration.seconds
         ({"queue_name": cdk.Aws.STACK_NAME}, "^queue_name='a token': is known only when"),
     ],
 )
-def test_a_queue_that_could_not_work_is_refused(
-    stack: cdk.Stack, settings: dict[str, Any], sentence: str
-) -> None:
+def test_a_queue_that_could_not_work_is_refused(stack, settings, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         LifoQueue(stack, "Queue", **{"tasks": TASKS, **settings})
 
 
 @pytest.mark.parametrize("name", ["deadline", "in_flight"])
-def test_a_number_that_is_known_only_when_it_is_deployed_is_refused(
-    stack: cdk.Stack, name: str
-) -> None:
+def test_a_number_that_is_known_only_when_it_is_deployed_is_refused(stack, name):
     number = cdk.CfnParameter(stack, "Number", type="Number").value_as_number
     given = {"deadline": SECONDS(number), "in_flight": number}
 
@@ -423,14 +407,14 @@ def test_a_number_that_is_known_only_when_it_is_deployed_is_refused(
         LifoQueue(stack, "Queue", tasks=TASKS, **{name: given[name]})
 
 
-def test_what_belongs_to_the_state_is_not_given_twice(stack: cdk.Stack) -> None:
+def test_what_belongs_to_the_state_is_not_given_twice(stack):
     state = QueueState(stack, "State")
 
     with pytest.raises(InvalidInput, match="QueueState"):
         LifoQueue(stack, "Queue", tasks=TASKS, state=state, encryption_key=kms.Key(stack, "Key"))
 
 
-def test_a_recurring_task_goes_ahead_by_no_more_than_the_deadline(stack: cdk.Stack) -> None:
+def test_a_recurring_task_goes_ahead_by_no_more_than_the_deadline(stack):
     ahead = recurring(head_start=MINUTES(2))
     assert ahead.event()["headStart"] == 120
     queue = LifoQueue(stack, "Queue", tasks=TASKS, deadline=MINUTES(1))
@@ -438,14 +422,14 @@ def test_a_recurring_task_goes_ahead_by_no_more_than_the_deadline(stack: cdk.Sta
         QueueGenerator(stack, "Generator", queue=queue, recurring=[ahead])
 
 
-def test_what_is_added_to_an_environment_counts_too(stack: cdk.Stack) -> None:
+def test_what_is_added_to_an_environment_counts_too(stack):
     queue = LifoQueue(stack, "Queue", tasks=TASKS)
 
     with pytest.raises(InvalidInput, match=r"takes 4,096 .* LIFOQ_WORKER"):
         queue.leave_to("Encoders", MANY)
 
 
-def test_two_queues_of_one_place_cannot_have_one_name(tmp_path: Path) -> None:
+def test_two_queues_of_one_place_cannot_have_one_name(tmp_path):
     app = app_in(tmp_path)
 
     def queue(stack: str, region: str | None = None) -> LifoQueue:
@@ -459,7 +443,7 @@ def test_two_queues_of_one_place_cannot_have_one_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("minutes", [45, 120])
-def test_a_window_that_would_lose_tasks_is_refused(stack: cdk.Stack, minutes: int) -> None:
+def test_a_window_that_would_lose_tasks_is_refused(stack, minutes):
     queue = LifoQueue(stack, "Queue", tasks=TASKS)
 
     with pytest.raises(InvalidInput, match="window"):
@@ -476,6 +460,6 @@ def test_a_window_that_would_lose_tasks_is_refused(stack: cdk.Stack, minutes: in
         (BrokerQueue, "login", secretsmanager.Secret),
     ],
 )
-def test_pyright_lets_in_what_cdk_makes(owner: Any, prop: str, given: type) -> None:
+def test_pyright_lets_in_what_cdk_makes(owner, prop, given):
     """To it, a class whose parameters have other names than its interface's is none of that."""
     assert given in get_args(get_type_hints(owner)[prop])

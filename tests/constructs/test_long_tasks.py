@@ -29,7 +29,7 @@ def stack_with(folder: Path, **props: Any) -> cdk.Stack:
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
+def template(tmp_path_factory) -> Template:
     return template_of(stack_with(tmp_path_factory.mktemp("app")))
 
 
@@ -39,13 +39,13 @@ def variables(template: Template, function: str) -> Mapping[str, str]:
     return told
 
 
-def test_nobody_gets_in(template: Template) -> None:
+def test_nobody_gets_in(template):
     assert not resources(template, "AWS::EC2::SecurityGroupIngress")
     for group in resources(template, "AWS::EC2::SecurityGroup"):
         assert "SecurityGroupIngress" not in group
 
 
-def test_what_stands_idle_costs_nothing(template: Template) -> None:
+def test_what_stands_idle_costs_nothing(template):
     """No gateway, no endpoint that is paid by the hour, no address, no worker."""
     types = {one["Type"] for one in template["Resources"].values()}
     assert not types & {"AWS::EC2::NatGateway", "AWS::EC2::EIP"}
@@ -56,14 +56,14 @@ def test_what_stands_idle_costs_nothing(template: Template) -> None:
     assert target["MinCapacity"] == 0
 
 
-def test_the_service_goes_before_its_capacity_providers_do(template: Template) -> None:
+def test_the_service_goes_before_its_capacity_providers_do(template):
     """Which cannot be taken from a cluster while a service uses them."""
     ids = {one["Type"]: name for name, one in template["Resources"].items()}
     service = template["Resources"][ids["AWS::ECS::Service"]]
     assert ids["AWS::ECS::ClusterCapacityProviderAssociations"] in service["DependsOn"]
 
 
-def test_spot_and_a_network_of_ones_own(tmp_path: Path) -> None:
+def test_spot_and_a_network_of_ones_own(tmp_path):
     stack = cdk.Stack(app_in(tmp_path), "pictures")
     queue = LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")
     vpc = cdk.aws_ec2.Vpc(stack, "Mine", restrict_default_security_group=False)
@@ -87,7 +87,7 @@ def test_spot_and_a_network_of_ones_own(tmp_path: Path) -> None:
         ({"environment": {"LIFOQ_WORKER": "{}"}}, "must not begin with LIFOQ_"),
     ],
 )
-def test_what_cannot_work_is_refused(tmp_path: Path, props: Any, sentence: str) -> None:
+def test_what_cannot_work_is_refused(tmp_path, props, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         stack_with(tmp_path, **props)
 
@@ -100,13 +100,13 @@ def test_what_cannot_work_is_refused(tmp_path: Path, props: Any, sentence: str) 
         ({"in_flight": 4, "backlog_per_worker": 3}, "backlog_per_worker"),
     ],
 )
-def test_a_scaling_that_cannot_work_is_refused(scaling: dict[str, int], field: str) -> None:
+def test_a_scaling_that_cannot_work_is_refused(scaling, field):
     with pytest.raises(InvalidInput) as refused:
         WorkerScaling(**scaling)
     assert refused.value.field == field
 
 
-def test_two_groups_share_no_type_and_each_is_measured(tmp_path: Path) -> None:
+def test_two_groups_share_no_type_and_each_is_measured(tmp_path):
     stack = cdk.Stack(app_in(tmp_path), "pictures")
     queue = LifoQueue(stack, "Queue", tasks=HERE / "thumbnails", types_elsewhere=["x"])
     LongTasks(stack, "A", queue=queue, types=["a"], image=IMAGE)
@@ -119,7 +119,7 @@ def test_two_groups_share_no_type_and_each_is_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 7, 20, 33, 500])
-def test_there_are_never_fewer_workers_than_are_wanted(most: int) -> None:
+def test_there_are_never_fewer_workers_than_are_wanted(most):
     steps = list(WorkerScaling(max_workers=most).steps())
     assert len(steps) <= 20
     for wanted in range(1, most + 1):
@@ -131,7 +131,7 @@ def test_there_are_never_fewer_workers_than_are_wanted(most: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def service_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Service]:
+def service_of(tmp_path_factory) -> Callable[..., Service]:
     def new(**scaling: Any) -> Service:
         given = WorkerScaling(**scaling)
         template = template_of(stack_with(tmp_path_factory.mktemp("app"), scaling=given))
@@ -140,9 +140,7 @@ def service_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Servic
     return new
 
 
-def test_a_burst_has_its_workers_in_minutes_and_none_when_it_is_over(
-    service_of: Callable[..., Service],
-) -> None:
+def test_a_burst_has_its_workers_in_minutes_and_none_when_it_is_over(service_of):
     service = service_of(max_workers=10)
     service.run(12, put=[30] * 12)
     assert service.sizes[-1] == 10
@@ -155,7 +153,7 @@ def test_a_burst_has_its_workers_in_minutes_and_none_when_it_is_over(
     assert service.sizes.index(0, over) - over <= 6
 
 
-def test_rare_tasks_are_waited_for_by_nobody(service_of: Callable[..., Service]) -> None:
+def test_rare_tasks_are_waited_for_by_nobody(service_of):
     service = service_of(max_workers=10)
     service.run(300, put=cycle([2, *[0] * 29]))  # each half hour one that takes two minutes
     assert service.done == 10
@@ -163,9 +161,7 @@ def test_rare_tasks_are_waited_for_by_nobody(service_of: Callable[..., Service])
     assert sum(service.sizes) / 10 <= 10, "minutes that are paid, a task"
 
 
-def test_a_stuck_downstream_gets_no_more_workers_than_there_may_be(
-    service_of: Callable[..., Service],
-) -> None:
+def test_a_stuck_downstream_gets_no_more_workers_than_there_may_be(service_of):
     service = service_of(max_workers=4)
     service.run(300, put=cycle([NEVER]))
     assert max(service.sizes) == len(service.workers) == 4
@@ -178,9 +174,7 @@ def test_a_stuck_downstream_gets_no_more_workers_than_there_may_be(
     assert service.sizes[-1] == len(service.workers) == 0
 
 
-def test_a_worker_has_a_backlog_until_a_task_has_waited_for_too_long(
-    service_of: Callable[..., Service],
-) -> None:
+def test_a_worker_has_a_backlog_until_a_task_has_waited_for_too_long(service_of):
     service = service_of(
         max_workers=10, backlog_per_worker=10, longest_wait=cdk.Duration.minutes(20)
     )

@@ -2,7 +2,6 @@
 the queue's stack is seen where the queue is: ``tests/infrastructure/test_monitoring.py``."""
 
 import json
-from pathlib import Path
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -14,7 +13,7 @@ from tests.constructs.application import HERE, app_in, resources, template_of
 IMAGE = ecs.ContainerImage.from_registry("public.ecr.aws/pictures/encoders")
 
 
-def test_neither_stack_needs_the_other_to_be_deployed_first(tmp_path: Path) -> None:
+def test_neither_stack_needs_the_other_to_be_deployed_first(tmp_path):
     app = app_in(tmp_path)
     stack, beside = cdk.Stack(app, "pictures"), cdk.Stack(app, "beside")
     queue = LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")

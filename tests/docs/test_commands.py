@@ -40,7 +40,7 @@ def commands(document: Path, program: str) -> Iterator[list[str]]:
     [document for document in DOCUMENTS if document not in WRITTEN_BY_CODE],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
-def test_every_command_that_a_document_names_is_one(document: Path) -> None:
+def test_every_command_that_a_document_names_is_one(document):
     for _, *words in commands(document, "lifoq"):
         _understood(app.root, words)
     for _, service, operation, *words in commands(document, "aws"):

@@ -18,7 +18,7 @@ INVARIANTS = ROOT / "docs" / "invariants.md"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_link_within_the_repository_leads_somewhere(document: Path) -> None:
+def test_every_link_within_the_repository_leads_somewhere(document):
     for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", _prose(document)):
         path, _, heading = link.partition("#")
         target = (document.parent / path) if path else document
@@ -27,12 +27,12 @@ def test_every_link_within_the_repository_leads_somewhere(document: Path) -> Non
             assert heading in set(_anchors(target)), link
 
 
-def test_the_site_has_every_page_of_the_documents() -> None:
+def test_the_site_has_every_page_of_the_documents():
     shown = set(re.findall(r'"(docs/[^"]+\.md)"', (ROOT / "zensical.toml").read_text()))
     assert shown == {str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md")}
 
 
-def test_every_message_on_the_page_of_troubles_is_one_of_the_products() -> None:
+def test_every_message_on_the_page_of_troubles_is_one_of_the_products():
     sources = [
         file.read_text()
         for folder in ("lifoq*", "localcloud", "stacks", "tools")
@@ -48,7 +48,7 @@ def test_every_message_on_the_page_of_troubles_is_one_of_the_products() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_make_target_that_is_named_exists(document: Path) -> None:
+def test_every_make_target_that_is_named_exists(document):
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"(?:`|^ *)make ([a-z][a-z-]*)", document.read_text(), re.MULTILINE))
     assert named <= targets
@@ -65,20 +65,18 @@ def test_every_make_target_that_is_named_exists(document: Path) -> None:
         ("FastAPI", "library", "### In your own transaction"),
     ],
 )
-def test_what_one_searches_for_by_another_name_is_answered(
-    word: str, page: str, heading: str
-) -> None:
+def test_what_one_searches_for_by_another_name_is_answered(word, page, heading):
     text = (ROOT / "docs" / f"{page}.md").read_text()
     section = re.split(r"^#+ ", text.partition(f"\n{heading}\n")[2], flags=re.MULTILINE)[0]
     assert word in section
 
 
-def test_the_readme_has_the_commands_that_a_newcomer_and_ci_begin_with() -> None:
+def test_the_readme_has_the_commands_that_a_newcomer_and_ci_begin_with():
     readme = (ROOT / "README.md").read_text()
     assert {"demo", "test", "help"} <= set(re.findall(r"\bmake ([a-z-]+)", readme))
 
 
-def test_what_keeps_a_promise_is_where_the_page_of_promises_says() -> None:
+def test_what_keeps_a_promise_is_where_the_page_of_promises_says():
     rows = [line.split("|") for line in INVARIANTS.read_text().splitlines() if "`: `" in line]
     assert rows
     for _, promise, code, *_ in rows:
@@ -90,13 +88,13 @@ def test_what_keeps_a_promise_is_where_the_page_of_promises_says() -> None:
                 )
 
 
-def test_tests_that_the_page_of_promises_names_exist() -> None:
+def test_tests_that_the_page_of_promises_names_exist():
     named = set(re.findall(r"`(\w+/test_\w+\.py)`", INVARIANTS.read_text()))
     assert named
     assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
 
 
-def test_the_page_of_metrics_has_each_with_its_unit_and_meaning() -> None:
+def test_the_page_of_metrics_has_each_with_its_unit_and_meaning():
     page = (ROOT / "docs" / "metrics.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.+) \|$", page, re.MULTILINE)
     assert rows == [

@@ -127,13 +127,13 @@ def stated() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("page", "words"), list(stated()), ids=lambda value: str(value)[:60])
-def test_a_figure_of_a_page_is_what_was_measured(page: str, words: str) -> None:
+def test_a_figure_of_a_page_is_what_was_measured(page, words):
     text = " ".join((ROOT / page).read_text().split(" "))
     pattern = words if words.startswith(r"\|") else re.escape(words).replace(r"\ ", r"\s+")
     assert re.search(pattern, text), words
 
 
-def test_the_report_in_the_readme_adds_up() -> None:
+def test_the_report_in_the_readme_adds_up():
     text = (ROOT / "README.md").read_text()
     (account,) = re.findall(r"^created .+$", text, re.MULTILINE)
     created, *ends = map(int, re.findall(r"\d+", account))

@@ -48,7 +48,7 @@ def python(folder: Path, *arguments: str, **environment: str) -> str:
     return run(sys.executable, *arguments, cwd=folder, env=env)
 
 
-def test_every_code_of_the_pages_is_a_file_that_is_run_here() -> None:
+def test_every_code_of_the_pages_is_a_file_that_is_run_here():
     untitled = re.compile(r"^```(?:python|yaml)$", re.MULTILINE)
     assert [name for name, page in PAGES.items() if untitled.search(page)] == []
     are_run = {"app.py", "test_tasks.py", "bring_back.py", "forget.py"}
@@ -57,21 +57,21 @@ def test_every_code_of_the_pages_is_a_file_that_is_run_here() -> None:
 
 @pytest.mark.prove
 @pytest.mark.parametrize("page", having("test_tasks.py"))
-def test_the_tests_of_a_page_pass(page: str, tmp_path: Path) -> None:
+def test_the_tests_of_a_page_pass(page, tmp_path):
     options = ["-q", "-p", "no:cacheprovider", "-p", "lifoq.testing.plugin"]
     assert " passed" in python(written(page, tmp_path), "-m", "pytest", *options)
 
 
 @pytest.mark.prove
 @pytest.mark.parametrize("page", sorted({*having("app.py")} - {"ci-cd"}))
-def test_the_application_of_a_page_is_synthesized(page: str, tmp_path: Path) -> None:
+def test_the_application_of_a_page_is_synthesized(page, tmp_path):
     python(written(page, tmp_path), "app.py", CDK_OUTDIR=str(tmp_path / "out"))
     assert list((tmp_path / "out").glob("*.template.json"))
 
 
 @pytest.mark.prove
 @pytest.mark.parametrize("page", ["constructs", "long-tasks"])
-def test_the_complete_example_of_a_page_is_synthesized(page: str, tmp_path: Path) -> None:
+def test_the_complete_example_of_a_page_is_synthesized(page, tmp_path):
     text = (ROOT / "docs" / f"{page}.md").read_text()
     (example,) = re.findall(r'```python title="app\.py"\n(.*?)```', text, re.DOTALL)
     (tmp_path / "app.py").write_text(example)
@@ -82,7 +82,7 @@ def test_the_complete_example_of_a_page_is_synthesized(page: str, tmp_path: Path
 
 
 @pytest.mark.prove
-def test_only_jobs_of_the_environment_may_deploy_and_others_may_look(tmp_path: Path) -> None:
+def test_only_jobs_of_the_environment_may_deploy_and_others_may_look(tmp_path):
     python(written("ci-cd", tmp_path), "app.py", CDK_OUTDIR=str(tmp_path / "out"))
     (template,) = (tmp_path / "out").glob("*.template.json")
     roles = [
@@ -133,14 +133,12 @@ class Account:
 
 
 @pytest.fixture
-def account(moto_endpoint: str) -> Account:
+def account(moto_endpoint) -> Account:
     return Account(moto_endpoint)
 
 
 @pytest.mark.prove
-def test_what_is_missing_is_brought_back_and_what_is_there_stays(
-    account: Account, tmp_path: Path
-) -> None:
+def test_what_is_missing_is_brought_back_and_what_is_there_stays(account, tmp_path):
     backup, now = account.queue(), account.queue()
     for queue in (backup, now):
         queue.put("check", "old", task_id="there")
@@ -168,9 +166,7 @@ def test_what_is_missing_is_brought_back_and_what_is_there_stays(
 
 
 @pytest.mark.prove
-def test_all_tasks_of_a_person_are_deleted_but_those_at_work(
-    account: Account, tmp_path: Path
-) -> None:
+def test_all_tasks_of_a_person_are_deleted_but_those_at_work(account, tmp_path):
     queue = account.queue()
     for task_id in ("waits", "delayed", "cancelled", "works"):
         delay = 60 if task_id == "delayed" else None

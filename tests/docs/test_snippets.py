@@ -36,7 +36,7 @@ def snippets(document: Path) -> list[str]:
     [document for document in DOCUMENTS if snippets(document)],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
-def test_what_a_snippet_imports_and_calls_of_lifoq_is_there(document: Path) -> None:
+def test_what_a_snippet_imports_and_calls_of_lifoq_is_there(document):
     for code in snippets(document):
         for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.ImportFrom) and node.module and node.module[:5] == "lifoq":
@@ -47,7 +47,7 @@ def test_what_a_snippet_imports_and_calls_of_lifoq_is_there(document: Path) -> N
                 assert any(_fits(one, node) for one in called), ast.unparse(node)
 
 
-def test_the_span_of_an_attempt_is_a_child_of_the_span_in_which_the_task_was_put() -> None:
+def test_the_span_of_an_attempt_is_a_child_of_the_span_in_which_the_task_was_put():
     text = (ROOT / "docs" / "library.md").read_text()
     section = text.partition("\n### Traces\n")[2].partition("\n### ")[0]
     put, around = re.findall(r"^```python\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)

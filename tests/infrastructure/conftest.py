@@ -26,7 +26,7 @@ def everything() -> Deployment:
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory) -> Path:
     """Built without a network: hatchling is among the locked packages."""
     folder = tmp_path_factory.mktemp("wheel")
     run(

@@ -155,13 +155,13 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
+def cloud(tmp_path_factory) -> Iterator[LocalCloud]:
     with LocalCloud(tmp_path_factory.mktemp("cloud")) as cloud:
         yield cloud
 
 
 @pytest.fixture(scope="module")
-def assembly(tmp_path_factory: pytest.TempPathFactory) -> Deployment:
+def assembly(tmp_path_factory) -> Deployment:
     """The application with a team's own task code in it."""
     seconds = cdk.Duration.seconds
     tasks = team_code(
@@ -204,7 +204,7 @@ def _ways_in(stack: cdk.Stack, queue: LifoQueue) -> None:
 
 
 @pytest.fixture(scope="module")
-def stage(cloud: LocalCloud, assembly: Deployment) -> Stage:
+def stage(cloud, assembly) -> Stage:
     cloud.client("sqs").create_queue(QueueName="orders", Attributes={"VisibilityTimeout": "2"})
     cloud.client("sns").create_topic(Name="news")
     cloud.deploy(assembly.assembly)
@@ -212,7 +212,7 @@ def stage(cloud: LocalCloud, assembly: Deployment) -> Stage:
 
 
 @pytest.fixture(scope="module")
-def deployed(stage: Stage) -> Iterator[Processing]:
+def deployed(stage) -> Iterator[Processing]:
     """The operator's switch of the stage."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in stage.cloud.environment().items():
@@ -221,7 +221,7 @@ def deployed(stage: Stage) -> Iterator[Processing]:
 
 
 @pytest.fixture(scope="module")
-def worked(stage: Stage, deployed: Processing) -> Stage:
+def worked(stage, deployed) -> Stage:
     """The stage after every kind of task went its way."""
     stage.put("acceptance.succeeds", "first", {"secret": PAYLOAD})
     stage.put("acceptance.succeeds", "first", {"n": 2})
@@ -358,7 +358,7 @@ def paused(deployed: Processing) -> Iterator[None]:
     deployed.resume()
 
 
-def test_tasks_go_every_way_to_their_end(worked: Stage) -> None:
+def test_tasks_go_every_way_to_their_end(worked):
     assert worked.item("first")["result"]["S"] == json.dumps(
         {"secret": PAYLOAD}, separators=(",", ":")
     )
@@ -369,17 +369,13 @@ def test_tasks_go_every_way_to_their_end(worked: Stage) -> None:
 
 
 @pytest.mark.parametrize("send", [message, notification, event])
-def test_what_another_service_is_sent_becomes_a_task_with_that_payload(
-    worked: Stage, send: Callable[[Stage], str]
-) -> None:
+def test_what_another_service_is_sent_becomes_a_task_with_that_payload(worked, send):
     task_id = send(worked)
     worked.until(task_id, "SUCCESS")
     assert json.loads(worked.item(task_id)["result"]["S"]) == {"secret": PAYLOAD}
 
 
-def test_what_no_item_holds_lies_in_the_bucket_and_is_shown_whole(
-    worked: Stage, deployed: Processing
-) -> None:
+def test_what_no_item_holds_lies_in_the_bucket_and_is_shown_whole(worked, deployed):
     assert deployed
     item = worked.item("large")
     assert set(item["payload"]) == set(item["result"]) == {"M"}
@@ -392,7 +388,7 @@ def test_what_no_item_holds_lies_in_the_bucket_and_is_shown_whole(
 
 
 @pytest.mark.parametrize(("form", "payload"), FORMS.items())
-def test_a_payload_of_each_form_goes_every_way(worked: Stage, form: str, payload: Any) -> None:
+def test_a_payload_of_each_form_goes_every_way(worked, form, payload):
     item = worked.item(form)
     assert set(item["payload"]) == {form}
     pages = worked.cloud.client("dynamodb").get_paginator("scan")
@@ -431,9 +427,7 @@ def end_of(stage: Stage, task_id: str) -> dict[str, Any] | None:
     return next((one for one in messages if one["taskId"] == task_id), None)
 
 
-def test_a_message_that_makes_no_task_is_in_the_dead_letters_with_the_reason(
-    worked: Stage,
-) -> None:
+def test_a_message_that_makes_no_task_is_in_the_dead_letters_with_the_reason(worked):
     other = {"note": {"DataType": "String", "StringValue": "none"}}
     message_id = message(worked, **other)
     assert "task_type" in until(lambda: refusal_of(worked, message_id))
@@ -455,7 +449,7 @@ def refusal_of(stage: Stage, message_id: str) -> str | None:
     )
 
 
-def test_pausing_stops_processing_and_nothing_else(worked: Stage, deployed: Processing) -> None:
+def test_pausing_stops_processing_and_nothing_else(worked, deployed):
     with paused(deployed):
         assert deployed.is_paused
         worked.client().put("acceptance.succeeds", task_id="patient", delay=0.5)
@@ -468,7 +462,7 @@ def test_pausing_stops_processing_and_nothing_else(worked: Stage, deployed: Proc
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_call_is_allowed_by_the_functions_role(worked: Stage, function: str) -> None:
+def test_every_call_is_allowed_by_the_functions_role(worked, function):
     calls = worked.calls(function)
 
     assert calls
@@ -476,9 +470,7 @@ def test_every_call_is_allowed_by_the_functions_role(worked: Stage, function: st
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_each_permission_is_used_and_cannot_be_taken_away_unnoticed(
-    worked: Stage, function: str
-) -> None:
+def test_each_permission_is_used_and_cannot_be_taken_away_unnoticed(worked, function):
     calls = worked.calls(function)
     granted = [
         {**statement, "Action": action, "Resource": resource}
@@ -491,9 +483,7 @@ def test_each_permission_is_used_and_cannot_be_taken_away_unnoticed(
             assert roles.refused(calls, [other for other in granted if other is not one]), one
 
 
-def test_alarms_and_dashboard_watch_metrics_that_are_emitted(
-    worked: Stage, assembly: Deployment
-) -> None:
+def test_alarms_and_dashboard_watch_metrics_that_are_emitted(worked, assembly):
     watched = own_metrics(assembly)
     deadline = time.monotonic() + 10
     missing = watched
@@ -514,14 +504,14 @@ def own_metrics(deployment: Deployment) -> set[str]:
     return {*in_alarms, *re.findall(r'"lifoq","(\w+)"', text)}
 
 
-def test_no_payload_is_in_the_logs(worked: Stage) -> None:
+def test_no_payload_is_in_the_logs(worked):
     logs = [file.read_text() for file in worked.cloud.logs.iterdir()]
 
     assert len(logs) == len(FUNCTIONS)
     assert not any(PAYLOAD in log for log in logs)
 
 
-def test_saved_queries_ask_for_fields_that_the_logs_have(worked: Stage) -> None:
+def test_saved_queries_ask_for_fields_that_the_logs_have(worked):
     fields = {
         key
         for file in worked.cloud.logs.iterdir()

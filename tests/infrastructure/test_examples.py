@@ -15,7 +15,7 @@ EXAMPLES = sorted(app.parent for app in (ROOT / "examples").glob("*/app.py"))
 
 
 @pytest.fixture(scope="module")
-def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> User:
+def user(wheel, tmp_path_factory) -> User:
     user = User(
         tmp_path_factory.mktemp("user"), page=(ROOT / "docs" / "own-project.md").read_text()
     )
@@ -24,16 +24,14 @@ def user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> User:
 
 
 @pytest.fixture
-def open_terminal(user: User) -> Iterator[Callable[[Path], Terminal]]:
+def open_terminal(user) -> Iterator[Callable[[Path], Terminal]]:
     with terminals(user) as open_terminal:
         yield open_terminal
 
 
 @pytest.mark.prove
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda folder: folder.name)
-def test_an_example_runs_by_the_lines_of_its_readme(
-    example: Path, user: User, open_terminal: Callable[[Path], Terminal]
-) -> None:
+def test_an_example_runs_by_the_lines_of_its_readme(example, user, open_terminal):
     copy = shutil.copytree(
         example,
         user.folder / example.name,
@@ -69,7 +67,7 @@ def _packaged(copy: Path) -> set[str]:
     }
 
 
-def test_every_example_is_in_the_list() -> None:
+def test_every_example_is_in_the_list():
     page = (ROOT / "examples" / "README.md").read_text()
     assert [folder.name for folder in EXAMPLES if f"]({folder.name}/README.md)" not in page] == []
     assert len(EXAMPLES) == 5

@@ -96,7 +96,7 @@ def _refusal(code: str, operation: str) -> ClientError:
 
 
 @pytest.fixture
-def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+def services(monkeypatch) -> Iterator[Services]:
     services = Services()
     for module in (sdk_tasks, glue_tasks, sns_tasks):
         monkeypatch.setattr(module, "boto_client_for", lambda **_: services)
@@ -156,7 +156,7 @@ def _hurried(value: Any) -> Any:
     }
 
 
-def test_a_window_is_exported_and_its_day_reported_on(services: Services) -> None:
+def test_a_window_is_exported_and_its_day_reported_on(services):
     execution = run(AT_TEN)
 
     assert execution["status"] == "SUCCEEDED"
@@ -193,8 +193,8 @@ def test_a_window_is_exported_and_its_day_reported_on(services: Services) -> Non
     ],
 )
 def test_a_window_is_cut_from_the_day_whenever_the_run_comes(
-    services: Services, minutes: int, scheduled_at: str, window: tuple[str, str], day: str
-) -> None:
+    services, minutes, scheduled_at, window, day
+):
     services.answers["describe_continuous_backups"] = [_history(latest="2026-11-22T00:00:00Z")]
     services.answers["describe_export"] = [_export("COMPLETED")]
 
@@ -210,9 +210,7 @@ def test_a_window_is_cut_from_the_day_whenever_the_run_comes(
     assert export["S3Prefix"] == f"exports/{day}"
 
 
-def test_a_full_export_is_of_the_days_first_moment_and_starts_no_report(
-    services: Services,
-) -> None:
+def test_a_full_export_is_of_the_days_first_moment_and_starts_no_report(services):
     execution = run({"kind": "full", "scheduledAt": "2026-11-20T00:10:00Z"})
 
     assert execution["status"] == "SUCCEEDED"
@@ -223,7 +221,7 @@ def test_a_full_export_is_of_the_days_first_moment_and_starts_no_report(
     assert services.arguments_of("start_job_run") == []
 
 
-def test_two_runs_of_one_window_ask_for_one_export(services: Services) -> None:
+def test_two_runs_of_one_window_ask_for_one_export(services):
     for scheduled_at in ("2026-11-20T10:10:00Z", "2026-11-20T10:40:00Z"):
         run({"kind": "incremental", "scheduledAt": scheduled_at})
 
@@ -231,7 +229,7 @@ def test_two_runs_of_one_window_ask_for_one_export(services: Services) -> None:
     assert first["ClientToken"] == second["ClientToken"]
 
 
-def test_it_waits_until_dynamodb_can_export_the_windows_end(services: Services) -> None:
+def test_it_waits_until_dynamodb_can_export_the_windows_end(services):
     services.answers["describe_continuous_backups"] = [
         _history(latest="2026-11-20T09:59:59Z"),
         _history(latest="2026-11-20T10:00:00Z"),
@@ -248,9 +246,7 @@ def test_it_waits_until_dynamodb_can_export_the_windows_end(services: Services) 
     ]
 
 
-def test_a_window_before_the_tables_history_is_left_out_without_an_alarm(
-    services: Services,
-) -> None:
+def test_a_window_before_the_tables_history_is_left_out_without_an_alarm(services):
     services.answers["describe_continuous_backups"] = [
         _history(earliest="2026-11-20T09:30:00Z", latest="2026-11-20T10:05:00Z")
     ]
@@ -261,7 +257,7 @@ def test_a_window_before_the_tables_history_is_left_out_without_an_alarm(
     assert [name for name, _ in services.calls] == ["describe_continuous_backups"]
 
 
-def test_a_call_that_is_throttled_is_tried_again(services: Services) -> None:
+def test_a_call_that_is_throttled_is_tried_again(services):
     services.answers["export_table_to_point_in_time"] = [
         _refusal("LimitExceededException", "ExportTableToPointInTime"),
         _export("IN_PROGRESS"),
@@ -287,8 +283,8 @@ OFF = _backups(PointInTimeRecoveryStatus="DISABLED")
     ],
 )
 def test_what_fails_is_told_with_its_reason_a_report_when_it_has_failed_twice(
-    services: Services, action: str, answer: dict[str, Any], told: str, reports: int
-) -> None:
+    services, action, answer, told, reports
+):
     services.answers[action] = [answer]
 
     assert run(AT_TEN)["status"] == "FAILED"
@@ -300,9 +296,7 @@ def test_what_fails_is_told_with_its_reason_a_report_when_it_has_failed_twice(
     assert len(services.arguments_of("start_job_run")) == reports
 
 
-def test_an_unknown_kind_exports_nothing_and_is_told_in_a_mail_that_sns_takes(
-    services: Services,
-) -> None:
+def test_an_unknown_kind_exports_nothing_and_is_told_in_a_mail_that_sns_takes(services):
     """However long the queue's name: a subject has less than 100 characters."""
     name = "q" * 100
     machine = dataclasses.replace(MACHINE, queue_name=name)
@@ -316,9 +310,7 @@ def test_an_unknown_kind_exports_nothing_and_is_told_in_a_mail_that_sns_takes(
     assert name in message["Message"]
 
 
-def test_exports_are_encrypted_with_the_stages_own_key_where_there_is_one(
-    services: Services,
-) -> None:
+def test_exports_are_encrypted_with_the_stages_own_key_where_there_is_one(services):
     key_arn = "arn:aws:kms:us-east-1:123456789012:key/1"
 
     run(

@@ -28,8 +28,8 @@ def alarms(deployment: Deployment, stack: str) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("stack", ["queue", "generator", "analytics"])
 def test_an_alarm_tells_its_beginning_and_its_end_and_leads_to_its_section_of_the_runbook(
-    everything: Deployment, stack: str
-) -> None:
+    everything, stack
+):
     headings = re.findall(r"^## (.+)$", (ROOT / "docs" / "runbook.md").read_text(), re.MULTILINE)
     found = alarms(everything, stack)
     assert found
@@ -46,7 +46,7 @@ def test_an_alarm_tells_its_beginning_and_its_end_and_leads_to_its_section_of_th
             assert section[1] in headings, name
 
 
-def test_an_alarm_leads_to_the_runbooks_own_address_where_that_is_given() -> None:
+def test_an_alarm_leads_to_the_runbooks_own_address_where_that_is_given():
     app = cdk.App(context={"lifoq:runbook": "https://docs.example.com/runbook/"})
     stack = cdk.Stack(app, "stack")
     board = AlarmBoard(stack, "Alarms", topic=sns.Topic(stack, "Topic"))
@@ -56,13 +56,13 @@ def test_an_alarm_leads_to_the_runbooks_own_address_where_that_is_given() -> Non
     assert link == "https://docs.example.com/runbook/#dead-letters"
 
 
-def test_what_is_no_address_of_a_runbook_is_refused() -> None:
+def test_what_is_no_address_of_a_runbook_is_refused():
     stack = cdk.Stack(cdk.App(context={"lifoq:runbook": "our wiki"}), "stack")
     with pytest.raises(InvalidInput, match="lifoq:runbook='our wiki': must be the address"):
         AlarmBoard(stack, "Alarms", topic=sns.Topic(stack, "Topic"))
 
 
-def test_the_page_on_cost_counts_what_stands_there(prod: Deployment) -> None:
+def test_the_page_on_cost_counts_what_stands_there(prod):
     page = " ".join((ROOT / "docs" / "cost.md").read_text().split())
 
     def read(stack: str) -> int:
@@ -83,9 +83,7 @@ def test_the_page_on_cost_counts_what_stands_there(prod: Deployment) -> None:
     ) in page
 
 
-def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(
-    prod: Deployment,
-) -> None:
+def test_the_dashboards_top_row_answers_whether_fresh_work_is_done(prod):
     charts = _charts(prod)
     rows = sorted({widget["y"] for widget in charts})
 
@@ -114,7 +112,7 @@ def _plain(joined: Any) -> str:
     return "".join(part if isinstance(part, str) else "token" for part in parts)
 
 
-def test_saved_queries_are_there_for_each_stage(prod: Deployment) -> None:
+def test_saved_queries_are_there_for_each_stage(prod):
     found = prod.resources("queue", "AWS::Logs::QueryDefinition").values()
 
     assert {one["Properties"]["Name"] for one in found} == {
@@ -129,8 +127,8 @@ def test_saved_queries_are_there_for_each_stage(prod: Deployment) -> None:
 
 @pytest.mark.parametrize("function", ["ApiFunction", "IngestFunction", "TaskEventsFunction"])
 def test_a_function_that_is_added_is_on_the_dashboard_and_before_queries_and_doctor(
-    everything: Deployment, function: str
-) -> None:
+    everything, function
+):
     assert told(everything, "AWS::CloudWatch::Dashboard").count(function) >= 6
     for query in everything.resources("queue", "AWS::Logs::QueryDefinition").values():
         groups = map(json.dumps, query["Properties"]["LogGroupNames"])
@@ -138,7 +136,7 @@ def test_a_function_that_is_added_is_on_the_dashboard_and_before_queries_and_doc
     assert function in told(everything, "AWS::SSM::Parameter", "Deployment")
 
 
-def test_their_alarms_mappings_and_workers_are_before_the_doctor(everything: Deployment) -> None:
+def test_their_alarms_mappings_and_workers_are_before_the_doctor(everything):
     parameter = told(everything, "AWS::SSM::Parameter", "Deployment")
     for part in (
         *("ApiAlarmsFunctionErrors", "IngestAlarmsDroppedEvents", "EncodersAlarmsLongTasksWaiting"),

@@ -39,7 +39,7 @@ class Cli:
 
 
 @pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+def cli(monkeypatch, tmp_path) -> Cli:
     cli = Cli()
     monkeypatch.setattr(operate, "_cdk", cli)
     monkeypatch.setattr(operate, "ASSEMBLIES", tmp_path)
@@ -73,7 +73,7 @@ def stacks() -> set[str]:
 
 
 @pytest.fixture
-def processor() -> None:
+def processor():
     """A stage ``dev`` as it is deployed."""
     deploy_dev()
     stack("lifoq-dev-state", "exports-of-dev", "payloads-of-dev")
@@ -86,7 +86,7 @@ def reserve(executions: int) -> None:
     )
 
 
-def test_deploying_to_a_protected_stage_asks_first(cli: Cli, tmp_path: Path) -> None:
+def test_deploying_to_a_protected_stage_asks_first(cli, tmp_path):
     stack("lifoq-prod-state", protected=True)
     cli.stacks = ["lifoq-prod-state"]
     status, output = run("deploy", "prod", answer="n\n")
@@ -96,7 +96,7 @@ def test_deploying_to_a_protected_stage_asks_first(cli: Cli, tmp_path: Path) -> 
     assert cli.given == [("deploy", "--all", "-c", "stage=prod", f"--output={tmp_path / 'prod'}")]
 
 
-def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli: Cli, tmp_path: Path) -> None:
+def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli, tmp_path):
     status, _ = run("deploy", "dev", "--", "--profile", "team")
 
     assert status == 0
@@ -106,7 +106,7 @@ def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli: Cli, tmp_pa
 
 @pytest.mark.usefixtures("processor")
 @pytest.mark.parametrize("fails", [False, True])
-def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli: Cli, *, fails: bool) -> None:
+def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli, *, fails):
     def deploy() -> None:
         reserve(3)
         if fails:
@@ -123,7 +123,7 @@ def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli: Cli, *, fa
 
 
 @pytest.mark.usefixtures("processor")
-def test_a_stack_that_the_stage_has_no_more_is_deleted_when_it_is_confirmed(cli: Cli) -> None:
+def test_a_stack_that_the_stage_has_no_more_is_deleted_when_it_is_confirmed(cli):
     for name in ("lifoq-dev-analytics", "lifoq-dev-2-analytics", "lifoq-prod-analytics"):
         stack(name)
     everything = stacks()
@@ -135,7 +135,7 @@ def test_a_stack_that_the_stage_has_no_more_is_deleted_when_it_is_confirmed(cli:
 
 
 @pytest.mark.usefixtures("processor")
-def test_what_old_data_needs_stays_though_the_stage_has_it_no_more(cli: Cli) -> None:
+def test_what_old_data_needs_stays_though_the_stage_has_it_no_more(cli):
     stack("lifoq-dev-key")
     cli.stacks.remove("lifoq-dev-state")
     before = stacks()
@@ -145,7 +145,7 @@ def test_what_old_data_needs_stays_though_the_stage_has_it_no_more(cli: Cli) -> 
     assert "lifoq-dev-key is no longer part of the stage, and stays" in output
 
 
-def test_a_stage_that_was_deployed_as_protected_is_not_destroyed() -> None:
+def test_a_stage_that_was_deployed_as_protected_is_not_destroyed():
     stack("lifoq-prod-state", protected=True)
     status, output = run("destroy", "prod", "--yes")
 
@@ -155,7 +155,7 @@ def test_a_stage_that_was_deployed_as_protected_is_not_destroyed() -> None:
 
 
 @pytest.mark.usefixtures("processor")
-def test_destroying_wants_the_stages_name_typed() -> None:
+def test_destroying_wants_the_stages_name_typed():
     status, output = run("destroy", "dev", answer="yes\n")
 
     assert status == 1
@@ -164,7 +164,7 @@ def test_destroying_wants_the_stages_name_typed() -> None:
 
 
 @pytest.mark.usefixtures("processor")
-def test_destroying_leaves_nothing_of_the_stage_and_all_of_the_others() -> None:
+def test_destroying_leaves_nothing_of_the_stage_and_all_of_the_others():
     """Also what the application no longer has, which may import from what it has."""
     stack("lifoq-dev-key")  # switched on later: the others import from it all the same
     stack("lifoq-dev-analytics")
@@ -178,7 +178,7 @@ def test_destroying_leaves_nothing_of_the_stage_and_all_of_the_others() -> None:
     assert order == [f"lifoq-dev-{one}" for one in ("analytics", "queue", "state", "key")]
 
 
-def test_a_stage_that_is_not_deployed_is_told() -> None:
+def test_a_stage_that_is_not_deployed_is_told():
     status, output = run("destroy", "dev", answer="dev\n")
 
     assert status == 1
@@ -194,9 +194,7 @@ def test_a_stage_that_is_not_deployed_is_told() -> None:
         ("AWS_ENDPOINT_URL", "http://127.0.0.1:1", "Look at AWS_PROFILE, AWS_REGION and the"),
     ],
 )
-def test_what_is_missing_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str, remedy: str
-) -> None:
+def test_what_is_missing_is_one_sentence(monkeypatch, name, value, remedy):
     for file in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(file, "/nowhere")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
@@ -211,7 +209,7 @@ def test_what_is_missing_is_one_sentence(
     assert len(output.splitlines()) == 1
 
 
-def test_a_refusal_of_aws_is_one_sentence() -> None:
+def test_a_refusal_of_aws_is_one_sentence():
     stack("lifoq-dev-state", "gone")
     boto3.client("s3").delete_object(Bucket="gone", Key="exports/a")
     boto3.client("s3").delete_bucket(Bucket="gone")
@@ -221,7 +219,7 @@ def test_a_refusal_of_aws_is_one_sentence() -> None:
     assert "AWS refused ListObjectsV2: NoSuchBucket" in output
 
 
-def test_a_pause_that_cannot_be_asked_for_stops_the_deployment(cli: Cli) -> None:
+def test_a_pause_that_cannot_be_asked_for_stops_the_deployment(cli):
     stack("lifoq-dev-queue")
     status, output = run("deploy", "dev")
 
@@ -229,7 +227,7 @@ def test_a_pause_that_cannot_be_asked_for_stops_the_deployment(cli: Cli) -> None
     assert "there is no SSM parameter /lifoq/dev/queue" in output
 
 
-def test_a_missing_cli_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_cli_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr(operate, "CDK", tmp_path / "cdk")
 
     assert run("deploy", "dev") == (

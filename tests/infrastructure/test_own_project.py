@@ -64,7 +64,7 @@ class Newcomer:
 
 
 @pytest.fixture(scope="module")
-def running(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
+def running(wheel, tmp_path_factory) -> Iterator[Newcomer]:
     """The project runs on the local cloud, with the page's own task code in it."""
     user = User(tmp_path_factory.mktemp("user"), page=PAGE)
     user.install(wheel, "[dev]")
@@ -72,15 +72,11 @@ def running(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         yield Newcomer(user, open_terminal)
 
 
-def test_a_task_that_needs_pillow_and_was_put_by_the_projects_own_producer_succeeds(
-    running: Newcomer,
-) -> None:
+def test_a_task_that_needs_pillow_and_was_put_by_the_projects_own_producer_succeeds(running):
     assert running.sends({"colour": "orange", "width": 64})["size"] == [64, 48]
 
 
-def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(
-    running: Newcomer,
-) -> None:
+def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(running):
     (running.project / "report").mkdir()  # and what is written into it is no code
     tasks = running.project / "tasks" / "__init__.py"
     before = tasks.read_text()
@@ -101,7 +97,7 @@ def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(
     assert " is deployed" not in running.dev.shown
 
 
-def test_a_change_is_deployed_by_the_cdk_cli_that_lifoq_brings(running: Newcomer) -> None:
+def test_a_change_is_deployed_by_the_cdk_cli_that_lifoq_brings(running):
     tasks = running.project / "tasks" / "__init__.py"
     tasks.write_text(tasks.read_text().replace("(640, 320)", "(640, 640)"))
 
@@ -113,9 +109,7 @@ def test_a_change_is_deployed_by_the_cdk_cli_that_lifoq_brings(running: Newcomer
     assert len(list((running.project / ".local" / "assets").iterdir())) <= 3
 
 
-def test_the_task_type_of_the_readme_gives_the_result_that_it_shows_and_its_test_passes(
-    running: Newcomer,
-) -> None:
+def test_the_task_type_of_the_readme_gives_the_result_that_it_shows_and_its_test_passes(running):
     readme = (ROOT / "README.md").read_text()
     files = re.findall(r'```\w+ title="(.+?)"\n(.*?)```', readme, re.DOTALL)
     lines = re.findall(r"^ {4}(.+)$", readme.partition("Save the files")[2], re.MULTILINE)

@@ -3,7 +3,6 @@
 import os
 import re
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ def source_tree(folder: Path) -> Path:
     return folder
 
 
-def test_equal_files_give_equal_bytes_whatever_their_times_and_modes(tmp_path: Path) -> None:
+def test_equal_files_give_equal_bytes_whatever_their_times_and_modes(tmp_path):
     built = []
     for name in ("one", "other"):
         root = source_tree(tmp_path / name)
@@ -43,14 +42,14 @@ def test_equal_files_give_equal_bytes_whatever_their_times_and_modes(tmp_path: P
 
 
 @pytest.mark.parametrize("change", [lambda file: file.write_text("# changed\n"), Path.unlink])
-def test_other_files_give_another_hash(tmp_path: Path, change: Callable[[Path], object]) -> None:
+def test_other_files_give_another_hash(tmp_path, change):
     root = source_tree(tmp_path)
     before = asset.build(root=root)
     change(root / "lifoq/client/queue.py")
     assert asset.build(root=root).digest != before.digest
 
 
-def test_the_package_holds_only_what_lambda_needs_and_keeps_its_budget() -> None:
+def test_the_package_holds_only_what_lambda_needs_and_keeps_its_budget():
     functions = asset.build()
     assert functions.path.stat().st_size < BUDGET_BYTES
     names = zipfile.ZipFile(functions.path).namelist()
@@ -70,7 +69,7 @@ def test_the_package_holds_only_what_lambda_needs_and_keeps_its_budget() -> None
     ]
 
 
-def test_the_sparks_package_holds_the_report_and_the_names_of_the_table() -> None:
+def test_the_sparks_package_holds_the_report_and_the_names_of_the_table():
     report = asset.build_report()
     names = zipfile.ZipFile(report.path).namelist()
 
@@ -78,7 +77,7 @@ def test_the_sparks_package_holds_the_report_and_the_names_of_the_table() -> Non
     assert {name.split("/")[0] for name in names} == {"lifoq", "analytics"}
 
 
-def test_the_lock_files_name_no_registry() -> None:
+def test_the_lock_files_name_no_registry():
     for file in ("lifoq_project/requirements.lock", "lifoq_cdk/report-requirements.txt"):
         text = (ROOT / file).read_text()
         assert "://" not in text

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,14 +16,14 @@ from tests.infrastructure.deployments import CONTEXT, ROOT
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pictures(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("work") / "my-pictures"
     folder.mkdir()  # it may be there, empty
     new.create(folder)
     return folder
 
 
-def test_a_folder_that_is_not_empty_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_is_refused_and_left_as_it_was(tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "README.md").write_text("mine")
 
@@ -34,15 +33,13 @@ def test_a_folder_that_is_not_empty_is_refused_and_left_as_it_was(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["1st", "my_pictures", "a" * 101])
-def test_a_name_that_no_stack_can_have_is_refused_before_a_folder_is_made(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_name_that_no_stack_can_have_is_refused_before_a_folder_is_made(tmp_path, name):
     with pytest.raises(InvalidInput, match="letters, digits and '-'"):
         new.create(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_cannot_be_made_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_refused_with_the_reason(tmp_path):
     (tmp_path / "file").write_text("")
 
     for folder in (tmp_path / "file", tmp_path / "file" / "pictures"):
@@ -50,13 +47,13 @@ def test_a_folder_that_cannot_be_made_is_refused_with_the_reason(tmp_path: Path)
             new.create(folder)
 
 
-def test_no_word_of_a_template_is_left_to_fill_in(pictures: Path) -> None:
+def test_no_word_of_a_template_is_left_to_fill_in(pictures):
     for file in pictures.rglob("*"):
         assert not file.is_file() or "$" not in file.read_text(), file
     assert 'queue_name="my-pictures"' in (pictures / "app.py").read_text()
 
 
-def test_its_test_passes_and_its_code_has_no_mistakes_and_is_formatted(pictures: Path) -> None:
+def test_its_test_passes_and_its_code_has_no_mistakes_and_is_formatted(pictures):
     env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
 
     tested = run(
@@ -73,7 +70,7 @@ def test_its_test_passes_and_its_code_has_no_mistakes_and_is_formatted(pictures:
     assert "2 passed" in tested
 
 
-def test_it_has_the_feature_flags_that_this_repository_is_tested_with(pictures: Path) -> None:
+def test_it_has_the_feature_flags_that_this_repository_is_tested_with(pictures):
     assert json.loads((pictures / "cdk.json").read_text())["context"] == CONTEXT
 
 
@@ -89,8 +86,8 @@ def test_it_has_the_feature_flags_that_this_repository_is_tested_with(pictures: 
     ],
 )
 def test_it_requires_the_lifoq_that_made_it_from_where_that_came(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: Any, requirement: str
-) -> None:
+    tmp_path, monkeypatch, origin, requirement
+):
     about = tmp_path / "lifoq-1.2.3.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: lifoq\nVersion: 1.2.3\n")
@@ -105,13 +102,13 @@ def test_it_requires_the_lifoq_that_made_it_from_where_that_came(
     assert written == f"lifoq[dev]{requirement}\n"
 
 
-def test_the_cdk_cli_is_the_one_that_this_repository_is_tested_with() -> None:
+def test_the_cdk_cli_is_the_one_that_this_repository_is_tested_with():
     package = json.loads((ROOT / "package.json").read_text())
 
     assert package["dependencies"]["aws-cdk"] == cdk_cli.VERSION
 
 
-def test_without_node_the_cdk_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_node_the_cdk_says_what_to_install(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     monkeypatch.setenv("PATH", "")
 
@@ -120,8 +117,8 @@ def test_without_node_the_cdk_says_what_to_install(monkeypatch: pytest.MonkeyPat
 
 
 def test_without_a_registry_the_cdk_says_what_it_needs_and_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("LIFOQ_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("npm_config_cache", str(tmp_path / "npm"))
     monkeypatch.setenv("npm_config_offline", "true")
@@ -132,7 +129,7 @@ def test_without_a_registry_the_cdk_says_what_it_needs_and_leaves_nothing_behind
     assert not list((tmp_path / "cache").iterdir())
 
 
-def test_the_local_cloud_wants_an_application(tmp_path: Path) -> None:
+def test_the_local_cloud_wants_an_application(tmp_path):
     refused = subprocess.run(
         [sys.executable, "-m", "lifoq", "dev"],
         cwd=tmp_path,

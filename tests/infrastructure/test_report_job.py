@@ -15,7 +15,7 @@ from lifoq_cdk import report_job
 from lifoq_project import asset
 from tests.analytics.exportfiles import Exporter, full_line
 from tests.analytics.items import at, item
-from tests.infrastructure.deployments import ROOT, Deployment
+from tests.infrastructure.deployments import ROOT
 
 
 def submit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -42,7 +42,7 @@ def submit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.prove
-def test_the_job_reports_on_its_exports(tmp_path: Path, prod: Deployment) -> None:
+def test_the_job_reports_on_its_exports(tmp_path, prod):
     exports = tmp_path / "exports"
     lines = [full_line(item(task_id, "PENDING")) for task_id in ("one", "other")]
     Exporter(root=exports).full(lines, at=at(60))
@@ -75,7 +75,7 @@ def end_with(monkeypatch: pytest.MonkeyPatch, status: int | None) -> None:
     monkeypatch.setattr(sys, "argv", ["report_job.py", *arguments])
 
 
-def test_glue_sees_a_failure_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_glue_sees_a_failure_where_there_is_one(monkeypatch):
     for status in (None, 0):
         end_with(monkeypatch, status)
         report_job.main()

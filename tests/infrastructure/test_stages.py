@@ -14,18 +14,18 @@ from tests.infrastructure.deployments import CONTEXT, ROOT, new_app, synthesize
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_no_stage_makes_load_by_itself(name: str) -> None:
+def test_no_stage_makes_load_by_itself(name):
     schedules = synthesize(name).resources("generator", "AWS::Scheduler::Schedule")
     assert {one["Properties"]["State"] for one in schedules.values()} <= {"DISABLED"}
 
 
 @pytest.mark.parametrize("name", ["Prod", "1st", "a" * 21, "a_b"])
-def test_a_name_that_no_stack_can_have_is_refused(name: str) -> None:
+def test_a_name_that_no_stack_can_have_is_refused(name):
     with pytest.raises(InvalidInput, match="lower-case letters"):
         Stage(new_app(), name)
 
 
-def test_an_unknown_stage_is_one_sentence_with_the_known_ones() -> None:
+def test_an_unknown_stage_is_one_sentence_with_the_known_ones():
     finished = subprocess.run(
         [sys.executable, "app.py"],
         cwd=ROOT,

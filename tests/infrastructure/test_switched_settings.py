@@ -8,7 +8,6 @@ import inspect
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,7 +45,7 @@ def switched_off() -> Iterator[Everything]:
 
 
 @pytest.mark.prove
-def test_each_setting_can_be_switched_on_off_and_on_again() -> None:
+def test_each_setting_can_be_switched_on_off_and_on_again():
     known = set(inspect.signature(LifoQueue.__init__).parameters)
     assert known == GIVEN | STATES_OWN | properties().keys(), "add a property that is new"
     on = synthesized(Everything().stage())
@@ -58,7 +57,7 @@ def test_each_setting_can_be_switched_on_off_and_on_again() -> None:
 
 
 @pytest.mark.prove
-def test_after_each_deployment_the_cdk_cli_sees_no_difference(tmp_path: Path) -> None:
+def test_after_each_deployment_the_cdk_cli_sees_no_difference(tmp_path):
     on = Everything().but("existing_sources", "protected")
     with LocalCloud(tmp_path) as cloud:
         for settings in (on, on.but(*SWITCHES, *properties()), on):

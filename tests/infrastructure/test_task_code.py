@@ -22,7 +22,7 @@ HERE = (
 
 
 @pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
+def registry(tmp_path, monkeypatch) -> Registry:
     """In the place of the network, by uv's own settings; lifoq's own need is ``powertools``."""
     own, wheels = tmp_path / "own", tmp_path / "wheels"
     own.mkdir()
@@ -39,7 +39,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
 
 
 @pytest.fixture
-def tasks(tmp_path: Path) -> Path:
+def tasks(tmp_path) -> Path:
     folder = tmp_path / "project" / "thumbnails"
     (folder / "templates").mkdir(parents=True)
     (folder / "__init__.py").write_text("")
@@ -61,9 +61,7 @@ def text_of(package: asset.Asset, name: str) -> str:
         return archive.read(name).decode()
 
 
-def test_the_folder_lies_in_the_package_by_its_own_name_with_all_its_files(
-    tasks: Path, registry: Registry
-) -> None:
+def test_the_folder_lies_in_the_package_by_its_own_name_with_all_its_files(tasks, registry):
     registry.add("fast", "1.0")
 
     package = asset.build(require(tasks, "fast"))
@@ -73,9 +71,7 @@ def test_the_folder_lies_in_the_package_by_its_own_name_with_all_its_files(
     assert expected | {"fast/__init__.py", "powertools/__init__.py"} <= names
 
 
-def test_wheels_are_for_lambdas_processor_and_the_lock_serves_this_machine_too(
-    tasks: Path, registry: Registry
-) -> None:
+def test_wheels_are_for_lambdas_processor_and_the_lock_serves_this_machine_too(tasks, registry):
     for tag in (LAMBDA_ARM64, LAMBDA_X86_64, HERE):
         registry.add("fast", "1.0", tag)
     require(tasks, "fast")
@@ -86,7 +82,7 @@ def test_wheels_are_for_lambdas_processor_and_the_lock_serves_this_machine_too(
     assert HERE in (here / "fast" / "__init__.py").read_text()
 
 
-def test_a_locked_version_stays_when_a_newer_one_appears(tasks: Path, registry: Registry) -> None:
+def test_a_locked_version_stays_when_a_newer_one_appears(tasks, registry):
     registry.add("fast", "1.0")
     before = asset.build(require(tasks, "fast"))
 
@@ -100,7 +96,7 @@ def test_a_locked_version_stays_when_a_newer_one_appears(tasks: Path, registry: 
     assert pins(tasks / "requirements.lock") == ["fast==2.0", "powertools==1.0"]
 
 
-def test_a_change_in_an_included_file_is_noticed(tasks: Path, registry: Registry) -> None:
+def test_a_change_in_an_included_file_is_noticed(tasks, registry):
     registry.add("fast", "1.0")
     (tasks / "more.txt").write_text("")
     asset.build(require(tasks, "-r more.txt"))
@@ -111,7 +107,7 @@ def test_a_change_in_an_included_file_is_noticed(tasks: Path, registry: Registry
     assert "fast==1.0" in pins(tasks / "requirements.lock")
 
 
-def test_what_was_built_once_needs_no_registry(tasks: Path, registry: Registry) -> None:
+def test_what_was_built_once_needs_no_registry(tasks, registry):
     registry.add("fast", "1.0", LAMBDA_ARM64)
     before = asset.build(require(tasks, "fast"))
     shutil.rmtree(registry.folder)
@@ -122,9 +118,7 @@ def test_what_was_built_once_needs_no_registry(tasks: Path, registry: Registry) 
 
 
 @pytest.mark.parametrize("tag", [HERE, LAMBDA_X86_64, "cp314-cp314-manylinux_2_39_aarch64"])
-def test_what_has_no_wheel_for_lambda_is_refused_by_name_with_the_ways_out(
-    tasks: Path, registry: Registry, tag: str
-) -> None:
+def test_what_has_no_wheel_for_lambda_is_refused_by_name_with_the_ways_out(tasks, registry, tag):
     registry.add("fast", "1.0", tag)
 
     with pytest.raises(RequirementsError) as refused:
@@ -143,18 +137,14 @@ def test_what_has_no_wheel_for_lambda_is_refused_by_name_with_the_ways_out(
         ("absent", "absent was not found"),
     ],
 )
-def test_what_cannot_be_had_as_a_wheel_is_refused_and_leaves_no_lock(
-    tasks: Path, registry: Registry, name: str, reason: str
-) -> None:
+def test_what_cannot_be_had_as_a_wheel_is_refused_and_leaves_no_lock(tasks, registry, name, reason):
     registry.add_source("source", "1.0")
     with pytest.raises(RequirementsError, match=reason):
         asset.build(require(tasks, name))
     assert not (tasks / "requirements.lock").exists()
 
 
-def test_a_package_over_lambdas_limit_is_refused_with_its_largest_parts(
-    tasks: Path, registry: Registry
-) -> None:
+def test_a_package_over_lambdas_limit_is_refused_with_its_largest_parts(tasks, registry):
     with (tasks / "model.bin").open("wb") as model:
         model.truncate(asset.UNZIPPED_LIMIT_BYTES)
 
@@ -162,9 +152,7 @@ def test_a_package_over_lambdas_limit_is_refused_with_its_largest_parts(
         asset.build(tasks)
 
 
-def test_the_size_of_what_is_new_is_said(
-    tasks: Path, registry: Registry, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_size_of_what_is_new_is_said(tasks, registry, capsys):
     (tasks / "data.bin").write_bytes(b"\0" * 3 * 1024 * 1024)
 
     asset.build(tasks)
@@ -178,9 +166,7 @@ def test_the_size_of_what_is_new_is_said(
 
 
 @pytest.mark.parametrize("name", ["lifoq", "functions", "fast"])
-def test_a_folder_with_the_name_of_a_package_that_comes_along_is_refused(
-    tasks: Path, registry: Registry, name: str
-) -> None:
+def test_a_folder_with_the_name_of_a_package_that_comes_along_is_refused(tasks, registry, name):
     registry.add("fast", "1.0")
     with pytest.raises(asset.AssetError, match=f"'{name}' has the name of a package|rename it"):
         asset.build(require(tasks.rename(tasks.with_name(name)), "fast"))

@@ -18,13 +18,13 @@ from lifoq_cdk import TaskEvents
 from lifoq_cdk.reports import window_expression
 from localcloud.moto_adapter import passes
 from stacks import application
-from tests.ends import WAYS, Way
+from tests.ends import WAYS
 from tests.infrastructure.deployments import Deployment, a_stage, new_app, synthesized
 from tests.infrastructure.everything import Everything
 from tests.infrastructure.snapshot import FILE, snapshot
 
 
-def test_what_decides_in_the_templates_is_as_it_was(everything: Deployment) -> None:
+def test_what_decides_in_the_templates_is_as_it_was(everything):
     assert snapshot(everything) == FILE.read_text(), (
         "where this is meant: python -m tests.infrastructure.snapshot"
     )
@@ -44,9 +44,7 @@ its place: tasks, exports and confirmed subscriptions would be gone from the sta
 HOLD_DATA = {*STATEFUL.values()} - {"AWS::SNS::Topic"}
 
 
-def test_what_holds_data_lies_apart_under_the_id_it_always_had_and_is_kept(
-    everything: Deployment, prod: Deployment, demo: Deployment
-) -> None:
+def test_what_holds_data_lies_apart_under_the_id_it_always_had_and_is_kept(everything, prod, demo):
     apart = everything.templates["key"]["Resources"] | everything.templates["state"]["Resources"]
     for logical_id, type_name in STATEFUL.items():
         assert apart[logical_id]["Type"] == type_name
@@ -60,9 +58,7 @@ def test_what_holds_data_lies_apart_under_the_id_it_always_had_and_is_kept(
         assert resource["Type"] not in HOLD_DATA or logical_id in STATEFUL
 
 
-def test_the_stacks_of_a_protected_stage_cannot_be_deleted_by_a_slip(
-    prod: Deployment, demo: Deployment
-) -> None:
+def test_the_stacks_of_a_protected_stage_cannot_be_deleted_by_a_slip(prod, demo):
     def protected(deployment: Deployment, stage: str) -> set[bool]:
         artifacts = json.loads((deployment.assembly / "manifest.json").read_text())["artifacts"]
         stacks = [artifacts[f"lifoq-{stage}-{stack}"] for stack in deployment.templates]
@@ -71,7 +67,7 @@ def test_the_stacks_of_a_protected_stage_cannot_be_deleted_by_a_slip(
     assert (protected(prod, "prod"), protected(demo, "demo")) == ({True}, {False})
 
 
-def test_the_table_is_the_one_that_the_schema_defines(prod: Deployment) -> None:
+def test_the_table_is_the_one_that_the_schema_defines(prod):
     (table,) = prod.resources("state", "AWS::DynamoDB::Table").values()
     properties = table["Properties"]
     definition = schema.table_definition("")
@@ -103,9 +99,7 @@ PHYSICAL_NAMES = {
 }
 
 
-def test_no_resource_has_a_physical_name_so_that_stages_live_side_by_side(
-    everything: Deployment,
-) -> None:
+def test_no_resource_has_a_physical_name_so_that_stages_live_side_by_side(everything):
     named = {
         "AWS::Lambda::EventInvokeConfig",  # These name the function that they configure.
         "AWS::Lambda::EventSourceMapping",
@@ -119,14 +113,14 @@ def test_no_resource_has_a_physical_name_so_that_stages_live_side_by_side(
             assert not [name for name in found if "/lifoq/prod/" not in name], logical_id
 
 
-def test_templates_name_no_account_and_no_region(prod: Deployment) -> None:
+def test_templates_name_no_account_and_no_region(prod):
     for template in prod.templates.values():
         text = json.dumps(template["Resources"])
         assert not re.search(r"\b\d{12}\b", text)
         assert not re.search(r"\b(us|eu|ap)-[a-z]+-\d\b", text)
 
 
-def test_a_stage_has_nothing_of_what_it_did_not_ask_for(prod: Deployment) -> None:
+def test_a_stage_has_nothing_of_what_it_did_not_ask_for(prod):
     text = json.dumps(prod.templates)
     words = ("TaskEvents", "EventsLate", "LIFOQ_TARGETS", "shed_at_deadline", "LIFOQ_TASK_TOKENS")
     more = ("states:SendTask", "shedAtDeadline", "Ingest", "ApiGateway", "ApiFunction", "xray:")
@@ -135,7 +129,7 @@ def test_a_stage_has_nothing_of_what_it_did_not_ask_for(prod: Deployment) -> Non
         assert word not in text
 
 
-def test_windows_are_scheduled_a_little_after_their_end() -> None:
+def test_windows_are_scheduled_a_little_after_their_end():
     assert window_expression(15) == "cron(10/15 * * * ? *)"
     assert window_expression(60) == "cron(10 0/1 * * ? *)"
     assert window_expression(1440) == "cron(10 0 * * ? *)"
@@ -144,9 +138,7 @@ def test_windows_are_scheduled_a_little_after_their_end() -> None:
 # Functions
 
 
-def test_each_function_has_a_log_that_forgets_what_lambda_has_newest_and_a_trace(
-    everything: Deployment,
-) -> None:
+def test_each_function_has_a_log_that_forgets_what_lambda_has_newest_and_a_trace(everything):
     for stack in everything.templates:
         logs = everything.resources(stack, "AWS::Logs::LogGroup")
         for group in logs.values():
@@ -161,7 +153,7 @@ def test_each_function_has_a_log_that_forgets_what_lambda_has_newest_and_a_trace
                 assert properties["TracingConfig"] == {"Mode": "Active"}, name
 
 
-def test_what_writes_logs_by_itself_has_groups_that_forget(everything: Deployment) -> None:
+def test_what_writes_logs_by_itself_has_groups_that_forget(everything):
     groups = everything.resources("analytics", "AWS::Logs::LogGroup").values()
     job = everything.resource("analytics", "AWS::Glue::Job", "ReportJob")["Properties"]
     prefix = job["DefaultArguments"]["--custom-logGroup-prefix"]
@@ -181,7 +173,7 @@ WITH_A_WAY_OUT = {
 }
 
 
-def test_whatever_fails_for_good_goes_to_a_queue(everything: Deployment) -> None:
+def test_whatever_fails_for_good_goes_to_a_queue(everything):
     """Mappings of queues leave it in their queue; a mail is not tried again."""
     for logical_id, resource in everything.all_resources():
         found: Any = resource.get("Properties", {})
@@ -222,9 +214,7 @@ ELSE |= {("TAKEN", status) for status in ("TAKEN", "SUCCESS", "DELAYED", "FAILUR
 ELSE |= {("SUCCESS", ""), ("FAILURE", ""), ("CANCELLED", "")}
 
 
-def test_what_can_be_claimed_or_was_shed_wakes_the_trigger_and_nothing_else(
-    prod: Deployment,
-) -> None:
+def test_what_can_be_claimed_or_was_shed_wakes_the_trigger_and_nothing_else(prod):
     for change in CAN_BE_CLAIMED | WAS_SHED | ELSE:
         assert wakes(record(*change), prod) == (change not in ELSE), change
 
@@ -233,9 +223,7 @@ def test_what_can_be_claimed_or_was_shed_wakes_the_trigger_and_nothing_else(
 
 
 @pytest.mark.parametrize("way", [one() for one in WAYS], ids=[one.__name__ for one in WAYS])
-def test_each_end_is_told_and_hardly_anything_else_invokes_what_tells(
-    everything: Deployment, way: Way
-) -> None:
+def test_each_end_is_told_and_hardly_anything_else_invokes_what_tells(everything, way):
     assert all(wakes(one, everything, "TaskEvents") for one, _ in way.ends)
     for_nothing = {what for what, one in way.others.items() if wakes(one, everything, "TaskEvents")}
     assert for_nothing <= {
@@ -247,7 +235,7 @@ def test_each_end_is_told_and_hardly_anything_else_invokes_what_tells(
     }
 
 
-def test_where_step_functions_alone_are_answered_tasks_without_a_token_invoke_nothing() -> None:
+def test_where_step_functions_alone_are_answered_tasks_without_a_token_invoke_nothing():
     deployment = synthesized(a_stage(events=TaskEvents(topic=False, step_functions=True)))
     for way in (one() for one in WAYS):
         for one, _ in way.ends:
@@ -257,7 +245,7 @@ def test_where_step_functions_alone_are_answered_tasks_without_a_token_invoke_no
     assert not [name for name in topics if "Events" in name]
 
 
-def test_there_are_no_more_filters_than_lambda_takes() -> None:
+def test_there_are_no_more_filters_than_lambda_takes():
     assert max(len(WAKING), len(ENDS)) <= 5
 
 
@@ -283,9 +271,7 @@ RESOURCELESS = re.compile(
 )
 
 
-def test_no_role_may_do_everything_to_something_or_something_to_everything(
-    everything: Deployment,
-) -> None:
+def test_no_role_may_do_everything_to_something_or_something_to_everything(everything):
     for logical_id, statement in statements(everything):
         for action in as_list(statement["Action"]):
             assert action.startswith("kms:") or "*" not in action, logical_id
@@ -295,9 +281,7 @@ def test_no_role_may_do_everything_to_something_or_something_to_everything(
         assert "ManagedPolicyArns" not in resource.get("Properties", {}), logical_id
 
 
-def test_nobody_may_change_the_table_and_the_sweep_alone_may_delete_tasks(
-    everything: Deployment, prod: Deployment
-) -> None:
+def test_nobody_may_change_the_table_and_the_sweep_alone_may_delete_tasks(everything, prod):
     """And that only where somebody waits to be told of those that were shed."""
 
     def may(deployment: Deployment, pattern: str) -> set[tuple[str, str]]:
@@ -316,9 +300,7 @@ def test_nobody_may_change_the_table_and_the_sweep_alone_may_delete_tasks(
 # Encryption
 
 
-def test_topics_queues_and_buckets_refuse_what_is_not_encrypted_in_transit(
-    everything: Deployment,
-) -> None:
+def test_topics_queues_and_buckets_refuse_what_is_not_encrypted_in_transit(everything):
     kinds = {
         "AWS::SNS::Topic": ("AWS::SNS::TopicPolicy", "Topics"),
         "AWS::SQS::Queue": ("AWS::SQS::QueuePolicy", "Queues"),
@@ -343,7 +325,7 @@ def _denies_plain_text(policy: dict[str, Any]) -> bool:
     )
 
 
-def test_a_key_of_ones_own_encrypts_everything_that_holds_data(everything: Deployment) -> None:
+def test_a_key_of_ones_own_encrypts_everything_that_holds_data(everything):
     encrypted = {
         "AWS::DynamoDB::Table": ("SSESpecification", "KMSMasterKeyId"),
         "AWS::SNS::Topic": ("KmsMasterKeyId",),
@@ -364,9 +346,7 @@ def test_a_key_of_ones_own_encrypts_everything_that_holds_data(everything: Deplo
         assert value, logical_id
 
 
-def test_every_service_that_writes_into_what_is_encrypted_may_use_the_key(
-    everything: Deployment,
-) -> None:
+def test_every_service_that_writes_into_what_is_encrypted_may_use_the_key(everything):
     """CloudWatch Logs, which is one principal in each region, and all whom policies let in. What
     writes by a role, such as a schedule or a function, is let in as whoever calls."""
     (key,) = everything.resources("key", "AWS::KMS::Key").values()
@@ -394,7 +374,7 @@ def services(policy: dict[str, Any]) -> set[str]:
     return {one if isinstance(one, str) else json.dumps(one["Fn::Join"][1]) for one in named}
 
 
-def test_roles_ask_for_nothing_more_when_the_key_is_switched_on(everything: Deployment) -> None:
+def test_roles_ask_for_nothing_more_when_the_key_is_switched_on(everything):
     """Else calls would be denied from the update of the table to that of the roles."""
     without = synthesized(Everything().with_default_numbers().but("key").stage("prod"))
 
@@ -406,7 +386,7 @@ def test_roles_ask_for_nothing_more_when_the_key_is_switched_on(everything: Depl
 # Experts
 
 
-def test_cfn_lint_finds_nothing(everything: Deployment) -> None:
+def test_cfn_lint_finds_nothing(everything):
     templates = sorted(str(file) for file in everything.assembly.glob("*.template.json"))
     finished = subprocess.run(
         # W3005: the CDK spells out dependencies that a reference implies already.
@@ -420,7 +400,7 @@ def test_cfn_lint_finds_nothing(everything: Deployment) -> None:
     assert finished.returncode == 0
 
 
-def test_a_finding_of_cdk_nag_stops_synthesis() -> None:
+def test_a_finding_of_cdk_nag_stops_synthesis():
     app = new_app(stage="dev")
     application.build(app)
     s3.Bucket(cdk.Stack(app, "careless"), "Bucket")

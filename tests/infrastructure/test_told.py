@@ -36,7 +36,7 @@ def synthesized(folder: Path, out: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCloud]:
+def cloud(tmp_path_factory) -> Iterator[LocalCloud]:
     """TTL is late, as on AWS: what is told as shed, the sweep has found at its deadline."""
     with LocalCloud(tmp_path_factory.mktemp("cloud"), ttl_delay_seconds=3600) as cloud:
         yield cloud
@@ -47,9 +47,7 @@ pytestmark = pytest.mark.prove
 # The topic
 
 
-def test_subscribers_are_told_what_they_asked_for(
-    cloud: LocalCloud, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_subscribers_are_told_what_they_asked_for(cloud, tmp_path_factory):
     cloud.deploy(written("task-events.md", tmp_path_factory.mktemp("pictures")))
     outputs, sqs = cloud.outputs("pictures"), cloud.client("sqs")
     dynamodb = cloud.client("dynamodb")
@@ -126,27 +124,27 @@ ORDER = {"number": 4711, "article": "book", "cents": 1250}
 
 
 @pytest.fixture(scope="module")
-def orders(cloud: LocalCloud, tmp_path_factory: pytest.TempPathFactory) -> Orders:
+def orders(cloud, tmp_path_factory) -> Orders:
     example = ROOT / "examples" / "order-fulfilment"
     cloud.deploy(synthesized(example, tmp_path_factory.mktemp("orders")))
     return Orders(cloud)
 
 
-def test_branches_that_are_tasks_join_and_the_next_task_follows(orders: Orders) -> None:
+def test_branches_that_are_tasks_join_and_the_next_task_follows(orders):
     execution = orders.placed(ORDER)
     assert execution["status"] == "SUCCEEDED", execution
     assert json.loads(execution["output"]) == {"shipped": 4711}
     assert orders.states(execution)[-2:] == ["Prepare", "Ship"]
 
 
-def test_a_branch_that_is_shed_is_compensated_and_said(orders: Orders) -> None:
+def test_a_branch_that_is_shed_is_compensated_and_said(orders):
     execution = orders.placed(ORDER, charge_within=0.000_001)
     assert (execution["status"], execution["error"]) == ("FAILED", "lifoq.Shed")
     assert orders.causes(execution)[-1]["attempts"] == 0
     assert orders.states(execution)[-2:] == ["Undo what was done", "Compensate"]
 
 
-def test_a_branch_that_fails_is_compensated_and_its_error_said(orders: Orders) -> None:
+def test_a_branch_that_fails_is_compensated_and_its_error_said(orders):
     execution = orders.placed({**ORDER, "card": "expired"})
     assert (execution["status"], execution["error"]) == ("FAILED", "lifoq.Failed")
     cause = orders.causes(execution)[-1]

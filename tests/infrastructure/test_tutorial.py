@@ -20,15 +20,13 @@ pytestmark = pytest.mark.prove
 
 
 @pytest.fixture
-def reader(wheel: Path, tmp_path: Path) -> User:
+def reader(wheel, tmp_path) -> User:
     user = User(tmp_path, page=PAGE, has=("JAVA_HOME",))
     user.install(wheel, "[dev,analytics]")
     return user
 
 
-def test_who_follows_the_tutorial_sees_the_newest_served_and_the_rest_shed_in_the_report(
-    reader: User,
-) -> None:
+def test_who_follows_the_tutorial_sees_the_newest_served_and_the_rest_shed_in_the_report(reader):
     with terminals(reader) as open_terminal:
         _follow(reader.folder, open_terminal)
 

@@ -28,7 +28,7 @@ attempts: int = put.attempts
 
 
 @pytest.fixture(scope="module")
-def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bare(wheel, tmp_path_factory) -> Path:
     """The Python of an environment that has the wheel, and nothing else: not even boto3."""
     folder = tmp_path_factory.mktemp("bare")
     run(sys.executable, "-m", "venv", "--without-pip", folder)
@@ -40,7 +40,7 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def test_all_top_level_names_begin_with_lifoq_and_callers_find_types(wheel: Path) -> None:
+def test_all_top_level_names_begin_with_lifoq_and_callers_find_types(wheel):
     files = zipfile.ZipFile(wheel).namelist()
     names = {name.split("/")[0] for name in files}
 
@@ -57,7 +57,7 @@ def test_all_top_level_names_begin_with_lifoq_and_callers_find_types(wheel: Path
     }
 
 
-def test_no_code_in_the_wheel_names_a_package_as_only_the_repository_does(wheel: Path) -> None:
+def test_no_code_in_the_wheel_names_a_package_as_only_the_repository_does(wheel):
     archive = zipfile.ZipFile(wheel)
     for name in archive.namelist():
         if name.endswith(".py"):
@@ -67,7 +67,7 @@ def test_no_code_in_the_wheel_names_a_package_as_only_the_repository_does(wheel:
                 assert f"\nimport {package}" not in text, name
 
 
-def test_task_code_runs_in_a_test_without_boto3(bare: Path, tmp_path: Path) -> None:
+def test_task_code_runs_in_a_test_without_boto3(bare, tmp_path):
     printed = run(
         *(bare, "-c"),
         "import importlib.util as u, lifoq\n"
@@ -83,7 +83,7 @@ def test_task_code_runs_in_a_test_without_boto3(bare: Path, tmp_path: Path) -> N
     assert printed == "Hello, world\n"
 
 
-def test_a_callers_code_passes_strict_mypy(bare: Path, tmp_path: Path) -> None:
+def test_a_callers_code_passes_strict_mypy(bare, tmp_path):
     (tmp_path / "caller.py").write_text(CALLER)
 
     run(
@@ -93,9 +93,7 @@ def test_a_callers_code_passes_strict_mypy(bare: Path, tmp_path: Path) -> None:
     )
 
 
-def test_what_lambda_and_spark_need_is_packaged_from_the_installed_wheel(
-    wheel: Path, tmp_path: Path
-) -> None:
+def test_what_lambda_and_spark_need_is_packaged_from_the_installed_wheel(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     tasks = tmp_path / "functions"  # a name that others may use
     tasks.mkdir()

@@ -9,13 +9,13 @@ from tests.localcloud.harness import Deployed, deploy
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+def shared(tmp_path_factory) -> Iterator[Deployed]:
     with LocalCloud(tmp_path_factory.mktemp("localcloud")) as cloud:
         yield Deployed(cloud=cloud, ids=deploy(cloud))
 
 
 @pytest.fixture
-def deployed(shared: Deployed) -> Iterator[Deployed]:
+def deployed(shared) -> Iterator[Deployed]:
     """The shared cloud, with nothing left over in its queues."""
     shared.received()
     shared.received("Failures")

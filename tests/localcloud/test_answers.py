@@ -27,7 +27,7 @@ def item() -> Item:
     return Item(DynamoType(ATTRIBUTES["id"]), None, ATTRIBUTES)
 
 
-def test_every_type_of_value_arrives_as_it_was_stored() -> None:
+def test_every_type_of_value_arrives_as_it_was_stored():
     result = {
         "Items": [item().attrs],
         "Count": 1,
@@ -56,7 +56,7 @@ def test_every_type_of_value_arrives_as_it_was_stored() -> None:
         {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["map", "absent"]},
     ],
 )
-def test_an_index_shows_the_same_of_an_item_as_with_moto(projection: dict[str, Any]) -> None:
+def test_an_index_shows_the_same_of_an_item_as_with_moto(projection):
     schema = [
         {"AttributeName": "flag", "KeyType": "HASH"},
         {"AttributeName": "n", "KeyType": "RANGE"},

@@ -99,7 +99,7 @@ class Invoking:
 
 
 @pytest.mark.parametrize("first", [60.0, 0.5], ids=["as on AWS", "as a test may want it"])
-def test_an_event_that_fails_is_retried_twice_and_then_told(first: float) -> None:
+def test_an_event_that_fails_is_retried_twice_and_then_told(first):
     invoking = Invoking(FAILED, FAILED, FAILED, first_retry_seconds=first)
     invoking.submit()
     invoking.clock.run_next()
@@ -117,7 +117,7 @@ def test_an_event_that_fails_is_retried_twice_and_then_told(first: float) -> Non
     assert failure["responsePayload"]["errorMessage"] == "no"
 
 
-def test_an_age_of_a_minute_leaves_no_time_for_a_retry() -> None:
+def test_an_age_of_a_minute_leaves_no_time_for_a_retry():
     invoking = Invoking(FAILED, OK, MaximumEventAgeInSeconds=60, MaximumRetryAttempts=1)
     invoking.submit()
     invoking.clock.run_next()
@@ -128,7 +128,7 @@ def test_an_age_of_a_minute_leaves_no_time_for_a_retry() -> None:
     assert failure["responsePayload"]["errorMessage"] == "no"
 
 
-def test_an_event_that_succeeds_at_last_is_not_told() -> None:
+def test_an_event_that_succeeds_at_last_is_not_told():
     invoking = Invoking(FAILED, OK)
     invoking.submit()
     invoking.clock.run_next()
@@ -139,7 +139,7 @@ def test_an_event_that_succeeds_at_last_is_not_told() -> None:
 
 
 @pytest.mark.parametrize("retries", [0, 1])
-def test_the_functions_own_number_of_retries_counts(retries: int) -> None:
+def test_the_functions_own_number_of_retries_counts(retries):
     invoking = Invoking(*[FAILED] * (retries + 1), MaximumRetryAttempts=retries)
     invoking.submit()
     for _ in range(retries):
@@ -149,7 +149,7 @@ def test_the_functions_own_number_of_retries_counts(retries: int) -> None:
     assert len(invoking.function.events) == retries + 1
 
 
-def test_a_throttled_event_waits_longer_and_longer_up_to_five_minutes() -> None:
+def test_a_throttled_event_waits_longer_and_longer_up_to_five_minutes():
     invoking = Invoking(*[None] * 11, OK)
     invoking.submit()
     for _ in range(11):
@@ -160,7 +160,7 @@ def test_a_throttled_event_waits_longer_and_longer_up_to_five_minutes() -> None:
     assert len(invoking.function.events) == 1
 
 
-def test_an_event_that_is_never_taken_is_given_up_at_its_age() -> None:
+def test_an_event_that_is_never_taken_is_given_up_at_its_age():
     invoking = Invoking(*[None] * 7, MaximumEventAgeInSeconds=60)
     begun = invoking.clock.now
     invoking.submit()

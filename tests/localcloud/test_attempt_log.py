@@ -1,9 +1,6 @@
 """The log of `lifoq dev`: how attempts end, as the table's writes tell it."""
 
 import re
-from pathlib import Path
-
-import pytest
 
 from lifoq import Queue, TaskError
 from lifoq.tables.dynamo_values import typed
@@ -31,7 +28,7 @@ class Written:
         return [re.sub(r"^\d\d:\d\d:\d\d  |(under )?[\d.]+ m?s", "", line) for line in log.news()]
 
 
-def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once() -> None:
+def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once():
     written = Written()
     log = AttemptLog(lambda: {"t": written.journal}, {"price.show": 3})
     store, shown = written.queue.store, []
@@ -58,8 +55,8 @@ def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once() -> 
 
 
 def test_code_that_cannot_be_imported_is_told_with_its_line_and_where_packages_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     tasks = tmp_path / "tasks"
     tasks.mkdir()
     (tasks / "__init__.py").write_text("import lifoq\nfrom . import prices\n")

@@ -43,7 +43,7 @@ class FastClock(SystemHost):
 
 
 @pytest.fixture
-def cloud(tmp_path: Path, downstream: Downstream) -> Iterator[LocalCloud]:
+def cloud(tmp_path, downstream) -> Iterator[LocalCloud]:
     """With the chaos run's task code deployed to it, which asks the downstream."""
     seconds = cdk.Duration.seconds
     downstream.body, downstream.pauses = b"1", SERVICE_SECONDS
@@ -85,9 +85,7 @@ def statuses(cloud: LocalCloud) -> Counter[str]:
     return Counter(item["taskStatus"]["S"] for item in items(cloud).values())
 
 
-def test_all_tasks_end_and_no_claim_works_twice(
-    cloud: LocalCloud, downstream: Downstream, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_tasks_end_and_no_claim_works_twice(cloud, downstream, monkeypatch):
     for name, value in cloud.environment().items():
         monkeypatch.setenv(name, value)
     functions = cloud.outputs(f"lifoq-{STAGE}-queue")

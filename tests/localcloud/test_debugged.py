@@ -3,10 +3,7 @@
 import os
 import sys
 import threading
-from pathlib import Path
 from queue import SimpleQueue
-
-import pytest
 
 from lifoq import Queue
 from lifoq.environment import Environment, Variable
@@ -26,8 +23,8 @@ def stop(payload, context):
 
 
 def test_a_breakpoint_stops_the_handler_in_this_process_and_saved_code_follows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     stopped: SimpleQueue[int] = SimpleQueue()
     go_on = threading.Event()
 

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
-def assemblies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def assemblies(tmp_path_factory) -> Path:
     """Of an application, in three versions."""
     asset, out = tmp_path_factory.mktemp("asset"), tmp_path_factory.mktemp("assemblies")
     shutil.copy(HERE / "probe.py", asset)
@@ -44,8 +44,8 @@ def greeting(deployed: Deployed, function: str) -> str:
 
 @pytest.mark.prove
 def test_the_cdk_cli_deploys_updates_and_destroys_whatever_became_of_the_deployment_before(
-    deployed: Deployed, assemblies: Path
-) -> None:
+    deployed, assemblies
+):
     cloud = deployed.cloud
     with pytest.raises(DeploymentError, match="ROLLBACK_COMPLETE"):
         deploy_by_change_set(cloud, assemblies / "wrong")
@@ -91,14 +91,12 @@ def killed_in_the_middle(cloud: LocalCloud, assembly: Path) -> None:
         cli.kill()
 
 
-def test_a_deployment_that_fails_tells_what_the_cli_said(
-    deployed: Deployed, tmp_path: Path
-) -> None:
+def test_a_deployment_that_fails_tells_what_the_cli_said(deployed, tmp_path):
     with pytest.raises(DeploymentError, match=r"cdk (bootstrap|deploy) failed"):
         deployed.cloud.deploy(tmp_path / "nothing")
 
 
-def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed: Deployed) -> None:
+def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed):
     name = "changing"
     before = template.build(CODE_BUCKET, "probe.zip")
     cloudformation = deployed.client("cloudformation")

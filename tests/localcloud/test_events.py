@@ -3,10 +3,10 @@
 import time
 from datetime import UTC, datetime
 
-from tests.localcloud.harness import Deployed, eventually
+from tests.localcloud.harness import eventually
 
 
-def test_a_write_reaches_the_function_that_follows_the_stream(deployed: Deployed) -> None:
+def test_a_write_reaches_the_function_that_follows_the_stream(deployed):
     deployed.put("a", n={"N": "1"})
     deployed.put("a", n={"N": "2"}, bytes={"L": [{"B": b"\x00\xff"}]})
     deployed.client("dynamodb").delete_item(TableName=deployed.ids["Table"], Key={"id": {"S": "a"}})
@@ -27,7 +27,7 @@ def test_a_write_reaches_the_function_that_follows_the_stream(deployed: Deployed
     assert "userIdentity" not in records[2]
 
 
-def test_a_write_that_changes_nothing_leaves_no_record(deployed: Deployed) -> None:
+def test_a_write_that_changes_nothing_leaves_no_record(deployed):
     deployed.put("same", n={"N": "1"})
     deployed.put("same", n={"N": "1"})
     deployed.put("other")
@@ -37,7 +37,7 @@ def test_a_write_that_changes_nothing_leaves_no_record(deployed: Deployed) -> No
     assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["same", "other"]
 
 
-def test_a_disabled_mapping_delivers_later_what_was_written_meanwhile(deployed: Deployed) -> None:
+def test_a_disabled_mapping_delivers_later_what_was_written_meanwhile(deployed):
     api = deployed.client("lambda")
     api.update_event_source_mapping(UUID=deployed.ids["Mapping"], Enabled=False)
     deployed.put("meanwhile")
@@ -49,7 +49,7 @@ def test_a_disabled_mapping_delivers_later_what_was_written_meanwhile(deployed: 
     assert record["dynamodb"]["Keys"] == {"id": {"S": "meanwhile"}}
 
 
-def test_ttl_deletes_what_has_expired_and_says_that_it_was_ttl(deployed: Deployed) -> None:
+def test_ttl_deletes_what_has_expired_and_says_that_it_was_ttl(deployed):
     now = int(time.time())
     deployed.put("old", ttl={"N": str(now - 10)})
     deployed.put("ancient", ttl={"N": str(now - 6 * 365 * 24 * 3600)})
@@ -71,7 +71,7 @@ def test_ttl_deletes_what_has_expired_and_says_that_it_was_ttl(deployed: Deploye
     assert {"ancient", "young", "milliseconds"} <= {one["id"]["S"] for one in left}
 
 
-def test_a_schedule_by_rate_fires_at_once_when_it_is_enabled(deployed: Deployed) -> None:
+def test_a_schedule_by_rate_fires_at_once_when_it_is_enabled(deployed):
     scheduler = deployed.client("scheduler")
     schedule = scheduler.get_schedule(Name=deployed.ids["Schedule"])
     assert schedule["State"] == "DISABLED"
@@ -90,7 +90,7 @@ def test_a_schedule_by_rate_fires_at_once_when_it_is_enabled(deployed: Deployed)
     assert abs((datetime.now(UTC) - scheduled).total_seconds()) < 10
 
 
-def test_lost_messages_and_records_are_lost_when_asked_for(deployed: Deployed) -> None:
+def test_lost_messages_and_records_are_lost_when_asked_for(deployed):
     deployed.cloud.set_faults(drop_notifications=1.0, drop_stream_records=1.0, seed=1)
     deployed.client("sns").publish(TopicArn=deployed.ids["Topic"], Message="lost")
     deployed.put("lost")
@@ -103,7 +103,7 @@ def test_lost_messages_and_records_are_lost_when_asked_for(deployed: Deployed) -
     assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["found"]
 
 
-def test_what_is_neither_run_nor_imitated_is_named(deployed: Deployed) -> None:
+def test_what_is_neither_run_nor_imitated_is_named(deployed):
     lines = deployed.cloud.not_imitated()
 
     assert "AWS::Nowhere::Thing: has an id, and nothing behind it" in lines

@@ -13,7 +13,6 @@ from botocore.exceptions import ClientError
 
 from localcloud.exports import ExportRefusedError, Exports
 from localcloud.journal import Journal
-from tests.localcloud.harness import Deployed
 
 BUCKET = "exports"
 
@@ -81,7 +80,7 @@ def shop() -> Shop:
     return Shop()
 
 
-def test_a_full_export_holds_the_table_as_it_is_or_was_at_a_moment(shop: Shop) -> None:
+def test_a_full_export_holds_the_table_as_it_is_or_was_at_a_moment(shop):
     shop.write("a", None, 1)
     shop.write("b", None, 1)
     moment = shop.write("a", 1, 2)
@@ -94,7 +93,7 @@ def test_a_full_export_holds_the_table_as_it_is_or_was_at_a_moment(shop: Shop) -
     ]
 
 
-def test_bytes_are_exported_as_base64(shop: Shop) -> None:
+def test_bytes_are_exported_as_base64(shop):
     key = {"id": {"S": "a"}}
     shop.journal.stage(key=key, old=None, new={**key, "list": {"L": [{"B": b"\x00\xff"}]}})
     shop.journal.commit()
@@ -102,9 +101,7 @@ def test_bytes_are_exported_as_base64(shop: Shop) -> None:
     assert shop.rows(shop.export()) == [{"Item": {**key, "list": {"L": [{"B": "AP8="}]}}}]
 
 
-def test_an_incremental_export_has_the_states_before_and_at_the_end_of_its_window(
-    shop: Shop,
-) -> None:
+def test_an_incremental_export_has_the_states_before_and_at_the_end_of_its_window(shop):
     shop.write("changed", None, 1)
     shop.write("gone", None, 1)
     start = shop.write("changed", 1, 2)
@@ -137,7 +134,7 @@ def test_an_incremental_export_has_the_states_before_and_at_the_end_of_its_windo
     )
 
 
-def test_windows_that_meet_share_no_write_and_lose_none(shop: Shop) -> None:
+def test_windows_that_meet_share_no_write_and_lose_none(shop):
     times = [shop.write(f"{number}", None, number) for number in range(20)]
     edges = [times[0], times[7], times[13], times[-1] + 1]
     time.sleep(0.001)
@@ -151,7 +148,7 @@ def test_windows_that_meet_share_no_write_and_lose_none(shop: Shop) -> None:
     assert sorted(seen, key=int) == [str(number) for number in range(20)]
 
 
-def test_the_layout_is_that_of_aws(shop: Shop) -> None:
+def test_the_layout_is_that_of_aws(shop):
     shop.write("a", None, 1)
     full = shop.export(S3Prefix="here")
     window = shop.incremental(0, time.time_ns() // 1000, S3Prefix="here")
@@ -174,7 +171,7 @@ def test_the_layout_is_that_of_aws(shop: Shop) -> None:
     assert summary["exportFromTime"] == "1970-01-01T00:00:00.000Z"
 
 
-def test_a_clients_token_makes_a_request_idempotent(shop: Shop) -> None:
+def test_a_clients_token_makes_a_request_idempotent(shop):
     first = shop.export(ClientToken="once")
     count = len(shop.objects)
 
@@ -202,9 +199,7 @@ def _window(begin: float, end: float) -> dict[str, Any]:
         ({"unrecoverable": True}, "PointInTimeRecoveryUnavailableException"),
     ],
 )
-def test_what_dynamodb_would_refuse_is_refused_and_writes_nothing(
-    shop: Shop, request_: dict[str, Any], code: str
-) -> None:
+def test_what_dynamodb_would_refuse_is_refused_and_writes_nothing(shop, request_, code):
     shop.recoverable = "unrecoverable" not in request_
     with pytest.raises(ExportRefusedError) as refused:
         shop.export(**request_)
@@ -213,7 +208,7 @@ def test_what_dynamodb_would_refuse_is_refused_and_writes_nothing(
     assert shop.objects == {}
 
 
-def test_a_refused_export_is_dynamodbs_own_error(deployed: Deployed) -> None:
+def test_a_refused_export_is_dynamodbs_own_error(deployed):
     with pytest.raises(ClientError) as refused:
         deployed.client("dynamodb").export_table_to_point_in_time(
             TableArn="arn:aws:dynamodb:us-east-1:123456789012:table/none", S3Bucket="b"

@@ -14,13 +14,11 @@ import pytest
 from botocore.exceptions import ClientError
 
 from localcloud.pool import UNRESERVED_CONCURRENCY
-from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
+from tests.localcloud.harness import CODE_BUCKET, eventually
 from tests.localcloud.template import function
 
 
-def test_a_function_runs_with_its_deployed_environment_and_the_local_endpoint(
-    deployed: Deployed,
-) -> None:
+def test_a_function_runs_with_its_deployed_environment_and_the_local_endpoint(deployed):
     answer, error = deployed.invoke("Probe", {"n": 1})
 
     assert error is None
@@ -32,7 +30,7 @@ def test_a_function_runs_with_its_deployed_environment_and_the_local_endpoint(
     assert answer["arn"].endswith(f":function:{deployed.ids['Probe']}")
 
 
-def test_an_instance_is_used_again_and_listed_by_its_process(deployed: Deployed) -> None:
+def test_an_instance_is_used_again_and_listed_by_its_process(deployed):
     first, _ = deployed.invoke("Probe", {})
     second, _ = deployed.invoke("Probe", {})
 
@@ -41,9 +39,7 @@ def test_an_instance_is_used_again_and_listed_by_its_process(deployed: Deployed)
     assert deployed.ids["Probe"] in psutil.Process(first["pid"]).cmdline()
 
 
-def test_a_function_finds_its_asset_and_lambdas_packages_and_nothing_of_the_project(
-    deployed: Deployed,
-) -> None:
+def test_a_function_finds_its_asset_and_lambdas_packages_and_nothing_of_the_project(deployed):
     modules = ["probe", "boto3", "awslambdaric", "moto", "lifoq", "localcloud", "aws_cdk", "pytest"]
     answer, _ = deployed.invoke("Probe", {"action": "import", "modules": modules})
 
@@ -52,14 +48,14 @@ def test_a_function_finds_its_asset_and_lambdas_packages_and_nothing_of_the_proj
 
 
 @pytest.mark.parametrize("message", ["as you wish", "é" * 100_000], ids=["short", "long"])
-def test_an_exception_is_the_invocations_error(deployed: Deployed, message: str) -> None:
+def test_an_exception_is_the_invocations_error(deployed, message):
     answer, error = deployed.invoke("Probe", {"action": "raise", "message": message})
 
     assert error == "Unhandled"
     assert (answer["errorType"], answer["errorMessage"]) == ("ValueError", message)
 
 
-def test_what_the_caller_tells_of_itself_reaches_the_function(deployed: Deployed) -> None:
+def test_what_the_caller_tells_of_itself_reaches_the_function(deployed):
     told = base64.b64encode(json.dumps({"custom": {"taskId": "é"}}).encode()).decode()
     answer, _ = deployed.invoke("Probe", {}, ClientContext=told)
     after, _ = deployed.invoke("Probe", {})
@@ -69,7 +65,7 @@ def test_what_the_caller_tells_of_itself_reaches_the_function(deployed: Deployed
         deployed.invoke("Probe", {}, ClientContext="no")
 
 
-def test_more_requests_than_instances_wait_for_one(deployed: Deployed) -> None:
+def test_more_requests_than_instances_wait_for_one(deployed):
     number = UNRESERVED_CONCURRENCY + 2
     asleep = {"action": "sleep", "seconds": 0.5}
     with ThreadPoolExecutor(number) as callers:
@@ -79,7 +75,7 @@ def test_more_requests_than_instances_wait_for_one(deployed: Deployed) -> None:
     assert len({answer["pid"] for answer, _ in answers}) <= UNRESERVED_CONCURRENCY
 
 
-def test_a_function_that_takes_too_long_is_killed(deployed: Deployed) -> None:
+def test_a_function_that_takes_too_long_is_killed(deployed):
     first, _ = deployed.invoke("Single", {})
     answer, error = deployed.invoke("Single", {"action": "sleep", "seconds": 30})
 
@@ -88,9 +84,7 @@ def test_a_function_that_takes_too_long_is_killed(deployed: Deployed) -> None:
     eventually(lambda: not psutil.pid_exists(first["pid"]))
 
 
-def test_a_process_that_dies_fails_its_event_and_the_next_one_gets_another(
-    deployed: Deployed,
-) -> None:
+def test_a_process_that_dies_fails_its_event_and_the_next_one_gets_another(deployed):
     answer, error = deployed.invoke("Probe", {"action": "exit"})
     after, _ = deployed.invoke("Probe", {})
 
@@ -100,7 +94,7 @@ def test_a_process_that_dies_fails_its_event_and_the_next_one_gets_another(
     assert after["event"] == {}
 
 
-def test_killing_a_function_from_outside_fails_what_it_does(deployed: Deployed) -> None:
+def test_killing_a_function_from_outside_fails_what_it_does(deployed):
     deployed.invoke("Single", {})
     answers: list[object] = []
     asleep = {"action": "sleep", "seconds": 1.9}
@@ -117,7 +111,7 @@ def test_killing_a_function_from_outside_fails_what_it_does(deployed: Deployed) 
     assert "SIGKILL" in answer["errorMessage"]
 
 
-def test_reserved_concurrency_throttles(deployed: Deployed) -> None:
+def test_reserved_concurrency_throttles(deployed):
     deployed.invoke("Single", {})
     asleep = {"action": "sleep", "seconds": 1.5}
     busy = threading.Thread(target=lambda: deployed.invoke("Single", asleep))
@@ -132,7 +126,7 @@ def test_reserved_concurrency_throttles(deployed: Deployed) -> None:
     assert deployed.invoke("Single", {})[1] is None
 
 
-def test_changed_configuration_takes_effect_with_a_new_process(deployed: Deployed) -> None:
+def test_changed_configuration_takes_effect_with_a_new_process(deployed):
     before, _ = deployed.invoke("Probe", {})
     deployed.client("lambda").update_function_configuration(
         FunctionName=deployed.ids["Probe"], Environment={"Variables": {"GREETING": "good day"}}
@@ -144,14 +138,14 @@ def test_changed_configuration_takes_effect_with_a_new_process(deployed: Deploye
     eventually(lambda: not psutil.pid_exists(before["pid"]))
 
 
-def test_what_a_function_started_dies_with_it(deployed: Deployed) -> None:
+def test_what_a_function_started_dies_with_it(deployed):
     answer, _ = deployed.invoke("Single", {"action": "child"})
     deployed.cloud.kill_function(deployed.ids["Single"])
 
     eventually(lambda: _gone(answer["child"]))
 
 
-def test_what_cannot_be_installed_here_fails_the_invocation_and_says_so(deployed: Deployed) -> None:
+def test_what_cannot_be_installed_here_fails_the_invocation_and_says_so(deployed):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("probe.py", "def handle(event, context): return event\n")

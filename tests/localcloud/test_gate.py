@@ -24,7 +24,6 @@ from localcloud.gate import Callers
 from localcloud.gateway import Gateway
 from localcloud.http_api import Route
 from localcloud.runtime_api import RuntimeApi, Task
-from tests.localcloud.harness import Deployed
 
 # Headers
 
@@ -72,7 +71,7 @@ def aws_api() -> Iterator[tuple[int, list[str]]]:
 
 
 @pytest.fixture(params=["aws_api", "runtime_api"])
-def door(request: pytest.FixtureRequest) -> tuple[int, list[str]]:
+def door(request) -> tuple[int, list[str]]:
     """The port of a door, and what has come through it since now."""
     found: tuple[int, list[str]] = request.getfixturevalue(request.param)
     found[1].clear()
@@ -96,9 +95,7 @@ FROM_PAGES = {
 
 
 @pytest.mark.parametrize("headers", FROM_PAGES.values(), ids=list(FROM_PAGES))
-def test_what_a_page_asks_is_refused_at_every_door(
-    door: tuple[int, list[str]], headers: dict[str, str]
-) -> None:
+def test_what_a_page_asks_is_refused_at_every_door(door, headers):
     answer, asked = ask(door, headers)
     assert answer.status == 403
     assert not [name for name in answer.headers if name.lower().startswith("access-control")]
@@ -109,7 +106,7 @@ def test_what_a_page_asks_is_refused_at_every_door(
     "headers",
     [{}, {"Host": "localhost:4577"}, {"Host": "bucket.localhost"}, {"Sec-Fetch-Site": "none"}],
 )
-def test_a_program_comes_in(door: tuple[int, list[str]], headers: dict[str, str]) -> None:
+def test_a_program_comes_in(door, headers):
     answer, asked = ask(door, headers)
     assert (answer.status, len(asked)) == (200, 1)
 
@@ -194,7 +191,7 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(tmp_path) -> World:
     return World(tmp_path)
 
 
@@ -218,9 +215,7 @@ INVENTED = ("testing", "AKIAIOSFODNN7EXAMPLE", EARLIER.access_key(), EARLIER.acc
 
 
 @pytest.mark.parametrize("request_", DOORS.values(), ids=list(DOORS))
-def test_every_door_opens_to_a_key_of_this_start_alone(
-    world: World, request_: dict[str, Any]
-) -> None:
+def test_every_door_opens_to_a_key_of_this_start_alone(world, request_):
     for key in (None, *INVENTED):
         presigned = f"X-Amz-Credential={key}%2F20260101%2Fus-east-1%2Fs3%2Faws4_request"
         assert world.ask(request_, key=key) == 403, key
@@ -232,7 +227,7 @@ def test_every_door_opens_to_a_key_of_this_start_alone(
     assert len(world.reached) == 3
 
 
-def test_a_route_that_asks_for_no_authorization_asks_for_no_key(world: World) -> None:
+def test_a_route_that_asks_for_no_authorization_asks_for_no_key(world):
     assert world.ask({"path": "/_http/a1/public"}) == 200
     assert world.reached == ["api"]
 
@@ -240,7 +235,7 @@ def test_a_route_that_asks_for_no_authorization_asks_for_no_key(world: World) ->
 # As clients see it
 
 
-def test_a_presigned_address_carries_the_key(deployed: Deployed) -> None:
+def test_a_presigned_address_carries_the_key(deployed):
     address = deployed.client("s3").generate_presigned_url(
         "get_object", Params={"Bucket": "code", "Key": "probe.zip"}
     )
@@ -264,9 +259,7 @@ def test_a_presigned_address_carries_the_key(deployed: Deployed) -> None:
         ("s3", "list_buckets", "InvalidAccessKeyId"),
     ],
 )
-def test_a_client_with_another_key_is_told_what_to_do(
-    deployed: Deployed, service: str, operation: str, code: str
-) -> None:
+def test_a_client_with_another_key_is_told_what_to_do(deployed, service, operation, code):
     stranger = {**deployed.cloud.arguments(), "aws_access_key_id": "testing"}
     with pytest.raises(ClientError) as refused:
         getattr(boto3.client(service, **stranger), operation)()
@@ -276,7 +269,7 @@ def test_a_client_with_another_key_is_told_what_to_do(
     assert error["Message"].startswith("access key 'testing': this local cloud has not issued it")
 
 
-def test_the_key_is_new_for_each_start_and_its_owners_alone(tmp_path: Path) -> None:
+def test_the_key_is_new_for_each_start_and_its_owners_alone(tmp_path):
     file = tmp_path / FILE
     file.write_text("of an earlier cloud")
     file.chmod(0o644)

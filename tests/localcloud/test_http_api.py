@@ -29,14 +29,12 @@ API: dict[str, Any] = {"api_id": "a1", "routes": ROUTES}
         ("POST", "/tasks", "put", {}),
     ],
 )
-def test_the_most_specific_route_answers(
-    method: str, path: str, name: str, parameters: dict[str, str]
-) -> None:
+def test_the_most_specific_route_answers(method, path, name, parameters):
     route, found = find(ROUTES, method, path)
     assert (route.function_arn.rpartition(":")[2], found) == (name, parameters)
 
 
-def test_what_no_route_names_is_not_found() -> None:
+def test_what_no_route_names_is_not_found():
     for path in ("/tasks", "/tasks/", "/tasks/a/b", "/"):
         assert find(ROUTES, "GET", path) is None
 
@@ -59,14 +57,12 @@ def answered_to(sent: str) -> tuple[int, Any]:
         ("literal%2525value", "literal%value"),
     ],
 )
-def test_a_path_is_decoded_as_live_apis_do(sent: str, raw: str) -> None:
+def test_a_path_is_decoded_as_live_apis_do(sent, raw):
     assert answered_to(f"/tasks/{sent}") == (200, [f"/tasks/{raw}", {"id": raw}])
 
 
 @pytest.mark.parametrize(("sent", "status"), [("percent%25done", 400), ("slash%2Fvalue", 404)])
-def test_a_path_that_api_gateway_makes_nothing_of_reaches_no_function(
-    sent: str, status: int
-) -> None:
+def test_a_path_that_api_gateway_makes_nothing_of_reaches_no_function(sent, status):
     assert answered_to(f"/tasks/{sent}")[0] == status
 
 
@@ -80,7 +76,7 @@ def asked(body: bytes, **environ: str) -> dict[str, Any]:
     )
 
 
-def test_a_request_is_the_event_of_format_2() -> None:
+def test_a_request_is_the_event_of_format_2():
     found = asked(
         b'{"n": 1}',
         QUERY_STRING="a=1&a=2&b=",
@@ -97,7 +93,7 @@ def test_a_request_is_the_event_of_format_2() -> None:
     assert (found["body"], found["isBase64Encoded"]) == ('{"n": 1}', False)
 
 
-def test_a_body_that_is_no_text_comes_as_base64() -> None:
+def test_a_body_that_is_no_text_comes_as_base64():
     found = asked(b"\xff\x00")
     assert (base64.b64decode(found["body"]), found["isBase64Encoded"]) == (b"\xff\x00", True)
 
@@ -106,7 +102,7 @@ def answered(value: Any, *, failed: bool = False) -> HttpAnswer:
     return HttpAnswer.of_function(Outcome(payload=json.dumps(value).encode(), failed=failed))
 
 
-def test_an_answer_has_status_headers_cookies_and_body() -> None:
+def test_an_answer_has_status_headers_cookies_and_body():
     given = answered(
         {"statusCode": 201, "headers": {"Location": "/a"}, "cookies": ["x=1"], "body": "made"}
     )
@@ -115,7 +111,7 @@ def test_an_answer_has_status_headers_cookies_and_body() -> None:
     assert ("set-cookie", "x=1") in given.headers
 
 
-def test_a_binary_answer_is_decoded_and_a_plain_one_is_json() -> None:
+def test_a_binary_answer_is_decoded_and_a_plain_one_is_json():
     encoded = base64.b64encode(b"\xff").decode()
     binary = answered({"statusCode": 200, "body": encoded, "isBase64Encoded": True})
     assert binary.body == b"\xff"
@@ -123,7 +119,7 @@ def test_a_binary_answer_is_decoded_and_a_plain_one_is_json() -> None:
     assert (plain.status, json.loads(plain.body)) == (200, {"n": 1})
 
 
-def test_a_function_that_fails_tells_the_client_nothing_of_it() -> None:
+def test_a_function_that_fails_tells_the_client_nothing_of_it():
     given = answered({"errorMessage": "secret"}, failed=True)
     assert given.status == 500
     assert b"secret" not in given.body

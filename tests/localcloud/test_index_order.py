@@ -61,7 +61,7 @@ def pages(table: Any, query: dict[str, Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_every_query_answers_as_moto_does_page_by_page(seed: int) -> None:
+def test_every_query_answers_as_moto_does_page_by_page(seed):
     chance = random.Random(seed)
     plain, journaled = new(Table), new(JournaledTable)
     for _ in range(150):
@@ -100,7 +100,7 @@ def test_every_query_answers_as_moto_does_page_by_page(seed: int) -> None:
         assert pages(journaled, query) == pages(plain, query)
 
 
-def test_only_what_the_answer_needs_is_looked_at() -> None:
+def test_only_what_the_answer_needs_is_looked_at():
     table = new(JournaledTable)
     for number in range(500):
         table.put_item(

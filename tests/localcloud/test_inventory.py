@@ -1,12 +1,10 @@
 """What somebody is told of what the local cloud leaves out."""
 
-from pathlib import Path
-
 from localcloud.inventory import Inventory
 from tests.localcloud.template import of_type
 
 
-def test_what_the_application_misses_is_said_once_and_the_rest_is_in_a_file(tmp_path: Path) -> None:
+def test_what_the_application_misses_is_said_once_and_the_rest_is_in_a_file(tmp_path):
     file = tmp_path / "not-imitated.txt"
     inventory = Inventory(file)
     first = {"Alarm": of_type("AWS::CloudWatch::Alarm"), "Service": of_type("AWS::ECS::Service")}

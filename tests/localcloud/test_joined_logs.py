@@ -1,7 +1,6 @@
 """The functions' logs as one stream."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,12 +10,12 @@ FUNCTION = "lifoq-dev-queue-ProcessTasksFunction1A2B3C4D-x1y2z3.log"
 
 
 @pytest.fixture
-def logs(tmp_path: Path) -> JoinedLogs:
+def logs(tmp_path) -> JoinedLogs:
     (tmp_path / FUNCTION).write_text("written before\n")
     return JoinedLogs(tmp_path)
 
 
-def test_only_what_is_new_is_told_and_only_whole_lines(logs: JoinedLogs, tmp_path: Path) -> None:
+def test_only_what_is_new_is_told_and_only_whole_lines(logs, tmp_path):
     with (tmp_path / FUNCTION).open("a") as file:
         file.write("a line\nhalf a")
         file.flush()
@@ -46,9 +45,7 @@ def test_only_what_is_new_is_told_and_only_whole_lines(logs: JoinedLogs, tmp_pat
         ("", []),
     ],
 )
-def test_a_line_is_told_as_a_person_reads_it(
-    logs: JoinedLogs, tmp_path: Path, written: object, told: list[str]
-) -> None:
+def test_a_line_is_told_as_a_person_reads_it(logs, tmp_path, written, told):
     line = written if isinstance(written, str) else json.dumps(written)
     with (tmp_path / FUNCTION).open("a") as file:
         file.write(f"{line}\n")

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import psutil
 import pytest
 from click.testing import CliRunner
@@ -53,9 +52,7 @@ def serving(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], Deployed
 @pytest.mark.parametrize(
     ("number", "times"), [(signal.SIGINT, 1), (signal.SIGTERM, 200), (signal.SIGKILL, 1)]
 )
-def test_no_process_is_left_and_the_folder_is_free_however_it_ends(
-    tmp_path: Path, number: signal.Signals, times: int
-) -> None:
+def test_no_process_is_left_and_the_folder_is_free_however_it_ends(tmp_path, number, times):
     with serving(tmp_path) as (process, _, below):
         for _ in range(times):  # one may interrupt the handling of another
             process.send_signal(number)
@@ -66,7 +63,7 @@ def test_no_process_is_left_and_the_folder_is_free_however_it_ends(
         hold(tmp_path)
 
 
-def test_it_ends_with_the_program_that_started_it(tmp_path: Path) -> None:
+def test_it_ends_with_the_program_that_started_it(tmp_path):
     program = (
         "import pathlib, sys, time\n"
         "from localcloud import LocalCloud\n"
@@ -87,14 +84,14 @@ def test_it_ends_with_the_program_that_started_it(tmp_path: Path) -> None:
     eventually(lambda: not psutil.pid_exists(cloud.pid), within_seconds=STOP_SECONDS)
 
 
-def test_a_port_that_is_taken_is_told_in_one_sentence(shared: Deployed, tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_told_in_one_sentence(shared, tmp_path):
     port = int(shared.cloud.endpoint.rsplit(":", 1)[-1])
 
     with pytest.raises(StartError, match=f"Port {port} is taken: end what listens there"):
         LocalCloud(tmp_path, port).__enter__()
 
 
-def test_a_second_cloud_in_a_folder_is_refused_and_changes_nothing(shared: Deployed) -> None:
+def test_a_second_cloud_in_a_folder_is_refused_and_changes_nothing(shared):
     folder = shared.cloud.directory
     environment = (folder / "environment").read_text()
 
@@ -104,9 +101,7 @@ def test_a_second_cloud_in_a_folder_is_refused_and_changes_nothing(shared: Deplo
 
 
 @pytest.mark.parametrize("command", [serve_command, dev_command])
-def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: click.Command
-) -> None:
+def test_a_folder_that_cannot_be_made_is_told_in_a_sentence(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     for name in ("file", "cdk.json"):
         (tmp_path / name).touch()

@@ -26,7 +26,7 @@ def is_empty(deployed: Deployed) -> bool:
     return [answer["Attributes"][name] for name in names] == ["0", "0"]
 
 
-def test_messages_reach_the_function_and_are_deleted(deployed: Deployed) -> None:
+def test_messages_reach_the_function_and_are_deleted(deployed):
     deployed.client("sqs").send_message(
         QueueUrl=deployed.ids["Letters"],
         MessageBody="hello",
@@ -45,9 +45,7 @@ def test_messages_reach_the_function_and_are_deleted(deployed: Deployed) -> None
     eventually(lambda: is_empty(deployed))
 
 
-def test_only_what_the_function_refuses_comes_again_until_it_is_redriven(
-    deployed: Deployed,
-) -> None:
+def test_only_what_the_function_refuses_comes_again_until_it_is_redriven(deployed):
     send(deployed, "one", "refuse", "two")
     seen: list[dict[str, Any]] = []
     eventually(lambda: seen.extend(deployed.records()) or is_empty(deployed))
@@ -62,7 +60,7 @@ def test_only_what_the_function_refuses_comes_again_until_it_is_redriven(
     )
 
 
-def test_a_function_that_fails_gets_the_whole_batch_again(deployed: Deployed) -> None:
+def test_a_function_that_fails_gets_the_whole_batch_again(deployed):
     send(deployed, "healthy", "poison")
     seen: list[dict[str, Any]] = []
     eventually(lambda: seen.extend(deployed.records()) or is_empty(deployed))
@@ -78,7 +76,7 @@ def test_a_function_that_fails_gets_the_whole_batch_again(deployed: Deployed) ->
         )
 
 
-def test_what_the_filter_does_not_want_is_deleted_unseen(deployed: Deployed) -> None:
+def test_what_the_filter_does_not_want_is_deleted_unseen(deployed):
     send(deployed, "ignored", "wanted")
     records = eventually(deployed.records)
 

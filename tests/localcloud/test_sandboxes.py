@@ -4,7 +4,6 @@ import io
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 from localcloud.credentials import Credentials
 from localcloud.function import FunctionConfig
@@ -32,7 +31,7 @@ CONFIG = FunctionConfig(
 )
 
 
-def test_code_that_was_replaced_is_deleted_once_nothing_runs_it(tmp_path: Path) -> None:
+def test_code_that_was_replaced_is_deleted_once_nothing_runs_it(tmp_path):
     code = io.BytesIO()
     with zipfile.ZipFile(code, "w") as archive:
         archive.writestr("waiter.py", UNTIL_A_FILE_IS_THERE)

@@ -12,9 +12,7 @@ from localcloud.listener import listen
 @pytest.mark.parametrize(
     ("service", "call"), [("cloudformation", "describe_stacks"), ("dynamodb", "list_tables")]
 )
-def test_a_fault_of_the_cloud_is_told_as_the_services_clients_read_it(
-    service: str, call: str
-) -> None:
+def test_a_fault_of_the_cloud_is_told_as_the_services_clients_read_it(service, call):
     def broken(*_: object) -> list[bytes]:
         raise KeyError
 

@@ -80,11 +80,11 @@ class Stacks:
 
 
 @pytest.fixture
-def stacks(deployed: Deployed) -> Stacks:
+def stacks(deployed) -> Stacks:
     return Stacks(deployed)
 
 
-def test_what_a_change_set_exports_another_stack_imports(stacks: Stacks, name: str) -> None:
+def test_what_a_change_set_exports_another_stack_imports(stacks, name):
     stacks.change(name, exporting(name, "First", First=TOPIC))
     stacks.change(f"{name}-user", importing(f"{name}:First"))
     assert stacks.imported(f"{name}:First") == stacks.exports()[f"{name}:First"]
@@ -100,7 +100,7 @@ def test_what_a_change_set_exports_another_stack_imports(stacks: Stacks, name: s
         stacks.imported(f"{name}:First")
 
 
-def test_change_sets_of_two_stacks_may_have_the_same_name(stacks: Stacks, name: str) -> None:
+def test_change_sets_of_two_stacks_may_have_the_same_name(stacks, name):
     for stack in (f"{name}-a", f"{name}-b"):
         stacks.api.create_change_set(
             StackName=stack,
@@ -116,8 +116,8 @@ def test_change_sets_of_two_stacks_may_have_the_same_name(stacks: Stacks, name: 
 
 @pytest.mark.parametrize("direct", [True, False])
 def test_a_creation_that_fails_leaves_nothing_and_can_be_repeated(
-    deployed: Deployed, stacks: Stacks, name: str, *, direct: bool
-) -> None:
+    deployed, stacks, name, *, direct
+):
     def create(template: str) -> None:
         if direct:
             stacks.api.create_stack(StackName=name, TemplateBody=template)
@@ -138,9 +138,7 @@ def test_a_creation_that_fails_leaves_nothing_and_can_be_repeated(
     assert f"{name}:Table" not in stacks.exports()
 
 
-def test_an_update_that_fails_is_taken_back_and_loses_nothing(
-    deployed: Deployed, stacks: Stacks, name: str
-) -> None:
+def test_an_update_that_fails_is_taken_back_and_loses_nothing(deployed, stacks, name):
     dynamodb = deployed.client("dynamodb")
     stacks.change(name, exporting(name, "Table", Table=table(), Gone=TOPIC))
     kept = stacks.exports()[f"{name}:Table"]
@@ -178,9 +176,7 @@ def behind_a_queue(**changed: Any) -> str:
     ],
     ids=" ".join,
 )
-def test_what_cannot_run_is_taken_back_and_what_is_right_can_follow(
-    stacks: Stacks, name: str, wrong: dict[str, Any]
-) -> None:
+def test_what_cannot_run_is_taken_back_and_what_is_right_can_follow(stacks, name, wrong):
     stacks.change(name, behind_a_queue(**wrong))
     assert stacks.status(name) == "ROLLBACK_COMPLETE"
     stacks.api.delete_stack(StackName=name)
@@ -195,7 +191,7 @@ def test_what_cannot_run_is_taken_back_and_what_is_right_can_follow(
     assert stacks.missing(name)
 
 
-def test_what_was_gone_with_what_it_belonged_to_is_deleted(stacks: Stacks, name: str) -> None:
+def test_what_was_gone_with_what_it_belonged_to_is_deleted(stacks, name):
     resources = json.loads(behind_a_queue())["Resources"]
     settings = of_type(
         "AWS::Lambda::EventInvokeConfig",
@@ -208,7 +204,7 @@ def test_what_was_gone_with_what_it_belonged_to_is_deleted(stacks: Stacks, name:
     assert stacks.status(name) == "UPDATE_COMPLETE"
 
 
-def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks: Stacks, name: str) -> None:
+def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks, name):
     stacks.change(name, exporting(name, "Topic", Topic=TOPIC))
     stacks.change(f"{name}-user", importing(f"{name}:Topic"))
     value = stacks.exports()[f"{name}:Topic"]
@@ -232,9 +228,7 @@ def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks: Stacks, na
     assert f"{name}:Topic" not in stacks.exports()
 
 
-def test_an_update_keeps_the_name_of_an_ssm_parameter_that_a_stack_reads(
-    deployed: Deployed, stacks: Stacks, name: str
-) -> None:
+def test_an_update_keeps_the_name_of_an_ssm_parameter_that_a_stack_reads(deployed, stacks, name):
     """As every stack of the CDK reads the version of its bootstrap."""
     deployed.client("ssm").put_parameter(Name=f"/{name}/version", Value="30", Type="String")
     template = json.loads(exporting(name, "Topic", Topic=TOPIC))
@@ -256,9 +250,7 @@ def test_an_update_keeps_the_name_of_an_ssm_parameter_that_a_stack_reads(
     assert parameter["ParameterValue"] == "30"
 
 
-def test_a_bucket_has_its_lifecycle_and_is_closed(
-    stacks: Stacks, deployed: Deployed, name: str
-) -> None:
+def test_a_bucket_has_its_lifecycle_and_is_closed(stacks, deployed, name):
     s3 = deployed.client("s3")
 
     def template(days: int) -> str:

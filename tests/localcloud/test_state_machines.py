@@ -2,10 +2,10 @@
 
 import json
 
-from tests.localcloud.harness import Deployed, eventually
+from tests.localcloud.harness import eventually
 
 
-def test_a_state_that_reads_an_item_has_its_bytes_as_base64(deployed: Deployed) -> None:
+def test_a_state_that_reads_an_item_has_its_bytes_as_base64(deployed):
     deployed.put("read", list={"L": [{"B": b"\x00\xff"}]})
     read = {
         "Type": "Task",

@@ -99,7 +99,7 @@ class Following:
 
 
 @pytest.fixture
-def following(monkeypatch: pytest.MonkeyPatch) -> Iterator[Following]:
+def following(monkeypatch) -> Iterator[Following]:
     monkeypatch.setattr(stream_poller, "FIRST_RETRY_SECONDS", 0.01)
     monkeypatch.setattr(stream_poller, "POLL_SECONDS", 0.01)
     one = Following()
@@ -107,9 +107,7 @@ def following(monkeypatch: pytest.MonkeyPatch) -> Iterator[Following]:
     one.stop()
 
 
-def test_what_was_written_before_is_read_from_the_beginning_in_batches(
-    following: Following,
-) -> None:
+def test_what_was_written_before_is_read_from_the_beginning_in_batches(following):
     following.stream.write("a", "b", "c")
     follower = following.start(lambda _: OK, batch_size=2)
 
@@ -117,7 +115,7 @@ def test_what_was_written_before_is_read_from_the_beginning_in_batches(
     assert follower.batches == [["a", "b"], ["c"]]
 
 
-def test_records_that_no_filter_accepts_are_skipped(following: Following) -> None:
+def test_records_that_no_filter_accepts_are_skipped(following):
     pattern = {"dynamodb": {"Keys": {"id": {"S": ["b"]}}}}
     following.stream.write("a", "b", "c")
     follower = following.start(lambda _: OK, filters=(pattern,))
@@ -126,7 +124,7 @@ def test_records_that_no_filter_accepts_are_skipped(following: Following) -> Non
     assert follower.batches == [["b"]]
 
 
-def test_a_batching_window_collects(following: Following) -> None:
+def test_a_batching_window_collects(following):
     follower = following.start(lambda _: OK, window_seconds=0.5)
     following.stream.write("a")
     following.stream.write("b")
@@ -135,9 +133,7 @@ def test_a_batching_window_collects(following: Following) -> None:
     assert follower.batches == [["a", "b"]]
 
 
-def test_a_failing_batch_is_tried_again_then_given_up_and_does_not_block(
-    following: Following,
-) -> None:
+def test_a_failing_batch_is_tried_again_then_given_up_and_does_not_block(following):
     following.stream.write("a", "b")
     follower = following.start(lambda keys: FAILED if "a" in keys else OK)
     eventually(lambda: following.failures)
@@ -152,7 +148,7 @@ def test_a_failing_batch_is_tried_again_then_given_up_and_does_not_block(
     assert failure["DDBStreamBatchInfo"]["startSequenceNumber"] == "0"
 
 
-def test_bisecting_gives_up_the_poison_alone(following: Following) -> None:
+def test_bisecting_gives_up_the_poison_alone(following):
     following.stream.write(*"abcdefgh")
     follower = following.start(
         lambda keys: FAILED if "c" in keys else OK, bisect=True, max_retries=0
@@ -165,7 +161,7 @@ def test_bisecting_gives_up_the_poison_alone(following: Following) -> None:
     assert failure["DDBStreamBatchInfo"]["startSequenceNumber"] == "2"
 
 
-def test_reported_failures_are_retried_from_the_first_on(following: Following) -> None:
+def test_reported_failures_are_retried_from_the_first_on(following):
     following.stream.write("a", "b", "c")
     refusals = iter(["1"])
 
@@ -179,7 +175,7 @@ def test_reported_failures_are_retried_from_the_first_on(following: Following) -
     assert follower.batches == [["a", "b", "c"], ["b", "c"]]
 
 
-def test_records_that_are_too_old_are_told_and_not_delivered(following: Following) -> None:
+def test_records_that_are_too_old_are_told_and_not_delivered(following):
     following.stream.age = 100
     following.stream.write("a")
     follower = following.start(lambda _: OK, max_record_age_seconds=60)
@@ -189,7 +185,7 @@ def test_records_that_are_too_old_are_told_and_not_delivered(following: Followin
     assert follower.batches == []
 
 
-def test_a_throttled_batch_is_delivered_once_there_is_room(following: Following) -> None:
+def test_a_throttled_batch_is_delivered_once_there_is_room(following):
     following.stream.write("a")
     refusals = iter([True, True, True, True])
 

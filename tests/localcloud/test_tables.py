@@ -13,7 +13,7 @@ from tests.localcloud.harness import Deployed
 
 
 @pytest.fixture
-def table(deployed: Deployed, request: pytest.FixtureRequest) -> str:
+def table(deployed, request) -> str:
     name = f"queue-{abs(hash(request.node.name))}"
     create_table(deployed.client("dynamodb"), name)
     return name
@@ -40,7 +40,7 @@ def pending(deployed: Deployed, table: str) -> list[str]:
     return [one["taskId"]["S"] for one in answer["Items"]]
 
 
-def test_a_conditional_write_is_won_by_one_of_many(deployed: Deployed, table: str) -> None:
+def test_a_conditional_write_is_won_by_one_of_many(deployed, table):
     put(deployed, table, "contested", 1)
     barrier = threading.Barrier(8)
 
@@ -69,9 +69,7 @@ def test_a_conditional_write_is_won_by_one_of_many(deployed: Deployed, table: st
     assert pending(deployed, table) == []
 
 
-def test_a_refused_transaction_changes_neither_items_nor_index_nor_stream(
-    deployed: Deployed, table: str
-) -> None:
+def test_a_refused_transaction_changes_neither_items_nor_index_nor_stream(deployed, table):
     dynamodb = deployed.client("dynamodb")
     put(deployed, table, "there", 1)
     new = {
@@ -106,9 +104,7 @@ def test_a_refused_transaction_changes_neither_items_nor_index_nor_stream(
     assert [one["eventName"] for one in stream(deployed, table)] == ["INSERT", "INSERT"]
 
 
-def test_an_update_of_an_item_that_is_not_there_is_one_insert(
-    deployed: Deployed, table: str
-) -> None:
+def test_an_update_of_an_item_that_is_not_there_is_one_insert(deployed, table):
     deployed.client("dynamodb").update_item(
         TableName=table,
         Key={"taskId": {"S": "fresh"}},
@@ -122,7 +118,7 @@ def test_an_update_of_an_item_that_is_not_there_is_one_insert(
     assert pending(deployed, table) == ["fresh"]
 
 
-def test_a_deleted_table_takes_its_stream_with_it(deployed: Deployed, table: str) -> None:
+def test_a_deleted_table_takes_its_stream_with_it(deployed, table):
     deployed.client("dynamodb").delete_table(TableName=table)
 
     streams = deployed.client("dynamodbstreams").list_streams(TableName=table)["Streams"]

@@ -6,16 +6,12 @@ import struct
 import threading
 from pathlib import Path
 
-import pytest
-
 import localcloud
 from localcloud import threads
 from localcloud.runtime_api import RuntimeApi, Task
 
 
-def test_a_loop_that_fails_says_so_and_goes_on(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_loop_that_fails_says_so_and_goes_on(monkeypatch, caplog):
     monkeypatch.setattr(threads, "AFTER_FAULT_SECONDS", 0.0)
     ended, gone_on = threading.Event(), threading.Event()
     rounds = iter([ValueError("poison"), None])
@@ -30,16 +26,14 @@ def test_a_loop_that_fails_says_so_and_goes_on(
     assert "the mapping failed: ValueError: poison" in caplog.text
 
 
-def test_what_fails_at_the_end_because_of_it_is_not_told(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_what_fails_at_the_end_because_of_it_is_not_told(caplog):
     ended = threading.Event()
     ended.set()
     threads.attempt("the mapping", lambda: 1 / 0, ended)
     assert caplog.text == ""
 
 
-def test_every_thread_has_the_guard() -> None:
+def test_every_thread_has_the_guard():
     folder = Path(localcloud.__file__).parent
     unguarded = {
         file.name
@@ -62,11 +56,7 @@ class Nobody:
     def init_failed(self, payload: bytes) -> None: ...
 
 
-def test_a_function_that_is_gone_before_its_answer_is_not_told(
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_function_that_is_gone_before_its_answer_is_not_told(monkeypatch, capfd, caplog):
     api, over = RuntimeApi(Nobody()), threading.Event()
     monkeypatch.setattr(api._server, "shutdown_request", lambda _: over.set())
     host, port = api.address.split(":")
