@@ -1,6 +1,7 @@
 """Slow calls, limits of several types, task code that misbehaves: what a run makes of them, in
 virtual time."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -53,14 +54,7 @@ def test_what_a_run_leaves_behind_grows_older_while_its_process_is_frozen(bench)
 
 
 def test_a_heartbeat_that_is_answered_late_costs_no_other_task_its_lease(bench):
-    struck: set[str] = set()
-
-    def slow(_what: str, task_id: str, change: Change | None) -> bool:
-        first = not struck and change is not None and set(change.set) == {Attribute.LEASE_EXPIRES}
-        struck.update([task_id] if first else [])
-        return first
-
-    bench.table.slow = slow
+    bench.table.slow["heartbeat"] = 1
     bench.handle("long", 50)
     ids = bench.put_many("long", 10)
     leases: list[float] = []
@@ -75,19 +69,14 @@ def test_a_heartbeat_that_is_answered_late_costs_no_other_task_its_lease(bench):
 
     bench.beside(watch)
     report = bench.run(task_timeout=100)
-    assert len(struck) == 1
+    assert bench.table.slow["heartbeat"] == 0
     assert min(leases) > 0  # the struck task's, too: its next heartbeat is sent in time
     assert bench.statuses(ids) == {"SUCCESS": 10}
     assert (report.succeeded, report.leases_lost) == (10, 0)
 
 
 def test_an_error_of_a_heartbeat_that_nobody_understands_ends_the_run_after_its_tasks(bench):
-    def strange(_what: str, _task_id: str, change: Change | None) -> bool:
-        if change is not None and set(change.set) == {Attribute.LEASE_EXPIRES}:
-            raise LookupError("what is this")
-        return False
-
-    bench.table.slow = strange
+    bench.table.fails["heartbeat"] = LookupError("what is this")
     bench.handle("long", 15)
     ids = bench.put_many("long", 2)
     with pytest.raises(LookupError, match="what is this"):
@@ -96,12 +85,8 @@ def test_an_error_of_a_heartbeat_that_nobody_understands_ends_the_run_after_its_
 
 
 def test_a_look_that_fails_is_repeated_at_once(bench):
-    def throttled(what: str, _task_id: str, _change: Change | None) -> bool:
-        if what == "look" and bench.seconds < CALL:
-            raise StoreUnavailable("throttled")
-        return False
-
-    bench.table.slow = throttled
+    bench.table.fails["look"] = StoreUnavailable("throttled")
+    bench.beside(bench.table.fails.clear, at=CALL)
     bench.handle("a")
     bench.put("a")
     bench.run()
@@ -109,14 +94,8 @@ def test_a_look_that_fails_is_repeated_at_once(bench):
     assert began < 0.3
 
 
-def ends(_what: str, _task_id: str, change: Change | None) -> bool:
-    """Whether it is the write of a success."""
-    status = change.set.get(Attribute.TASK_STATUS) if change is not None else None
-    return status == Status.SUCCESS
-
-
 def test_a_slot_is_free_while_the_outcome_before_is_written_but_not_for_ever_more(bench):
-    bench.table.slow = ends
+    bench.table.slow["SUCCESS"] = math.inf
     bench.handle("a")
     bench.put_many("a", 20)
     report = bench.run(in_flight=4, window=300)
@@ -125,7 +104,7 @@ def test_a_slot_is_free_while_the_outcome_before_is_written_but_not_for_ever_mor
 
 
 def test_a_handler_that_was_in_time_is_not_timed_out_though_its_outcome_is_written_late(bench):
-    bench.table.slow = ends
+    bench.table.slow["SUCCESS"] = math.inf
     bench.handle("a", timeout=1)
     bench.put("a")
     report = bench.run()
@@ -145,12 +124,7 @@ def test_waits_and_services_are_measured_in_seconds(bench):
 
 @pytest.mark.parametrize("error", [StoreUnavailable("down"), QueueMisconfigured("no index")])
 def test_an_index_that_does_not_answer_is_not_taken_for_an_empty_queue(bench, error):
-    def broken(what: str, *_: object) -> bool:
-        if what == "look":
-            raise error
-        return False
-
-    bench.table.slow = broken
+    bench.table.fails["look"] = error
     with pytest.raises(type(error), match=str(error)):
         bench.run(window=1)
 
@@ -352,6 +326,18 @@ def test_a_type_whose_slots_all_hang_makes_the_process_unusable_and_the_others_g
         bench.run(task_timeout=5)
     assert bench.statuses(healthy) == {"SUCCESS": 50}
     assert unusable.value.report.succeeded == 50
+
+
+def test_a_slot_is_free_again_once_a_handler_that_hung_has_returned(bench):
+    bench.handle("slow", 12, timeout=1, max_attempts=1)
+    bench.handle("a")
+    processor = bench.processor(in_flight=1, window=8, task_timeout=5)
+    bench.put("slow")
+    with pytest.raises(ProcessUnusable):
+        processor.run()
+    bench.sleep(12)
+    bench.put("a")
+    assert processor.run().succeeded == 1
 
 
 class Threadless(Machine):
@@ -581,13 +567,7 @@ def test_who_has_heard_that_its_task_is_cancelled_keeps_its_lease_while_it_clean
 
 @pytest.mark.parametrize("error", [StoreUnavailable("for long"), ItemTooLarge("even the error is")])
 def test_an_outcome_that_finds_no_way_into_the_table_is_counted(bench, error):
-    def refuse(_what: str, _task_id: str, change: Change | None) -> bool:
-        status = change.set.get(Attribute.TASK_STATUS) if change is not None else None
-        if status in (Status.SUCCESS, Status.FAILURE):
-            raise error
-        return False
-
-    bench.table.slow = refuse
+    bench.table.fails = {"SUCCESS": error, "FAILURE": error}
     bench.handle("a")
     ids = bench.put_many("a", 3)
     report = bench.run(window=3)
@@ -597,12 +577,7 @@ def test_an_outcome_that_finds_no_way_into_the_table_is_counted(bench, error):
 
 
 def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_lease(bench):
-    def refuse(_what: str, _task_id: str, change: Change | None) -> bool:
-        if change is not None and Attribute.CLAIM_ID not in change.set:
-            raise QueueMisconfigured("not permitted")
-        return False
-
-    bench.table.slow = refuse
+    bench.table.fails["SUCCESS"] = QueueMisconfigured("not permitted")
     bench.handle("a", 1)
     ids = bench.put_many("a", 3)
     with pytest.raises(QueueMisconfigured, match="not permitted"):
@@ -612,20 +587,8 @@ def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_leas
 
 
 def test_an_outcome_that_is_still_on_its_way_when_the_run_must_end_is_counted(bench):
-    bench.table.slow = ends
+    bench.table.slow["SUCCESS"] = math.inf
     bench.handle("a")
     bench.put_many("a", 2)
     report = bench.run(window=3, task_timeout=2, settle_time=2)
     assert (report.claimed, report.succeeded, report.unsettled) == (2, 0, 2)
-
-
-def test_a_slot_is_free_again_once_a_handler_that_hung_has_returned(bench):
-    bench.handle("slow", 12, timeout=1, max_attempts=1)
-    bench.handle("a")
-    processor = bench.processor(in_flight=1, window=8, task_timeout=5)
-    bench.put("slow")
-    with pytest.raises(ProcessUnusable):
-        processor.run()
-    bench.sleep(12)
-    bench.put("a")
-    assert processor.run().succeeded == 1

@@ -2,7 +2,6 @@
 
 from lifoq import RunReport, Status, StoreUnavailable
 from lifoq.items.change import MOST_VALUES
-from lifoq.tables.table import Page
 from tests.virtual.bench import Bench
 
 HOUR = 3_600.0
@@ -84,7 +83,7 @@ def test_a_stop_ends_in_time_though_what_is_handed_back_is_not_answered(bench):
     worker = Worker(bench, task_timeout=3 * HOUR, lease=300, heartbeat=60, settle_time=2)
     bench.put("a")
     bench.sleep(1)
-    bench.table.slow = lambda what, *_: what == "update"
+    bench.table.slow["PENDING"] = 1
     worker.processor.stop(grace=5.5)
     bench.sleep(12)
     assert 0 < worker.ended_at < 9
@@ -106,19 +105,13 @@ def test_a_stop_before_it_serves_is_not_lost(bench):
     assert processor.serve().claimed == 0
 
 
-def test_a_database_that_does_not_answer_for_an_hour_is_waited_for(bench, monkeypatch):
+def test_a_database_that_does_not_answer_for_an_hour_is_waited_for(bench):
     bench.handle("a")
     worker = Worker(bench)
     bench.sleep(10)
-    answered = bench.table.query
-
-    def refuse(*_arguments: object, **_terms: object) -> Page:
-        raise StoreUnavailable("down, on purpose")
-
-    with monkeypatch.context() as down:
-        down.setattr(bench.table, "query", refuse)
-        bench.sleep(HOUR)
-    assert bench.table.query == answered
+    bench.table.fails["look"] = StoreUnavailable("down, on purpose")
+    bench.sleep(HOUR)
+    bench.table.fails.clear()
     assert worker.error is None
     task_id = bench.put("a")
     bench.sleep(10)

@@ -35,24 +35,31 @@ SLOW: float = 25.0
 
 
 class Table(MemoryTable):
-    """Each call takes its time; ``slow`` says which take very long."""
+    """Each call takes its time."""
 
     def __init__(self, bench: "Bench") -> None:
         super().__init__()
         self._bench = bench
-        self.slow: Callable[[str, str, Change | None], bool] = lambda *_: False
+        self.slow: dict[str, float] = {}
+        """How many of the next calls take very long: of looks, looks behind, claims, heartbeats,
+        and writes of a status, by its name."""
+        self.fails: dict[str, Exception] = {}
         self.rows_read = 0
         self.looks = self.transactions = 0
 
-    def _takes(self, what: str, task_id: str = "", change: Change | None = None) -> None:
-        self._bench.sleep(SLOW if self.slow(what, task_id, change) else CALL)
+    def _takes(self, call: str) -> None:
+        if call in self.fails:
+            raise self.fails[call]
+        is_slow = self.slow.get(call, 0) > 0
+        self.slow[call] = self.slow.get(call, 0) - is_slow
+        self._bench.sleep(SLOW if is_slow else CALL)
 
     def update(self, task_id: str, change: Change) -> None:
-        self._takes("update", task_id, change)
+        self._takes(_call(change))
         super().update_and_get(task_id, change)
 
     def update_and_get(self, task_id: str, change: Change) -> Item:
-        self._takes("update", task_id, change)
+        self._takes(_call(change))
         return super().update_and_get(task_id, change)
 
     def update_and_put(self, *arguments: Any, **terms: Any) -> None:
@@ -70,6 +77,14 @@ class Table(MemoryTable):
             self.rows_read += len(read.rows)
         self._takes("look" if start is None else "look behind")
         return page
+
+
+def _call(change: Change) -> str:
+    if Attribute.CLAIM_ID in change.set:
+        return "claim"
+    if change.set.keys() == {Attribute.LEASE_EXPIRES}:
+        return "heartbeat"
+    return str(change.set.get(Attribute.TASK_STATUS, "write"))
 
 
 class Bench:
