@@ -2,7 +2,7 @@
 
 from lifoq_cdk.alarms import AlarmThresholds
 from lifoq_cdk.api import QueueApi
-from lifoq_cdk.function import AsyncInvocation
+from lifoq_cdk.functions import AsyncInvocation
 from lifoq_cdk.generator import Load, QueueGenerator, RecurringTask
 from lifoq_cdk.ingest import BrokerQueue, QueueIngest
 from lifoq_cdk.long_tasks import LongTasks

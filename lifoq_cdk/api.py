@@ -11,18 +11,14 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from lifoq import environment
 from lifoq.api.operations import OPERATIONS, Kind
 from lifoq.client import deployment
 from lifoq_cdk.alarms import AlarmBoard
-from lifoq_cdk.function import AsyncInvocation, QueueFunction
+from lifoq_cdk.function import QueueFunction
+from lifoq_cdk.functions import API
 from lifoq_cdk.limits import VENDED_LOGS
 from lifoq_cdk.queue import LifoQueue
-from lifoq_cdk.state import GET_OBJECT, PUT_OBJECT
 
-TIMEOUT: Final = cdk.Duration.seconds(29)
-"""API Gateway waits for 30 s at the most
-(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html)."""
 LOGGED: Final = {
     "at": "$context.requestTime",
     "request": "$context.requestId",
@@ -34,8 +30,6 @@ LOGGED: Final = {
     "error": "$context.error.message",
 }
 """What is logged of each request: who asked for what, and how it ended. No payload, no id."""
-NEVER: Final = AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=0)
-"""Nobody invokes it asynchronously."""
 
 
 class QueueApi(Construct):
@@ -56,7 +50,9 @@ class QueueApi(Construct):
         together; what is more is answered with 429."""
         super().__init__(scope, construct_id)
         self._queue = queue
-        self.function = self._function()
+        self.function = QueueFunction(
+            self, API, surroundings=queue.surroundings, dead_letters=queue.dead_letters
+        )
         self.http_api = apigateway.HttpApi(
             self,
             "HttpApi",
@@ -101,35 +97,6 @@ class QueueApi(Construct):
             ],
         )
 
-    def _function(self) -> QueueFunction:
-        queue = self._queue
-        state = queue.state
-        function = QueueFunction(
-            self,
-            "ApiFunction",
-            surroundings=queue.surroundings,
-            name="api",
-            description="The queue over HTTP",
-            environment=environment.of_queue(state.table.table_name, queue.lifetimes),
-            timeout=TIMEOUT,
-            dead_letters=queue.dead_letters,
-            asynchronous=NEVER,
-            architecture=queue.tasks.architecture,
-        )
-        function.allow(
-            [
-                "dynamodb:BatchGetItem",
-                "dynamodb:BatchWriteItem",
-                "dynamodb:GetItem",
-                "dynamodb:PutItem",
-                "dynamodb:UpdateItem",
-            ],
-            state.table.table_arn,
-        )
-        function.allow(["dynamodb:Query"], *state.index_arns)
-        function.allow_objects(state, GET_OBJECT, PUT_OBJECT)
-        return function
-
     def _add_routes(self) -> None:
         integration = integrations.HttpLambdaIntegration("Function", self.function)
         for operation in OPERATIONS:
@@ -147,7 +114,7 @@ class QueueApi(Construct):
             "AccessLogs",
             log_group_name=f"{VENDED_LOGS}apis/lifoq/{surroundings.queue_name}/{own}",
             retention=surroundings.log_retention,
-            encryption_key=surroundings.encryption_key,
+            encryption_key=surroundings.state.encryption_key,
             # By its name it would be in the way of an API that is switched on again.
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )

@@ -3,24 +3,29 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lifoq import environment
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.metrics import NAMESPACE, service
-from lifoq_cdk import known, limits
+from lifoq.worker.settings import WorkerSettings
+from lifoq_cdk import limits
 from lifoq_cdk.findings import accept, accept_wildcard
+from lifoq_cdk.functions import AsyncInvocation, Row
 from lifoq_cdk.packaged import deployed
 from lifoq_cdk.state import OBJECTS, QueueState
-from lifoq_cdk.task_code import Image
+from lifoq_cdk.task_code import Image, TaskCode
 from lifoq_project import asset
 from lifoq_project.asset import Asset
 
@@ -30,90 +35,100 @@ _TOKEN: Final = re.compile(r"\$\{Token\[[^]]*\]\}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AsyncInvocation:
-    """How long, and how often, Lambda tries an event that nobody waits for. An error is retried
-    after one minute, and then after two."""
-
-    max_event_age: cdk.Duration
-    retry_attempts: int
-
-    def check(self, timeout: cdk.Duration) -> None:
-        """``InvalidInput`` where a function with this timeout is too old for its retries."""
-        known.check(max_event_age=self.max_event_age, retry_attempts=self.retry_attempts)
-        needed = limits.event_age_needed_seconds(
-            retry_attempts=self.retry_attempts, timeout_seconds=round(timeout.to_seconds())
-        )
-        if self.max_event_age.to_seconds() < needed:
-            raise InvalidInput(
-                "max_event_age",
-                self.max_event_age.to_human_string(),
-                f"is too short for {self.retry_attempts} retries, which Lambda makes after one and "
-                f"two minutes: raise it to at least {needed} s, or lower the retries",
-            )
-
-
-@dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """What all functions of a queue have in common."""
 
     queue_name: str
-    package: Asset
-    encryption_key: kms.IKey | None
+    state: QueueState
+    tasks: TaskCode
+    lifetimes: Lifetimes
+    worker: WorkerSettings
     log_retention: logs.RetentionDays
-    removal_policy: cdk.RemovalPolicy
     tracing: lambda_.Tracing
+
+    @cached_property
+    def package(self) -> Asset:
+        return self.tasks.package()
+
+    def log_group(self, scope: Construct, construct_id: str) -> logs.LogGroup:
+        """Without a group of its own Lambda makes one that keeps everything for ever."""
+        return logs.LogGroup(
+            scope,
+            construct_id,
+            retention=self.log_retention,
+            encryption_key=self.state.encryption_key,
+            removal_policy=self.state.removal_policy,
+        )
+
+    def environment(self, row: Row, topic: sns.ITopic | None) -> dict[str, str]:
+        told: dict[str, str] = {}
+        if row.table:
+            told |= environment.of_queue(self.state.table.table_name, self.lifetimes)
+        if row.task_code:
+            told |= environment.of_worker(self.worker)
+        if row.kicks and topic:
+            told[row.kicks.value] = topic.topic_arn
+        if row.task_code:
+            told |= {Variable.TASKS.value: self.tasks.imported, **self.tasks.variables}
+        return told
+
+    def props(self, row: Row) -> dict[str, Any]:
+        """Lambda's."""
+        if row.task_code == "runs":
+            return self.tasks.running()
+        if row.task_code == "imports":
+            return self.tasks.loading()
+        return {"architecture": self.tasks.architecture}
 
 
 class QueueFunction(lambda_.Function):
-    """One of ``functions/``: own log group, own role, and a place for events that it failed on."""
+    """One of the table of functions: own log group, own role, and a place for events that it failed
+    on."""
 
     def __init__(
         self,
         scope: Construct,
-        construct_id: str,
+        row: Row,
         *,
         surroundings: Surroundings,
-        name: str,
-        description: str,
-        environment: Mapping[str, str],
-        timeout: cdk.Duration,
         dead_letters: sqs.IQueue,
-        asynchronous: AsyncInvocation,
-        image: Image | None = None,
+        topic: sns.ITopic | None = None,
+        timeout: cdk.Duration | None = None,
+        asynchronous: AsyncInvocation | None = None,
+        environment: Mapping[str, str] | None = None,
         **props: Any,
     ) -> None:
-        """``name``: of the folder in ``functions/``. ``image``: in place of the package.
-        ``props``: Lambda's own."""
-        asynchronous.check(timeout)
-        log_group = logs.LogGroup(
-            scope,
-            f"{construct_id}Logs",
-            # Without a group of its own Lambda makes one that keeps everything for ever.
-            retention=surroundings.log_retention,
-            encryption_key=surroundings.encryption_key,
-            removal_policy=surroundings.removal_policy,
-        )
+        """``topic``: by which it kicks. ``timeout``, ``asynchronous``: where the row has none, or
+        another is asked for. ``environment``: beside what its row is told. ``props``: Lambda's own.
+        """
+        lasts = timeout or cdk.Duration.seconds(row.seconds or 0)
+        asynchronous = asynchronous or row.asynchronous
+        asynchronous.check(lasts)
+        log_group = surroundings.log_group(scope, f"{row.construct}Logs")
         role = iam.Role(
             scope,
-            f"{construct_id}Role",
+            f"{row.construct}Role",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
-            description=f"lifoq {surroundings.queue_name}: {construct_id}",
+            description=f"lifoq {surroundings.queue_name}: {row.construct}",
         )
-        handler = asset.handler(name)
+        handler = asset.handler(row.folder)
+        image = surroundings.tasks.image if row.task_code else None
         super().__init__(
             scope,
-            construct_id,
-            description=description,
+            row.construct,
+            description=row.does,
             **_code(surroundings.package, image, handler),
-            timeout=timeout,
+            timeout=lasts,
             role=role,
             log_group=log_group,
             logging_format=lambda_.LoggingFormat.JSON,
             tracing=surroundings.tracing,
-            **{"memory_size": 256, "architecture": lambda_.Architecture.ARM_64, **props},
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if row.loops else None,
+            **{"memory_size": 256, **surroundings.props(row), **props},
         )
         self._variables: dict[str, str] = {}
-        for variable, value in environment.items():
+        told = {**surroundings.environment(row, topic), **(environment or {})}
+        for variable, value in told.items():
             self.add_environment(variable, value)
         self.add_environment("POWERTOOLS_SERVICE_NAME", service(surroundings.queue_name))
         self.add_environment("POWERTOOLS_METRICS_NAMESPACE", NAMESPACE)
@@ -125,8 +140,22 @@ class QueueFunction(lambda_.Function):
         self.allow(["logs:CreateLogStream", "logs:PutLogEvents"], log_group.log_group_arn)
         self.allow(["sqs:SendMessage"], dead_letters.queue_arn)
         self._put_aside(dead_letters, asynchronous)
+        self._permit(row, surroundings, topic)
         if surroundings.tracing is lambda_.Tracing.ACTIVE:
             accept_wildcard(role, "*", "X-Ray's actions know no resources.")
+
+    def _permit(self, row: Row, surroundings: Surroundings, topic: sns.ITopic | None) -> None:
+        state, may = surroundings.state, row.may
+        if may.indexes:
+            self.allow(may.indexes, *state.index_arns)
+        if may.table:
+            self.allow(may.table, state.table.table_arn)
+        if topic:
+            self.allow(["sns:Publish"], topic.topic_arn)
+        if may.objects:
+            self._allow_objects(state, *may.objects)
+        if row.task_code == "runs":
+            surroundings.tasks.permit(self.execution_role)
 
     def add_environment(
         self, key: str, value: str, *, remove_in_edge: bool | None = None
@@ -154,7 +183,7 @@ class QueueFunction(lambda_.Function):
         for resource in resources if why else ():
             accept_wildcard(self.execution_role, resource, str(why))
 
-    def allow_objects(self, state: QueueState, *actions: str) -> None:
+    def _allow_objects(self, state: QueueState, *actions: str) -> None:
         """Where the queue has a bucket for what is large: tell the function which, and let it do
         these to its objects; and see whether a task is there before it puts one with an object."""
         if state.large_bucket:

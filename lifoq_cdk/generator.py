@@ -11,26 +11,21 @@ import aws_cdk as cdk
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from lifoq import environment
 from lifoq.basics import jsontext
 from lifoq.basics.numbers import check_rate, check_seconds
 from lifoq.errors import InvalidInput
 from lifoq_cdk import known, limits
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
-from lifoq_cdk.function import AsyncInvocation, QueueFunction
+from lifoq_cdk.function import QueueFunction
+from lifoq_cdk.functions import CREATE_TASKS, INSISTENT, AsyncInvocation
 from lifoq_cdk.queue import LifoQueue
 from lifoq_cdk.schedule import Invocation
-from lifoq_cdk.state import PUT_OBJECT
 
 Profile = Literal["constant", "burst", "sine"]
 MINUTE: Final = cdk.Duration.minutes(1)
 SCHEDULED_TIME: Final = "<aws.scheduler.scheduled-time>"
 """EventBridge Scheduler puts the time of the invocation in its place."""
-INSISTENT: Final = AsyncInvocation(max_event_age=cdk.Duration.hours(1), retry_attempts=2)
-"""Nothing makes up for a recurring task that is not put."""
-
-
 EXPRESSION: Final = re.compile(
     r"rate\([1-9]\d* (minutes?|hours?|days?)\)|cron\([^()]+\)|at\([^()]+\)"
 )
@@ -137,27 +132,20 @@ class QueueGenerator(Construct):
         asynchronous: AsyncInvocation = INSISTENT,
     ) -> None:
         super().__init__(scope, construct_id)
-        state = queue.state
         self._queue = queue
-        self.dead_letters = DeadLetters(self, "DeadLetters", encryption_key=state.encryption_key)
+        self.dead_letters = DeadLetters(
+            self, "DeadLetters", encryption_key=queue.state.encryption_key
+        )
         self.create_tasks = QueueFunction(
             self,
-            "CreateTasksFunction",
+            CREATE_TASKS,
             surroundings=queue.surroundings,
-            name="create_tasks",
-            description="Puts recurring tasks, and makes load",
-            environment=environment.of_queue(state.table.table_name, queue.lifetimes),
             timeout=cdk.Duration.seconds(
                 limits.generator_timeout_seconds(load.seconds if load else 0)
             ),
             dead_letters=self.dead_letters,
             asynchronous=asynchronous,
-            architecture=queue.tasks.architecture,
         )
-        self.create_tasks.allow(
-            ["dynamodb:BatchWriteItem", "dynamodb:PutItem"], state.table.table_arn
-        )
-        self.create_tasks.allow_objects(state, PUT_OBJECT)
         self._watch()
         for task in recurring:
             self._recur(task)

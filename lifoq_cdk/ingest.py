@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
-import aws_cdk as cdk
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_lambda as lambda_
@@ -15,23 +14,18 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lifoq import environment
 from lifoq.client import deployment
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.findings import accept, accept_secret
-from lifoq_cdk.function import AsyncInvocation, QueueFunction
+from lifoq_cdk.function import QueueFunction
+from lifoq_cdk.functions import INGEST, PERSISTENT, AsyncInvocation
 from lifoq_cdk.queue import LifoQueue
-from lifoq_cdk.state import PUT_OBJECT
 
-TIMEOUT: Final = cdk.Duration.seconds(30)
-"""No longer than the visibility timeout that SQS gives a queue by default: Lambda asks for that."""
 MOST_AT_A_TIME: Final = 100
 """Messages of one batch. Each is put by itself, and all have to be in some seconds."""
-PERSISTENT: Final = AsyncInvocation(max_event_age=cdk.Duration.hours(6), retry_attempts=2)
-"""As long and as often as Lambda can; then the event is in the queue's dead letters."""
 IN_THE_NETWORK: Final = (
     "ec2:CreateNetworkInterface",
     "ec2:DeleteNetworkInterface",
@@ -87,27 +81,19 @@ class QueueIngest(Construct):
 
     def _function(self, mapping: IngestMapping, asynchronous: AsyncInvocation) -> QueueFunction:
         queue = self._queue
-        table = queue.state.table
         function = QueueFunction(
             self,
-            "IngestFunction",
+            INGEST,
             surroundings=queue.surroundings,
-            name="ingest",
-            description="Makes tasks of the messages of other services",
             environment={
-                **environment.of_queue(table.table_name, queue.lifetimes),
                 Variable.DEAD_LETTERS.value: queue.dead_letters.queue_url,
                 Variable.INGEST_MAPPING.value: mapping.encode(),
             },
-            timeout=TIMEOUT,
             dead_letters=queue.dead_letters,
             asynchronous=asynchronous,
-            architecture=queue.tasks.architecture,
         )
-        function.allow(["dynamodb:PutItem"], table.table_arn)
-        function.allow_objects(queue.state, PUT_OBJECT)
         if mapping.may_replace:
-            function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], table.table_arn)
+            function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], queue.table.table_arn)
         return function
 
     def _subscribe(self, source: Source, number: int) -> None:

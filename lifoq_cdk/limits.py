@@ -1,8 +1,11 @@
 """What AWS allows, and what follows from it for a queue's settings."""
 
 import math
-from collections.abc import Collection
 from typing import Final
+
+import aws_cdk as cdk
+
+from lifoq.errors import InvalidInput
 
 LONGEST_RUN_SECONDS: Final = 900
 """The longest run of a Lambda function (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
@@ -27,8 +30,30 @@ EXPORT_WINDOW_MINUTES: Final = (15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 14
 
 
 def processor_timeout_seconds(*, window: float, task_timeout: float) -> int:
-    """The processor's Lambda timeout: a task claimed in the window's last moment can end."""
-    return math.ceil(window + task_timeout + PROCESSOR_MARGIN_SECONDS)
+    """The processor's Lambda timeout: a task claimed in the window's last moment can end.
+
+    Raises ``InvalidInput`` where Lambda does not let a function run so long.
+    """
+    seconds = math.ceil(window + task_timeout + PROCESSOR_MARGIN_SECONDS)
+    if seconds > LONGEST_RUN_SECONDS:
+        raise InvalidInput(
+            "window",
+            window,
+            f"and the task timeout of {task_timeout:g} s do not fit into the {LONGEST_RUN_SECONDS} "
+            "s that Lambda gives a run: lower one until they add up to at most "
+            f"{LONGEST_RUN_SECONDS - PROCESSOR_MARGIN_SECONDS}",
+        )
+    return seconds
+
+
+def whole_minutes(sweep_interval: cdk.Duration) -> int:
+    """Raises ``InvalidInput`` where a schedule could not keep the interval."""
+    minutes = sweep_interval.to_minutes(integral=False)
+    if minutes != round(minutes) or not 1 <= minutes <= MOST_SWEEP_MINUTES:
+        raise InvalidInput(
+            "sweep_interval", sweep_interval.to_human_string(), "must be whole minutes, 1 to 60"
+        )
+    return round(minutes)
 
 
 def generator_timeout_seconds(load_seconds: float) -> int:
@@ -39,8 +64,3 @@ def generator_timeout_seconds(load_seconds: float) -> int:
 def event_age_needed_seconds(*, retry_attempts: int, timeout_seconds: int) -> int:
     """For all retries of a function that fails at its timeout each time."""
     return sum(wait + timeout_seconds for wait in RETRY_WAITS_SECONDS[:retry_attempts])
-
-
-def are_shared(asked: bool | None, *, processors: int, types_elsewhere: Collection[str]) -> bool:  # noqa: FBT001
-    """Whether limits hold over all workers together: as asked; else where there are several."""
-    return processors > 1 or bool(types_elsewhere) if asked is None else asked

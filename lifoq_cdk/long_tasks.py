@@ -9,7 +9,6 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from lifoq import environment as variables
@@ -175,14 +174,7 @@ class LongTasks(Construct):
         own: Mapping[str, str],
         secrets: Mapping[str, ecs.Secret],
     ) -> None:
-        surroundings = self._queue.surroundings
-        self.logs = logs.LogGroup(
-            self,
-            "Logs",
-            retention=surroundings.log_retention,
-            encryption_key=surroundings.encryption_key,
-            removal_policy=surroundings.removal_policy,
-        )
+        self.logs = self._queue.surroundings.log_group(self, "Logs")
         settings = variables.of_worker(replace(self._queue.worker, types_elsewhere=frozenset()))
         self.task_definition.add_container(
             "Worker",

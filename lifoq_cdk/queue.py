@@ -5,10 +5,11 @@ a processor that leaves tasks behind publishes a kick to the trigger's topic (th
 Kicks carry no data, any of them may be lost, and the sweep replaces a lost one.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -18,6 +19,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_ssm as ssm
@@ -28,6 +30,7 @@ from lifoq import environment
 from lifoq.client import deployment
 from lifoq.client.connection import Connection, SharedLimits, parameter_name
 from lifoq.client.deployment import Deployment
+from lifoq.ends.changes import Pattern, ends_with_token
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.items.lifetimes import Lifetimes
@@ -37,25 +40,22 @@ from lifoq.targets.configured import Target
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.settings import UnknownTypes, WorkerSettings
 from lifoq.worker.types import Types
-from lifoq_cdk import known, limits
+from lifoq_cdk import functions, known, limits
 from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, WORK, Access
 from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_events_alarm, add_queue_alarms
 from lifoq_cdk.dashboard import QueueDashboard
 from lifoq_cdk.dead_letters import DeadLetters
-from lifoq_cdk.function import AsyncInvocation, QueueFunction, Surroundings
+from lifoq_cdk.function import QueueFunction, Surroundings
+from lifoq_cdk.functions import ONCE, AsyncInvocation
 from lifoq_cdk.metrics import QueueMetrics
-from lifoq_cdk.processor import Processor
 from lifoq_cdk.queries import SavedQueries
+from lifoq_cdk.schedule import Invocation
 from lifoq_cdk.state import QueueState, retention_of_objects
-from lifoq_cdk.stream import StreamReading
-from lifoq_cdk.sweep import Sweep, whole_minutes
+from lifoq_cdk.stream import StreamReading, follow
 from lifoq_cdk.task_code import TaskCode
-from lifoq_cdk.task_events import TaskEvents, TaskEventsFunction
-from lifoq_cdk.task_function import Work
-from lifoq_cdk.trigger import Trigger
+from lifoq_cdk.task_events import TaskEvents
 
-KICKS: Final = AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attempts=0)
-"""An old kick is worth nothing, and the sweep replaces a lost one."""
+T = TypeVar("T", Lifetimes, WorkerSettings)
 LONGEST_NAME: Final = 100
 TAKEN: Final = "lifoq:name"
 """Metadata of an application: a queue's name, and where it is."""
@@ -95,7 +95,7 @@ class LifoQueue(Construct):
         events: TaskEvents | None = None,
         large_payloads: bool = False,
         stream: StreamReading | None = None,
-        kicks: AsyncInvocation = KICKS,
+        kicks: AsyncInvocation = ONCE,
         alarm_thresholds: AlarmThresholds | None = None,
         alarm_topic: sns.ITopic | sns.Topic | None = None,
         encryption_key: kms.IKey | kms.Key | None = None,
@@ -119,82 +119,58 @@ class LifoQueue(Construct):
         What is left out has the default of ``Lifetimes`` and ``WorkerSettings``; there each setting
         is explained. Raises ``InvalidInput`` where settings cannot work.
         """
-        known.check(**locals())
+        given = {name: value for name, value in locals().items() if name not in ("self", "scope")}
+        known.check(**given)
         super().__init__(scope, construct_id)
         self.queue_name = queue_name or _unique_name(self)
         _take_name(self, self.queue_name)
-        self.lifetimes = Lifetimes(
-            deadline=_seconds(deadline, Lifetimes.deadline),
-            success_retention=_seconds(success_retention, Lifetimes.success_retention),
-            failure_retention=_seconds(failure_retention, Lifetimes.failure_retention),
+        self.lifetimes = _settings(
+            Lifetimes,
+            given,
             shed_at_deadline=events is not None and events.all_shed_at_deadline,
             task_tokens=events is not None and events.step_functions,
         )
-        self.worker = WorkerSettings(
-            window=_seconds(window, WorkerSettings.window),
-            task_timeout=_seconds(task_timeout, WorkerSettings.task_timeout),
-            lease=_seconds(lease, WorkerSettings.lease),
-            heartbeat=_seconds(heartbeat, WorkerSettings.heartbeat),
-            in_flight=in_flight,
-            max_attempts=max_attempts,
-            backoff=backoff or Backoff(),
-            rate_limit=rate_limit_per_second,
-            adaptive_threshold=_optional_seconds(adaptive_threshold),
-            shared_limits=limits.are_shared(
-                shared_limits, processors=processor_concurrency, types_elsewhere=types_elsewhere
-            ),
-            total_in_flight=total_in_flight,
-            fair_share=fair_share,
-            types_elsewhere=frozenset(types_elsewhere),
-            unknown_types=unknown_types,
-        )
         self.processor_concurrency = processor_concurrency
         self._shared_limits = shared_limits
+        self.worker = _settings(
+            WorkerSettings,
+            given,
+            rate_limit=rate_limit_per_second,
+            types_elsewhere=frozenset(types_elsewhere),
+            shared_limits=self._are_shared(types_elsewhere),
+        )
         self.tasks = tasks if isinstance(tasks, TaskCode) else TaskCode(tasks)
         if targets:
             self.tasks = replace(self.tasks, targets={**self.tasks.targets, **targets})
         _check_times(self.worker, self.lifetimes)
         _check_timeouts(self.tasks.targets, self.worker)
-        self.state = state or QueueState(
-            self,
-            "State",
-            encryption_key=encryption_key,
-            alarm_topic=alarm_topic,
-            large_payload_retention=(
-                retention_of_objects(self.lifetimes) if large_payloads else None
-            ),
-            removal_policy=removal_policy or cdk.RemovalPolicy.RETAIN,
-        )
-        _check_objects(self.state, self.lifetimes)
+        owned = {
+            "alarm_topic": alarm_topic,
+            "encryption_key": encryption_key,
+            "removal_policy": removal_policy,
+        }
         if state:
-            _refuse_beside_state(
-                large_payloads=large_payloads or None,
-                alarm_topic=alarm_topic,
-                encryption_key=encryption_key,
-                removal_policy=removal_policy,
-            )
+            _refuse_beside_state(large_payloads=large_payloads or None, **owned)
+        self.state = state or self._own_state(large_payloads=large_payloads, **owned)
+        _check_objects(self.state, self.lifetimes)
         self.surroundings = Surroundings(
             queue_name=self.queue_name,
-            package=self.tasks.package(),
-            encryption_key=self.state.encryption_key,
+            state=self.state,
+            tasks=self.tasks,
+            lifetimes=self.lifetimes,
+            worker=self.worker,
             log_retention=log_retention,
-            removal_policy=self.state.removal_policy,
             tracing=tracing,
         )
         self.alarm_thresholds = alarm_thresholds or AlarmThresholds()
         self._metrics = QueueMetrics(self.queue_name)
-        self.sweep_minutes = minutes = whole_minutes(sweep_interval or cdk.Duration.minutes(1))
+        self.sweep_minutes = limits.whole_minutes(sweep_interval or cdk.Duration.minutes(1))
         self._long_tasks: dict[str, tuple[str, ...]] = {}
         """Task types by the group of long workers that does them."""
-        self.task_events: TaskEventsFunction | None = None
-        self._events_topic: sns.Topic | None = None
-        stream = stream or StreamReading()
         self._add_topics()
-        self._add_functions(minutes, stream, kicks)
-        if events:
-            self._add_events(events, stream, kicks)
+        self._add_functions(stream or StreamReading(), kicks, events)
         self._add_parameter()
-        self._watch(minutes)
+        self._watch()
         self._add_deployment()
 
     # What others use.
@@ -343,11 +319,7 @@ class LifoQueue(Construct):
         self._long_tasks[workers] = tuple(types)
         elsewhere = self.worker.types_elsewhere.union(types)
         Types(elsewhere=elsewhere)
-        shared = limits.are_shared(
-            self._shared_limits,
-            processors=self.processor_concurrency,
-            types_elsewhere=elsewhere,
-        )
+        shared = self._are_shared(elsewhere)
         self.worker = replace(self.worker, types_elsewhere=elsewhere, shared_limits=shared)
         for variable, told in environment.of_worker(self.worker).items():
             for function in (self.processor, self.sweep):
@@ -358,6 +330,17 @@ class LifoQueue(Construct):
         self.sweep.add_environment(Variable.LONG_TASKS.value, open_tasks.encode(self._long_tasks))
 
     # What it is made of.
+
+    def _are_shared(self, types_elsewhere: Collection[str]) -> bool:
+        """Whether limits hold over all workers together: as asked; else where there are several."""
+        if self._shared_limits is not None:
+            return self._shared_limits
+        return self.processor_concurrency > 1 or bool(types_elsewhere)
+
+    def _own_state(self, *, large_payloads: bool, **owned: Any) -> QueueState:
+        kept = {name: value for name, value in owned.items() if value is not None}
+        objects = retention_of_objects(self.lifetimes) if large_payloads else None
+        return QueueState(self, "State", large_payload_retention=objects, **kept)
 
     def _add_topics(self) -> None:
         key = self.state.encryption_key
@@ -372,64 +355,80 @@ class LifoQueue(Construct):
             self, "ProcessTasksTopic", enforce_ssl=True, master_key=key
         )
 
-    def _add_functions(self, minutes: int, stream: StreamReading, kicks: AsyncInvocation) -> None:
-        self.trigger = Trigger(
-            self,
-            "TriggerFunction",
-            surroundings=self.surroundings,
-            state=self.state,
-            lifetimes=self.lifetimes,
-            process_topic=self.process_tasks_topic,
-            stream=stream,
-            asynchronous=kicks,
-            dead_letters=self.dead_letters,
-            architecture=self.tasks.architecture,
+    def _add_functions(
+        self, stream: StreamReading, kicks: AsyncInvocation, events: TaskEvents | None
+    ) -> None:
+        make = partial(QueueFunction, self, surroundings=self.surroundings, asynchronous=kicks)
+        self.trigger = make(
+            functions.TRIGGER, topic=self.process_tasks_topic, dead_letters=self.dead_letters
         )
-        work = Work(
-            state=self.state, tasks=self.tasks, lifetimes=self.lifetimes, worker=self.worker
-        )
-        self.processor = Processor(
-            self,
-            "ProcessTasksFunction",
-            surroundings=self.surroundings,
-            work=work,
-            trigger_topic=self.trigger_topic,
-            concurrency=self.processor_concurrency,
-            asynchronous=kicks,
+        # A group without schedules: CloudFormation tells its date, which no update moves, and of
+        # nothing else that a queue has.
+        birth = scheduler.CfnScheduleGroup(self.trigger, "Birth")
+        self.trigger.add_environment(Variable.DEPLOYED.value, birth.attr_creation_date)
+        self.processor = make(
+            functions.PROCESSOR,
+            topic=self.trigger_topic,
+            timeout=cdk.Duration.seconds(
+                limits.processor_timeout_seconds(
+                    window=self.worker.window, task_timeout=self.worker.task_timeout
+                )
+            ),
             dead_letters=self.spare_kicks,
+            # What protects the downstream: no more processors than this, however many kicks.
+            reserved_concurrent_executions=self.processor_concurrency,
         )
-        self.sweep = Sweep(
+        self.sweep = make(
+            functions.SWEEP, topic=self.process_tasks_topic, dead_letters=self.dead_letters
+        )
+        if self.lifetimes.sweep_sheds:
+            self.sweep.allow(["dynamodb:DeleteItem"], self.table.table_arn)
+        self._sweep_schedule = Invocation(
             self,
-            "SweepFunction",
-            surroundings=self.surroundings,
-            work=work,
-            process_topic=self.process_tasks_topic,
-            minutes=minutes,
-            asynchronous=kicks,
+            "SweepSchedule",
+            target_arn=self.sweep.function_arn,
+            action="lambda:InvokeFunction",
+            expression=f"rate({self.sweep_minutes} minute{'s' * (self.sweep_minutes > 1)})",
+            description=f"lifoq {self.queue_name}: sweep",
             dead_letters=self.dead_letters,
+            max_event_age=cdk.Duration.minutes(self.sweep_minutes),
         )
+        read = partial(follow, state=self.state, reading=stream, dead_letters=self.dead_letters)
+        self._stream_mapping = read(self.trigger, functions.TRIGGER.stream)
         self._subscribe(self.trigger_topic, self.trigger)
         self._subscribe(self.process_tasks_topic, self.processor)
+        self.task_events: QueueFunction | None = None
+        self._events_topic: sns.Topic | None = None
+        if events:
+            self._add_events(events, make, read)
 
     def _add_events(
-        self, events: TaskEvents, stream: StreamReading, kicks: AsyncInvocation
+        self,
+        events: TaskEvents,
+        make: Callable[..., QueueFunction],
+        read: Callable[[QueueFunction, Sequence[Pattern]], str],
     ) -> None:
+        told = {Variable.QUEUE.value: self.queue_name}
         if events.topic:
             self._events_topic = sns.Topic(
                 self, "TaskEventsTopic", enforce_ssl=True, master_key=self.state.encryption_key
             )
-        self.task_events = TaskEventsFunction(
-            self,
-            "TaskEventsFunction",
-            surroundings=self.surroundings,
-            state=self.state,
-            topic=self._events_topic,
-            step_functions=events.step_functions,
-            stream=stream,
-            asynchronous=kicks,
-            dead_letters=self.dead_letters,
-            architecture=self.tasks.architecture,
+            told[Variable.EVENTS_TOPIC.value] = self._events_topic.topic_arn
+        if events.step_functions:
+            told[Variable.TASK_TOKENS.value] = "true"
+        self.task_events = function = make(
+            functions.TASK_EVENTS, environment=told, dead_letters=self.dead_letters
         )
+        if self._events_topic:
+            function.allow(["sns:Publish"], self._events_topic.topic_arn)
+        if events.step_functions:
+            function.allow(
+                ["states:SendTaskFailure", "states:SendTaskSuccess"],
+                "*",
+                why="These know no resources; the token says which execution it is.",
+            )
+        ends = functions.TASK_EVENTS.stream if events.topic else ends_with_token()
+        self._events_mapping = read(function, ends)
 
     def _subscribe(self, topic: sns.ITopic, function: QueueFunction) -> None:
         """With a queue for kicks that SNS could not hand over to Lambda at all."""
@@ -472,13 +471,13 @@ class LifoQueue(Construct):
                 **({deployment.EVENTS: told.function_name} if told else {}),
             },
             processors=self.processor_concurrency,
-            stream_mapping=self.trigger.stream_mapping,
-            schedules=(self.sweep.schedule_name,),
+            stream_mapping=self._stream_mapping,
+            schedules=(self._sweep_schedule.schedule_name,),
             alarms=tuple(self._alarms.names),
             alarm_topic=self.alarm_topic.topic_arn,
             dead_letters=self.dead_letters.queue_url,
             export_bucket=self.state.export_bucket.bucket_name,
-            mappings={told.stream_mapping: deployment.EVENTS} if told else {},
+            mappings={self._events_mapping: deployment.EVENTS} if told else {},
         )
         self._deployment = ssm.StringParameter(
             self,
@@ -497,8 +496,8 @@ class LifoQueue(Construct):
         if isinstance(resource, ssm.CfnParameter):
             resource.value = self._deployed.encode()
 
-    def _watch(self, minutes: int) -> None:
-        functions: dict[str, QueueFunction] = {
+    def _watch(self) -> None:
+        watched: dict[str, QueueFunction] = {
             "trigger": self.trigger,
             "processor": self.processor,
             "sweep": self.sweep,
@@ -506,15 +505,15 @@ class LifoQueue(Construct):
         }
         self._alarms = board = AlarmBoard(self, "Alarms", topic=self.alarm_topic)
         board.add_dead_letter_alarm(self.dead_letters)
-        board.add_function_alarms(list(functions.values()))
-        unlimited = [one for one in functions.values() if one is not self.processor]
+        board.add_function_alarms(list(watched.values()))
+        unlimited = [one for one in watched.values() if one is not self.processor]
         board.add_unlimited_function_alarms(unlimited)
         add_queue_alarms(
             board,
             metrics=self._metrics,
             thresholds=self.alarm_thresholds,
             deadline_seconds=self.lifetimes.deadline,
-            sweep_minutes=minutes,
+            sweep_minutes=self.sweep_minutes,
             processors=self.processor_concurrency,
             table=self.table,
             trigger=self.trigger,
@@ -529,14 +528,14 @@ class LifoQueue(Construct):
             metrics=self._metrics,
             deadline_seconds=self.lifetimes.deadline,
             table=self.table,
-            functions=functions,
+            functions=watched,
             topics={"processor": self.process_tasks_topic, "trigger": self.trigger_topic},
             queues={"dead letters": self.dead_letters, "spare kicks": self.spare_kicks},
         )
         self._queries = SavedQueries(
             self,
             queue_name=self.queue_name,
-            log_groups=[function.logs for function in functions.values()],
+            log_groups=[function.logs for function in watched.values()],
         )
 
     def _access(self, grantee: iam.IGrantable) -> Access:
@@ -608,12 +607,16 @@ def _check_objects(state: QueueState, lifetimes: Lifetimes) -> None:
         )
 
 
-def _seconds(duration: cdk.Duration | None, default: float) -> float:
-    return default if duration is None else duration.to_seconds(integral=False)
+def _settings(kind: type[T], given: Mapping[str, Any], **more: Any) -> T:
+    """The library's settings, of the properties that have their fields' names; what is left out has
+    the field's default."""
+    named = {one.name: given.get(one.name) for one in fields(kind)}
+    told = {name: _plain(value) for name, value in named.items() if value is not None}
+    return kind(**{**told, **more})
 
 
-def _optional_seconds(duration: cdk.Duration | None) -> float | None:
-    return None if duration is None else duration.to_seconds(integral=False)
+def _plain(value: Any) -> Any:
+    return value.to_seconds(integral=False) if isinstance(value, cdk.Duration) else value
 
 
 def _refuse_beside_state(**props: object) -> None:

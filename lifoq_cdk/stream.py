@@ -29,13 +29,13 @@ class StreamReading:
 
 def follow(
     function: QueueFunction,
+    patterns: Sequence[Pattern],
     *,
     state: QueueState,
-    patterns: Sequence[Pattern],
     reading: StreamReading,
     dead_letters: sqs.IQueue,
-) -> lambda_.CfnEventSourceMapping:
-    """Invoke ``function`` with the stream's records that match one of ``patterns``."""
+) -> str:
+    """Invoke ``function`` with the stream's records that match one of ``patterns``; the mapping."""
     stream_arn = state.table.table_stream_arn
     if stream_arn is None:
         raise ValueError("The table has no stream: nothing would wake the queue.")
@@ -49,7 +49,7 @@ def follow(
         f"{state.table.table_arn}/stream/*",
         why="It asks for all streams of the one table, and shows no data.",
     )
-    return lambda_.CfnEventSourceMapping(
+    mapping = lambda_.CfnEventSourceMapping(
         function,
         "TableStream",
         function_name=function.function_name,
@@ -75,3 +75,4 @@ def follow(
             )
         ),
     )
+    return mapping.ref
