@@ -9,15 +9,18 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field, fields
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from lifoq.basics.numbers import check_count, check_rate
 from lifoq.client import nearby
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput, LifoqError, QueueMisconfigured
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.worker.settings import WorkerSettings
+
+T = TypeVar("T", Lifetimes, "SharedLimits")
 
 VERSION: Final = 1
 """The document's version, and the item schema's; a client refuses what is newer than itself."""
@@ -44,25 +47,18 @@ class SharedLimits:
     rate_limit: float | None = None
     total_in_flight: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.rate_limit is not None:
+            check_rate("rate_limit", self.rate_limit)
+        if self.total_in_flight is not None:
+            check_count("total_in_flight", self.total_in_flight)
+
     @classmethod
     def of(cls, worker: WorkerSettings) -> "SharedLimits | None":
         """None where each worker has its own."""
         if not worker.shared_limits:
             return None
-        return cls(rate_limit=worker.rate_limit, total_in_flight=worker.total_in_flight)
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any] | None) -> "SharedLimits | None":
-        if document is None:
-            return None
-        rate, total = document.get("rateLimitPerSecond"), document.get("totalInFlight")
-        if total is not None and type(total) is not int:
-            raise ValueError(f"{total!r} is no number of tasks")
-        return cls(rate_limit=None if rate is None else _seconds(rate), total_in_flight=total)
-
-    def document(self) -> dict[str, float]:
-        found = {"rateLimitPerSecond": self.rate_limit, "totalInFlight": self.total_in_flight}
-        return {name: value for name, value in found.items() if value is not None}
+        return cls(**{one.name: getattr(worker, one.name) for one in fields(cls)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,14 +80,9 @@ class Connection:
             "version": VERSION,
             "table": self.table,
             "region": self.region,
-            "deadlineSeconds": self.lifetimes.deadline,
-            "successRetentionSeconds": self.lifetimes.success_retention,
-            "failureRetentionSeconds": self.lifetimes.failure_retention,
+            **_written(self.lifetimes),
             "topics": dict(self.topics),
-            # What a queue does not do it does not say.
-            **({"shedAtDeadline": True} if self.lifetimes.shed_at_deadline else {}),
-            **({"taskTokens": True} if self.lifetimes.task_tokens else {}),
-            **({"sharedLimits": self.shared_limits.document()} if self.shared_limits else {}),
+            **({"sharedLimits": _written(self.shared_limits)} if self.shared_limits else {}),
             **({"bucket": self.bucket} if self.bucket else {}),
         }
         return json.dumps(document)
@@ -108,18 +99,13 @@ class Connection:
                     f"{source} has version {version}, and this lifoq reads up to {VERSION}: "
                     "install the lifoq that the queue was deployed with"
                 )
+            shared = document.get("sharedLimits")
             return cls(
                 table=_text(document["table"]),
                 region=None if document.get("region") is None else _text(document["region"]),
-                lifetimes=Lifetimes(
-                    deadline=_seconds(document["deadlineSeconds"]),
-                    success_retention=_seconds(document["successRetentionSeconds"]),
-                    failure_retention=_seconds(document["failureRetentionSeconds"]),
-                    shed_at_deadline=document.get("shedAtDeadline", False) is True,
-                    task_tokens=document.get("taskTokens", False) is True,
-                ),
+                lifetimes=_read(Lifetimes, document),
                 topics={str(name): _text(arn) for name, arn in document["topics"].items()},
-                shared_limits=SharedLimits.read(document.get("sharedLimits")),
+                shared_limits=None if shared is None else _read(SharedLimits, shared),
                 bucket=None if document.get("bucket") is None else _text(document["bucket"]),
             )
         except (ValueError, TypeError, LookupError, AttributeError) as error:
@@ -199,7 +185,22 @@ def _text(value: Any) -> str:
     return value
 
 
-def _seconds(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise ValueError(f"{value!r} is no number of seconds")
-    return value
+def _written(settings: Any) -> dict[str, Any]:
+    """By field. What a queue does not do, it does not say."""
+    values = {_name(one): getattr(settings, one.name) for one in fields(settings)}
+    return {name: value for name, value in values.items() if value not in (None, False)}
+
+
+def _read(settings: type[T], document: Mapping[str, Any]) -> T:
+    """ValueError and LookupError, where it is none. Durations must be there, the rest need not."""
+    named = [(one, _name(one)) for one in fields(settings)]
+    said = {
+        one.name: document[name] for one, name in named if one.type is float or name in document
+    }
+    return settings(**said)
+
+
+def _name(setting: Field[Any]) -> str:
+    """In camel case, and of a duration with its unit."""
+    first, *rest = setting.name.split("_")
+    return first + "".join(map(str.title, rest)) + ("Seconds" if setting.type is float else "")

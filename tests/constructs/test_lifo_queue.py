@@ -223,7 +223,7 @@ def test_limits_hold_over_all_workers_where_there_are_several_and_each_is_told(s
         is_shared = number >= len(alone)
         environment = Environment(processor["Environment"]["Variables"])
         assert environment.worker().shared_limits is is_shared
-        assert told.get("sharedLimits") == ({"rateLimitPerSecond": 5} if is_shared else None)
+        assert told.get("sharedLimits") == ({"rateLimit": 5} if is_shared else None)
 
 
 # What task code needs

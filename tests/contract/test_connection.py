@@ -101,8 +101,8 @@ GOOD = json.loads(Connection(table="tasks", lifetimes=LIFETIMES).encode())
         (json.dumps({**GOOD, "version": "1"}), "does not hold a queue's settings"),
         (json.dumps({**GOOD, "table": 7}), "7 is no text"),
         (json.dumps({**GOOD, "topics": None}), "does not hold a queue's settings"),
-        (json.dumps({**GOOD, "deadlineSeconds": -1}), "-1 is no number of seconds"),
-        (json.dumps({**GOOD, "deadlineSeconds": float("nan")}), "nan is no number of seconds"),
+        (json.dumps({**GOOD, "deadlineSeconds": -1}), "deadline=-1"),
+        (json.dumps({**GOOD, "deadlineSeconds": float("nan")}), "deadline=nan"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_parameter(write, arguments, text, sentence):
