@@ -201,31 +201,18 @@ class Book:
         mine = self.entries.get(turn.worker)
         if mine is not None and mine.turn >= turn.number:
             return None
-        had = NONE if mine is None else mine.has
+        had, wanted = (NONE, NONE) if mine is None else (mine.has, mine.wants)
+        others = self._others(turn.worker, now)
         kept = Amount(*map(min, turn.keeps, had))
-        left = {
-            name: entry.left(now) for name, entry in self.entries.items() if name != turn.worker
-        }
-        others = {
-            name: entry for name, entry in left.items() if entry.has != NONE or entry.until >= now
-        }
         free = _less(whole.amount, kept, *(entry.has for entry in others.values()))
         fair = self._fair(turn.worker, had, others, whole, now=now)
-        has = Amount(
-            *(
-                k + max(0, min(f, w - k, part - k))
-                for k, w, f, part in zip(kept, turn.wants, free, fair, strict=True)
-            )
-        )
+        has = Amount(*map(_given, kept, turn.wants, free, fair))
         returned = min(turn.returns, whole.burst(had.lanes - kept.lanes))
         tokens = min(self._tokens(whole, time) + returned, whole.burst(free.lanes))
         took = min(tokens, whole.burst(has.lanes - kept.lanes))
         grant = Grant(has=has, kept_lanes=kept.lanes, tokens=took, fair=fair)
         wants = turn.wants if turn.insists else has
-        if mine is None and has == wants == NONE:
-            return self, grant
-        same = mine is not None and had == kept == has and mine.wants == wants
-        if same and not turn.renew:
+        if had == kept == has and wanted == wants and (mine is None or not turn.renew):
             return self, grant
         if has != NONE or wants != NONE:
             others[turn.worker] = Entry(
@@ -236,6 +223,11 @@ class Book:
                 turn=turn.number,
             )
         return Book(tokens=tokens - took, counted=time, entries=others), grant
+
+    def _others(self, worker: str, now: int) -> dict[str, Entry]:
+        """What of the others' has not run out."""
+        left = {name: entry.left(now) for name, entry in self.entries.items() if name != worker}
+        return {n: entry for n, entry in left.items() if entry.has != NONE or entry.until >= now}
 
     def _tokens(self, whole: Whole, time: int) -> float:
         """Tokens of the lanes that nobody had since they were counted."""
@@ -265,6 +257,11 @@ class Book:
             for kind in (0, 1):  # a slot is of no use without a lane, nor a lane without a slot
                 able = [name for name, share in shares(kind, able).items() if share]
         return Amount(*(shares(kind, able).get(worker, 0) for kind in (0, 1)))
+
+
+def _given(keeps: int, wants: int, free: int, fair: int) -> int:
+    """What a worker keeps; and more, as far as it wants that, it is free, and no more than fair."""
+    return keeps + max(0, min(free, wants - keeps, fair - keeps))
 
 
 def _less(whole: Amount, *parts: Amount) -> Amount:

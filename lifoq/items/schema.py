@@ -171,12 +171,7 @@ OWN_PREFIX: Final = "lifoq:slot:"
 def table_definition(table_name: str) -> dict[str, Any]:
     """The arguments of DynamoDB's ``CreateTable`` for a queue, without PITR and TTL,
     which have calls of their own."""
-    key_attributes = (
-        Attribute.TASK_ID,
-        Attribute.TASK_STATUS,
-        Attribute.TASK_CREATED,
-        Attribute.DUE_AT,
-    )
+    keys = (Attribute.TASK_ID, Attribute.TASK_STATUS, Attribute.TASK_CREATED, Attribute.DUE_AT)
 
     def index(name: str, sort_key: Attribute, projection: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -192,8 +187,7 @@ def table_definition(table_name: str) -> dict[str, Any]:
         "TableName": table_name,
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [
-            {"AttributeName": name.value, "AttributeType": ATTRIBUTE_TYPES[name]}
-            for name in key_attributes
+            {"AttributeName": name.value, "AttributeType": ATTRIBUTE_TYPES[name]} for name in keys
         ],
         "KeySchema": [{"AttributeName": HASH_KEY.value, "KeyType": "HASH"}],
         "GlobalSecondaryIndexes": [

@@ -1,7 +1,6 @@
 """Attempts at tasks: each is claimed, run and settled in a thread of its own, beside the run."""
 
 import logging
-import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lifoq.basics.host import MICROSECONDS, Host, Outbox, OutOfThreads, microseconds
+from lifoq.basics.host import MICROSECONDS, Outbox, OutOfThreads, microseconds
 from lifoq.errors import (
     Busy,
     Cancelled,
@@ -21,8 +20,8 @@ from lifoq.errors import (
     StoreUnavailable,
 )
 from lifoq.items.task_error import TaskError
-from lifoq.tables.claims import Claim, Claims
-from lifoq.tables.store import Candidate, Store
+from lifoq.tables.claims import Claim
+from lifoq.tables.store import Candidate
 from lifoq.worker.context import Context
 from lifoq.worker.limits import Limits
 from lifoq.worker.logged import handling
@@ -37,7 +36,7 @@ from lifoq.worker.outcome import (
     returned,
 )
 from lifoq.worker.registry import TaskType
-from lifoq.worker.settings import WorkerSettings
+from lifoq.worker.worker import Worker
 
 if TYPE_CHECKING:
     from lifoq.worker.awaited import Awaited  # not where nothing is async
@@ -180,27 +179,16 @@ class Attempts:
     """Makes attempts, each in a thread of its own, and reports to the run's mailbox: NotStarted; or
     Started, then Settled."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        host: Host,
-        limits: Limits,
-        mailbox: Outbox[AttemptMessage],
-        settings: WorkerSettings,
-        draw: random.Random,
-        ends_at: int,
-        claims: Claims,
-    ) -> None:
+    def __init__(self, worker: Worker, *, mailbox: Outbox[AttemptMessage], ends_at: int) -> None:
         """After ``ends_at`` (monotonic microseconds) no handler is started, no outcome written."""
-        self._store = store
-        self._host = host
-        self._limits = limits
+        self._store = worker.store
+        self._host = worker.host
+        self._limits = worker.limits
+        self._settings = worker.settings
+        self._draw = worker.draw
+        self._claims = worker.claims
         self._mailbox = mailbox
-        self._settings = settings
-        self._draw = draw
         self._ends_at = ends_at
-        self._claims = claims
 
     def start(self, row: Candidate, kind: TaskType) -> None:
         """Claim the task, which has just taken a slot, and run it. OutOfThreads."""

@@ -103,7 +103,7 @@ class Errands:
     """Each may raise OutOfThreads; what else goes wrong, a message tells."""
 
     def __init__(
-        self, *, store: Store, host: Host, mailbox: Outbox[ErrandMessage], types: Types
+        self, store: Store, host: Host, *, types: Types, mailbox: Outbox[ErrandMessage]
     ) -> None:
         self._where = types.where
         self._store = store

@@ -29,12 +29,19 @@ class Keys:
     """All times are monotonic microseconds."""
 
     def __init__(
-        self, per_key: Callable[[str], int | None], *, fair_shares: "FairShares | None" = None
+        self,
+        per_key: Callable[[str], int | None],
+        fair_shares: "FairShares | None" = None,
+        *,
+        now: int = 0,
     ) -> None:
         """``per_key``: of a task type, how many of a key may be TAKEN at a time; None: any.
-        ``fair_shares``: where slots are shared out evenly among keys."""
+        ``fair_shares``: where slots are shared out evenly among keys. ``now``: when the run
+        begins."""
         self._per_key = per_key
         self._fair_shares = fair_shares
+        if fair_shares is not None:
+            fair_shares.begin_run(now)
         self._here: Counter[Keyed] = Counter()
         """Asked for or held by this run."""
         self._pauses: dict[Keyed, tuple[int, float]] = {}

@@ -48,29 +48,21 @@ class Limits:
         self.on_free: Callable[[], None] = lambda: None
         """Called in an attempt's thread when it has left its slot, perhaps long after the run that
         started it; the run that goes on by then sets it."""
-        kinds = list(kinds)
+        of_types = {kind.name: (kind.in_flight, kind.rate_limit) for kind in kinds}
         self._shares: dict[str, LimitShare] = {}
         """By task type; empty for that of all tasks."""
-        if limit_shares is None:
-            self._all = Gate(in_flight=in_flight, bucket=TokenBucket.of(rate_limit, host))
-            self._of_type = {
-                kind.name: Gate(
-                    in_flight=kind.in_flight,
-                    bucket=TokenBucket.of(kind.rate_limit, host),
-                    room=Room(host),
-                )
-                for kind in kinds
-            }
-        else:
-            self._all = Gate(in_flight=in_flight)
-            self._of_type = {kind.name: Gate(room=Room(host)) for kind in kinds}
-            shared = {"": (total_in_flight, rate_limit)}
-            shared |= {kind.name: (kind.in_flight, kind.rate_limit) for kind in kinds}
+        if limit_shares is not None:
             self._shares = {
                 name: limit_shares.of(name, in_flight=most, rate=rate, here=in_flight)
-                for name, (most, rate) in shared.items()
+                for name, (most, rate) in {"": (total_in_flight, rate_limit), **of_types}.items()
                 if most is not None or rate is not None
             }
+            rate_limit, of_types = None, dict.fromkeys(of_types, (None, None))
+        self._all = Gate(in_flight=in_flight, bucket=TokenBucket.of(rate_limit, host))
+        self._of_type = {
+            name: Gate(in_flight=most, bucket=TokenBucket.of(rate, host), room=Room(host))
+            for name, (most, rate) in of_types.items()
+        }
         self._of_strangers = Gate()
         """For types that nobody has registered: their tasks fail at once, and need no limit."""
 

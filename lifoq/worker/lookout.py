@@ -7,16 +7,14 @@ from typing import Final
 
 from lifoq.basics.host import microseconds
 from lifoq.items.schema import Status
-from lifoq.tables.store import Candidate, Candidates, Store
+from lifoq.tables.store import Candidate, Candidates
 from lifoq.tables.table import LARGEST_PAGE, Cursor
 from lifoq.worker.errands import Errands, Look, Shown, ShownBehind
 from lifoq.worker.held import Held
 from lifoq.worker.keys import Keys
-from lifoq.worker.limits import Limits
-from lifoq.worker.order import Order
 from lifoq.worker.pace import LOOK_PATIENCE, Pace
 from lifoq.worker.sight import Cohort, Sight
-from lifoq.worker.types import Types
+from lifoq.worker.worker import Worker
 
 PAGE_GROWTH: Final = 10
 """How much larger each page behind the first is than the one before."""
@@ -26,31 +24,20 @@ class Lookout:
     """All times are monotonic microseconds. What asks for a page may raise OutOfThreads."""
 
     def __init__(
-        self,
-        *,
-        store: Store,
-        errands: Errands,
-        limits: Limits,
-        order: Order,
-        held: Held,
-        keys: Keys,
-        types: Types,
-        pace: Pace,
-        first_page: int,
-        now: int,
+        self, worker: Worker, errands: Errands, *, held: Held, keys: Keys, pace: Pace, now: int
     ) -> None:
-        """``first_page``: its rows, enough to fill every slot."""
-        self._store = store
+        self._store = worker.store
+        self._limits = worker.limits
+        self._order = worker.order
+        self._types = worker.types
         self._errands = errands
-        self._limits = limits
-        self._order = order
         self._held = held
         self._keys = keys
-        self._types = types
         self._pace = pace
-        self._first_page = first_page
+        self._first_page = max(worker.settings.page, worker.settings.in_flight)
+        """Its rows, enough to fill every slot."""
         self._sight = self._new_sight(now)
-        self._page_behind = first_page
+        self._page_behind = self._first_page
         self._asked_behind: int | None = None
         """Since when a page behind the first is on its way."""
         self._came_back: dict[str, tuple[int, Candidate]] = {}

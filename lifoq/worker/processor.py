@@ -7,23 +7,16 @@ decides is done in threads beside it, which report back through a mailbox.
 import logging
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lifoq.basics.host import SYSTEM, Host
-from lifoq.errors import InvalidInput, StoreUnavailable
-from lifoq.tables.claims import Claims
+from lifoq.errors import StoreUnavailable
 from lifoq.tables.store import Store
-from lifoq.worker.limits import Limits
-from lifoq.worker.order import Order
 from lifoq.worker.registry import Registry
 from lifoq.worker.report import RunReport
 from lifoq.worker.run import Run
 from lifoq.worker.settings import WorkerSettings
-from lifoq.worker.types import Types
-
-if TYPE_CHECKING:
-    from lifoq.worker.fair_shares import FairShares
-    from lifoq.worker.limit_share import LimitShares
+from lifoq.worker.worker import Worker
 
 log = logging.getLogger("lifoq.processor")
 
@@ -32,8 +25,7 @@ UNAVAILABLE_PAUSE: Final = 5.0
 
 
 class Processor:
-    """Runs the registry's tasks, one run at a time. The limits and the order outlive a run: a slot
-    is taken until its handler has returned."""
+    """Runs the registry's tasks, one run at a time."""
 
     def __init__(
         self,
@@ -46,35 +38,11 @@ class Processor:
     ) -> None:
         """Sets the process up for the registry's tasks, once. Raises InvalidInput for a task type
         that could never start, and what the set-up raises."""
-        self._store = store
-        self._registry = registry
-        self._settings = settings
+        self._worker = Worker.of(store, registry, settings, host=host, draw=draw or random.Random())
         self._host = host
-        self._draw = draw or random.Random()
-        self._limits = Limits(
-            registry,
-            in_flight=settings.in_flight,
-            rate_limit=settings.rate_limit,
-            host=host,
-            total_in_flight=settings.total_in_flight,
-            limit_shares=self._limit_shares() if settings.shared_limits else None,
-        )
-        self._order = Order(settings.adaptive_threshold, host)
-        types = Types.of(registry, settings)
         self._serving: Run | None = None
         self._grace: float | None = None
         """Seconds that the stop that was asked for leaves to handlers."""
-        self._fair_shares = _fair_shares() if settings.fair_share else None
-        self._claims = self._claims_of(registry)
-        for kind in registry:
-            timeout = kind.timeout if types.has(kind.name) else None
-            if timeout is not None and timeout > settings.task_timeout:
-                raise InvalidInput(
-                    f"{kind.name}.timeout",
-                    timeout,
-                    f"is beyond the worker's task_timeout of {settings.task_timeout:g} s; "
-                    "raise task_timeout_seconds of the stage, or shorten the task",
-                )
         registry.set_up()
 
     def run(
@@ -143,41 +111,9 @@ class Processor:
         on_progress: Callable[[RunReport], None],
     ) -> Run:
         return Run(
-            store=self._store,
-            registry=self._registry,
-            settings=self._settings,
-            limits=self._limits,
-            order=self._order,
-            claims=self._claims,
-            fair_shares=self._fair_shares,
-            types=Types.of(self._registry, self._settings),
-            host=self._host,
-            draw=self._draw,
+            self._worker,
             time_limit=time_limit,
             woken_at=woken_at,
             until_stopped=until_stopped,
             on_progress=on_progress,
         )
-
-    def _limit_shares(self) -> "LimitShares | None":
-        settings = self._settings
-        limits = [settings.rate_limit, settings.total_in_flight]
-        limits += [limit for kind in self._registry for limit in (kind.in_flight, kind.rate_limit)]
-        if all(limit is None for limit in limits):
-            return None
-        from lifoq.worker.limit_share import LimitShares  # noqa: PLC0415 - a cold start less to import
-
-        return LimitShares(self._store, lease=settings.lease, host=self._host)
-
-    def _claims_of(self, registry: Registry) -> Claims:
-        if all(kind.per_key is None for kind in registry):
-            return Claims(self._store, host=self._host)
-        from lifoq.tables.keyed import KeyedClaims  # noqa: PLC0415 - a cold start less to import
-
-        return KeyedClaims(self._store, host=self._host)
-
-
-def _fair_shares() -> "FairShares":
-    from lifoq.worker.fair_shares import FairShares  # noqa: PLC0415 - a cold start less to import
-
-    return FairShares()

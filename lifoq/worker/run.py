@@ -13,18 +13,15 @@ call that is answered late keeps only its own task waiting. What is decided by w
 """
 
 import math
-import random
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from lifoq.basics.host import MICROSECONDS, Host, Mailbox, OutOfThreads, microseconds
+from lifoq.basics.host import MICROSECONDS, Mailbox, OutOfThreads, microseconds
 from lifoq.errors import DamagedTask, KeyBusy, LifoqError, NotClaimed
 from lifoq.items.schema import Status
-from lifoq.tables.claims import Claims
 from lifoq.tables.pressure import NOTE_EVERY
-from lifoq.tables.store import Store
 from lifoq.worker.attempt import (
     Attempt,
     AttemptMessage,
@@ -51,20 +48,14 @@ from lifoq.worker.errands import (
 )
 from lifoq.worker.held import Held
 from lifoq.worker.keys import Keys
-from lifoq.worker.limits import Limits
 from lifoq.worker.lookout import Lookout
-from lifoq.worker.order import Order
 from lifoq.worker.pace import Pace, Promotions
-from lifoq.worker.registry import Registry, TaskType
+from lifoq.worker.registry import TaskType
 from lifoq.worker.report import ProcessUnusable, RunReport
-from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.sight import Cohort
 from lifoq.worker.tally import Tally
 from lifoq.worker.trouble import Trouble
-from lifoq.worker.types import Types
-
-if TYPE_CHECKING:
-    from lifoq.worker.fair_shares import FairShares
+from lifoq.worker.worker import Worker
 
 RENEW_AGAIN: Final = 1.0
 """Seconds until a heartbeat that was not confirmed is sent again."""
@@ -95,75 +86,40 @@ class Run:
 
     def __init__(
         self,
+        worker: Worker,
         *,
-        store: Store,
-        registry: Registry,
-        settings: WorkerSettings,
-        limits: Limits,
-        order: Order,
-        claims: Claims,
-        fair_shares: "FairShares | None",
-        types: Types,
-        host: Host,
-        draw: random.Random,
         time_limit: float | None,
         woken_at: int | None,
         until_stopped: bool,
         on_progress: Callable[[RunReport], None],
     ) -> None:
         """``until_stopped``: it has no window, and does not go when the queue is empty."""
-        self._registry = registry
-        self._limits = limits
-        self._host = host
-        self._heartbeat = microseconds(settings.heartbeat)
-        now = host.monotonic()
+        self._registry, self._limits = worker.registry, worker.limits
+        self._host, self._settings = worker.host, worker.settings
+        settings, now = self._settings, self._host.monotonic()
         self._claim_until = now + microseconds(FOREVER if until_stopped else settings.window)
-        self._ends_at = self._claim_until + microseconds(
-            settings.task_timeout + settings.settle_time
+        self._ends_at = min(
+            self._claim_until + microseconds(settings.task_timeout + settings.settle_time),
+            now + microseconds(2 * FOREVER if time_limit is None else time_limit),
         )
-        if time_limit is not None:
-            self._ends_at = min(self._ends_at, now + microseconds(time_limit))
         self._tend_at = self._ends_at
         """When the first of the attempts needs a heartbeat, or its end."""
         self._hand_back_at: float = math.inf
         """When a run that was stopped hands back what is still at work."""
         self._handing_back = False
-        self._settle_time = microseconds(settings.settle_time)
-        self._clean_up = self._settle_time // 2
-        """What an async handler has left that is told to stop."""
-        self._mailbox: Mailbox[Message] = host.mailbox()
-        limits.on_free = partial(self._mailbox.put, SlotFree())
-        self._attempts = Attempts(
-            store=store,
-            host=host,
-            limits=limits,
-            mailbox=self._mailbox,
-            settings=settings,
-            draw=draw,
-            ends_at=self._ends_at,
-            claims=claims,
-        )
-        self._errands = Errands(store=store, host=host, mailbox=self._mailbox, types=types)
-        woken = None if woken_at is None else partial(_moment_of, woken_at, store, host, latest=now)
+        self._mailbox: Mailbox[Message] = self._host.mailbox()
+        self._limits.on_free = partial(self._mailbox.put, SlotFree())
+        self._attempts = Attempts(worker, mailbox=self._mailbox, ends_at=self._ends_at)
+        self._errands = Errands(worker.store, self._host, types=worker.types, mailbox=self._mailbox)
         linger = None if until_stopped else settings.linger
+        woken = None if woken_at is None else partial(_moment_of, woken_at, worker, latest=now)
         self._pace = Pace(now=now, woken_at=woken, linger=linger)
-        self._held = Held(slots=settings.in_flight)
-        if fair_shares is not None:
-            fair_shares.begin_run(now)
-        self._keys = Keys(lambda task_type: self._kind(task_type).per_key, fair_shares=fair_shares)
-        self._lookout = Lookout(
-            store=store,
-            errands=self._errands,
-            limits=limits,
-            order=order,
-            held=self._held,
-            keys=self._keys,
-            types=types,
-            pace=self._pace,
-            first_page=max(settings.page, settings.in_flight),
-            now=now,
-        )
         self._promotions = Promotions(now=now, until=self._claim_until if linger else now)
+        self._held = Held(slots=settings.in_flight)
+        self._keys = Keys(lambda name: self._kind(name).per_key, worker.fair_shares, now=now)
+        self._lookout = Lookout(
+            worker, self._errands, held=self._held, keys=self._keys, pace=self._pace, now=now
+        )
         self._trouble = Trouble()
         self._tally = Tally(on_progress, now, keeps_times=not until_stopped)
         self._out_of_threads = False
@@ -184,6 +140,11 @@ class Run:
     def stop(self, grace: float) -> None:
         """Have it end: from any thread, or a signal's handler."""
         self._mailbox.put(Stop(grace))
+
+    @property
+    def _clean_up(self) -> int:
+        """What an async handler has left that is told to stop; microseconds."""
+        return microseconds(self._settings.settle_time) // 2
 
     @property
     def idle(self) -> bool:
@@ -404,7 +365,7 @@ class Run:
             if now >= attempt.times_out_at:
                 self._time_out(attempt, now)
             if now >= attempt.renew_at:
-                attempt.renew_at = now + self._heartbeat
+                attempt.renew_at = now + microseconds(self._settings.heartbeat)
                 self._attempts.renew(attempt)
         moments = [min(attempt.renew_at, attempt.times_out_at) for attempt in attempts]
         self._tend_at = min(moments, default=self._ends_at)
@@ -425,7 +386,7 @@ class Run:
         first, self._handing_back = not self._handing_back, True
         self._hand_back_at = math.inf
         if first:
-            self._ends_at = min(self._ends_at, now + self._settle_time)
+            self._ends_at = min(self._ends_at, now + microseconds(self._settings.settle_time))
         for attempt in self._held.in_flight.values():
             if first and attempt.stops(Interrupted()):
                 self._hand_back_at = now + self._clean_up
@@ -531,9 +492,9 @@ def _nothing(_now: int) -> None:
     """Where the run wakes up only to see whether it is over."""
 
 
-def _moment_of(kick: int, store: Store, host: Host, *, latest: int) -> int:
+def _moment_of(kick: int, worker: Worker, *, latest: int) -> int:
     """A kick's time, given in epoch microseconds, by the monotonic clock."""
-    return min(latest, host.monotonic() - (store.now() - kick))
+    return min(latest, worker.host.monotonic() - (worker.store.now() - kick))
 
 
 def _unknown(name: str) -> TaskType:

@@ -6,7 +6,7 @@ so that the next slot is filled from memory instead of reading the same rows aga
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -128,20 +128,29 @@ class Sight:
         while there is more to read.
         """
         first, least = None, math.inf
-        for cohort, rows in self._cohorts.items():
-            for key, row in rows if rows and may_start(cohort) else ():
-                if full(cohort.task_type, key):
-                    continue
-                beyond = excess.get(key, 0.0)
-                sooner = first is None or self._before(_place(row), _place(first))
-                if beyond < least or (beyond == least and sooner):
-                    first, least = row, beyond
-                if not beyond:
-                    break  # the others of this cohort come after it
+        for row, beyond in self._heads(may_start, full, excess):
+            sooner = first is None or self._before(_place(row), _place(first))
+            if beyond < least or (beyond == least and sooner):
+                first, least = row, beyond
         if first is None or self.cursor is None:
             return first
         unread = self._before(_place_of(self.cursor), _place(first))
         return None if unread or (least > 0 and not settle) else first
+
+    def _heads(
+        self,
+        may_start: Callable[[Cohort], bool],
+        full: Callable[[str, Key], bool],
+        excess: Mapping[Key, float],
+    ) -> Iterator[tuple[Candidate, float]]:
+        """The first row of each key that may start, and by how much its key has had more than its
+        share."""
+        for cohort, rows in self._cohorts.items():
+            for key, row in rows if rows and may_start(cohort) else ():
+                if not full(cohort.task_type, key):
+                    yield row, excess.get(key, 0.0)
+                    if key not in excess:
+                        break  # the others of this cohort come after it
 
     @property
     def types(self) -> Collection[str]:

@@ -1,0 +1,113 @@
+"""What all runs of a processor work with. It outlives them: a slot is taken until its handler has
+returned."""
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lifoq.basics.host import Host
+from lifoq.errors import InvalidInput
+from lifoq.tables.claims import Claims
+from lifoq.tables.store import Store
+from lifoq.worker.limits import Limits
+from lifoq.worker.order import Order
+from lifoq.worker.registry import Registry
+from lifoq.worker.settings import WorkerSettings
+from lifoq.worker.types import Types
+
+if TYPE_CHECKING:
+    from lifoq.worker.fair_shares import FairShares
+    from lifoq.worker.limit_share import LimitShares
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    store: Store
+    registry: Registry
+    settings: WorkerSettings
+    host: Host
+    draw: random.Random
+    limits: Limits
+    order: Order
+    claims: Claims
+    fair_shares: "FairShares | None"
+
+    @classmethod
+    def of(
+        cls,
+        store: Store,
+        registry: Registry,
+        settings: WorkerSettings,
+        *,
+        host: Host,
+        draw: random.Random,
+    ) -> "Worker":
+        """Raises InvalidInput for a task type that could never start."""
+        limits = Limits(
+            registry,
+            in_flight=settings.in_flight,
+            rate_limit=settings.rate_limit,
+            host=host,
+            total_in_flight=settings.total_in_flight,
+            limit_shares=_limit_shares(store, registry, settings, host),
+        )
+        worker = cls(
+            store=store,
+            registry=registry,
+            settings=settings,
+            host=host,
+            draw=draw,
+            limits=limits,
+            order=Order(settings.adaptive_threshold, host),
+            claims=_claims(store, registry, host),
+            fair_shares=_fair_shares() if settings.fair_share else None,
+        )
+        worker.check_timeouts()
+        return worker
+
+    @property
+    def types(self) -> Types:
+        """Those that are its own."""
+        return Types.of(self.registry, self.settings)
+
+    def check_timeouts(self) -> None:
+        """InvalidInput where one of its own types may take longer than any attempt."""
+        longest, types = self.settings.task_timeout, self.types
+        for kind in self.registry:
+            timeout = kind.timeout if types.has(kind.name) else None
+            if timeout is not None and timeout > longest:
+                raise InvalidInput(
+                    f"{kind.name}.timeout",
+                    timeout,
+                    f"is beyond the worker's task_timeout of {longest:g} s; "
+                    "raise task_timeout_seconds of the stage, or shorten the task",
+                )
+
+
+# What few workers need is imported where one does: a cold start less to import.
+
+
+def _limit_shares(
+    store: Store, registry: Registry, settings: WorkerSettings, host: Host
+) -> "LimitShares | None":
+    limits = [settings.rate_limit, settings.total_in_flight]
+    limits += [limit for kind in registry for limit in (kind.in_flight, kind.rate_limit)]
+    if not settings.shared_limits or all(limit is None for limit in limits):
+        return None
+    from lifoq.worker.limit_share import LimitShares  # noqa: PLC0415
+
+    return LimitShares(store, lease=settings.lease, host=host)
+
+
+def _claims(store: Store, registry: Registry, host: Host) -> Claims:
+    if all(kind.per_key is None for kind in registry):
+        return Claims(store, host=host)
+    from lifoq.tables.keyed import KeyedClaims  # noqa: PLC0415
+
+    return KeyedClaims(store, host=host)
+
+
+def _fair_shares() -> "FairShares":
+    from lifoq.worker.fair_shares import FairShares  # noqa: PLC0415
+
+    return FairShares()
