@@ -13,6 +13,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from lifoq.client import nearby
+
 from . import analysis, session, times
 from .errors import OptionError, ReportError
 from .page.about import read as read_about
@@ -102,6 +104,8 @@ def report(
     A PATH is an export's folder (the one with manifest-summary.json) or any folder above several,
     local or s3://.
     """
+    if any(map(is_remote, (*paths, out, state or ""))) and (told := nearby.enter()):
+        click.echo(told, err=True)
     console = Console(file=sys.stderr)  # as it is now: while Spark runs, others write elsewhere
     try:
         request = analysis.Request(

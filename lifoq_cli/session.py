@@ -26,11 +26,6 @@ Queues = Queue | Cells
 
 WIDE: Final = 10_000
 """Columns where nobody looks on: a line that a program reads is never cut."""
-SAY_WHICH_AWS: Final = (
-    *(nearby.ENDPOINT, "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"),
-    *("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
-)
-"""Variables, of which each tells whose queue is meant."""
 YES: Final = ("y", "yes")
 
 
@@ -83,7 +78,8 @@ class Session:
     @property
     def client_arguments(self) -> dict[str, Any]:
         """What ``boto3.client`` takes. boto3 itself knows AWS_DEFAULT_REGION only."""
-        self._find_local_cloud()
+        if not self.given.get("endpoint_url") and (told := nearby.enter()):
+            tell(told)
         region = (
             self.given.get("region")
             or os.environ.get("AWS_REGION")
@@ -92,15 +88,6 @@ class Session:
         )
         found = {"region_name": region, "endpoint_url": self.given.get("endpoint_url")}
         return {name: value for name, value in found.items() if value is not None}
-
-    def _find_local_cloud(self) -> None:
-        """Where nothing says which AWS is meant, it is the one that runs in this folder."""
-        if self.given.get("endpoint_url") or any(name in os.environ for name in SAY_WHICH_AWS):
-            return
-        if found := nearby.local_cloud():
-            _, variables = found
-            os.environ.update(variables)
-            tell(f"(in the local cloud of this folder, {variables[nearby.ENDPOINT]})")
 
     @cached_property
     def queue(self) -> Queues:

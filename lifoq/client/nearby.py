@@ -10,6 +10,11 @@ from urllib.parse import urlsplit
 FILE: Final = Path(".local", "environment")
 """What `lifoq dev` writes: a shell that reads it works with the local cloud."""
 ENDPOINT: Final = "AWS_ENDPOINT_URL"
+SAY_WHICH_AWS: Final = (
+    *(ENDPOINT, "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"),
+    *("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+)
+"""Variables, of which each tells which AWS is meant."""
 
 
 def local_cloud() -> tuple[Path, dict[str, str]] | None:
@@ -21,6 +26,15 @@ def local_cloud() -> tuple[Path, dict[str, str]] | None:
             found = dict(line.removeprefix("export ").split("=", 1) for line in lines)
             return (file, found) if _answers(found[ENDPOINT]) else None
     return None
+
+
+def enter() -> str | None:
+    """Where no variable says which AWS is meant, this process works with the local cloud that runs
+    here from now on. What to tell of it."""
+    if any(name in os.environ for name in SAY_WHICH_AWS) or (found := local_cloud()) is None:
+        return None
+    os.environ.update(found[1])
+    return f"(in the local cloud of this folder, {found[1][ENDPOINT]})"
 
 
 def remedy(client_arguments: Mapping[str, Any]) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from lifoq import InvalidInput, Queue, QueueMisconfigured
-from lifoq_cli.session import SAY_WHICH_AWS, Session
+from lifoq.client.nearby import SAY_WHICH_AWS
+from lifoq_cli.session import Session
 
 
 @pytest.fixture

@@ -76,11 +76,14 @@ def _follow(folder: Path, open_terminal: Callable[[Path], Terminal]) -> None:
     overload = second.runs(commands())
     assert "200 put" in overload
     assert "wait to be claimed" in overload
-    fresh = json.loads(second.runs("lifoq get fresh --json"))
+    fresh = json.loads(second.runs("lifoq get fresh --json 2> /dev/null"))
     entered, begun = (datetime.fromisoformat(fresh[at]) for at in ("enqueued_at", "first_taken_at"))
     # Behind the 200 it would have been begun when they were shed, or later.
     assert begun - entered < timedelta(seconds=8)
-    until(lambda: json.loads(second.runs("lifoq stats --json"))["live"] == 0, lambda: second.shown)
+    until(
+        lambda: json.loads(second.runs("lifoq stats --json 2> /dev/null"))["live"] == 0,
+        lambda: second.shown,
+    )
     assert "Overloaded" in second.runs(commands())
     overview = browser.open(f"{pages}/").read().decode()
     assert re.search(r"shed, last 5 min</dt><dd>1\d\d<", overview), overview

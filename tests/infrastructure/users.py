@@ -17,7 +17,7 @@ from tests.infrastructure.deployments import ROOT
 
 NO_NETWORK = ("Failed to fetch", "Failed to download", "error sending request", "ENOTFOUND")
 NO_NETWORK += ("EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "ENOTCACHED", "Could not connect")
-PATIENCE_SECONDS = 240.0
+PATIENCE_SECONDS = 600.0
 OF_THE_CLONE = ("PYTHONPATH", "JSII_NODE", "JAVA_HOME", "VIRTUAL_ENV")
 
 
