@@ -7,18 +7,14 @@ from lifoq.items.change import Change, ConditionFailed, Item
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
-from lifoq.items.task_error import TaskError
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
-from tests.contract.test_store import once_seen
+from tests.contract.test_store import BOOM, SECOND, SETTLES, once_seen, pending
 from tests.fixtures import noise
 
 pytestmark = on_dynamodb_too
-
-SECOND = 1_000_000
-BOOM = TaskError(type="ValueError", message="boom")
 
 
 def new(payload: object, **terms) -> NewTask:
@@ -39,10 +35,6 @@ def found(store: Store) -> Task:
     task = store.get("t")
     assert task is not None
     return task
-
-
-def pending(store: Store) -> list[str]:
-    return [row.task_id for row in store.candidates(limit=100).rows]
 
 
 def earlier(store: Store, host: ManualHost, payload: object, by: float, **terms) -> Item:
@@ -103,28 +95,20 @@ def test_a_suspect_that_is_replaced_stays_one(store, host):
 
 # While it runs
 
-ENDS = {
-    "success": (lambda store, task: store.succeed(task, '"done"'), Ended.SUCCEEDED),
-    "success with follow-ups": (
-        lambda store, task: store.succeed(
-            task, '"done"', [NewTask(task_type="next", task_id="next")]
-        ),
-        Ended.SUCCEEDED,
-    ),
-    "failure": (lambda store, task: store.fail(task, BOOM), Ended.FAILED),
-    "retry": (lambda store, task: store.retry(task, BOOM, delay=5), Ended.RETRIED),
-    "retry at once": (lambda store, task: store.retry(task, BOOM, delay=0), Ended.RETRIED),
-    "no room": (
-        lambda store, task: store.retry(task, BOOM, delay=5, counts=False),
-        Ended.NOT_COUNTED,
-    ),
+ENDED = {
+    "succeed": Ended.SUCCEEDED,
+    "succeed with follow-ups": Ended.SUCCEEDED,
+    "fail": Ended.FAILED,
+    "retry": Ended.RETRIED,
+    "retry at once": Ended.RETRIED,
+    "no room": Ended.NOT_COUNTED,
 }
-by_end = pytest.mark.parametrize(("end", "ended"), ENDS.values(), ids=ENDS)
+by_end = pytest.mark.parametrize("end", ENDED)
 
 
 @by_end
 @pytest.mark.parametrize("first", [keep, lambda store: store.put(new("first"))])
-def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, end, ended):
+def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, end):
     first(store)
     task = claim(store)
     host.advance(1)
@@ -133,7 +117,7 @@ def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, en
     assert (during.parked.payload, during.parked.status) == ("second", Status.PENDING)
     store.checkpoint(task, "half of the first", lease=30)
     host.advance(1)
-    row = end(store, task)
+    row = SETTLES[end](store, task)
     assert (row,) == store.candidates(limit=5).rows[-1:]
     after = found(store)
     assert (after.status, after.payload, after.attempts) == (Status.PENDING, "second", 0)
@@ -142,9 +126,8 @@ def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, en
     assert after.ttl == after.expires_at // SECOND
     assert (after.result, after.error, after.checkpoint) == (None, None, None)
     assert (after.parked, after.finished_at, after.lease_expires) == (None, None, None)
-    assert [(past.attempt, past.ended) for past in after.history] == [(1, ended)]
-    with_follow_up = end is ENDS["success with follow-ups"][0]
-    assert (store.get("next") is not None) is with_follow_up
+    assert [(past.attempt, past.ended) for past in after.history] == [(1, ENDED[end])]
+    assert (store.get("next") is not None) is (end == "succeed with follow-ups")
     assert claim(store, "again").payload == "second"
 
 
@@ -166,13 +149,13 @@ def test_a_lost_worker_takes_no_newer_put_with_it(store, host, max_attempts):
 
 
 @by_end
-def test_an_end_that_is_repeated_is_recognised_though_a_newer_put_took_its_place(store, end, ended):
+def test_an_end_that_is_repeated_is_recognised_though_a_newer_put_took_its_place(store, end):
     store.put(new("first"))
     task = claim(store)
     store.put(new("second"))
-    end(store, task)
+    SETTLES[end](store, task)
     after = found(store)
-    end(store, task)
+    SETTLES[end](store, task)
     assert found(store) == after
 
 
