@@ -19,7 +19,7 @@ from lifoq.testing import create_table
 
 NAME: Final = "benchmark"
 GOAL: Final = 0.9
-"""Of the bare calls' speed."""
+"""The share of the bare calls' speed that lifoq is to reach."""
 
 Request = Mapping[str, Any]
 Way = Callable[[int], object]
@@ -33,7 +33,7 @@ class Ratio(Row):
     tasks_per_second: Annotated[float, "lifoq, tasks/s"]
     bare_tasks_per_second: Annotated[float, "bare, tasks/s"]
     ratio: Annotated[float, "ratio"]
-    """Of the two speeds in the same repeat."""
+    """lifoq's speed over the bare calls' in the same repeat, since machines are noisy."""
     least: float
     most: float
     cpu_ms_per_task: Annotated[float, "CPU ms a task"]
@@ -112,7 +112,7 @@ def contest(
 
 
 def compared(what: str, ours: list[tuple[float, float]], bare: list[tuple[float, float]]) -> Ratio:
-    """Of runs in pairs: tasks a second, and milliseconds of processor time per task."""
+    """Compare runs in pairs, each told as tasks a second and processor milliseconds per task."""
     ratios = [round(own / other, 3) for (own, _), (other, _) in zip(ours, bare, strict=True)]
     return Ratio(
         what=what,

@@ -21,7 +21,7 @@ from lifoq.tables.table import Page, Span
 WRITE_BYTES: Final = 1024
 READ_BYTES: Final = 4096
 LEAST_READ: Final = 0.5
-"""Of an eventually consistent query, though it finds nothing."""
+"""What an eventually consistent query takes though it finds nothing."""
 
 READS: Final = frozenset({"Query", "GetItem", "BatchGetItem"})
 
@@ -36,7 +36,7 @@ def item_bytes(item: Mapping[str, Any]) -> int:
 
 
 def write_units(before: Item | None, after: Item | None) -> int:
-    """Of a write that turned one item into the other, in the table and in its indexes."""
+    """What the write took that turned one item into the other, in the table and in its indexes."""
     table = _units(max(item_bytes(before or {}), item_bytes(after or {})))
     return table + index_writes(before, after).total()
 

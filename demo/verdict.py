@@ -94,7 +94,8 @@ def print_overload(
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Of sorted values: the smallest that at least ``share`` of them do not exceed; NaN of none."""
+    """The smallest of sorted values that at least ``share`` of them do not exceed; NaN if there is
+    none."""
     if not values:
         return float("nan")
     return values[math.ceil(share * len(values)) - 1]

@@ -20,7 +20,7 @@ PLAIN_SECONDS = 5.0
 BARS = " ▁▂▃▄▅▆▇█"
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 WIDEST: Final = 110
-"""Of the frame, in columns; a line longer than that is hard to read."""
+"""Columns of the frame at the most; a longer line is hard to read."""
 BESIDE: Final = 33
 """Columns of the frame that stand beside a sparkline or a bar: edges, name and number."""
 PHASE_BAR: Final = 12

@@ -30,7 +30,7 @@ class VirtualHost:
     def __init__(self) -> None:
         self.time = START
         self.end = START
-        """Of time."""
+        """When time ends."""
         self._director = getcurrent()
         self._agenda: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = itertools.count()

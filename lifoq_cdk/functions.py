@@ -54,7 +54,7 @@ NOTHING: Final = Permission(table=(), objects=())
 class Row:
     construct: str
     folder: str
-    """Of its handler, in ``functions/``."""
+    """Its handler's folder in ``functions/``."""
     does: str
     seconds: int | None
     """Its timeout; None: it follows from the queue's settings."""

@@ -147,7 +147,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _number(code: object) -> int:
-    """Of a command that lies in another package."""
+    """The exit status of a command that lies in another package."""
     return code if isinstance(code, int) else statuses.DONE if code is None else statuses.REFUSED
 
 

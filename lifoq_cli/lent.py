@@ -21,7 +21,7 @@ OWN: Final = ""
 
 @dataclass(frozen=True, kw_only=True)
 class Lent:
-    """Of one limit."""
+    """How much of one limit workers hold, as its book says."""
 
     cell: str | None
     """The table of its queue; None where there is one queue."""
@@ -97,7 +97,7 @@ def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[Lent]:
 
 
 def _types_in_sight(queue: Queue) -> set[str]:
-    """Of the newest tasks that are at work or wait."""
+    """The types of the newest tasks that are at work or wait."""
     found = set()
     for status in (Status.TAKEN, Status.PENDING):
         span = Span(index=STATUS_CREATED_INDEX, status=status)

@@ -33,7 +33,7 @@ _EXPLAINED: Final = {
     "shed_lately": f"were shed in the last {spoken(LATELY)}",
     "expired_present": "are past their deadline: never claimed, not deleted yet",
 }
-"""Of the counts; ``pending`` is the first and the last together."""
+"""What each count tells; ``pending`` is the first and the last together."""
 
 
 @click.command()

@@ -25,7 +25,7 @@ def duration(text: str) -> float:
 
 
 def moment(text: str) -> datetime:
-    """Of an ISO time; without a zone, it is this machine's. ValueError."""
+    """The moment of an ISO time; without a zone, it is this machine's. ValueError."""
     try:
         found = datetime.fromisoformat(text)
         return found.astimezone() if found.tzinfo is None else found

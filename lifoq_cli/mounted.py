@@ -20,7 +20,7 @@ class Mounted:
     """Its package where lifoq is installed, and in the repository."""
     module: str
     name: str
-    """Of the click command in the module."""
+    """The click command's name in the module."""
     extra: str
     help: str
 

@@ -64,7 +64,7 @@ class WorkerMetrics:
         )
 
     def tell(self, report: RunReport) -> None:
-        """Of what was done since it was last told."""
+        """Count what was done since it was last told."""
         for metric, value in report.counts().items():
             self._counters[metric].inc(value)
         for seconds in report.waits:

@@ -24,8 +24,9 @@ log = logging.getLogger("lifoq.work")
 
 @dataclass(kw_only=True)
 class Protection:
-    """Of one stretch of work, from the first task to the moment without any. It ends by itself
-    after ``minutes``: a worker that is never idle has to be replaced some time, too."""
+    """ECS's protection during one stretch of work, from the first task to the moment without any.
+    It ends by itself after ``minutes``: a worker that is never idle has to be replaced some time,
+    too."""
 
     url: str
     minutes: int

@@ -54,7 +54,7 @@ class Session:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the queue, or of its cells; empty where a table is named instead."""
+        """The queue's name, or its cells'; empty where a table is named instead."""
         if self.given.get("queue") or self.given.get("table"):
             return tuple(self.given.get("queue", ()))
         if own := os.environ.get(Variable.QUEUE):

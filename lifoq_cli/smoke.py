@@ -39,8 +39,8 @@ PATIENCE: Final = 90.0
 DELAY: Final = 2.0
 DEADLINE: Final = 4.0
 LEAST: Final = 120.0
-"""Of the queue's own deadline: what is delayed may wait for the sweep, which comes once a
-minute."""
+"""The queue's own deadline, at the least: what is delayed may wait for the sweep, which comes once
+a minute."""
 QUIET: Final = 3.0
 """Seconds that a task is left alone, from which one sees that no processor runs."""
 IN_LINE: Final = 20
@@ -79,7 +79,7 @@ class Trial:
     microseconds."""
     host: Host = SYSTEM
     ids: list[str] = field(default_factory=list)
-    """Of all its tasks."""
+    """The ids of all tasks that it put."""
     succeeded: int = 0
     lost: str | None = None
     """The task that is held by a worker which does not live."""

@@ -52,7 +52,7 @@ SCAN: Final = 2_000
 ENDED: Final = (Status.SUCCESS, Status.CANCELLED)
 """In no index: their lists show what a part of the table holds."""
 STATUSES: Final = {TaskNotFound: 404, StoreUnavailable: 503, QueueMisconfigured: 503}
-"""Of HTTP, for what the queue raises; a request that makes no sense is a 400."""
+"""HTTP's status for what the queue raises; a request that makes no sense is a 400."""
 FILTERS: Final = ("type", "key", "error", "shape", "older", "newer")
 """Fields of a list's form."""
 
@@ -352,7 +352,7 @@ def _wanted(given: Mapping[str, str], *, any_case: bool = False) -> tuple[Wanted
 
 
 def _fields(kind: Kind) -> dict[str, str]:
-    """Of the form, by which the failures of a kind are found."""
+    """What to fill into the form to find the failures of a kind."""
     return {"type": kind.task_type, "error": kind.error_type, "shape": kind.shape}
 
 

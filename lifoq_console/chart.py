@@ -20,7 +20,7 @@ _TICKS: Final = 4
 _DURATIONS: Final = (2, 10, 20, 60, 120, 240, 600, 1_200, 3_600, 7_200, 14_400, 28_800, 86_400)
 """Seconds that can be read off the upper edge, and half of them off the middle."""
 _BARS: Final = 24
-"""Of a sparkline."""
+"""How many bars a sparkline has."""
 Values = Sequence[float | None]
 
 

@@ -22,7 +22,7 @@ from lifoq.tables.table import LARGEST_PAGE, Count, Page, Span
 MOST: Final = 2_000
 """Items that are read of a table."""
 _ANSWERS: Final = 4
-"""Of DynamoDB, each of which holds 1 MB at the most: some 500 read units in all."""
+"""Answers of DynamoDB at the most, of 1 MB each: some 500 read units in all."""
 _SLOW: Final = 0.95
 
 
@@ -106,7 +106,8 @@ def _of_type(name: str, counts: dict[str, Count], tasks: list[Task]) -> OfType:
 
 
 def _slow(times: list[int]) -> float | None:
-    """Of microseconds, in seconds."""
+    """The time that the share ``_SLOW`` of them did not exceed: given in microseconds, told in
+    seconds."""
     if not times:
         return None
     return max(0, sorted(times)[math.ceil(_SLOW * len(times)) - 1]) / MICROSECONDS

@@ -37,7 +37,7 @@ def pretty(value: Any) -> str:
 
 
 def seconds(field: str, text: str) -> float | None:
-    """Of ``90``, ``90 s``, ``5 min``, ``2h``; None of nothing. InvalidInput of anything else."""
+    """Seconds of ``90``, ``90 s``, ``5 min``, ``2h``; None where nothing is given. InvalidInput."""
     try:
         return moments.duration(text) if text else None
     except ValueError as error:

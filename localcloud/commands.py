@@ -249,7 +249,7 @@ def _say(line: str) -> None:
 
 
 def _show_consoles(cloud: LocalCloud) -> None:
-    """Of each queue that was deployed, where the console is installed."""
+    """Show the console of each queue that was deployed, where it is installed."""
     if importlib.util.find_spec("starlette") is None:
         click.echo("No console: pip install 'lifoq[console]'")
         return

@@ -54,7 +54,7 @@ class Pool:
         return sorted(one.pid for one in instances if one is not None and one.alive)
 
     def digests(self) -> set[str]:
-        """Of the code that runs, or may be started at any moment."""
+        """Digests of the code that runs, or may be started at any moment."""
         with self._lock:
             instances = [one for one in (*self._idle, *self._busy) if one is not None]
             running = {one.config.code_digest for one in instances}

@@ -136,7 +136,7 @@ def new_dynamo_table() -> Callable[[str], DynamoTable]:
 
 @pytest.fixture
 def new_streamed_table() -> Callable[[str], DynamoTable]:
-    """The same, for a test that reads the table's stream."""
+    """Makes tables with a stream, for a test that reads it."""
     return functools.partial(_new_table, create=create_table)
 
 

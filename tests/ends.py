@@ -24,7 +24,8 @@ Record = dict[str, Any]
 
 
 class Way:
-    """Of one task that somebody waits to be told of. Each step is a record, as Lambda has it."""
+    """The way of a task that somebody waits to be told of. Each step is a record, as Lambda has
+    it."""
 
     def __init__(self) -> None:
         self.host = ManualHost()

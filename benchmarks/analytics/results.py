@@ -12,7 +12,7 @@ class Run(Row):
     """Without the start of process and session."""
     wall_seconds: Annotated[float, "all, s"]
     cpu_seconds: Annotated[float, "CPU, s"]
-    """Of the process with its children."""
+    """What the process and its children took."""
     peak_mb: Annotated[int, "most memory, MB"]
     load_before: float
 

@@ -25,7 +25,7 @@ NO_STREAM: Final = {"StreamSpecification": {"StreamEnabled": False}}
 
 
 Cost = tuple[float, float, float, float]
-"""Of a look and of the claim after it, in milliseconds; read units and write units."""
+"""What a look and the claim after it took: milliseconds of each; read units and write units."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ class Contender:
     client: Sequence[str]
     """With ``put`` it puts the load, with ``count`` it prints the counts."""
     shed: Callable[[Counts, int], int] = lambda counts, _ran: counts["shed"]
-    """Of its counts, and of how many tasks ran: how many it knows to have been shed."""
+    """How many tasks it knows to have been shed, told its counts and how many tasks ran."""
     deadline: float
     """Seconds after which it drops a task."""
     needs_redis: bool = True

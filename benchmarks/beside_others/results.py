@@ -11,7 +11,7 @@ class Outcome(Row):
 
     queue: Annotated[str, "queue"]
     in_time: Annotated[float, "in time", percent]
-    """Of all puts."""
+    """The share of all puts that started in time."""
     busy: Annotated[float, "downstream busy", percent]
     useful: float
     """For tasks that started in time."""

@@ -6,7 +6,7 @@ from benchmarks.record import Row
 
 
 class Start(Row):
-    """Of a function's process: medians, in milliseconds."""
+    """How a function's process starts: medians, in milliseconds."""
 
     function: Annotated[str, "function"]
     start_ms: Annotated[float, "ready after, ms"]

@@ -52,7 +52,7 @@ def per_million(units: Sequence[Units], runs: Sequence[Runs]) -> list[Line]:
 
 
 def _quantities(units: Units, runs: Runs) -> dict[str, float]:
-    """Of a million tasks, by the name of the price."""
+    """What a million tasks take, by the name of the price."""
     gigabyte_months = units.stored_bytes / GIGABYTE * RETENTION_MONTHS
     per_task = {
         "write units": units.write_units,
@@ -71,8 +71,8 @@ def _quantities(units: Units, runs: Runs) -> dict[str, float]:
 def month(
     *, queries: int, gigabyte_seconds: float, log_bytes: int, standing: Mapping[str, float]
 ) -> list[Line]:
-    """Of a queue in which nothing happens: what one sweep takes, each minute, and what stands
-    there."""
+    """The bill of a queue in which nothing happens: what a sweep takes, each minute, and what
+    stands there."""
     minutes = MONTH_SECONDS / 60
     return lines(
         "a month without a task",

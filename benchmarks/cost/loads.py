@@ -15,7 +15,7 @@ from lifoq.tables.store import Store
 ANSWER: Final = 0.005
 """Seconds that a call takes."""
 SLOTS: Final = 4
-"""Of a slow downstream, which refuses what it has no slot for."""
+"""How many tasks at a time a slow downstream takes; it refuses the others."""
 
 
 class Bench:

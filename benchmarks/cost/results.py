@@ -16,7 +16,8 @@ class Transition(Row):
 
 
 class Units(Row):
-    """Of a task in a load, counted in virtual time; payloads of 100 bytes but where it says so."""
+    """What a task of a load takes, counted in virtual time; payloads of 100 bytes but where it says
+    so."""
 
     load: str
     write_units: float
@@ -25,7 +26,7 @@ class Units(Row):
 
 
 class Runs(Row):
-    """Of a load on the local cloud."""
+    """How a load ran on the local cloud."""
 
     load: Annotated[str, "load"]
     tasks: Annotated[int, "tasks"]
@@ -39,7 +40,7 @@ class Runs(Row):
 
 
 class Line(Row):
-    """Of a bill."""
+    """A line of a bill."""
 
     load: str
     """What a million tasks of it cost; or a month without any."""

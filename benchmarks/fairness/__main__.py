@@ -40,7 +40,7 @@ class Setting:
     deadline: float = 60.0
     """The queue's, in seconds: how much of the flood is there at a time, some 6,000 or 56,000."""
     threshold: float | None = None
-    """Of the adaptive order."""
+    """The adaptive order's, in seconds."""
 
 
 SETTINGS: Final = (

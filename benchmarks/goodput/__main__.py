@@ -55,7 +55,7 @@ DEADLINES: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 1.0, 1.5, 2.0, 3.
 WRONG: Final = -5
 ARRIVALS: Final = 20_000
 SEEDS: Final = 10
-"""Of the orders that lifoq does not have."""
+"""How often the orders are simulated that lifoq does not have."""
 
 Setting = tuple[Policy, float]
 Found = tuple[float, float | None]

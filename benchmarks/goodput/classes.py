@@ -27,7 +27,7 @@ class Load(NamedTuple):
     """The kind that gets the head start, which is the whole deadline."""
     deadline: float
     counted: tuple[float, float]
-    """Of what comes in between it is told how much started."""
+    """From when to when: how much started of what came in between is told."""
 
 
 def _spike(draw: random.Random) -> Iterator[Arrival]:

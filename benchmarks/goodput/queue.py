@@ -22,7 +22,7 @@ SERVICE: Final = 100.0
 FOREVER: Final = 10.0 * 365 * 86_400
 """Seconds; for deadlines and timeouts that are never reached."""
 WINDOW: Final = 200.0
-"""Of a processor's run."""
+"""How long a processor's run claims, in seconds."""
 LONGEST: Final = 10 * PATIENCE
 """That a client says that it waits."""
 
@@ -30,7 +30,7 @@ LONGEST: Final = 10 * PATIENCE
 @dataclass(frozen=True, kw_only=True)
 class Policy:
     threshold: float | None = None
-    """Of the adaptive order. None: newest first, always; inf: oldest first, always."""
+    """The adaptive order's threshold. None: newest first, always; inf: oldest first, always."""
     deadline: float = PATIENCE
     """After which the queue drops what waits."""
     told: bool = False

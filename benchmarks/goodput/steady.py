@@ -13,7 +13,8 @@ STRETCHES: Final = 20
 WARM_UP: Final = 0.1
 """Part of the time that is simulated before anything is counted."""
 QUANTILE: Final = 2.12
-"""Of Student's t at 97.5 %, with the 16 degrees of freedom of 20 stretches and four means."""
+"""The quantile of Student's t at 97.5 %, with the 16 degrees of freedom of 20 stretches and four
+means."""
 
 
 @dataclass(kw_only=True)
@@ -25,7 +26,7 @@ class Stretch:
     """Work."""
     started: float = 0.0
     waits: list[float] = field(default_factory=list)
-    """Of what started."""
+    """How long each task waited that started."""
 
 
 @dataclass(frozen=True, kw_only=True)

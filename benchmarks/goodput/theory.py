@@ -18,7 +18,7 @@ Survival = Callable[[Array], Array]
 PATIENCE: Final = 10.0
 """The mean."""
 SHAPE: Final = 1.5
-"""Of the Pareto law: a few clients wait very long."""
+"""The Pareto law's shape: with it, a few clients wait very long."""
 LEAST: Final = PATIENCE * (SHAPE - 1) / SHAPE
 """For which everybody waits by the Pareto law."""
 

@@ -99,7 +99,7 @@ def hops(warm: Sequence[Journey], cold: Sequence[Journey]) -> list[Hop]:
 
 
 def _parts(journey: Journey) -> list[int]:
-    """Of each hop, and of all."""
+    """How long each hop took, and the whole way."""
     return [*(end - begin for begin, end in pairwise(journey)), journey[-1] - journey[0]]
 
 

@@ -63,7 +63,7 @@ def svg(chart: AnyChart, description: str) -> str:
 
 
 def version() -> str:
-    """Of Vega-Lite, as Altair writes it."""
+    """The version of Vega-Lite that Altair writes."""
     major, minor, *_ = alt.SCHEMA_VERSION.removeprefix("v").split(".")
     return f"v{major}_{minor}"
 

@@ -159,7 +159,7 @@ class Told:
     """A field of an answer about a task."""
 
     read: Callable[[Task, int], Any]
-    """Of the task, at a time in epoch microseconds. What is None is left out."""
+    """Its value for a task, at a time in epoch microseconds. What is None is left out."""
     schema: Schema
     always: bool = False
 

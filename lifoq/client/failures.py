@@ -64,7 +64,7 @@ class Failures:
 
 
 def failures(queue: Queue | Cells, wanted: Wanted, *, most: int = MOST) -> Failures:
-    """Of those that are ``wanted``, whose status is FAILURE."""
+    """The newest of what is ``wanted``, whose status is FAILURE, by their kinds."""
     found: list[Task] = []
     start = None
     while True:

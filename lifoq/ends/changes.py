@@ -64,8 +64,8 @@ ENDS: Final[Sequence[Pattern]] = (
 
 
 def ends_with_token() -> Sequence[Pattern]:
-    """Of tasks that Step Functions wait for. The old image has the token in any case: an end takes
-    it away from nobody."""
+    """The ends of tasks that Step Functions wait for. The old image has the token in any case: an
+    end takes it away from nobody."""
     token = {Attribute.TASK_TOKEN.value: _exists(exists=True)}
     images = (pattern["dynamodb"] for pattern in ENDS)
     return [

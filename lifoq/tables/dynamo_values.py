@@ -14,7 +14,7 @@ LARGEST_WHOLE: Final = 10**38
 takes."""
 
 USUAL_DIGITS: Final = 18
-"""Of times and counts, which are read without a Decimal in between."""
+"""Digits of times and counts at the most: so many are read without a Decimal in between."""
 
 _FOREIGN: Final[Callable[[Any], Any]] = TypeDeserializer().deserialize
 _AS_FOREIGN: Final[Callable[[Any], Any]] = TypeSerializer().serialize
@@ -25,8 +25,8 @@ def typed(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def typed_value(value: object) -> dict[str, Any]:  # noqa: PLR0911 - one for each
-    """Of a value that lifoq writes, of any number and string that a cursor holds, and of whatever
-    else is moved with them."""
+    """DynamoDB's form of a value that lifoq writes, of numbers and strings of a cursor, and of
+    whatever else is moved with them."""
     if type(value) is str:  # the usual ones first: a task's two writes have some twenty
         return {"S": value}
     if type(value) is int:

@@ -23,7 +23,7 @@ NOTE_EVERY: Final = 20.0
 RECENT: Final = 3 * NOTE_EVERY + 30.0
 """Seconds for which a note tells of the present: also where a worker, or Lambda, paused."""
 TRIES: Final = 3
-"""Of a note, where other workers are faster."""
+"""How often a note is tried where other workers are faster."""
 SAMPLE: Final = 100
 """Rows that are read of what was shed, at the most."""
 
@@ -46,7 +46,7 @@ class Pressure:
     """What became of tasks in the last minutes."""
 
     shed_share: float
-    """Of those that were started or shed, the share that was shed. A task is shed at its deadline:
+    """The share of what was started or shed that was shed. A task is shed at its deadline:
     so this tells of tasks that were put as long ago."""
     starts_per_second: float
     """By all workers together, as they told. Where tasks are shed, this is what they can do."""

@@ -194,7 +194,7 @@ class Registry:
         vars(self).update(vars(Registry()))
 
     def without_timeouts(self) -> "Registry":
-        """The same, whose attempts may last as long as somebody looks at them."""
+        """These task types, with attempts that may last as long as somebody debugs them."""
         found = copy.copy(self)
         vars(found).update(_types={kind.name: replace(kind, timeout=None) for kind in self})
         return found

@@ -45,7 +45,8 @@ def test_rates_are_told_for_a_time_in_which_something_happens():
 
 
 def _answers(**changes: Any) -> dict[str, Any]:
-    """Of a queue that was overloaded; ``changes`` of tasks, by outcome, and of the rest."""
+    """A report's answers about an overloaded queue; ``changes`` of tasks, by outcome, and of the
+    rest."""
     tasks = dict.fromkeys(("waiting", "taken", "succeeded", "failed", "cancelled", "shed"), 0)
     tasks |= {name: changes.pop(name) for name in list(changes) if name in tasks}
     wait = changes.pop("wait", 0.085)

@@ -104,7 +104,7 @@ def services(fates: Sequence[Fate]) -> list[int]:
 
 
 def sojourns(fates: Sequence[Fate]) -> list[int]:
-    """Of what succeeded or failed: a cancelled task never came out at the other end."""
+    """How long each task took that succeeded or failed: a cancelled one never came out."""
     return [
         fate.finished_at - fate.enqueued_at
         for fate in fates

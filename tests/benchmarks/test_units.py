@@ -75,7 +75,7 @@ def test_the_rules_count_what_dynamodb_local_reports(
 
 
 def test_the_recorded_units_are_those_of_today():
-    """Of small tasks: the loads take minutes of virtual time, and the writes never vary."""
+    """Small tasks' alone: the loads take minutes of virtual time, and the writes never vary."""
     recorded = Results(**load(HERE / "cost" / "results.json")["results"])
     assert transitions.rows() == recorded.transitions
     counted = {row.load: row.write_units for row in loads.rows()}

@@ -62,7 +62,7 @@ def command(capsys, monkeypatch) -> Command:
 
 @pytest.fixture
 def lifoq(command, session, monkeypatch) -> Command:
-    """The same, about the queue in memory."""
+    """The command, about the queue in memory."""
     make = app.root.make_context
 
     def make_context(*args: Any, **more: Any) -> Any:

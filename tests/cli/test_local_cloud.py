@@ -13,7 +13,7 @@ from lifoq_cli.session import Session
 
 @pytest.fixture
 def endpoint(tmp_path, monkeypatch) -> Iterator[str]:
-    """Of a local cloud that runs in a folder above this process's."""
+    """A local cloud's, which runs in a folder above this process's."""
     before = dict(os.environ)
     for name in SAY_WHICH_AWS:
         monkeypatch.delenv(name, raising=False)

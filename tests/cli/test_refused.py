@@ -32,7 +32,7 @@ NOT_UNDERSTOOD = {
 
 @pytest.fixture(autouse=True)
 def _no_configuration(monkeypatch, tmp_path):
-    """Of a person, or of a folder."""
+    """Neither a person's nor a folder's settings have a say in the test."""
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.delenv("LIFOQ_QUEUE", raising=False)

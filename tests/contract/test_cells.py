@@ -65,7 +65,7 @@ def cells(host: ManualHost) -> Cells:
 
 
 def with_one_down(cells: Cells, host: ManualHost, error: Exception) -> tuple[Cells, str]:
-    """The same cells, the first of them out of order; and its name."""
+    """These cells, the first of them out of order; and its name."""
     down, *others = cells.queues
     broken = Queue(Store(DownTable(down, error), host=host), host=host)
     return Cells([broken, *(cells.queues[name] for name in others)], host=host), down

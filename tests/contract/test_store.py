@@ -49,7 +49,7 @@ def token(text: str) -> dict[str, str]:
 
 @pytest.fixture
 def telling(store: Store, host: ManualHost) -> Store:
-    """Of a queue that answers Step Functions, and tells nobody else."""
+    """The store of a queue that answers Step Functions, and tells nobody else."""
     return Store(store.table, lifetimes=Lifetimes(task_tokens=True), host=host)
 
 

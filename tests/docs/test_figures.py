@@ -16,7 +16,7 @@ from lifoq_cdk import TaskCode
 from tests.docs.test_docs import ROOT
 
 CPU_OF_A_MEGABYTE = 1 / 1769
-"""Of a core: Lambda gives one at 1,769 MB."""
+"""The share of a core: Lambda gives a whole one at 1,769 MB."""
 
 
 def results(benchmark: str) -> Any:

@@ -15,7 +15,7 @@ Image = Mapping[str, Any]
 
 IN_THE_INDEX = frozenset({Status.PENDING, Status.TAKEN, Status.FAILURE})
 UNCOUNTED = {"Busy", HANDED_BACK}
-"""Of attempts that do not count."""
+"""The errors of attempts that do not count."""
 FIXED = ("taskId", "taskType", "payload", "enqueuedAt")
 
 

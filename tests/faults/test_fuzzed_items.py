@@ -124,7 +124,7 @@ PLACES = [
     *(("parked", "M", "unheard-of"), ("unheard-of",)),
 ]
 MOST_CALLS = 20
-"""Of the table, by one operation."""
+"""Calls of the table that one operation makes."""
 
 
 def damaged(item: Typed, place: tuple[Any, ...], value: Typed | None) -> Typed | None:

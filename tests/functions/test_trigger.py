@@ -7,7 +7,8 @@ TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
 
 def record(event, *, old=None, new=None, who=None, enqueued=1, now=5):
-    """Of a task that came in minute 1 and expires in minute 9; the new image is of ``now``."""
+    """A record of a task that came in minute 1 and expires in minute 9; the new image is of
+    ``now``."""
 
     def image(status, **times):
         numbers = {name: {"N": str(value * 60_000_000)} for name, value in times.items()}

@@ -42,7 +42,7 @@ HERE: Final = "eu-west-1:123456789012"
 
 
 def properties() -> dict[str, Any]:
-    """Of ``LifoQueue``, but for what others give it: name, state, task code."""
+    """The properties of ``LifoQueue``, but for what others give it: name, state, task code."""
     seconds = cdk.Duration.seconds
     return {
         "targets": {

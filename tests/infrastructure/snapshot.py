@@ -24,7 +24,7 @@ NOISE = {
     *("LoggingConfig", "LoggingConfiguration", "PolicyName", "Role", "RoleArn"),
     *("Roles", "Runtime", "SSESpecification", "Tags", "TracingConfig", "Version"),
 }
-"""Of which laws judge, or which are executed."""
+"""Left out, since laws judge it, or since it is executed."""
 
 
 def snapshot(deployment: Deployment) -> str:

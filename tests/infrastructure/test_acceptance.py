@@ -47,7 +47,7 @@ LARGE = noise(40_000)
 FORMS = {"S": {"secret": PAYLOAD}, "B": [PAYLOAD] * 100, "M": [LARGE]}
 """A payload of each form that an item has it in: text, compressed, in the bucket."""
 FORM_KEY = "forms"
-"""Of their tasks."""
+"""The key of the tasks that bring them."""
 LAMBDAS_OWN = {
     # What the Lambda service does in the function's name: logs, traces, streams, queues.
     "logs:CreateLogStream",
@@ -66,7 +66,7 @@ LAMBDAS_OWN = {
     "sqs:SendMessage",
 }
 IMPLIED = {"s3:ListBucket"}
-"""Of no call: who has it is told of an object that is gone."""
+"""Permissions without a call of their own: who has this one is told of an object that is gone."""
 
 
 class Stage:
@@ -330,7 +330,7 @@ def message(stage: Stage, body: Any = None, **attributes: Any) -> str:
 
 
 def notification(stage: Stage) -> str:
-    """The same, published to an SNS topic."""
+    """Put a task by a message that is published to an SNS topic."""
     sent = stage.cloud.client("sns").publish(
         TopicArn=f"arn:aws:sns:{HERE}:news",
         Message=json.dumps({"secret": PAYLOAD}),
@@ -340,7 +340,7 @@ def notification(stage: Stage) -> str:
 
 
 def event(stage: Stage) -> str:
-    """The same, as an event on EventBridge."""
+    """Put a task by an event on EventBridge."""
     entry = {
         "Source": "com.example.shop",
         "DetailType": "acceptance.succeeds",

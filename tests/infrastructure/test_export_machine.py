@@ -144,7 +144,7 @@ _PAUSES = {"Seconds": "{% 0 %}", "IntervalSeconds": 1}
 
 
 def _hurried(value: Any) -> Any:
-    """The same machine, its pauses shortened."""
+    """This state machine, its pauses shortened."""
     if isinstance(value, list):
         return [_hurried(item) for item in value]
     if not isinstance(value, dict):

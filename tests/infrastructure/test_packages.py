@@ -11,7 +11,7 @@ from lifoq_project import asset
 from tests.infrastructure.deployments import ROOT
 
 BUDGET_BYTES = 2_000_000
-"""Of the whole package. A cold start loads it."""
+"""The whole package's size at the most: a cold start loads it."""
 
 
 def source_tree(folder: Path) -> Path:

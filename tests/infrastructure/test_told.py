@@ -111,7 +111,7 @@ class Orders:
         return [told["name"] for told in self._history(execution, "stateExitedEventDetails")]
 
     def causes(self, execution: dict[str, Any]) -> list[Any]:
-        """Of the tasks that the state machine was told had failed."""
+        """The causes of what the state machine was told had failed."""
         failed = self._history(execution, "taskFailedEventDetails")
         return [json.loads(told["cause"]) for told in failed]
 

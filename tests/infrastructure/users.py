@@ -29,7 +29,7 @@ class User:
     page: str
     """What is followed."""
     has: tuple[str, ...] = ()
-    """Of what the clone brings, what the page asks for."""
+    """What the page asks for of what the clone brings."""
 
     @property
     def environment(self) -> dict[str, str]:

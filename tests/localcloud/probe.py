@@ -51,7 +51,7 @@ def forward(event, _context):
 
 
 def receive(event, _context):
-    """The same for messages, by their body."""
+    """Tell which messages came; their body says what happens to them."""
     records = event["Records"]
     body = json.dumps({"records": records, "at": time.time()})
     boto3.client("sqs").send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body)

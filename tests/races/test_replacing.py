@@ -21,7 +21,7 @@ pytestmark = pytest.mark.prove
 IDS = ("d-0", "d-1", "d-2")
 PRODUCERS = 3
 PUTS = 80
-"""Of each producer."""
+"""Puts of each producer."""
 WORKERS = 4
 LEASE = 0.4
 STALLS = 0.05

@@ -79,8 +79,8 @@ DEEPEST: Final = 2
 
 
 def max_attempts(settings: WorkerSettings) -> dict[str, int]:
-    """Of each type. A stranger fails at its first, but the sweep, which may take it from a lost
-    worker, knows no better than to give it the usual number."""
+    """Attempts that each type has. A stranger fails at its first, but the sweep, which may take it
+    from a lost worker, knows no better than to give it the usual number."""
     return {**dict.fromkeys((*TYPES, *SHARED), settings.max_attempts), "stubborn": 6}
 
 

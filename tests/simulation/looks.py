@@ -29,10 +29,11 @@ FOUND_WITHIN: Final = 4.0
 a slot for it, wherever in the queue it stands: what is behind the first page is read again every
 two seconds."""
 SEEN_WITHIN: Final = 0.5
-"""The same for a run that ends because it believes the queue empty."""
+"""Seconds in which a run that ends, since it believes the queue empty, has seen what every index
+shows."""
 FOUND_TOGETHER: Final = 8.0
-"""The same where a limit holds over all workers, of which the others use less: they give back what
-they do not use."""
+"""Seconds in which one is found whose limit holds over all workers, of which the others use less:
+they give back what they do not use."""
 FAULT: Final = 1.5
 """Seconds that each call for a page may cost that goes wrong."""
 AT_ONCE: Final = microseconds(0.001)
@@ -106,7 +107,7 @@ class Looks:
         self._waits = waits
         self._shown_since = shown_since
         self.refused_types: set[str] = set()
-        """Of which the downstream took fewer at a time than there were slots."""
+        """Types of which the downstream took fewer at a time than there were slots."""
         self.last_claim = 0
         """Monotonic, when it last got one."""
         self._last: Look | None = None

@@ -63,7 +63,7 @@ REPLACING: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
     **{(was, becomes): {Role.CLIENT} for was in (P, D, S, F, C) for becomes in (P, D)},
     **{(T, becomes): WORKERS_AND_SWEEP for becomes in (P, D)},
 }
-"""The same where a newer put takes a task's place."""
+"""Transitions by which a newer put takes a task's place, and who may make them."""
 
 HAS: Final[dict[Status, set[A]]] = {
     P: {A.TASK_CREATED},
@@ -85,7 +85,7 @@ CONSTANT: Final = (A.TASK_ID, A.PAYLOAD, A.TASK_TYPE, A.ENQUEUED_AT)
 LATEST: Final = MICROSECONDS * 20
 """The outcome may be written so much later than it was decided."""
 UNCOUNTED: Final = {"Busy", HANDED_BACK}
-"""Of attempts that do not count."""
+"""The errors of attempts that do not count."""
 FINAL_ERRORS: Final = {"Fail", "InvalidInput", "ItemTooLarge", "UnknownTaskType"}
 """No retry can help."""
 
@@ -94,7 +94,7 @@ FINAL_ERRORS: Final = {"Fail", "InvalidInput", "ItemTooLarge", "UnknownTaskType"
 class Rules:
     lifetimes: Lifetimes
     max_attempts: Mapping[str, int]
-    """Of each task type."""
+    """By task type."""
     lease: float
     shared_limits: bool
     passed_over: Collection[str]
@@ -333,7 +333,7 @@ def _ahead(item: Item) -> int:
 
 
 def _due_place(item: Item) -> int:
-    """Of a task that was not redriven."""
+    """Where a task is due that was not redriven."""
     return item[A.ENQUEUED_AT] + _ahead(item)
 
 

@@ -28,14 +28,14 @@ NOTABLE: Final = TURNS | FOUND
 class Result:
     seed: int
     fingerprint: str
-    """Of the whole trace: the same seed gives the same."""
+    """A digest of the whole trace: one seed gives one."""
     steps: int
     transitions: Counter[str]
     events: Counter[str]
-    """Of those that are notable."""
+    """How often what is notable occurred."""
     failure: str | None
     schedule: list[str]
-    """Of a failure."""
+    """What led to a failure, line by line."""
 
 
 def run_seed(seed: int) -> Result:

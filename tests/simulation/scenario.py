@@ -13,27 +13,27 @@ class Faults:
     """Probabilities, and times in seconds."""
 
     refused: float = 0
-    """Of a call: it is not applied, and the caller is told so or learns nothing."""
+    """How likely a call is not applied; the caller is told so or learns nothing."""
     lost_answer: float = 0
-    """Of a call: it is applied, and the caller learns nothing."""
+    """How likely a call is applied, and the caller learns nothing."""
     crash: float = 0
-    """Of a call: the caller's machine is gone right before or right after it."""
+    """How likely the caller's machine is gone right before or right after a call."""
     stall: float = 0
-    """Of a call: it takes longer than a lease."""
+    """How likely a call takes longer than a lease."""
     late: float = 0
-    """Of a write that follows from what was read before: it is on its way for so long that others
-    come before it."""
+    """How likely a write that follows from what was read before is on its way for so long that
+    others come before it."""
     sweep_slowness: float = 1
     """How much longer the sweep's calls take than others', so that much happens between them."""
     unprocessed: float = 0
-    """Of an item of a batch: the database leaves it out."""
+    """How likely the database leaves out an item of a batch."""
     lost_kick: float = 0
     index_lag: float = 0.3
     """The longest that an index may be behind the table."""
     trouble: float = 0
-    """Of an attempt: the task code does something else than to succeed at once."""
+    """How likely task code does something else than to succeed at once."""
     busy: float = 0
-    """Of an attempt: others have filled the downstream."""
+    """How likely others have filled the downstream at an attempt."""
     pause: float = 0
     """Seconds between two pauses of a whole running worker, on average; 0: never."""
     damage: float = 0
@@ -65,7 +65,7 @@ class Scenario:
     long_workers: int
     """Beside them: processors that serve until they are stopped, as `lifoq work` does."""
     client_skews: tuple[float, ...]
-    """Of each client machine, in seconds."""
+    """How far each client machine's clock is off, in seconds."""
     worker_skew: float
     """Workers and the sweep are off by at most this, in seconds."""
     operations: int

@@ -63,7 +63,7 @@ class Together:
         self._inside: dict[str, dict[str, Inside]] = defaultdict(dict)
         self._starts: dict[str, list[int]] = defaultdict(list)
         self._lease_ends: dict[str, int] = {}
-        """Of claims that stand."""
+        """When the leases of claims that stand are over."""
         self._lapsed: set[str] = set()
         """Claims that outlived their lease."""
         self._last: dict[str, str] = {}

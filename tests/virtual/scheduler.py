@@ -36,7 +36,7 @@ class Strand:
         self.running: greenlet = getcurrent()
         """The director's is the caller's; ``spawn`` gives every other its own."""
         self.ticket = 0
-        """Of its latest entry in the agenda; earlier ones are void."""
+        """Its latest entry in the agenda has this number; earlier ones are void."""
         self.due = 0
         """When it goes on by that entry."""
 
