@@ -82,34 +82,22 @@ class Queue(Producer):
 
         Raises InvalidInput, QueueMisconfigured, StoreUnavailable.
         """
-        shared_limits = None
-        if table is None:
-            if lifetimes is not None:
-                raise InvalidInput("lifetimes", lifetimes, "come with the queue; leave them out")
-            if bucket is not None:
-                raise InvalidInput("bucket", bucket, "comes with the queue; leave it out")
-            from lifoq.client import connection  # noqa: PLC0415 - not where a table is given
-
-            settings = connection.read(name, **client_arguments)
-            table, lifetimes, bucket = settings.table, settings.lifetimes, settings.bucket
-            shared_limits = settings.shared_limits
-            if settings.region is not None:
-                client_arguments = {"region_name": settings.region, **client_arguments}
-        elif name is not None:
-            raise InvalidInput("name", name, f"stands beside {table=}; leave one of them out")
-        else:
+        if table is not None:
+            if name is not None:
+                raise InvalidInput("name", name, f"stands beside {table=}; leave one of them out")
             check_name("table", table, MAX_TABLE_NAME_BYTES)
-        # boto3 takes long to import, and not every process that imports lifoq connects.
-        from lifoq.tables.dynamo import DynamoTable  # noqa: PLC0415
-
-        large = None
+            return cls(_store(table, lifetimes, bucket, **client_arguments))
+        if lifetimes is not None:
+            raise InvalidInput("lifetimes", lifetimes, "come with the queue; leave them out")
         if bucket is not None:
-            from lifoq.tables.bucket import in_bucket  # noqa: PLC0415
+            raise InvalidInput("bucket", bucket, "comes with the queue; leave it out")
+        from lifoq.client import connection  # noqa: PLC0415 - not where a table is given
 
-            large = in_bucket(bucket, **client_arguments)
-        found = DynamoTable.connect(table, **client_arguments)
-        store = Store(found, lifetimes=lifetimes, large=large)
-        return cls(store, shared_limits=shared_limits)
+        found = connection.read(name, **client_arguments)
+        if found.region is not None:
+            client_arguments = {"region_name": found.region, **client_arguments}
+        store = _store(found.table, found.lifetimes, found.bucket, **client_arguments)
+        return cls(store, shared_limits=found.shared_limits)
 
     @classmethod
     def in_memory(
@@ -355,3 +343,18 @@ class Queue(Producer):
 def _id(task_id: str) -> str:
     check_name("task_id", task_id, MAX_KEY_BYTES)
     return task_id
+
+
+def _store(
+    table: str, lifetimes: Lifetimes | None, bucket: str | None, **client_arguments: Any
+) -> Store:
+    # boto3 takes long to import, and not every process that imports lifoq connects.
+    from lifoq.tables.dynamo import DynamoTable  # noqa: PLC0415
+
+    large = None
+    if bucket is not None:
+        from lifoq.tables.bucket import in_bucket  # noqa: PLC0415
+
+        large = in_bucket(bucket, **client_arguments)
+    found = DynamoTable.connect(table, **client_arguments)
+    return Store(found, lifetimes=lifetimes, large=large)

@@ -104,13 +104,7 @@ def accept(
     ``large_payloads``: whether the queue has a bucket for what no item holds."""
     if not isinstance(task, NewTask):
         raise InvalidInput("task", task, "is no NewTask; give NewTask(task_type=…, payload=…)")
-    task_id = task.task_id
-    if task_id is not None:
-        check_name("task_id", task_id, MAX_ID_BYTES)
-        if task_id.startswith(OWN_PREFIX):
-            problem = f"begins with {OWN_PREFIX!r}, as the queue's own ids do; use another"
-            raise InvalidInput("task_id", task_id, problem)
-    _check_if_exists(task)
+    _check_id(task)
     check_name("task_type", task.task_type, MAX_TYPE_BYTES)
     if task.key is not None:
         check_name("key", task.key, MAX_TASK_KEY_BYTES)
@@ -126,7 +120,7 @@ def accept(
     _check_size(payload, large_payloads=large_payloads, soon=soon)
     deadline = _deadline(task.deadline, enters=due_at or now, longest=longest_deadline)
     return Accepted(
-        task_id=task_id,
+        task_id=task.task_id,
         task_type=task.task_type,
         payload=payload,
         due_at=due_at,
@@ -155,7 +149,12 @@ def _check_size(payload: str, *, large_payloads: bool, soon: bool) -> None:
     raise InvalidInput("payload", payload, problem)
 
 
-def _check_if_exists(task: NewTask) -> None:
+def _check_id(task: NewTask) -> None:
+    if task.task_id is not None:
+        check_name("task_id", task.task_id, MAX_ID_BYTES)
+        if task.task_id.startswith(OWN_PREFIX):
+            problem = f"begins with {OWN_PREFIX!r}, as the queue's own ids do; use another"
+            raise InvalidInput("task_id", task.task_id, problem)
     if task.if_exists not in ("keep", "replace"):
         raise InvalidInput("if_exists", task.if_exists, "must be 'keep' or 'replace'")
     if task.if_exists == "replace" and task.task_id is None:
