@@ -1,7 +1,7 @@
 """What the benchmark finds. Times are in mean service times."""
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 from benchmarks.record import Row
 
@@ -31,16 +31,6 @@ class Outcome(Row):
         """With theory, within 1 % or its own interval."""
         theory = self.theory or 0.0
         return abs(self.in_time - theory) <= max(0.01 * theory, self.ci95 or 0.0)
-
-
-class Line(Row):
-    """An order, with its shares in time at the loads that are shown."""
-
-    order: Annotated[str, "in time at ρ = 0.95 / 1.1 / 2, %"]
-    equal: Annotated[str, "all wait 10"]
-    exponential: Annotated[str, "exponential"]
-    pareto: Annotated[str, "Pareto"]
-    told: Annotated[str, "exponential, told to the queue"]
 
 
 class Class(Row):
@@ -75,18 +65,7 @@ class Results(Row):
         ours, theirs = self.of(patience, order), self.of(patience, other)
         return [100 * (ours[load] - theirs[load]) for load in ours]
 
-    def lines(self) -> list[Line]:
-        def cell(patience: str, order: str) -> str:
-            found = self.of(patience, order)
-            return " / ".join(f"{100 * found[load]:.0f}" for load in SHOWN) if found else "–"
-
-        return [
-            Line(
-                order=order,
-                equal=cell("equal", order),
-                exponential=cell("exponential", order),
-                pareto=cell("Pareto", order),
-                told=cell(TOLD, order),
-            )
-            for order in dict.fromkeys(o.order for o in self.by_load)
-        ]
+    def cell(self, patience: str, order: str) -> str:
+        """Of a table: per cent in time at the loads that are shown."""
+        found = self.of(patience, order)
+        return " / ".join(f"{100 * found[load]:.0f}" for load in SHOWN) if found else "–"

@@ -7,7 +7,7 @@ there after a time. What is told is the share of the arrivals that start while t
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,24 +21,10 @@ SHAPE: Final = 1.5
 """The Pareto law's shape: with it, a few clients wait very long."""
 LEAST: Final = PATIENCE * (SHAPE - 1) / SHAPE
 """For which everybody waits by the Pareto law."""
-
-
-def equal(time: Array) -> Any:
-    return np.where(time <= PATIENCE, 1.0, 0.0)
-
-
-def exponential(time: Array) -> Any:
-    return np.exp(-time / PATIENCE)
-
-
-def pareto(time: Array) -> Any:
-    return (LEAST / np.maximum(time, LEAST)) ** SHAPE
-
-
 LAWS: Final[Mapping[str, Survival]] = {
-    "equal": equal,
-    "exponential": exponential,
-    "Pareto": pareto,
+    "equal": lambda time: np.where(time <= PATIENCE, 1.0, 0.0),
+    "exponential": lambda time: np.exp(-time / PATIENCE),
+    "Pareto": lambda time: (LEAST / np.maximum(time, LEAST)) ** SHAPE,
 }
 FINE: Final = 60.0
 """Up to here integrals go in steps of a hundredth, from here on in steps of a hundredth of what

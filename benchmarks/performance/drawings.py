@@ -43,7 +43,7 @@ def goodput_by_load(outcomes: Sequence[Outcome]) -> AnyChart:
     ]
     lines = charts.lines(
         rows,
-        x=charts.x("load", "load ρ", rows),
+        x=charts.x("load", "load ρ", [{"load": tick} for tick in (0.5, 1, 1.5, 2, 2.5, 3)]),
         y=charts.share("share", "in time, share of arrivals"),
         color=charts.color("order"),
     )
