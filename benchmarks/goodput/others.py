@@ -49,7 +49,8 @@ def codel_with_adaptive_lifo(load: float, arrivals: int, seed: int) -> Sequence[
 
 def shortest_time_to_extinction(load: float, arrivals: int, seed: int) -> float:
     """The share of the arrivals that start in time, where the queue is told how long each waits:
-    no order that knows no service times has more (Panwar, Towsley, Wolf 1988)."""
+    no order that knows no service times, and lets no server idle, has more (Panwar, Towsley, Wolf
+    1988)."""
     draw = random.Random(seed)
     waiting: list[float] = []
     starts, free = 0, 0.0
