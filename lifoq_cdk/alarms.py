@@ -15,10 +15,9 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq.errors import InvalidInput
-from lifoq.items import schema
 from lifoq.metrics import Metric
 from lifoq.tables.headline import State
-from lifoq_cdk.metrics import MINUTE, QueueMetrics, total
+from lifoq_cdk.metrics import MINUTE, QueueMetrics, of_table, total
 
 RUNBOOK: Final = "docs/runbook.md in lifoq's repository"
 RUNBOOK_CONTEXT: Final = "lifoq:runbook"
@@ -229,7 +228,11 @@ def add_queue_alarms(
     board.add(
         "TableThrottled",
         meaning="DynamoDB throttles the table or an index: the queue is at its ceiling.",
-        metric=total("throttled", *_throttle_metrics(table)),
+        metric=total(
+            "throttled",
+            *of_table(table, "ReadThrottleEvents").values(),
+            *of_table(table, "WriteThrottleEvents").values(),
+        ),
         threshold=0,
         minutes=3,
     )
@@ -253,27 +256,6 @@ def iterator_age(function: lambda_.IFunction, label: str | None = None) -> cloud
     return function.metric(
         "IteratorAge", label=label, statistic=cloudwatch.Stats.MAXIMUM, period=MINUTE
     )
-
-
-def _throttle_metrics(table: dynamodb.ITable) -> list[cloudwatch.Metric]:
-    places: list[dict[str, str]] = [
-        {},
-        *(
-            {"GlobalSecondaryIndexName": index}
-            for index in (schema.STATUS_CREATED_INDEX, schema.DUE_INDEX)
-        ),
-    ]
-    return [
-        cloudwatch.Metric(
-            namespace="AWS/DynamoDB",
-            metric_name=name,
-            dimensions_map={"TableName": table.table_name, **place},
-            statistic=cloudwatch.Stats.SUM,
-            period=MINUTE,
-        )
-        for name in ("ReadThrottleEvents", "WriteThrottleEvents")
-        for place in places
-    ]
 
 
 def _runbook(scope: Construct) -> str | None:

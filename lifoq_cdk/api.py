@@ -8,7 +8,6 @@ from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from lifoq.api.operations import OPERATIONS, Kind
@@ -109,14 +108,8 @@ class QueueApi(Construct):
     def _stage(self, requests_per_second: float, burst: int) -> None:
         surroundings = self._queue.surroundings
         own = cdk.Names.unique_resource_name(self, max_length=100, separator="-")
-        self.access_logs = logs.LogGroup(
-            self,
-            "AccessLogs",
-            log_group_name=f"{VENDED_LOGS}apis/lifoq/{surroundings.queue_name}/{own}",
-            retention=surroundings.log_retention,
-            encryption_key=surroundings.state.encryption_key,
-            # By its name it would be in the way of an API that is switched on again.
-            removal_policy=cdk.RemovalPolicy.DESTROY,
+        self.access_logs = surroundings.log_group(
+            self, "AccessLogs", f"{VENDED_LOGS}apis/lifoq/{surroundings.queue_name}/{own}"
         )
         stage = apigateway.HttpStage(
             self,

@@ -11,10 +11,9 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lifoq.items import schema
 from lifoq.metrics import Metric
 from lifoq_cdk.alarms import iterator_age
-from lifoq_cdk.metrics import MINUTE, QueueMetrics
+from lifoq_cdk.metrics import MINUTE, QueueMetrics, of_table
 
 QUARTER: Final = 6
 """A quarter of a dashboard's 24 columns."""
@@ -201,24 +200,12 @@ def _queues(queues: Mapping[str, sqs.IQueue]) -> cloudwatch.GraphWidget:
 
 def _capacity(table: dynamodb.ITable) -> list[cloudwatch.GraphWidget]:
     """On-demand request units: what DynamoDB bills."""
-    places: dict[str, dict[str, str]] = {
-        "table": {},
-        schema.STATUS_CREATED_INDEX: {"GlobalSecondaryIndexName": schema.STATUS_CREATED_INDEX},
-        schema.DUE_INDEX: {"GlobalSecondaryIndexName": schema.DUE_INDEX},
-    }
     return [
         _graph(
             f"{kind} units per minute",
             *(
-                cloudwatch.Metric(
-                    namespace="AWS/DynamoDB",
-                    metric_name=f"Consumed{kind}CapacityUnits",
-                    dimensions_map={"TableName": table.table_name, **place},
-                    label=label,
-                    statistic=cloudwatch.Stats.SUM,
-                    period=MINUTE,
-                )
-                for label, place in places.items()
+                metric.with_(label=place)
+                for place, metric in of_table(table, f"Consumed{kind}CapacityUnits").items()
             ),
         )
         for kind in ("Write", "Read")

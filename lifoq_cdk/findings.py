@@ -3,10 +3,12 @@
 CDK itself keeps what is acknowledged, so nobody has to have cdk-nag.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import aws_cdk as cdk
 import jsii
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import IConstruct, IValidation
 
@@ -22,6 +24,22 @@ def accept(construct: IConstruct, rule: str, why: str) -> None:
 def accept_wildcard(construct: IConstruct, resource: str, why: str) -> None:
     """``resource``: as a policy below ``construct`` names it."""
     construct.node.add_validation(_Wildcard(construct, resource, why))
+
+
+def allow(
+    role: iam.IRole,
+    actions: Sequence[str],
+    *resources: str,
+    why: str | None = None,
+    conditions: Mapping[str, Any] | None = None,
+) -> None:
+    """Let ``role`` do these, and nothing beside: CDK's grants are wider than lifoq's calls.
+    ``why``: the resources are not named more narrowly."""
+    role.add_to_principal_policy(
+        iam.PolicyStatement(actions=list(actions), resources=list(resources), conditions=conditions)
+    )
+    for resource in resources if why else ():
+        accept_wildcard(role, resource, str(why))
 
 
 def accept_secret(construct: IConstruct, secret: secretsmanager.ISecret) -> None:

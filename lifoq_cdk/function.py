@@ -21,7 +21,7 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.metrics import NAMESPACE, service
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cdk import limits
-from lifoq_cdk.findings import accept, accept_wildcard
+from lifoq_cdk.findings import accept, accept_wildcard, allow
 from lifoq_cdk.functions import AsyncInvocation, Row
 from lifoq_cdk.packaged import deployed
 from lifoq_cdk.state import OBJECTS, QueueState
@@ -50,14 +50,20 @@ class Surroundings:
     def package(self) -> Asset:
         return self.tasks.package()
 
-    def log_group(self, scope: Construct, construct_id: str) -> logs.LogGroup:
-        """Without a group of its own Lambda makes one that keeps everything for ever."""
+    def log_group(
+        self, scope: Construct, construct_id: str, name: str | None = None
+    ) -> logs.LogGroup:
+        """Without one of its own, what logs makes one that keeps everything for ever. ``name``:
+        where it must have one; then it goes with its stack, or it would be in the way of the next.
+        """
+        kept = cdk.RemovalPolicy.DESTROY if name else self.state.removal_policy
         return logs.LogGroup(
             scope,
             construct_id,
+            log_group_name=name,
             retention=self.log_retention,
             encryption_key=self.state.encryption_key,
-            removal_policy=self.state.removal_policy,
+            removal_policy=kept,
         )
 
     def environment(self, row: Row, topic: sns.ITopic | None) -> dict[str, str]:
@@ -175,13 +181,8 @@ class QueueFunction(lambda_.Function):
         return super().add_environment(key, value, remove_in_edge=remove_in_edge)
 
     def allow(self, actions: Sequence[str], *resources: str, why: str | None = None) -> None:
-        """Let the function do these, and nothing beside: CDK's grants are wider than its calls.
-        ``why``: the resources are not named more narrowly."""
-        self.add_to_role_policy(
-            iam.PolicyStatement(actions=list(actions), resources=list(resources))
-        )
-        for resource in resources if why else ():
-            accept_wildcard(self.execution_role, resource, str(why))
+        """Let the function do these. ``why``: the resources are not named more narrowly."""
+        allow(self.execution_role, actions, *resources, why=why)
 
     def _allow_objects(self, state: QueueState, *actions: str) -> None:
         """Where the queue has a bucket for what is large: tell the function which, and let it do

@@ -5,7 +5,9 @@ from typing import Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_dynamodb as dynamodb
 
+from lifoq.items import schema
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, Unit, service
 from lifoq.tables import open_tasks
 
@@ -60,6 +62,27 @@ class QueueMetrics:
             period=MINUTE,
             label=label,
         )
+
+
+def of_table(table: dynamodb.ITable, name: str) -> dict[str, cloudwatch.Metric]:
+    """DynamoDB's own, by the minute, of the table and of each of its indexes, by their names."""
+    places = {
+        "table": {},
+        **{
+            index: {"GlobalSecondaryIndexName": index}
+            for index in (schema.STATUS_CREATED_INDEX, schema.DUE_INDEX)
+        },
+    }
+    return {
+        place: cloudwatch.Metric(
+            namespace="AWS/DynamoDB",
+            metric_name=name,
+            dimensions_map={"TableName": table.table_name, **dimensions},
+            statistic=cloudwatch.Stats.SUM,
+            period=MINUTE,
+        )
+        for place, dimensions in places.items()
+    }
 
 
 def total(label: str, *metrics: cloudwatch.IMetric) -> cloudwatch.MathExpression:

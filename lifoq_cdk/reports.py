@@ -5,7 +5,6 @@ from typing import Final
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
@@ -14,12 +13,12 @@ from lifoq_cdk import known
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
 from lifoq_cdk.export_machine import FULL, INCREMENTAL, ExportMachine
-from lifoq_cdk.findings import accept, accept_wildcard
+from lifoq_cdk.findings import accept, accept_wildcard, allow
 from lifoq_cdk.limits import EXPORT_WINDOW_MINUTES, VENDED_LOGS
 from lifoq_cdk.metrics import MINUTE, total
 from lifoq_cdk.queue import LifoQueue
-from lifoq_cdk.schedule import Invocation
-from lifoq_cdk.spark_job import FILES, SparkJob, allow
+from lifoq_cdk.schedule import Invocation, service_role
+from lifoq_cdk.spark_job import FILES, SparkJob
 from lifoq_cdk.state import EXPORTS_PREFIX
 from lifoq_project.asset import Asset, build_report
 
@@ -89,14 +88,8 @@ class QueueReports(Construct):
 
     def _machine_role(self) -> iam.Role:
         state = self._queue.state
-        role = iam.Role(
-            self,
-            "ExportMachineRole",
-            description=f"lifoq {self._queue.queue_name}: exports",
-            assumed_by=iam.ServicePrincipal(
-                "states.amazonaws.com",
-                conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
-            ),
+        role = service_role(
+            self, "ExportMachineRole", "states", f"lifoq {self._queue.queue_name}: exports"
         )
         allow(
             role,
@@ -126,13 +119,8 @@ class QueueReports(Construct):
 
     def _machine(self) -> stepfunctions.StateMachine:
         queue, state = self._queue, self._queue.state
-        log_group = logs.LogGroup(
-            self,
-            "ExportMachineLogs",
-            log_group_name=f"{VENDED_LOGS}states/lifoq/{queue.queue_name}/exports",
-            retention=queue.surroundings.log_retention,
-            encryption_key=state.encryption_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
+        log_group = queue.surroundings.log_group(
+            self, "ExportMachineLogs", f"{VENDED_LOGS}states/lifoq/{queue.queue_name}/exports"
         )
         machine = ExportMachine(
             queue_name=queue.queue_name,

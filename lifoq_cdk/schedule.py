@@ -9,6 +9,7 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lifoq_cdk.findings import allow
 from lifoq_cdk.limits import SCHEDULE_EVENT_AGE_SECONDS
 
 
@@ -31,20 +32,9 @@ class Invocation(Construct):
         enabled: bool = True,
     ) -> None:
         super().__init__(scope, construct_id)
-        role = iam.Role(
-            self,
-            "Role",
-            description=description,
-            # No other account's schedule can have the service borrow the role.
-            assumed_by=iam.ServicePrincipal(
-                "scheduler.amazonaws.com",
-                conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
-            ),
-        )
-        role.add_to_policy(iam.PolicyStatement(actions=[action], resources=[target_arn]))
-        role.add_to_policy(
-            iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[dead_letters.queue_arn])
-        )
+        role = service_role(self, "Role", "scheduler", description)
+        allow(role, [action], target_arn)
+        allow(role, ["sqs:SendMessage"], dead_letters.queue_arn)
         schedule = scheduler.CfnSchedule(
             self,
             "Schedule",
@@ -70,6 +60,20 @@ class Invocation(Construct):
         # The schedule's first run must not find a role that cannot do anything yet.
         schedule.node.add_dependency(role)
         self.schedule_name = schedule.ref
+
+
+def service_role(scope: Construct, construct_id: str, service: str, description: str) -> iam.Role:
+    """A role that an AWS service has, for this account alone: no other account's resource can have
+    the service borrow it."""
+    return iam.Role(
+        scope,
+        construct_id,
+        description=description,
+        assumed_by=iam.ServicePrincipal(
+            f"{service}.amazonaws.com",
+            conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
+        ),
+    )
 
 
 def _within_limits(age: cdk.Duration) -> int:

@@ -1,7 +1,6 @@
 """The Spark job that reports on a day's exports."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +11,9 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from lifoq_cdk.findings import accept, accept_wildcard
+from lifoq_cdk.findings import accept, allow
 from lifoq_cdk.queue import LifoQueue
+from lifoq_cdk.schedule import service_role
 from lifoq_cdk.state import EXPORTS_PREFIX, REPORTS_PREFIX
 from lifoq_project.asset import Asset
 
@@ -35,7 +35,11 @@ class SparkJob(Construct):
         super().__init__(scope, construct_id)
         self._queue = queue
         log_prefix = f"/lifoq/{queue.queue_name}/report"
-        log_groups = [self._log_group(log_prefix, name) for name in ("error", "output")]
+        log_groups = [
+            # Glue composes the name.
+            queue.surroundings.log_group(self, f"{name.capitalize()}Logs", f"{log_prefix}/{name}")
+            for name in ("error", "output")
+        ]
         script = s3_assets.Asset(self, "Script", path=str(HERE / "report_job.py"))
         code = s3_assets.Asset(self, "Code", path=str(report.path), asset_hash=report.digest)
         packages = s3_assets.Asset(self, "Packages", path=str(HERE / "report-requirements.txt"))
@@ -83,28 +87,9 @@ class SparkJob(Construct):
             service="glue", resource="job", resource_name=self.name
         )
 
-    def _log_group(self, prefix: str, name: str) -> logs.LogGroup:
-        return logs.LogGroup(
-            self,
-            f"{name.capitalize()}Logs",
-            # Glue composes the name.
-            log_group_name=f"{prefix}/{name}",
-            retention=self._queue.surroundings.log_retention,
-            encryption_key=self._queue.state.encryption_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
-
     def _role(self, assets: list[s3_assets.Asset], log_groups: list[logs.LogGroup]) -> iam.Role:
         bucket, stack = self._queue.state.export_bucket, cdk.Stack.of(self)
-        role = iam.Role(
-            self,
-            "Role",
-            description=f"lifoq {self._queue.queue_name}: Spark report",
-            assumed_by=iam.ServicePrincipal(
-                "glue.amazonaws.com",
-                conditions={"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}},
-            ),
-        )
+        role = service_role(self, "Role", "glue", f"lifoq {self._queue.queue_name}: Spark report")
         allow(
             role,
             ["s3:GetObject"],
@@ -160,18 +145,3 @@ def _about(queue: LifoQueue) -> dict[str, Any]:
     """What the report's page tells of the queue beside what the exports show."""
     oldest = queue.alarm_thresholds.oldest_waiting_seconds(queue.lifetimes.deadline)
     return {"queue": queue.queue_name, "alarms": {"oldest_waiting_seconds": oldest}}
-
-
-def allow(
-    role: iam.Role,
-    actions: list[str],
-    *resources: str,
-    why: str | None = None,
-    conditions: Mapping[str, Any] | None = None,
-) -> None:
-    """``why``: the resources are not named more narrowly."""
-    role.add_to_policy(
-        iam.PolicyStatement(actions=actions, resources=list(resources), conditions=conditions)
-    )
-    for resource in resources if why else ():
-        accept_wildcard(role, resource, str(why))

@@ -17,7 +17,7 @@ from lifoq.ends.changes import (
 from lifoq.errors import DamagedTask
 from lifoq.items.change import Item
 from lifoq.items.packed import Large
-from lifoq.items.schema import Attribute
+from lifoq.items.schema import TERMINAL, Attribute
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError
 from lifoq.tables.dynamo_values import plain
@@ -36,6 +36,9 @@ class Ending(StrEnum):
     """It waited beyond its deadline."""
     REPLACED = "REPLACED"
     """A newer put took its place: the end of what a state machine waits for, not of the task."""
+
+
+_BY_STATUS: Final = {status.value: Ending(status.value) for status in TERMINAL}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +150,7 @@ def end_of(record: Record) -> End | None:
     if was_shed(record):
         image, ending = "OldImage", Ending.SHED
     elif has_ended(record):
-        image, ending = "NewImage", Ending(status(record, "NewImage") or "")
+        image, ending = "NewImage", _BY_STATUS[status(record, "NewImage") or ""]
     elif was_replaced(record):
         image, ending = "OldImage", Ending.REPLACED
     else:
