@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper
+from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper, SweepReport
 from lifoq.items.change import Change
 from lifoq.items.schema import DUE_INDEX, Attribute
 from lifoq.tables.notes import Note
@@ -122,6 +122,7 @@ def test_an_item_whose_type_is_damaged_is_put_aside_though_workers_pass_it_over(
 
 
 def test_whoever_waits_calls_for_a_processor(store, sweeper, host):
+    assert SweepReport(promoted=1, runnable=False).needs_processor  # no index shows it yet
     assert not sweeper.run().needs_processor
     store.put(NewTask(task_type="a", delay=60))
     assert not sweeper.run().needs_processor
