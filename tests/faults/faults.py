@@ -146,6 +146,8 @@ class _Body:
         yield self._content
 
 
-def answer(request: Any, status: int, code: str, message: str = "as the test says") -> AWSResponse:
-    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message}
+def answer(
+    request: Any, status: int, code: str, message: str = "as the test says", **more: Any
+) -> AWSResponse:
+    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message, **more}
     return AWSResponse(request.url, status, {}, _Body(json.dumps(body).encode()))

@@ -1,6 +1,5 @@
 """A success that DynamoDB will never take, whatever the reason, is a FAILURE that says why."""
 
-import json
 from typing import Any
 
 import pytest
@@ -63,20 +62,6 @@ def test_a_transaction_that_aws_cancels_for_its_size(dynamodb_local_endpoint, ne
 
 
 def cancellation(request: Any) -> Any:
-    reasons = [
-        {
-            "Code": "ValidationError",
-            "Message": "Item size to update has exceeded the maximum allowed size",
-        },
-        {"Code": "None"},
-    ]
-    code = "TransactionCanceledException"
-    cancelled = answer(request, 400, code)
-    body = {
-        "__type": f"com.amazonaws.dynamodb.v20120810#{code}",
-        "Message": "Transaction cancelled, please refer cancellation reasons for specific reasons "
-        "[ValidationError, None]",
-        "CancellationReasons": reasons,
-    }
-    cancelled.raw._content = json.dumps(body).encode()
-    return cancelled
+    told = "Item size to update has exceeded the maximum allowed size"
+    reasons = [{"Code": "ValidationError", "Message": told}, {"Code": "None"}]
+    return answer(request, 400, "TransactionCanceledException", CancellationReasons=reasons)
