@@ -33,7 +33,7 @@ class WorkerSettings:
     the oldest is the one whose time ends first. It is not where deadlines differ."""
     shared_limits: bool = False
     """Whether `rate_limit`, and the `in_flight` and `rate_limit` of task types, hold over all
-    workers of the queue together. Each leases its part of them in the table, while it uses it."""
+    workers of the queue together. Each leases its share of them in the table, while it uses it."""
     total_in_flight: int | None = None
     """Tasks at a time over all workers together, where limits are shared; ``in_flight`` is what one
     worker runs at a time."""
