@@ -19,9 +19,7 @@ DELAYED: dict[str, Any] = {"taskStatus": "DELAYED", "taskCreated": None, "dueAt"
 DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "payload is a number": ({"payload": 5}, "payload is int"),
     "payload is no JSON": ({"payload": "{"}, "payload is not JSON"),
-    "payload is NaN": ({"payload": "NaN"}, "payload is not JSON"),
     "payload fills the item": ({"payload": '"' + "x" * (MAX_ITEM_BYTES - 220) + '"'}, "too large"),
-    "no type": ({"taskType": None}, "taskType is missing"),
     "type is a number": ({"taskType": 7}, "taskType is missing or not a string"),
     "no deadline": ({"expiresAt": None}, "expiresAt is missing"),
     "deadline is a fraction": (
@@ -43,7 +41,6 @@ DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "error is no JSON": ({"error": "{"}, "error is not lifoq's JSON"),
     "created out of reach": ({"taskCreated": 1}, "taskCreated lies further back"),
     "taken without a lease": ({**LOST, "leaseExpires": None}, "without leaseExpires or claimId"),
-    "taken without a claim": ({**LOST, "claimId": None}, "without leaseExpires or claimId"),
     "taken without a payload": ({**LOST, "payload": None}, "payload is missing"),
     "delayed without a payload": ({**DELAYED, "payload": None}, "payload is missing"),
     "delayed beyond time": ({**DELAYED, "expiresAt": 10**35}, "expiresAt is 1000000"),

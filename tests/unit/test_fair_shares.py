@@ -1,9 +1,7 @@
 """Fair shares: whose turn it is among keys."""
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.tables.store import Candidate, Candidates
 from lifoq.worker.fair_shares import MEMORY, FairShares
-from lifoq.worker.sight import Sight
 
 
 def seconds(number):
@@ -61,30 +59,3 @@ def test_a_claim_that_gave_nothing_uses_nothing_and_a_new_run_holds_nothing():
     shares.begins("b", 0)
     shares.begin_run(0)
     assert not shares.excess({"a", "b", "c"}, 0)
-
-
-# What a run sees
-
-
-def row(created, key):
-    return Candidate(
-        task_id=f"t{created}", task_type="a", created=created, expires_at=10**18, key=key
-    )
-
-
-def page(*rows, more):
-    last = {"taskId": rows[-1].task_id, "taskStatus": "PENDING", "taskCreated": rows[-1].created}
-    return Candidates(rows=rows, next=last if more else None)
-
-
-def test_before_one_with_too_much_is_taken_the_queue_is_read_on():
-    seen = Sight(newest_first=True, now=0, key_of=lambda row: row.key)
-    front = page(row(9, "flood"), row(8, "flood"), more=True)
-    seen.front(front, front.rows)
-    assert seen.next(lambda _: True, settle=False).created == 9
-    excess = {"flood": 1.0}
-    assert seen.next(lambda _: True, excess=excess, settle=False) is None
-    assert seen.next(lambda _: True, excess=excess, settle=True).created == 9
-    behind = page(row(7, "flood"), row(6, "quiet"), row(5, "quiet"), more=True)
-    seen.behind(seen.cursor, behind, behind.rows)
-    assert seen.next(lambda _: True, excess=excess, settle=True).created == 6  # newest of its key

@@ -151,6 +151,19 @@ def test_a_page_that_was_asked_for_before_a_gap_opened_is_of_no_use(seen):
     assert seen.cursor["taskCreated"] == 19
 
 
+def test_before_a_key_with_too_much_is_taken_the_queue_is_read_on():
+    seen = Sight(newest_first=True, now=0, key_of=lambda row: row.key)
+    flood = (row(9, key="flood"), row(8, key="flood"))
+    seen.front(Candidates(rows=flood, next=page(8).next), flood)
+    assert seen.next(lambda _: True, settle=False).created == 9
+    excess = {"flood": 1.0}
+    assert seen.next(lambda _: True, excess=excess, settle=False) is None
+    assert seen.next(lambda _: True, excess=excess, settle=True).created == 9
+    behind = (row(7, key="flood"), row(6, key="quiet"), row(5, key="quiet"))
+    seen.behind(seen.cursor, Candidates(rows=behind, next=page(5).next), behind)
+    assert seen.next(lambda _: True, excess=excess, settle=True).created == 6  # newest of its key
+
+
 def steps(action):
     """Python's own steps, which no machine's speed changes."""
     count = 0
