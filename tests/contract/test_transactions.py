@@ -40,6 +40,11 @@ def new_queue(endpoint: str, new_dynamo_table: Callable[[str], DynamoTable]) -> 
 
 
 @pytest.fixture
+def queue(new_queue) -> Queue:
+    return new_queue()
+
+
+@pytest.fixture
 def orders(client) -> str:
     """The caller's own table."""
     name = f"orders-{uuid.uuid4().hex[:12]}"
@@ -56,16 +61,15 @@ def order_of(client, orders: str):
     return client.get_item(TableName=orders, Key={"orderId": ORDER["orderId"]}).get("Item")
 
 
-def write(client, entry, orders: str, **terms) -> None:
+def write(client, entry, orders: str) -> None:
     """The order and the task together."""
-    order = {"Put": {"TableName": orders, "Item": ORDER, **terms}}
+    order = {"Put": {"TableName": orders, "Item": ORDER}}
     client.transact_write_items(TransactItems=[order, entry])
 
 
 def test_the_record_and_the_task_are_written_together_and_the_task_can_be_claimed(
-    client, new_queue, orders
+    client, queue, orders
 ):
-    queue = new_queue()
     write(client, queue.transaction_item(TASK), orders)
 
     assert order_of(client, orders) == ORDER
@@ -74,20 +78,7 @@ def test_the_record_and_the_task_are_written_together_and_the_task_can_be_claime
     assert queue.store.claim("ship-o-1", claim_id="c", lease=30).attempts == 1
 
 
-def test_a_record_that_is_refused_leaves_no_task(client, new_queue, orders):
-    queue = new_queue()
-    client.put_item(TableName=orders, Item=ORDER)
-    new = {"ConditionExpression": "attribute_not_exists(orderId)"}
-    with pytest.raises(ClientError, match="TransactionCanceled"):
-        write(client, queue.transaction_item(TASK), orders, **new)
-
-    assert queue.get("ship-o-1") is None
-
-
-def test_a_task_that_is_there_already_refuses_the_record_and_stays_as_it_is(
-    client, new_queue, orders
-):
-    queue = new_queue()
+def test_a_task_that_is_there_already_refuses_the_record_and_stays_as_it_is(client, queue, orders):
     first = queue.put("order.ship", "the first", task_id="ship-o-1")
     with pytest.raises(ClientError) as refused:
         write(client, queue.transaction_item(TASK), orders)
@@ -98,8 +89,7 @@ def test_a_task_that_is_there_already_refuses_the_record_and_stays_as_it_is(
     assert queue.get("ship-o-1") == first
 
 
-def test_a_task_that_was_shed_refuses_nothing_though_it_is_still_there(client, new_queue):
-    queue = new_queue()
+def test_a_task_that_was_shed_refuses_nothing_though_it_is_still_there(client, queue):
     shed = queue.put("order.ship", "the first", task_id="ship-o-1", deadline=0.001)
     time.sleep(0.01)
     client.transact_write_items(TransactItems=[queue.transaction_item(TASK)])
@@ -109,8 +99,7 @@ def test_a_task_that_was_shed_refuses_nothing_though_it_is_still_there(client, n
     assert anew.enqueued_at > shed.expires_at
 
 
-def test_all_terms_of_a_task_hold(client, new_queue):
-    queue = new_queue()
+def test_all_terms_of_a_task_hold(client, queue):
     delayed = NewTask(task_type="order.remind", delay=60, deadline=120, head_start=5)
     entry = queue.transaction_item(delayed)
     client.transact_write_items(TransactItems=[entry])
@@ -147,8 +136,7 @@ def done(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("there", [lambda _: None, waiting, replaced, running, done])
-def test_a_task_that_replaces_is_written_whatever_stands_under_its_id(client, new_queue, there):
-    queue = new_queue()
+def test_a_task_that_replaces_is_written_whatever_stands_under_its_id(client, queue, there):
     there(queue)
     client.transact_write_items(TransactItems=[queue.transaction_item(NEWER)])
 
@@ -159,10 +147,7 @@ def test_a_task_that_replaces_is_written_whatever_stands_under_its_id(client, ne
     assert queue.store.claim("ship-o-1", claim_id="next", lease=30).payload == "newer"
 
 
-def test_a_task_that_moved_on_before_it_could_be_replaced_refuses_the_record(
-    client, new_queue, orders
-):
-    queue = new_queue()
+def test_a_task_that_moved_on_before_it_could_be_replaced_refuses_the_record(client, queue, orders):
     waiting(queue)
     entry = queue.transaction_item(NEWER)
     queue.store.claim("ship-o-1", claim_id="c", lease=30)
