@@ -224,20 +224,18 @@ class Queue(Producer):
             check_count("limit", limit)
         if per_second is not None:
             check_rate("per_second", per_second)
-        done = 0
         # The ids first: a redriven task may fail again and come by a second time.
         ids = [
             task_id
             for task_id, row in self.store.browse(Status.FAILURE)
             if task_type is None or row.get(Attribute.TASK_TYPE) == task_type
         ]
-        for task_id in ids:
-            if limit is not None and done >= limit:
-                break
-            if self._redrive_matching(task_id, error_type):
-                done += 1
-                if per_second is not None:
-                    self._host.sleep(1 / per_second)
+        redriven = (task_id for task_id in ids if self._redrive_matching(task_id, error_type))
+        done = 0
+        for _ in islice(redriven, limit):
+            done += 1
+            if per_second is not None:
+                self._host.sleep(1 / per_second)
         return done
 
     def peek(self, limit: int = 10, *, status: Status = Status.PENDING) -> list[Task]:

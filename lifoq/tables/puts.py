@@ -138,9 +138,6 @@ class Puts:
         ``new_id`` draws an id that nobody else has, for each task that brings none, in their order.
         """
         accepted = self._accept_all(tasks)
-        replacing_one = next((each for each in accepted if each.replaces), None)
-        if replacing_one is not None and self._hears_the_time(replacing_one):
-            accepted = self._accept_all(tasks)
         ahead = self.table.clock_ahead()
         outcomes: dict[int, PutOutcome] = {}
         for step in self._steps(accepted, new_id or self._host.new_id):
@@ -152,11 +149,10 @@ class Puts:
                 lost = PutOutcome(task=None, error=error)
                 return [outcomes.get(index, lost) for index in range(len(accepted))]
             on_progress(len(outcomes))
+        found = [outcomes[index] for index in range(len(accepted))]
         if self._clock_was_off(ahead):
-            for index, put in sorted(outcomes.items()):
-                if put.task is not None and put.created:
-                    outcomes[index] = self._outcome_timed_anew(tasks[index], put, put.task)
-        return [outcomes[index] for index in range(len(accepted))]
+            return [self._outcome_timed_anew(*each) for each in zip(tasks, found, strict=True)]
+        return found
 
     def _accept(self, new: NewTask) -> Accepted:
         return accept(
@@ -215,7 +211,11 @@ class Puts:
         return replace(task, payload=jsontext.decode(text)) if mine else task
 
     def _accept_all(self, tasks: Sequence[NewTask]) -> list[Accepted]:
-        return [self.accept_nth("tasks", index, new) for index, new in enumerate(tasks)]
+        while True:
+            accepted = [self.accept_nth("tasks", index, new) for index, new in enumerate(tasks)]
+            replacing_one = next((each for each in accepted if each.replaces), None)
+            if replacing_one is None or not self._hears_the_time(replacing_one):
+                return accepted
 
     def _seen(self, new: Accepted) -> Item | None:
         """What stands under the id; and the table has told its time."""
@@ -312,11 +312,13 @@ class Puts:
             return put if refused.item is None else Task.from_item(refused.item)
         return Task.from_item(item)
 
-    def _outcome_timed_anew(self, new: NewTask, outcome: PutOutcome, put: Task) -> PutOutcome:
+    def _outcome_timed_anew(self, new: NewTask, outcome: PutOutcome) -> PutOutcome:
+        if outcome.task is None or not outcome.created:
+            return outcome
         try:
-            return replace(outcome, task=self._timed_anew(new, put))
+            return replace(outcome, task=self._timed_anew(new, outcome.task))
         except StoreUnavailable as error:
-            log.warning("task %s was put by a clock that was off: %s", put.task_id, error)
+            log.warning("task %s was put by a clock that was off: %s", outcome.task.task_id, error)
             return outcome
 
     def _put_safely(self, item: Item) -> PutOutcome:

@@ -65,14 +65,7 @@ class HttpsTarget(Terms):
         self._check_url()
         if self.method not in METHODS:
             raise InvalidInput("method", self.method, f"must be one of {', '.join(METHODS)}")
-        for name in (*self.headers, *self.secret_headers):
-            _check_header(name)
-        for name, value in self.headers.items():
-            if not isinstance(value, str) or not _VALUE.fullmatch(value):
-                raise InvalidInput(f"headers.{name}", value, "must be text of one line")
-        lower = [name.lower() for name in (*self.headers, *self.secret_headers)]
-        if twice := sorted({name for name in lower if lower.count(name) > 1}):
-            raise InvalidInput("headers", twice[0], "is given twice: leave one of them out")
+        self._check_headers()
         check_seconds("timeout", self.timeout)
         for status in self.retry_statuses:
             self._check_retry_status(status)
@@ -87,6 +80,17 @@ class HttpsTarget(Terms):
     @property
     def place(self) -> SplitResult:
         return urlsplit(self.url)
+
+    def _check_headers(self) -> None:
+        names = (*self.headers, *self.secret_headers)
+        for name in names:
+            _check_header(name)
+        for name, value in self.headers.items():
+            if not isinstance(value, str) or not _VALUE.fullmatch(value):
+                raise InvalidInput(f"headers.{name}", value, "must be text of one line")
+        lower = [name.lower() for name in names]
+        if twice := sorted({name for name in lower if lower.count(name) > 1}):
+            raise InvalidInput("headers", twice[0], "is given twice: leave one of them out")
 
     def _check_url(self) -> None:
         try:

@@ -44,7 +44,8 @@ def test_all_top_level_names_begin_with_lifoq_and_callers_find_types(wheel):
     files = zipfile.ZipFile(wheel).namelist()
     names = {name.split("/")[0] for name in files}
 
-    assert {f"{name}/py.typed" for name in ("lifoq", "lifoq_cdk", "lifoq_project")} <= {*files}
+    typed = {f"{name}/py.typed" for name in ("lifoq", "lifoq_cdk", "lifoq_project")}
+    assert {*typed, "lifoq/__init__.pyi"} <= {*files}
     assert {name for name in names if not name.endswith(".dist-info")} == {
         "lifoq",
         "lifoq_analytics",
