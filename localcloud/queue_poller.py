@@ -40,7 +40,7 @@ class QueuePoller:
         self._new_client = sqs
         self._pool = pool
         self._stopped = threading.Event()
-        threads.start(f"the mapping of {config.queue_arn}", self._run, self._stopped)
+        threads.start(f"the mapping of {config.source_arn}", self._run, self._stopped)
 
     def stop(self) -> None:
         self._stopped.set()
@@ -88,7 +88,7 @@ class QueuePoller:
         pool = self._pool(config.function_name)
         if not wanted or pool is None:
             return done
-        records = [_record(one, config.queue_arn) for one in wanted]
+        records = [_record(one, config.source_arn) for one in wanted]
         try:
             outcome = pool.invoke(json.dumps({"Records": records}).encode())
         except ThrottledError:

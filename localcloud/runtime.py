@@ -171,7 +171,7 @@ class Runtime:
             if uuid in self._pollers:
                 self._pollers[uuid].config = config
                 continue
-            table = tables.table_of_stream(config.stream_arn)
+            table = tables.table_of_stream(config.source_arn)
             if table is None:
                 continue
             self._pollers[uuid] = StreamPoller(

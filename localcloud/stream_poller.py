@@ -49,7 +49,7 @@ class StreamPoller:
         self._keep = keep
         self._position = 0
         self._stopped = threading.Event()
-        threads.start(f"the mapping of {config.stream_arn}", self._run, self._stopped)
+        threads.start(f"the mapping of {config.source_arn}", self._run, self._stopped)
 
     def stop(self) -> None:
         self._stopped.set()
@@ -85,7 +85,7 @@ class StreamPoller:
         record = json.loads(dynamodb_json.encode(self._stream.record(write)))
         if not (passes(self.config.filters, record) and self._keep()):
             return None
-        return {**record, "eventSourceARN": self.config.stream_arn}
+        return {**record, "eventSourceARN": self.config.source_arn}
 
     def _process(self, batch: list[Record], retries: int = 0) -> None:
         """Run the function until the batch is done, or dropped by the mapping's limits."""
@@ -181,7 +181,7 @@ class StreamPoller:
                 "approximateArrivalOfFirstRecord": _iso(first["ApproximateCreationDateTime"]),
                 "approximateArrivalOfLastRecord": _iso(last["ApproximateCreationDateTime"]),
                 "batchSize": len(batch),
-                "streamArn": self.config.stream_arn,
+                "streamArn": self.config.source_arn,
             },
         }
         if outcome is not None:

@@ -56,39 +56,36 @@ class Notification:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MappingConfig:
-    """An event source mapping of a table's stream, at one moment."""
+class SourceConfig:
+    """An event source mapping at one moment."""
 
     uuid: str
     enabled: bool
     function_name: str
-    stream_arn: str
+    source_arn: str
     batch_size: int
     window_seconds: float
     filters: tuple[Mapping[str, Any], ...]
+    report_item_failures: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class MappingConfig(SourceConfig):
+    """That of a table's stream."""
+
     max_record_age_seconds: int | None
     max_retries: int | None
     bisect: bool
-    report_item_failures: bool
     on_failure: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueueMappingConfig:
-    """An event source mapping of a queue, at one moment."""
-
-    uuid: str
-    enabled: bool
-    function_name: str
-    queue_arn: str
-    batch_size: int
-    window_seconds: float
-    filters: tuple[Mapping[str, Any], ...]
-    report_item_failures: bool
+class QueueMappingConfig(SourceConfig):
+    """That of a queue."""
 
     @property
     def queue_name(self) -> str:
-        return self.queue_arn.rsplit(":", 1)[-1]
+        return self.source_arn.rsplit(":", 1)[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,50 +335,36 @@ def _mapping_config(mapping: Any) -> MappingConfig:
     retries = mapping.max_retry_attempts
     age = mapping.max_record_age
     return MappingConfig(
-        uuid=mapping.uuid,
-        enabled=_enabled(mapping),
-        function_name=mapping.function_arn.split(":")[6],
-        stream_arn=mapping.event_source_arn,
-        batch_size=int(mapping.batch_size),
-        window_seconds=float(mapping.max_batch_window or 0),
-        filters=_filters(mapping),
+        **_source(mapping),
         max_record_age_seconds=None if age is None or int(age) < 0 else int(age),
         max_retries=None if retries is None or int(retries) < 0 else int(retries),
         bisect=str(mapping.bisect_on_error).lower() == "true",
-        report_item_failures=_reports_items(mapping),
         on_failure=destination.get("Destination"),
     )
 
 
 def _queue_mapping_config(mapping: Any) -> QueueMappingConfig:
-    return QueueMappingConfig(
-        uuid=mapping.uuid,
-        enabled=_enabled(mapping),
-        function_name=mapping.function_arn.split(":")[6],
-        queue_arn=mapping.event_source_arn,
-        batch_size=int(mapping.batch_size),
-        window_seconds=float(mapping.max_batch_window or 0),
-        filters=_filters(mapping),
-        report_item_failures=_reports_items(mapping),
-    )
+    return QueueMappingConfig(**_source(mapping))
 
 
-def _enabled(mapping: Any) -> bool:
-    return str(mapping.enabled).lower() != "false"
-
-
-def _filters(mapping: Any) -> tuple[Mapping[str, Any], ...]:
+def _source(mapping: Any) -> dict[str, Any]:
     criteria = (mapping.filter_criteria or {}).get("Filters") or []
-    return tuple(json.loads(one["Pattern"]) for one in criteria)
+    return {
+        "uuid": mapping.uuid,
+        "enabled": str(mapping.enabled).lower() != "false",
+        "function_name": mapping.function_arn.split(":")[6],
+        "source_arn": mapping.event_source_arn,
+        "batch_size": int(mapping.batch_size),
+        "window_seconds": float(mapping.max_batch_window or 0),
+        "filters": tuple(json.loads(one["Pattern"]) for one in criteria),
+        "report_item_failures": "ReportBatchItemFailures"
+        in (mapping.function_response_types or []),
+    }
 
 
 def passes(filters: Sequence[Mapping[str, Any]], event: Any) -> bool:
     """Whether an event source mapping's filters let an event through: one of them is enough."""
     return not filters or any(EventPattern(None, {**one}).matches_event(event) for one in filters)
-
-
-def _reports_items(mapping: Any) -> bool:
-    return "ReportBatchItemFailures" in (mapping.function_response_types or [])
 
 
 def _schedule_config(schedule: Any) -> ScheduleConfig:
