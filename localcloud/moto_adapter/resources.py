@@ -116,12 +116,7 @@ class _Deployed:
 
     @classmethod
     def create_from_cloudformation_json(
-        cls,
-        resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,  # noqa: ARG003 - moto's signature
-        region_name: str,  # noqa: ARG003
-        **_: Any,
+        cls, resource_name: str, cloudformation_json: Properties, *_place: Any, **_more: Any
     ) -> Self:
         resource = cls(resource_name, cloudformation_json.get("Properties", {}))
         resource.create()
@@ -131,10 +126,10 @@ class _Deployed:
     def update_from_cloudformation_json(
         cls,
         original_resource: Self,
-        new_resource_name: str,  # noqa: ARG003
-        cloudformation_json: dict[str, Any],
-        account_id: str,  # noqa: ARG003
-        region_name: str,  # noqa: ARG003
+        new_resource_name: str,  # noqa: ARG003 - moto's signature
+        cloudformation_json: Properties,
+        *_place: Any,
+        **_more: Any,
     ) -> Self:
         original_resource.properties = cloudformation_json.get("Properties", {})
         original_resource.update()
@@ -416,19 +411,10 @@ class DeployedTable(_Deployed, CloudFormationModel):
 
     @classmethod
     def create_from_cloudformation_json(
-        cls,
-        resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
-        **_: Any,
+        cls, resource_name: str, cloudformation_json: Properties, *place: Any, **_more: Any
     ) -> Self:
-        Table.create_from_cloudformation_json(
-            resource_name, cloudformation_json, account_id, region_name
-        )
-        return super().create_from_cloudformation_json(
-            resource_name, cloudformation_json, account_id, region_name
-        )
+        Table.create_from_cloudformation_json(resource_name, cloudformation_json, *place)
+        return super().create_from_cloudformation_json(resource_name, cloudformation_json, *place)
 
     def create(self) -> None:
         dynamodb = client("dynamodb")
@@ -460,7 +446,7 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
 
     @classmethod
     def create_from_cloudformation_json(
-        cls, resource_name: str, cloudformation_json: dict[str, Any], *place: Any, **more: Any
+        cls, resource_name: str, cloudformation_json: Properties, *place: Any, **more: Any
     ) -> FakeBucket:
         bucket = FakeBucket.create_from_cloudformation_json(
             resource_name, cloudformation_json, *place, **more
@@ -473,9 +459,9 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
         cls,
         original_resource: FakeBucket,
         new_resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
+        cloudformation_json: Properties,
+        *place: Any,
+        **more: Any,
     ) -> FakeBucket:
         named = {"BucketName": original_resource.name, **cloudformation_json["Properties"]}
         _settle(original_resource.name, cloudformation_json["Properties"])
@@ -483,8 +469,8 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
             original_resource,
             new_resource_name,
             {**cloudformation_json, "Properties": named},
-            account_id,
-            region_name,
+            *place,
+            **more,
         )
 
 
@@ -533,9 +519,9 @@ class DeployedTopic(Topic, CloudFormationModel):
         cls,
         original_resource: Topic,
         new_resource_name: str,  # noqa: ARG003 - moto's signature
-        cloudformation_json: dict[str, Any],
-        account_id: str,  # noqa: ARG003
-        region_name: str,  # noqa: ARG003
+        cloudformation_json: Properties,
+        *_place: Any,
+        **_more: Any,
     ) -> Topic:
         key = cloudformation_json["Properties"].get("KmsMasterKeyId", "")
         client("sns").set_topic_attributes(
@@ -566,15 +552,10 @@ class DeployedFunction(LambdaFunction, CloudFormationModel):
 
     @classmethod
     def create_from_cloudformation_json(
-        cls,
-        resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
-        **_: Any,
+        cls, resource_name: str, cloudformation_json: Properties, *place: Any, **_more: Any
     ) -> LambdaFunction:
         function = LambdaFunction.create_from_cloudformation_json(
-            resource_name, cloudformation_json, account_id, region_name
+            resource_name, cloudformation_json, *place
         )
         cls._complete(function, cloudformation_json["Properties"])
         return function
@@ -584,16 +565,16 @@ class DeployedFunction(LambdaFunction, CloudFormationModel):
         cls,
         original_resource: LambdaFunction,
         new_resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
+        cloudformation_json: Properties,
+        *place: Any,
+        **more: Any,
     ) -> LambdaFunction:
         function = LambdaFunction.update_from_cloudformation_json(
             original_resource,
             new_resource_name,
             _completed(cloudformation_json, cls.DEFAULTS),
-            account_id,
-            region_name,
+            *place,
+            **more,
         )
         cls._complete(function, cloudformation_json["Properties"])
         return function
@@ -624,34 +605,27 @@ class DeployedMapping(EventSourceMapping, CloudFormationModel):
 
     @classmethod
     def create_from_cloudformation_json(
-        cls,
-        resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
-        **_: Any,
+        cls, resource_name: str, cloudformation_json: Properties, *place: Any, **_more: Any
     ) -> Any:
         source = cloudformation_json["Properties"]["EventSourceArn"]
         kind = StandIn if is_broker(source) else EventSourceMapping
-        return kind.create_from_cloudformation_json(
-            resource_name, cloudformation_json, account_id, region_name
-        )
+        return kind.create_from_cloudformation_json(resource_name, cloudformation_json, *place)
 
     @classmethod
     def update_from_cloudformation_json(
         cls,
         original_resource: Any,
         new_resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
+        cloudformation_json: Properties,
+        *place: Any,
+        **more: Any,
     ) -> Any:
         return type(original_resource).update_from_cloudformation_json(
             original_resource,
             new_resource_name,
             _completed(cloudformation_json, cls.DEFAULTS),
-            account_id,
-            region_name,
+            *place,
+            **more,
         )
 
 
