@@ -7,7 +7,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from lifoq.ends.changes import status, was_shed
+from lifoq.ends.changes import is_another, status, was_shed
 from lifoq.environment import Environment
 from lifoq.errors import BadEnvironment
 from lifoq.items.schema import Status
@@ -60,6 +60,7 @@ def is_tail_call(record: Mapping[str, Any]) -> bool:
 
 
 def makes_claimable(record: Mapping[str, Any]) -> bool:
-    """Whether the change left a PENDING task. Claims do not, and no task that waits is changed but
-    by a put that begins anew."""
-    return status(record, "NewImage") == Status.PENDING
+    """Whether the change left a PENDING task that was none before. Claims do not, and no task that
+    waits is changed but by a put that begins anew, or where it has expired and falls back."""
+    same = status(record, "OldImage") == Status.PENDING and not is_another(record)
+    return status(record, "NewImage") == Status.PENDING and not same

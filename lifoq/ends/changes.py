@@ -42,7 +42,8 @@ _SHED: Final = _pattern("REMOVE", OldImage=_WAITED)
 """Deleted by TTL, or by the sweep where somebody waits to be told."""
 WAKING: Final[Sequence[Pattern]] = (
     # A task that can be claimed: a new one, or one that returns (a due retry, an expired lease, a
-    # redrive). From PENDING to PENDING goes only a put over a task that was shed: it begins anew.
+    # redrive). From PENDING to PENDING goes a put over a task that was shed, which begins anew; and
+    # one that has expired and falls back, which the function passes over.
     _pattern("INSERT", "MODIFY", NewImage=_image(Status.PENDING)),
     # What follows wakes nobody, but is counted. A delayed put over a task that was shed.
     _pattern("MODIFY", NewImage=_image(Status.DELAYED), OldImage=_WAITED),
@@ -116,11 +117,15 @@ def begins_anew(record: Record) -> bool:
     ``enqueuedAt`` of a task that waits and has expired, but a producer that learns that its clock
     was off."""
     put = status(record, "NewImage") in WAITING
-    moved = time(record, "NewImage", Attribute.ENQUEUED_AT) != (
+    since = time(record, "NewImage", Attribute.TASK_UPDATED)
+    return put and is_another(record) and time(record, "OldImage", Attribute.EXPIRES_AT) <= since
+
+
+def is_another(record: Record) -> bool:
+    """Whether a put of the id has come into the place of the one before."""
+    return time(record, "NewImage", Attribute.ENQUEUED_AT) != (
         time(record, "OldImage", Attribute.ENQUEUED_AT)
     )
-    since = time(record, "NewImage", Attribute.TASK_UPDATED)
-    return put and moved and time(record, "OldImage", Attribute.EXPIRES_AT) <= since
 
 
 def time(record: Record, image: str, name: Attribute) -> Decimal:

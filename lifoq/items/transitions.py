@@ -304,6 +304,18 @@ def _entering(change: Change) -> Change:
     return change if A.DUE_AT in change.set else replace(change, remove=(A.DUE_AT,))
 
 
+def fall(*, created: int, head_start: int, now: int) -> Change:
+    """PENDING stays PENDING: past its deadline, a task falls back to where it would stand without
+    its head start. Else each look would find it before those that live."""
+    has_expired = AtMost(A.EXPIRES_AT, now)
+    as_seen = Equals(A.TASK_CREATED, created)  # a put of its id may have begun anew
+    return Change(
+        when=(StatusIs(Status.PENDING), has_expired, as_seen),
+        set={A.TASK_CREATED: created - head_start, A.TASK_UPDATED: now},
+        remove=(A.HEAD_START,),
+    )
+
+
 def shed(now: int) -> tuple[Condition, ...]:
     """PENDING or DELAYED → –: what the deletion of a task at its deadline asks for."""
     still_waits = StatusIn(WAITING)  # a worker may have claimed it just in time

@@ -234,6 +234,11 @@ class Store(Puts):
             if start is None:
                 return
 
+    def let_fall(self, row: Candidate) -> bool:
+        """Take its head start from a task that has expired; False where it waits no more."""
+        change = transitions.fall(created=row.created, head_start=row.head_start, now=self.now())
+        return self._applied(row.task_id, change)
+
     def claim(
         self, task_id: str, *, claim_id: str, lease: float, when: tuple[Condition, ...] = ()
     ) -> Task:

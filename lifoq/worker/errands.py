@@ -1,7 +1,7 @@
 """The calls of a run that belong to no attempt: each is made in a thread beside it."""
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -150,6 +150,15 @@ class Errands:
                 self._condemn(task_id, status, reason)
 
         self._send(put_aside, "condemn")
+
+    def let_fall(self, rows: Sequence[Candidate]) -> None:
+        """Take their head starts from tasks that have expired."""
+
+        def fall() -> None:
+            for row in rows:
+                self._store.let_fall(row)
+
+        self._send(fall, "let fall")
 
     def turns(self, calls: Collection[Callable[[], Turned]]) -> None:
         """Take turns at the books of limits that all workers share."""

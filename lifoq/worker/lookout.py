@@ -1,7 +1,7 @@
 """What a run sees of the queue: it asks for pages, and says which task is the next."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
@@ -44,6 +44,8 @@ class Lookout:
         """Tasks that the run itself returned to the queue, and when, by their ids."""
         self._put_aside: set[str] = set()
         """Damaged items, by their ids."""
+        self._falling: Iterable[str] = ()
+        """Ids of those that the last look saw to have expired ahead: the index is late."""
         self._settles = False
         """Whether this look has read behind the first page, or waits for that."""
         self._left_free = False
@@ -83,6 +85,7 @@ class Lookout:
         look = shown.look
         if not self._pace.shows(look.number):
             return False
+        self._let_fall(shown.page.rows)
         self._order.decide(shown.page, of_newest=look.newest_first, now=self._store.now())
         if self._order.newest_first is not look.newest_first:
             self._pace.look_at_once(now)
@@ -115,6 +118,15 @@ class Lookout:
         if task_id not in self._put_aside:  # the index may show it for a while
             self._put_aside.add(task_id)
             self._errands.condemn(task_id, seen=seen, reason=reason)
+
+    def _let_fall(self, rows: Sequence[Candidate]) -> None:
+        """What has expired and stands ahead of its time would be read before the living by each
+        look to come."""
+        now = self._store.now()
+        fallen = {r.task_id: r for r in rows if r.head_start and r.expires_at <= now}
+        if new := [row for task_id, row in fallen.items() if task_id not in self._falling]:
+            self._errands.let_fall(new)
+        self._falling = fallen.keys()
 
     # Saying
 
@@ -163,8 +175,11 @@ class Lookout:
         return Sight(newest_first=newest_first, now=now, key_of=self._keys.that_matters)
 
     def _sight_is_of_no_use(self, now: int) -> bool:
-        """Before the queue is believed to be empty, all of it is read once more."""
+        """Before the queue is believed to be empty, all of it is read once more; but no more often
+        than it is worth where that is much: rows of others, or expired ones."""
         about_to_end = self._sight.empty() and self._held.nothing
+        if self._sight.is_costly and self._pace.knows_since(self._sight.began):
+            about_to_end = False
         reordered = self._sight.newest_first is not self._order.newest_first
         return reordered or about_to_end or self._sight.outdated(now)
 

@@ -95,13 +95,17 @@ class Pace:
             self._next = now
         if self._linger is None:
             self._empty_poll = min(IDLE_POLL, self._empty_poll * IDLE_GROWTH)
-        if seen_at < self._changed_at:
+        if not self.knows_since(seen_at):
             return
         self._confirmed = True
         if self._empty_since is None:
             # Since the kick, if the run has changed nothing yet: the index has had that long to
             # show what it was sent for, and a run that a late kick started ends after one look.
             self._empty_since = self._woken_at() if self._unchanged else now
+
+    def knows_since(self, moment: int) -> bool:
+        """Whether nothing that the run knows of has changed since then."""
+        return moment >= self._changed_at
 
     def found_nothing_yet(self, now: int) -> None:
         """The queue's first rows hold nothing that waits; the others are being read."""

@@ -166,6 +166,11 @@ class Sight:
         """Whether all of the queue was seen, and nothing waits in it."""
         return self.cursor is None and not any(self._cohorts.values())
 
+    @property
+    def is_costly(self) -> bool:
+        """Whether so much was read behind first pages that it is not to be read again soon."""
+        return self._read > SHORTEST_TRUST * ROWS_PER_SECOND
+
     def outdated(self, now: int) -> bool:
         """Whether to begin anew with the next first page: rows can come up in the middle, when an
         index was late or the sweep brought a task back. Also where rows are needed that were too

@@ -17,6 +17,7 @@ from lifoq.basics.host import SYSTEM
 from lifoq.items.task import NewTask
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
+from lifoq.testing.hosts import ManualHost
 from tests.fixtures import noise
 
 
@@ -45,6 +46,17 @@ def test_a_task_takes_seven_units_with_a_head_start_or_without():
         assert table.write_units == 2
         store.succeed(store.claim(task.task_id, claim_id="c", lease=30), "1")
         assert table.write_units == 7
+
+
+def test_what_has_expired_ahead_falls_back_for_three_units():
+    table, host = Metered(), ManualHost()
+    store = Store(table, host=host)
+    store.put(NewTask(task_type="a", deadline=60, head_start=60))
+    host.advance(60)
+    (row,) = store.candidates(limit=1).rows
+    before = table.write_units
+    assert store.let_fall(row)
+    assert table.write_units - before == 3
 
 
 REPORTED_OTHERWISE = {

@@ -184,3 +184,19 @@ def test_a_list_of_the_newer_ones_goes_by_when_they_entered_the_queue(store, hos
     }
     assert newer == {Status.PENDING: ["new"], Status.FAILURE: ["old"]}
     assert not queue.search(Wanted(status=Status.FAILURE, newer_than=99)).tasks
+
+
+def test_past_its_deadline_a_task_falls_back_and_is_counted_as_shed_all_the_same(store, host):
+    put(store, "ahead", head_start=3_600)
+    put(store, "claimed", head_start=3_600)
+    rows = store.candidates(limit=2).rows
+    claim(store, "claimed")
+    assert not any(store.let_fall(row) for row in rows), "it lives, or runs"
+    host.advance(3_600)
+    assert [store.let_fall(row) for row in rows] == [False, True]
+    task = store.get("ahead")
+    assert (place(task), task.head_start, task.status) == (0, 0, Status.PENDING)
+    assert not store.let_fall(rows[1])
+    assert measure(store, now=store.now()).shed_lately.value == 1
+    host.advance(1)
+    assert pending(store) == []

@@ -199,6 +199,24 @@ def test_a_flood_of_a_type_that_nobody_knows_delays_no_other_and_costs_bounded_r
     assert bench.table.rows_read < 30 * 2_000  # of 20,000 and more: see sight.ROWS_PER_SECOND
 
 
+@pytest.mark.parametrize("number", [2_000, 20_000])
+def test_what_expired_ahead_of_the_living_is_passed_over_and_falls_behind_them(bench, number):
+    """With a head start as long as its deadline, it stands before all that came meanwhile."""
+    hour = bench.queue.store.lifetimes.deadline
+    bench.handle("a", 0.05)
+    bench.queue.put_many([NewTask(task_type="a", head_start=hour)] * number)
+    bench.sleep(hour / 2)
+    bench.put_many("a", 20)
+    bench.sleep(hour / 2 + 1)
+
+    bench.table.rows_read, began = 0, bench.seconds
+    assert bench.run(window=60, linger=58).succeeded == 20
+    assert max(moment for moment, _ in bench.begun) < began + 1
+    assert bench.table.rows_read < 4 * number + 60_000  # of some 600 looks
+    left = sum(Attribute.HEAD_START in item for item in bench.table.items())
+    assert number - left >= min(number, 5_000)
+
+
 def test_a_task_that_may_start_is_found_behind_any_number_that_must_not(bench):
     bench.handle("limited", 30, in_flight=1)
     bench.handle("free")

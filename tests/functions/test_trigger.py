@@ -36,6 +36,7 @@ KICKS = {
 }
 QUIET = {
     "a delayed task": record("INSERT", new="DELAYED"),
+    "a fall back": record("MODIFY", old="PENDING", new="PENDING", now=9),
     "a claim": record("MODIFY", old="PENDING", new="TAKEN"),
     "a success": record("MODIFY", old="TAKEN", new="SUCCESS"),
     "a delayed put over one that was shed": put_anew(old="PENDING", new="DELAYED"),

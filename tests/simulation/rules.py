@@ -48,6 +48,7 @@ LEGAL: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
     (T, D): {Role.WORKER},
     (T, P): WORKERS_AND_SWEEP,
     (T, C): WORKERS_AND_SWEEP,
+    (P, P): {Role.WORKER},
     (D, P): WORKERS_AND_SWEEP,
     (P, C): {Role.CLIENT},
     (D, C): {Role.CLIENT},
@@ -127,6 +128,9 @@ class Rules:
 
     def _step(self, write: Write, before: Item, after: Item, history: History) -> None:
         way = (write.was, write.becomes)
+        if way == (P, P):
+            self._fall(write, before, after)
+            return
         check_end(write, before)
         self._constants(write, before, after)
         if way == (P, T):
@@ -228,6 +232,15 @@ class Rules:
             counted = after[A.ATTEMPTS] - before[A.ATTEMPTS]
             due = tried - uncounted
             require(write, counted == due, f"attempts rose by {counted}, not by {due}")
+
+    def _fall(self, write: Write, before: Item, after: Item) -> None:
+        """What has expired loses its head start, and nothing else."""
+        require(write, before[A.EXPIRES_AT] <= write.clock, "fell back before its deadline")
+        require(write, after[A.TASK_UPDATED] == write.clock, "fell back at another time")
+        since = before[A.TASK_CREATED] - before[A.HEAD_START]
+        fallen = {**before, A.TASK_CREATED: since, A.TASK_UPDATED: write.clock}
+        del fallen[A.HEAD_START]
+        require(write, after == fallen, "did not only fall back")
 
     def _claim(self, write: Write, before: Item, after: Item, history: History) -> None:
         live = before[A.EXPIRES_AT] > write.clock
