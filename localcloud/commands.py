@@ -24,6 +24,7 @@ from .listener import PortError, listen
 
 if TYPE_CHECKING:
     from .debugged import Debugged
+    from .reload import Reloader
 
 DEFAULT_PORT = 4577
 LOOK_SECONDS: Final = 0.3
@@ -131,12 +132,20 @@ def dev_command(
         )
 
     def work(cloud: LocalCloud, ended: threading.Event) -> None:
+        from .reload import Reloader  # noqa: PLC0415 - of `dev` alone
+
+        reloader, deployed = Reloader(cloud, folder, _say), threading.Event()
+        follow = partial(reloader.watch, ended, deployed)
+        threads.start("what follows the files", follow, ended)
         _say(f"Deploying, which the first time takes a minute; the CDK writes to {CDK_LOG} there")
         cloud.deploy_application(folder)
         click.echo(f"Deployed. In another terminal: . {directory / FILE}")
         click.echo(ABOUT_WAITING)
         worker = _debugged(cloud, folder) if debug else None
-        _follow(cloud, folder, ended, live=worker.reload if worker else lambda: None)
+        if worker is not None:
+            reloader.live = worker.reload
+        _show_log(cloud, reloader, ended)
+        deployed.set()
         _show_consoles(cloud)
         if worker is not None:
             threads.start("what ends the worker", partial(_end_with, ended, worker))
@@ -220,16 +229,12 @@ def _end_with(ended: threading.Event, worker: "Debugged") -> None:
     worker.end()
 
 
-def _follow(
-    cloud: LocalCloud, folder: Path, ended: threading.Event, *, live: Callable[[], None]
-) -> None:
-    """Make the cloud follow the files, and tell how attempts end and what the functions log."""
+def _show_log(cloud: LocalCloud, reloader: "Reloader", ended: threading.Event) -> None:
+    """Tell what cannot be imported, how attempts end, and what the functions log."""
     from .attempt_log import AttemptLog  # noqa: PLC0415 - of `dev` alone
     from .joined_logs import JoinedLogs  # noqa: PLC0415
     from .moto_adapter import tables  # noqa: PLC0415
-    from .reload import Reloader  # noqa: PLC0415
 
-    reloader = Reloader(cloud, folder, _say, live=live)
     sources = (JoinedLogs(cloud.logs), AttemptLog(tables.journals, reloader.attempts))
     reloader.check()
 
@@ -239,7 +244,6 @@ def _follow(
                 for line in source.news():
                     _say(line)
 
-    threads.start("what follows the files", partial(reloader.watch, ended), ended)
     threads.start("what shows the log", follow, ended)
 
 

@@ -39,24 +39,17 @@ class Sources(watchfiles.DefaultFilter):
 class Reloader:
     """Watches the folder of a CDK application that is deployed to a local cloud."""
 
-    def __init__(
-        self,
-        cloud: LocalCloud,
-        folder: Path,
-        tell: Callable[[str], None],
-        *,
-        live: Callable[[], None] = lambda: None,
-    ) -> None:
-        """``live`` is called when task code has changed."""
+    def __init__(self, cloud: LocalCloud, folder: Path, tell: Callable[[str], None]) -> None:
         self._cloud = cloud
         self._folder = folder.resolve()
         self._tell = tell
-        self._live = live
+        self.live: Callable[[], None] = lambda: None
+        """Called when task code has changed."""
         self.attempts: dict[str, int] = {}
         """The most that a task of a type may have, as the code says that was imported last."""
 
-    def watch(self, ended: threading.Event) -> None:
-        """Until ``ended`` is set."""
+    def watch(self, ended: threading.Event, deployed: threading.Event) -> None:
+        """Until ``ended`` is set. What changes before ``deployed`` is set is applied then."""
         changes = watchfiles.watch(
             self._folder,
             watch_filter=Sources(),
@@ -65,6 +58,7 @@ class Reloader:
             step=PATIENCE_MILLISECONDS // 4,
         )
         for changed in changes:
+            deployed.wait()
             self.apply(Path(path) for _, path in changed)
 
     def apply(self, paths: Iterable[Path]) -> None:
@@ -85,7 +79,7 @@ class Reloader:
                         self._tell(f"{told} is not live: {wrong}")
                         return
                     self._update(package, functions[package])
-                self._live()
+                self.live()
                 done = "is live"
             elif any(len(name.parts) == 1 for name in names):
                 self._cloud.deploy_application(self._folder)

@@ -39,13 +39,16 @@ class Newcomer:
         begins = open_terminal(user.folder)
         begins.runs("\n".join(self._lines("lifoq init thumbnails", "cd thumbnails")))
         assert "2 passed" in begins.runs(*self._lines("pytest"))
-        for name in ("tasks/requirements.txt", "tasks/__init__.py", "producer/handler.py"):
-            (self.project / name).write_text(code(name))
         self.dev = begins
-        self.dev.deploys(*self._lines("lifoq dev"))
+        self.dev.deploys(*self._lines("lifoq dev"), meanwhile=self._write)
+        self.dev.is_told("tasks/requirements.txt is live")
         self.another = partial(open_terminal, self.project)
         self.second = self.another()
         self.second.runs("\n".join(self._lines(". ../.venv/bin/activate", ". .local/environment")))
+
+    def _write(self) -> None:
+        for name in ("producer/handler.py", "tasks/__init__.py", "tasks/requirements.txt"):
+            (self.project / name).write_text(code(name))
 
     @staticmethod
     def _lines(*lines: str) -> tuple[str, ...]:

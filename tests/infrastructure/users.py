@@ -89,7 +89,7 @@ class Terminal:
             text=True,
             start_new_session=True,
         )
-        self._blocks = 0
+        self._blocks = self._told = 0
 
     @property
     def shown(self) -> str:
@@ -100,15 +100,19 @@ class Terminal:
         self._shell.stdin.write(block)
         self._shell.stdin.flush()
 
-    def deploys(self, line: str) -> None:
+    def deploys(self, line: str, meanwhile: Callable[[], object] = lambda: None) -> None:
         """A line that ends with `lifoq dev`: until its application is deployed."""
         with registries():
             self.begins(f"{line} --port=0\n")
+            self.is_told("\nDeploying")
+            meanwhile()
             self.is_told("\nDeployed.")
 
     def is_told(self, words: str) -> None:
-        until(lambda: words in self.shown or self.has_ended, lambda: self.shown)
-        assert words in self.shown, self.shown
+        """After what was told last."""
+        until(lambda: words in self.shown[self._told :] or self.has_ended, lambda: self.shown)
+        assert words in self.shown[self._told :], self.shown
+        self._told = self.shown.index(words, self._told) + len(words)
 
     def runs(self, block: str) -> str:
         """What it printed."""
