@@ -14,7 +14,7 @@ CEILINGS = {
     "sweep": (725_000, 100),
     "ingest": (715_000, 96),
     "api": (1_265_000, 173),
-    "process_tasks": (828_000, 117),
+    "process_tasks": (836_000, 120),
     "task_events": (565_000, 79),
 }
 """Bytes of source and files, two per cent above what they are. Lambda's asset folder is read-only:
