@@ -141,7 +141,7 @@ class Gateway:
         headers = [("X-Amz-Executed-Version", "$LATEST"), ("Content-Type", "application/json")]
         if outcome.failed:
             headers.append(("X-Amz-Function-Error", "Unhandled"))
-        start_response("200 OK", headers)
+        start_response(_line(200), headers)
         return [outcome.payload]
 
     def _http_api(
@@ -162,7 +162,7 @@ class Gateway:
             )
         except ThrottledError:
             given = HttpAnswer.of_gateway(503)
-        start_response(f"{given.status} {HTTPStatus(given.status).phrase}", given.headers)
+        start_response(_line(given.status), given.headers)
         return [given.body]
 
     def _control(
@@ -188,26 +188,20 @@ def _configures(call: ApiCall, environ: Environ) -> bool:
     return call.service in {"lambda", "scheduler"} and environ["REQUEST_METHOD"] != "GET"
 
 
-_REASONS = {
-    200: "OK",
-    202: "Accepted",
-    204: "No Content",
-    400: "Bad Request",
-    404: "Not Found",
-    429: "Too Many Requests",
-}
+def _line(status: int) -> str:
+    return f"{status} {HTTPStatus(status).phrase}"
 
 
 def _respond(
     start_response: StartResponse, status: int, body: Any, content_type: str = "application/json"
 ) -> Iterable[bytes]:
-    start_response(f"{status} {_REASONS[status]}", [("Content-Type", content_type)])
+    start_response(_line(status), [("Content-Type", content_type)])
     return [] if body is None else [json.dumps(body, default=str).encode()]
 
 
 def _refuse(start_response: StartResponse, status: int, code: str, message: str) -> Iterable[bytes]:
     start_response(
-        f"{status} {_REASONS[status]}",
+        _line(status),
         [("Content-Type", "application/json"), ("X-Amzn-ErrorType", code)],
     )
     return [json.dumps({"Type": "User", "Message": message}).encode()]
@@ -224,10 +218,10 @@ def _refuse_key(
     if service != "s3" and "x-www-form-urlencoded" not in environ.get("CONTENT_TYPE", ""):
         code = "UnrecognizedClientException"
         start_response(
-            "403 Forbidden", [("Content-Type", "application/json"), ("X-Amzn-ErrorType", code)]
+            _line(403), [("Content-Type", "application/json"), ("X-Amzn-ErrorType", code)]
         )
         return [json.dumps({"__type": code, "message": told}).encode()]
     code = "InvalidAccessKeyId" if service == "s3" else "InvalidClientTokenId"
     error = f"<Code>{code}</Code><Message>{escape(told)}</Message>"
-    start_response("403 Forbidden", [("Content-Type", "text/xml")])
+    start_response(_line(403), [("Content-Type", "text/xml")])
     return [f"<ErrorResponse><Error>{error}</Error></ErrorResponse>".encode()]
