@@ -79,10 +79,13 @@ class Author:
             "payload": '{"n": 1, "text": "\\"taskId\\": {\\"S\\": \\"x\\"} </script> ünï"}',
             "attempts": 0,
         }
+        ahead = rng.choice([0, self._span(300)])  # its place is nobody's age
+        if ahead:
+            self._item["headStart"] = ahead
         if delay:
             self._write(Status.DELAYED, dueAt=enqueued)
         else:
-            self._write(Status.PENDING, taskCreated=put_at)
+            self._write(Status.PENDING, taskCreated=put_at + ahead)
 
     def write(self, *, steps: int) -> Life:
         while len(self.life.steps) < steps and self._next():
