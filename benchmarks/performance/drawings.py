@@ -36,7 +36,7 @@ def goodput_by_load(outcomes: Sequence[Outcome]) -> AnyChart:
     }
     laws = {"equal": "all wait for 10 services", "exponential": "exponential patience, mean 10"}
     rows = [
-        {"load": o.load, "share": o.in_time, "order": orders[name], "law": laws[o.patience]}
+        {"load": o.load, "share": min(1, o.in_time), "order": orders[name], "law": laws[o.patience]}
         for name in orders
         for o in outcomes
         if o.order == name and o.patience in laws

@@ -20,8 +20,11 @@ NOTE: Final = f"{OWN_PREFIX}starts"
 """The id of the workers' item. No task has such an id."""
 NOTE_EVERY: Final = 20.0
 """Seconds between two notes of a worker."""
-RECENT: Final = 3 * NOTE_EVERY + 30.0
-"""Seconds for which a note tells of the present: also where a worker, or Lambda, paused."""
+RECENT: Final = 90.0
+"""Seconds for which a note tells of the present."""
+SHED_FOR: Final = 60.0
+"""Seconds for which what was shed does: it must be forgotten before the notes are, the last of
+which a worker wrote up to ``NOTE_EVERY`` before its end."""
 TRIES: Final = 3
 """How often a note is tried where other workers are faster."""
 SAMPLE: Final = 100
@@ -46,8 +49,8 @@ class Pressure:
     """What became of tasks in the last minutes."""
 
     shed_share: float
-    """The share of what was started or shed that was shed. A task is shed at its deadline:
-    so this tells of tasks that were put as long ago."""
+    """The share of what was started or shed that was shed; 0 where no worker has told of a start.
+    A task is shed at its deadline: so this tells of tasks that were put as long ago."""
     starts_per_second: float
     """By all workers together, as they told. Where tasks are shed, this is what they can do."""
     wait_seconds: float | None
@@ -82,7 +85,7 @@ def measure(store: Store, *, now: int) -> Pressure:
     started, wait = _started(_recent(store.table.get(NOTE), now=now))
     shed = _shed(store, now)
     return Pressure(
-        shed_share=shed / (shed + started) if shed else 0.0,
+        shed_share=shed / (shed + started) if started else 0.0,
         starts_per_second=started,
         wait_seconds=wait,
     )
@@ -101,25 +104,25 @@ def _started(rows: list[Starts]) -> tuple[float, float | None]:
 
 
 def _shed(store: Store, now: int) -> float:
-    """A second. By the queue's own deadline: what has an earlier one of its own lies further up in
-    the index, and is counted when it comes by here, unless TTL is faster."""
-    past, lately = store.lifetimes.oldest_alive(now), notes.lately(now)
-    page = store.table.query(
-        Span(
-            index=STATUS_CREATED_INDEX,
-            status=Status.PENDING,
-            first=store.lifetimes.oldest_alive(lately),
-            last=past,
-            where=(AtMost(Attribute.EXPIRES_AT, now),),
-        ),
-        newest_first=True,
-        limit=SAMPLE,
+    """How many a second. By the queue's own deadline: what has an earlier one of its own lies
+    further up in the index, and is counted when it comes by here, unless TTL is faster."""
+    noted = notes.read(store).shed_since(notes.lately(now))
+    deleted = sum(number for _, number in noted) / notes.LATELY
+    if store.lifetimes.shed_at_deadline:
+        return deleted  # what lies in the index is what the next sweep deletes
+    past = store.lifetimes.oldest_alive(now)
+    span = Span(
+        index=STATUS_CREATED_INDEX,
+        status=Status.PENDING,
+        first=past - microseconds(SHED_FOR),
+        last=past,
+        where=(AtMost(Attribute.EXPIRES_AT, now),),
     )
+    page = store.table.query(span, newest_first=True, limit=SAMPLE)
+    seconds = SHED_FOR
     if page.next is not None:
-        seconds = (past - int(page.next[Attribute.TASK_CREATED])) / MICROSECONDS
-        return len(page.rows) / max(seconds, 1e-6)
-    deleted = sum(number for _, number in notes.read(store).shed_since(lately))
-    return (len(page.rows) + deleted) / notes.LATELY
+        seconds = max(1e-6, (past - int(page.next[Attribute.TASK_CREATED])) / MICROSECONDS)
+    return deleted + len(page.rows) / seconds
 
 
 def _recent(item: Item | None, *, now: int) -> list[Starts]:

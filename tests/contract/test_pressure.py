@@ -1,13 +1,16 @@
 """What a queue tells a producer of the load that it is under."""
 
+from dataclasses import replace
+
 import pytest
 
-from lifoq import NewTask, Queue
+from lifoq import Lifetimes, NewTask, Queue, Registry, Sweeper
 from lifoq.items.change import Change
 from lifoq.items.schema import Attribute
 from lifoq.tables import pressure
 from lifoq.tables.pressure import NOTE, Pressure, Starts
 from lifoq.tables.store import Store
+from lifoq.tables.table import Table
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
 
@@ -31,11 +34,34 @@ def test_it_is_what_workers_noted_beside_what_was_shed(store: Store, host: Manua
     found = queue.pressure()
     assert found.starts_per_second == pytest.approx(2)
     assert found.wait_seconds == pytest.approx(1.75)
-    assert found.shed_share == pytest.approx(0.1 / 2.1)
+    assert found.shed_share == pytest.approx(0.5 / 2.5)
     host.advance(4.9)
     assert queue.pressure() is found
-    host.advance(300)
+    host.advance(60)
+    assert queue.pressure() == replace(found, shed_share=0)
+    host.advance(30)
     assert queue.pressure() == Pressure(shed_share=0, starts_per_second=0, wait_seconds=None)
+
+
+def test_what_the_sweep_has_deleted_counts(table: Table, host: ManualHost):
+    lifetimes = Lifetimes(deadline=10, shed_at_deadline=True)
+    store = Store(table, lifetimes=lifetimes, host=host)
+    for _ in range(30):
+        store.put(NewTask(task_type="a"))
+    host.advance(11)
+    Sweeper(store, Registry(), max_attempts=1, host=host).run()
+    store.put(NewTask(task_type="a"))
+    host.advance(11)
+    started(store, host, 2)
+    assert Queue(store, host=host).pressure().shed_share == pytest.approx(0.5)
+
+
+def test_where_no_worker_tells_of_a_start_nothing_is_told_of_a_share(
+    store: Store, host: ManualHost
+):
+    store.put(NewTask(task_type="a"))
+    host.advance(3_601)
+    assert Queue(store, host=host).pressure().shed_share == 0
 
 
 def test_of_many_that_were_shed_a_sample_is_read(store: Store, host: ManualHost):
