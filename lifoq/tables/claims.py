@@ -29,7 +29,7 @@ class Claim:
 
 
 class Claims:
-    """A worker's, none of whose task types limits how many of a key are TAKEN at a time."""
+    """What a worker claims by, none of whose task types limits how many of a key are TAKEN."""
 
     def __init__(self, store: Store, *, host: Host) -> None:
         self._store = store
@@ -51,12 +51,13 @@ class Claims:
             return call()
 
     def _call(self, row: Candidate, _per_key: int | None, lease: float) -> Callable[[], Claim]:
+        """The call that claims, for once and once more."""
         return self._of_task_alone(row, lease)
 
     def _of_task_alone(
         self, row: Candidate, lease: float, *, when: tuple[Condition, ...] = ()
     ) -> Callable[[], Claim]:
-        """Each call is under the same id, by which the claim is recognised."""
+        """Both calls are under one id, by which the claim is recognised."""
         claim_id = self._host.new_id()
         send = partial(self._store.claim, row.task_id, claim_id=claim_id, lease=lease, when=when)
         return lambda: Claim(task=send())

@@ -37,7 +37,7 @@ PAUSE: Final = 0.2
 
 
 class KeyedClaims(Claims):
-    """A worker's that has such types: the claims of their keyed tasks hold a key's slot as well."""
+    """What a worker claims by that has such types: their keyed tasks' claims hold a key's slot."""
 
     def __init__(self, store: Store, *, host: Host) -> None:
         super().__init__(store, host=host)

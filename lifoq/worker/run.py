@@ -179,8 +179,8 @@ class Run:
         return max(self._pace.look_at, self._held.answers_by)
 
     def _agenda(self, now: int) -> Iterator[tuple[float, Callable[[int], None]]]:
-        """What the run does by itself: from when on, and what, in this order. Here alone; both what
-        is done and for how long the run sleeps come from it."""
+        """What the run does by itself: from when on, and what, in this order. A timer that stands
+        here is neither forgotten nor overslept: by this the run acts, and by this it sleeps."""
         yield self._tend_at, self._tend_attempts
         yield self._tally.tell_at, self._tell
         yield self._hand_back_at, self._hand_back
@@ -190,8 +190,8 @@ class Run:
             return
         yield self._claim_until, _nothing
         wait = math.inf if self._held.crowded else self._limits.shortest_wait()
-        if wait < math.inf:  # else also what is due waits here as well as there
-            free_at = now + max(1, microseconds(wait)) if wait else now
+        if wait < math.inf:  # else what is due can wait in one place as well as in the other
+            free_at = now + max(1, microseconds(wait)) if wait else now  # never too soon
             yield max(free_at, self._promotions.due_at), self._promote
             yield max(free_at, self._look_at()), self._lookout.look
 

@@ -26,9 +26,7 @@ names, the command, the test kit."""
 
 def modules() -> Iterator[tuple[str, Path]]:
     for room in (room for room in ROOMS if "." not in room):
-        for path in (
-            (ROOT / room).rglob("*.py") if (ROOT / room).is_dir() else [ROOT / f"{room}.py"]
-        ):
+        for path in (*(ROOT / room).rglob("*.py"), *ROOT.glob(f"{room}.py")):
             name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
             yield name.removesuffix(".__init__"), path
 
