@@ -1,9 +1,9 @@
 """Commands that lie in other packages, and need extras: they are imported when they are called."""
 
-import importlib
 import importlib.util
+import pkgutil
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -14,80 +14,58 @@ class NotInstalled(LifoqError):
     """An extra is missing."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Mounted:
-    packages: tuple[str, ...]
-    """Its package where lifoq is installed, and in the repository."""
-    module: str
-    name: str
-    """The click command's name in the module."""
+    command: str
+    """As an entry point names it, by the package's name where lifoq is installed."""
     extra: str
     help: str
 
 
 MOUNTED: Final = {
     "init": Mounted(
-        packages=("lifoq_project",),
-        module="commands",
-        name="init",
-        extra="cdk",
-        help="Make a small project of your own, with a queue in it.",
+        "lifoq_project.commands:init",
+        "cdk",
+        "Make a small project of your own, with a queue in it.",
     ),
     "dev": Mounted(
-        packages=("lifoq_localcloud", "localcloud"),
-        module="commands",
-        name="dev_command",
-        extra="local",
-        help="Run this folder's CDK application on this machine, and follow its files.",
+        "lifoq_localcloud.commands:dev_command",
+        "local",
+        "Run this folder's CDK application on this machine, and follow its files.",
     ),
     "cdk": Mounted(
-        packages=("lifoq_project",),
-        module="commands",
-        name="cdk",
-        extra="cdk",
-        help="Run the CDK CLI, in the version that fits.",
+        "lifoq_project.commands:cdk", "cdk", "Run the CDK CLI, in the version that fits."
     ),
     "clean": Mounted(
-        packages=("lifoq_cli",),
-        module="clean",
-        name="clean",
-        extra="cli",
-        help="Delete what lifoq keeps in its cache, to be faster.",
+        "lifoq_cli.clean:clean", "cli", "Delete what lifoq keeps in its cache, to be faster."
     ),
     "console": Mounted(
-        packages=("lifoq_console",),
-        module="command",
-        name="console",
-        extra="console",
-        help="See a queue, and steer it, in a browser on this machine.",
+        "lifoq_console.command:console",
+        "console",
+        "See a queue, and steer it, in a browser on this machine.",
     ),
     "report": Mounted(
-        packages=("lifoq_analytics", "analytics"),
-        module="report",
-        name="report",
-        extra="analytics",
-        help="Tell from table exports what the queue did.",
+        "lifoq_analytics.report:report",
+        "analytics",
+        "Tell from table exports what the queue did.",
     ),
     "local": Mounted(
-        packages=("lifoq_localcloud", "localcloud"),
-        module="commands",
-        name="serve_command",
-        extra="local",
-        help="Run the local cloud until Ctrl-C or SIGTERM.",
+        "lifoq_localcloud.commands:serve_command",
+        "local",
+        "Run the local cloud until Ctrl-C or SIGTERM.",
     ),
 }
 
 
 def load(mounted: Mounted) -> click.Command:
     """NotInstalled, where its extra is."""
-    for package in mounted.packages:
-        if importlib.util.find_spec(package):
-            break
+    package, dot, rest = mounted.command.partition(".")
+    if importlib.util.find_spec(package) is None:  # in the repository
+        package = package.removeprefix("lifoq_")
     try:
-        found: Any = importlib.import_module(f"{package}.{mounted.module}")
+        command: click.Command = pkgutil.resolve_name(package + dot + rest)
     except ModuleNotFoundError as error:
         raise NotInstalled(
             f"this command needs {error.name}: pip install 'lifoq[{mounted.extra}]'"
         ) from error
-    command: click.Command = getattr(found, mounted.name)
     return command
