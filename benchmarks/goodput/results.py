@@ -66,6 +66,6 @@ class Results(Row):
         return [100 * (ours[load] - theirs[load]) for load in ours]
 
     def cell(self, patience: str, order: str) -> str:
-        """Of a table: per cent in time at the loads that are shown."""
+        """The cell of a table: per cent in time at the loads that are shown."""
         found = self.of(patience, order)
         return " / ".join(f"{100 * found[load]:.0f}" for load in SHOWN) if found else "–"
