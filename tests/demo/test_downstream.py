@@ -12,7 +12,7 @@ from demo import downstream
 
 def status_of(url, *, body=None):
     address = urlsplit(url)
-    with closing(http.client.HTTPConnection(address.netloc, timeout=10)) as connection:
+    with closing(http.client.HTTPConnection(address.netloc, timeout=300)) as connection:
         connection.request("POST" if body else "GET", address.path, body)
         return connection.getresponse().status
 
@@ -38,5 +38,5 @@ def test_it_ends_when_whoever_started_it_is_gone():
         stdout=subprocess.PIPE,
     )
     assert process.stdout.readline().startswith(b"http://127.0.0.1:")
-    process.communicate(timeout=10)
+    process.communicate(timeout=300)
     assert process.returncode == 0

@@ -41,5 +41,5 @@ def test_an_interruption_ends_orphans_too_and_is_not_disturbed_by_a_second_one(n
         program.stdin.write("x")
         program.stdin.flush()
         assert program.stdout.readline() == "ended\n"
-        assert program.wait(timeout=10) == 0
+        assert program.wait(timeout=300) == 0
     assert not any(process.is_running() for process in started)

@@ -48,8 +48,7 @@ def in_time(patience: str, order: str, load: float) -> str:
 
 
 def idle_ms(queue: str) -> float:
-    found: float = row(BESIDE, queue=queue)["idle_ms"]
-    return found
+    return row(BESIDE, queue=queue)["idle_ms"]
 
 
 def short_tasks(megabytes: int) -> int:

@@ -16,7 +16,7 @@ from tests.localcloud import template
 
 STACK = "probe"
 CODE_BUCKET = "code"
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 300.0
 
 
 def eventually(probe: Callable[[], Any], *, within_seconds: float = PATIENCE_SECONDS) -> Any:
