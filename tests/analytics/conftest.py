@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset as ds
 import pytest
 from pyspark import SparkContext
 
 from analytics import analysis, session
+from analytics.times import from_iso
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +41,10 @@ def report(spark, tmp_path) -> Reporter:
 def module_report(spark, tmp_path_factory) -> Reporter:
     """For reports that several tests look at."""
     return Reporter(spark, tmp_path_factory.mktemp("report") / "out")
+
+
+def bucket_rows(path: Path) -> list[dict[str, Any]]:
+    rows = ds.dataset(path).to_table().to_pylist()
+    for row in rows:
+        row["bucket_start"] = from_iso(row["bucket_start"].isoformat())
+    return rows

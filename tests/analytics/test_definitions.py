@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from analytics.times import from_iso
 from lifoq.basics.times import iso
+from tests.analytics.conftest import bucket_rows
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line
 from tests.analytics.items import BASE, SECOND, at, item
 
@@ -141,7 +141,7 @@ def test_puts_that_a_newer_one_replaced_are_counted_and_are_no_tasks(told):
     ],
 )
 def test_an_event_counts_in_the_bucket_of_its_moment(told, kind, flow, seconds):
-    rows = _rows(told[1] / "buckets_by_type.parquet")
+    rows = bucket_rows(told[1] / "buckets_by_type.parquet")
     buckets = [row["bucket_start"] for row in rows if row["task_type"] == kind and row[flow]]
     assert buckets == [at(seconds)]
 
@@ -161,12 +161,12 @@ def test_a_task_waits_until_its_first_claim_only(told):
 
 def test_a_task_that_is_not_due_is_no_backlog_yet(told):
     assert told[0]["waiting"]["not_due"] == 1
-    rows = _rows(told[1] / "buckets_by_type.parquet")
+    rows = bucket_rows(told[1] / "buckets_by_type.parquet")
     assert not any(row["arrivals"] for row in rows if row["task_type"] == "not-due")
 
 
 def test_rows_of_the_buckets_follow_from_each_other(told):
-    rows = _rows(told[1] / "buckets.parquet")
+    rows = bucket_rows(told[1] / "buckets.parquet")
     assert [row["bucket_start"] for row in rows] == [BASE + 60 * SECOND * n for n in range(12)]
     assert rows[-1]["backlog"] == told[0]["backlog"]["end"]
     assert rows[-1]["oldest_waiting_seconds"] == told[0]["oldest_waiting_seconds"] == 660.0
@@ -177,10 +177,3 @@ def test_windows_longer_than_the_shortest_deadline_and_a_missing_full_export_are
     assert coverage["long_windows"] == [{"from": iso(at(0)), "to": iso(at(660))}]
     assert not coverage["starts_with_full_export"]
     assert coverage["gaps"] == []
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    rows = ds.dataset(path).to_table().to_pylist()
-    for row in rows:
-        row["bucket_start"] = from_iso(row["bucket_start"].isoformat())
-    return rows

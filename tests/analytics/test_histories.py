@@ -5,15 +5,14 @@
 
 import os
 import random
-from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset as ds
 import pytest
 
 from analytics.times import from_iso
 from lifoq.basics.times import iso
 from tests.analytics import histories, truth
+from tests.analytics.conftest import bucket_rows
 from tests.analytics.exportfiles import Exporter
 from tests.analytics.histories import SECOND, START
 
@@ -47,7 +46,7 @@ def test_the_answers_about_random_histories_are_the_true_ones(seed, tmp_path, re
     start = from_iso(summary["window"]["from"])
     shape = {"start": start, "as_of": as_of, "size": bucket * SECOND}
     total, typed = (
-        _rows(tmp_path / "out" / f"{name}.parquet") for name in ("buckets", "buckets_by_type")
+        bucket_rows(tmp_path / "out" / f"{name}.parquet") for name in ("buckets", "buckets_by_type")
     )
     assert total == truth.bucket_rows(fates, **shape)
     for name, its in by_type.items():
@@ -99,10 +98,3 @@ def assert_summary(summary: dict[str, Any], fates: list[truth.Fate], as_of: int)
         "sojourn_seconds": truth.spread(truth.sojourns(fates)),
     }
     assert {name: summary[name] for name in expected} == expected
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    rows = ds.dataset(path).to_table().to_pylist()
-    for row in rows:
-        row["bucket_start"] = from_iso(row["bucket_start"].isoformat())
-    return rows

@@ -96,7 +96,6 @@ def browse(tmp_path) -> Callable[[Path], str]:
             capture_output=True,
             check=True,
             text=True,
-            timeout=120,
             env={**os.environ, "HOME": str(tmp_path)},  # it keeps settings and caches there
         )
         assert "CONSOLE" not in seen.stderr

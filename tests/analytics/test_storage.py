@@ -11,7 +11,6 @@ from typing import Any
 import boto3
 import pytest
 from botocore.credentials import Credentials
-from moto.server import ThreadedMotoServer
 
 from analytics import storage
 from analytics.errors import StorageError
@@ -19,26 +18,11 @@ from tests.analytics.exportfiles import Exporter, full_line
 from tests.analytics.items import at, item
 
 
-@pytest.fixture(scope="module")
-def environment() -> Iterator[dict[str, str]]:
-    """With an S3 of its own on this machine."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_REGION": "us-east-1",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    server.stop()
-
-
 @pytest.fixture
-def bucket(environment, monkeypatch) -> Iterator[Any]:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
+def bucket(moto_endpoint, monkeypatch) -> Iterator[Any]:
+    """In an S3 of this machine, which the environment names."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", moto_endpoint)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
     forget()
     made = boto3.resource("s3").create_bucket(Bucket="exports")
     yield made

@@ -59,8 +59,7 @@ class Answers(Account):
             answer = answer(**parameters)
         if isinstance(answer, Exception):
             raise answer
-        found: dict[str, Any] = answer
-        return found
+        return answer
 
 
 def patient(**answers: Any) -> Patient:

@@ -11,6 +11,7 @@ import pytest
 
 from lab import dynamodb_local
 from lifoq import NewTask, Queue
+from tests.infrastructure.commands import refused
 
 ROOT = Path(__file__).parents[2]
 
@@ -71,9 +72,7 @@ def test_a_reader_that_goes_away_is_no_trouble(named, command):
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
 def test_without_its_extra_it_says_in_one_sentence_what_to_install(missing):
-    code = f"import sys; sys.modules[{missing!r}] = None; from lifoq.__main__ import main; main()"
-    finished = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert finished.stdout == ""
-    assert finished.stderr == "the command needs click and rich: pip install 'lifoq[cli]'\n"
+    begin = "from lifoq.__main__ import main; sys.exit(main())"
+    code = f"import sys; sys.modules[{missing!r}] = None; {begin}"
+    told = "the command needs click and rich: pip install 'lifoq[cli]'\n"
+    assert refused(sys.executable, "-c", code) == told

@@ -22,8 +22,7 @@ def template_of(stack: cdk.Stack) -> dict[str, Any]:
     """The stack's template, after the synthesis of its application."""
     app = stack.node.root
     assert isinstance(app, cdk.App)
-    template: dict[str, Any] = app.synth().get_stack_by_name(stack.stack_name).template
-    return template
+    return app.synth().get_stack_by_name(stack.stack_name).template
 
 
 def resources(template: dict[str, Any], type_name: str, prefix: str = "") -> list[dict[str, Any]]:

@@ -35,8 +35,7 @@ def template(tmp_path_factory) -> Template:
 
 def variables(template: Template, function: str) -> Mapping[str, str]:
     (found,) = resources(template, "AWS::Lambda::Function", function)
-    told: Mapping[str, str] = found["Environment"]["Variables"]
-    return told
+    return found["Environment"]["Variables"]
 
 
 def test_nobody_gets_in(template):

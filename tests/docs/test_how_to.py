@@ -9,15 +9,12 @@ import sys
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
 import yaml
 
-from lab import dynamodb_local
 from lifoq import Queue, Status
 from lifoq.client.connection import Connection
 from lifoq.items.lifetimes import Lifetimes
@@ -102,44 +99,26 @@ def test_only_jobs_of_the_environment_may_deploy_and_others_may_look(tmp_path):
 # Scripts
 
 
-@dataclass(frozen=True)
-class Account:
-    endpoint: str
+@pytest.fixture
+def new_queue(moto_endpoint, monkeypatch) -> Callable[[], Queue]:
+    """With a table of its own, and settings by which its name finds it."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", moto_endpoint)
 
-    @property
-    def environment(self) -> dict[str, str]:
-        return {
-            "AWS_ENDPOINT_URL": self.endpoint,
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_DEFAULT_REGION": dynamodb_local.CREDENTIALS["region_name"],
-        }
-
-    def client(self, service: str) -> Any:
-        made: Callable[..., Any] = boto3.client
-        return made(service, endpoint_url=self.endpoint, **dynamodb_local.CREDENTIALS)
-
-    def queue(self) -> Queue:
-        """With a table of its own, and settings by which its name finds it."""
+    def made() -> Queue:
         name = f"queue-{uuid.uuid4().hex[:12]}"
-        create_table(self.client("dynamodb"), name)
-        settings = Connection(
-            table=name, region=dynamodb_local.CREDENTIALS["region_name"], lifetimes=Lifetimes()
-        )
-        self.client("ssm").put_parameter(
+        create_table(boto3.client("dynamodb"), name)
+        settings = Connection(table=name, region="us-east-1", lifetimes=Lifetimes())
+        boto3.client("ssm").put_parameter(
             Name=f"/lifoq/{name}/queue", Value=settings.encode(), Type="String"
         )
-        return Queue.connect(name, endpoint_url=self.endpoint, **dynamodb_local.CREDENTIALS)
+        return Queue.connect(name)
 
-
-@pytest.fixture
-def account(moto_endpoint) -> Account:
-    return Account(moto_endpoint)
+    return made
 
 
 @pytest.mark.prove
-def test_what_is_missing_is_brought_back_and_what_is_there_stays(account, tmp_path):
-    backup, now = account.queue(), account.queue()
+def test_what_is_missing_is_brought_back_and_what_is_there_stays(new_queue, tmp_path):
+    backup, now = new_queue(), new_queue()
     for queue in (backup, now):
         queue.put("check", "old", task_id="there")
     now.cancel("there")
@@ -147,27 +126,19 @@ def test_what_is_missing_is_brought_back_and_what_is_there_stays(account, tmp_pa
     backup.put("check", None, task_id="expired", deadline=0.001)
     time.sleep(1.1)  # TTL's second
 
-    said = python(
-        written("restore", tmp_path),
-        *("bring_back.py", backup.store.table.name, now.store.table.name),
-        **account.environment,
-    )
+    names = [queue.store.table.name for queue in (backup, now)]
+    said = python(written("restore", tmp_path), "bring_back.py", *names)
 
     assert said == "1 tasks brought back\n"
-    lost, there = now.get("lost"), now.get("there")
-    assert lost is not None
-    assert there is not None
-    assert (lost.payload, there.status, now.get("expired")) == (
-        {"device": 1},
-        Status.CANCELLED,
-        None,
-    )
+    assert now.get("lost").payload == {"device": 1}
+    assert now.get("there").status is Status.CANCELLED
+    assert now.get("expired") is None
     assert [task.task_id for task in now.peek()] == ["lost"]
 
 
 @pytest.mark.prove
-def test_all_tasks_of_a_person_are_deleted_but_those_at_work(account, tmp_path):
-    queue = account.queue()
+def test_all_tasks_of_a_person_are_deleted_but_those_at_work(new_queue, tmp_path):
+    queue = new_queue()
     for task_id in ("waits", "delayed", "cancelled", "works"):
         delay = 60 if task_id == "delayed" else None
         queue.put("mail", "Ada", task_id=task_id, key="c-1", delay=delay)
@@ -176,11 +147,7 @@ def test_all_tasks_of_a_person_are_deleted_but_those_at_work(account, tmp_path):
     queue.put("mail", "Bob", task_id="another", key="c-2")
     queue.store.claim("works", claim_id="mine", lease=30)
 
-    said = python(
-        written("erase", tmp_path),
-        *("forget.py", queue.store.table.name, "c-1"),
-        **account.environment,
-    )
+    said = python(written("erase", tmp_path), "forget.py", queue.store.table.name, "c-1")
 
     assert said == "4 deleted, 1 at work\n"
     own = ("waits", "delayed", "cancelled", "works", "expired")

@@ -4,12 +4,27 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.infrastructure.deployments import ROOT
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
     """What it wrote to its standard output."""
-    finished = subprocess.run(
+    finished = _ended(*command, cwd=cwd, env=env)
+    assert finished.returncode == 0, (finished.stdout + finished.stderr)[-8000:]
+    return finished.stdout
+
+
+def refused(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
+    """What it wrote to its standard error, and to nowhere else, when it ended with status 1."""
+    finished = _ended(*command, cwd=cwd, env=env)
+    assert (finished.returncode, finished.stdout) == (1, ""), finished.stderr
+    return finished.stderr
+
+
+def _ended(
+    *command: str | Path, cwd: Path, env: Mapping[str, str] | None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
         env=env,
@@ -18,5 +33,3 @@ def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = 
         text=True,
         check=False,
     )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return finished.stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lifoq_project import asset
-from tests.infrastructure.deployments import ROOT
+from tests.infrastructure.commands import ROOT
 
 BUDGET_BYTES = 2_000_000
 """The whole package's size at the most: a cold start loads it."""

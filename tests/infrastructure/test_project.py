@@ -3,7 +3,6 @@
 import importlib.metadata
 import importlib.util
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from lifoq.errors import InvalidInput
 from lifoq_project import cdk_cli, new
-from tests.infrastructure.commands import run
+from tests.infrastructure.commands import refused, run
 from tests.infrastructure.deployments import CONTEXT, ROOT
 
 
@@ -130,14 +129,6 @@ def test_without_a_registry_the_cdk_says_what_it_needs_and_leaves_nothing_behind
 
 
 def test_the_local_cloud_wants_an_application(tmp_path):
-    refused = subprocess.run(
-        [sys.executable, "-m", "lifoq", "dev"],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert refused.returncode == 1
-    assert "has no cdk.json" in refused.stderr
+    env = {"PYTHONPATH": str(ROOT)}
+    told = refused(sys.executable, "-m", "lifoq", "dev", cwd=tmp_path, env=env)
+    assert "has no cdk.json" in told

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -10,7 +9,8 @@ import pytest
 from lifoq.errors import InvalidInput
 from stacks.stage import Stage
 from stacks.stages import STAGES
-from tests.infrastructure.deployments import CONTEXT, ROOT, new_app, synthesize
+from tests.infrastructure.commands import refused
+from tests.infrastructure.deployments import CONTEXT, new_app, synthesize
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -26,17 +26,8 @@ def test_a_name_that_no_stack_can_have_is_refused(name):
 
 
 def test_an_unknown_stage_is_one_sentence_with_the_known_ones():
-    finished = subprocess.run(
-        [sys.executable, "app.py"],
-        cwd=ROOT,
-        env={**os.environ, "CDK_CONTEXT_JSON": json.dumps({**CONTEXT, "stage": "prd"})},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert finished.returncode == 1
-    assert finished.stderr == (
+    env = {**os.environ, "CDK_CONTEXT_JSON": json.dumps({**CONTEXT, "stage": "prd"})}
+    assert refused(sys.executable, "app.py", env=env) == (
         "stage='prd': is unknown: choose one of dev, prod, demo with '-c stage=NAME', or add it to "
         "stacks/stages.py\n"
     )

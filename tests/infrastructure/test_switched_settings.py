@@ -120,10 +120,7 @@ def imports(value: Any) -> Iterator[str]:
 
 
 def schema(type_name: str) -> dict[str, Any]:
-    found: dict[str, Any] = PROVIDER_SCHEMA_MANAGER.get_resource_schema(
-        "us-east-1", type_name
-    ).schema
-    return found
+    return PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", type_name).schema
 
 
 def lasting(type_name: str) -> list[str]:

@@ -3,7 +3,6 @@ wakes whom."""
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from lifoq_cdk.reports import window_expression
 from localcloud.moto_adapter import passes
 from stacks import application
 from tests.ends import WAYS
+from tests.infrastructure.commands import run
 from tests.infrastructure.deployments import Deployment, a_stage, new_app, synthesized
 from tests.infrastructure.everything import Everything
 from tests.infrastructure.snapshot import FILE, snapshot
@@ -388,16 +388,9 @@ def test_roles_ask_for_nothing_more_when_the_key_is_switched_on(everything):
 
 def test_cfn_lint_finds_nothing(everything):
     templates = sorted(str(file) for file in everything.assembly.glob("*.template.json"))
-    finished = subprocess.run(
-        # W3005: the CDK spells out dependencies that a reference implies already.
-        [str(Path(sys.executable).with_name("cfn-lint")), "-i", "W3005", "--", *templates],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert finished.stdout == ""
-    assert finished.returncode == 0
+    lint = Path(sys.executable).with_name("cfn-lint")
+    # W3005: the CDK spells out dependencies that a reference implies already.
+    assert run(lint, "-i", "W3005", "--", *templates) == ""
 
 
 def test_a_finding_of_cdk_nag_stops_synthesis():

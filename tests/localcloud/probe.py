@@ -15,6 +15,7 @@ def handle(event, context):
         case "raise":
             raise ValueError(event.get("message", "as you wish"))
         case "sleep":
+            print("asleep", flush=True)  # noqa: T201 - for its log
             time.sleep(event["seconds"])
         case "exit":
             os._exit(3)

@@ -58,7 +58,7 @@ def build(bucket: str, key: str, *, state: str = "DISABLED") -> dict[str, Any]:
         ),
         "Exports": of_type("AWS::S3::Bucket"),
         "Probe": function(bucket, key, "handle", Environment={"Variables": {"GREETING": "hello"}}),
-        "Single": function(bucket, key, "handle", ReservedConcurrentExecutions=1),
+        "Single": function(bucket, key, "handle", ReservedConcurrentExecutions=1, Timeout=600),
         "Listener": function(bucket, key, "forward", **queue_url),
         "Follower": function(bucket, key, "forward", **queue_url),
         "Topic": of_type("AWS::SNS::Topic"),

@@ -38,8 +38,7 @@ def assemblies(tmp_path_factory) -> Path:
 
 def greeting(deployed: Deployed, function: str) -> str:
     answer = deployed.client("lambda").invoke(FunctionName=function, Payload=b"{}")
-    found: str = json.loads(answer["Payload"].read())["environment"]["GREETING"]
-    return found
+    return json.loads(answer["Payload"].read())["environment"]["GREETING"]
 
 
 @pytest.mark.prove

@@ -3,8 +3,6 @@
 import base64
 import io
 import json
-import threading
-import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -76,8 +74,8 @@ def test_more_requests_than_instances_wait_for_one(deployed):
 
 
 def test_a_function_that_takes_too_long_is_killed(deployed):
-    first, _ = deployed.invoke("Single", {})
-    answer, error = deployed.invoke("Single", {"action": "sleep", "seconds": 30})
+    first, _ = deployed.invoke("Probe", {})
+    answer, error = deployed.invoke("Probe", {"action": "sleep", "seconds": 30})
 
     assert error == "Unhandled"
     assert "Task timed out after 2.00 seconds" in answer["errorMessage"]
@@ -94,35 +92,20 @@ def test_a_process_that_dies_fails_its_event_and_the_next_one_gets_another(deplo
     assert after["event"] == {}
 
 
-def test_killing_a_function_from_outside_fails_what_it_does(deployed):
+def test_reserved_concurrency_throttles_and_who_is_killed_from_outside_fails_what_it_does(deployed):
     deployed.invoke("Single", {})
-    answers: list[object] = []
-    asleep = {"action": "sleep", "seconds": 1.9}
-    busy = threading.Thread(target=lambda: answers.append(deployed.invoke("Single", asleep)))
-    busy.start()
-    time.sleep(0.5)
-
-    killed = deployed.cloud.kill_function(deployed.ids["Single"])
-    busy.join(10)
+    log = deployed.cloud.logs / f"{deployed.ids['Single']}.log"
+    with ThreadPoolExecutor(1) as caller:
+        busy = caller.submit(deployed.invoke, "Single", {"action": "sleep", "seconds": 600})
+        eventually(lambda: "asleep" in log.read_text())
+        with pytest.raises(ClientError, match="TooManyRequestsException"):
+            deployed.invoke("Single", {})
+        killed = deployed.cloud.kill_function(deployed.ids["Single"])
+    answer, error = busy.result()
 
     assert len(killed) == 1
-    ((answer, error),) = answers
     assert error == "Unhandled"
     assert "SIGKILL" in answer["errorMessage"]
-
-
-def test_reserved_concurrency_throttles(deployed):
-    deployed.invoke("Single", {})
-    asleep = {"action": "sleep", "seconds": 1.5}
-    busy = threading.Thread(target=lambda: deployed.invoke("Single", asleep))
-    busy.start()
-    time.sleep(0.5)
-
-    with pytest.raises(ClientError) as refused:
-        deployed.invoke("Single", {})
-    busy.join(10)
-
-    assert refused.value.response["Error"]["Code"] == "TooManyRequestsException"
     assert deployed.invoke("Single", {})[1] is None
 
 

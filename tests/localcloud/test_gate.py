@@ -113,7 +113,7 @@ def test_a_program_comes_in(door, headers):
 
 def ask(door: tuple[int, list[str]], headers: dict[str, str]) -> tuple[HTTPResponse, list[str]]:
     port, asked = door
-    with contextlib.closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+    with contextlib.closing(HTTPConnection("127.0.0.1", port, timeout=300)) as connection:
         connection.request("GET", NEXT, headers=headers)
         answer = connection.getresponse()
         answer.read()
@@ -240,7 +240,7 @@ def test_a_presigned_address_carries_the_key(deployed):
         "get_object", Params={"Bucket": "code", "Key": "probe.zip"}
     )
     split = urllib.parse.urlsplit(address)
-    connection = HTTPConnection(split.netloc, timeout=20)
+    connection = HTTPConnection(split.netloc, timeout=300)
     statuses = []
     for query in (f"?{split.query}", ""):
         connection.request("GET", split.path + query)

@@ -45,35 +45,42 @@ def test_messages_reach_the_function_and_are_deleted(deployed):
     eventually(lambda: is_empty(deployed))
 
 
+def seen_by_the_function(deployed: Deployed, number: int) -> list[str]:
+    """So many bodies, in their order."""
+    seen: list[dict[str, Any]] = []
+    eventually(lambda: seen.extend(deployed.records()) or len(seen) >= number)
+    return bodies(seen)
+
+
+def dead_letters(deployed: Deployed, number: int) -> list[str]:
+    """The bodies of so many, which are taken out."""
+    sqs, url = deployed.client("sqs"), deployed.ids["Failures"]
+    found: list[str] = []
+
+    def look() -> bool:
+        answer = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
+        for letter in answer.get("Messages", []):
+            found.append(letter["Body"])
+            sqs.delete_message(QueueUrl=url, ReceiptHandle=letter["ReceiptHandle"])
+        return len(found) >= number
+
+    eventually(look)
+    return sorted(found)
+
+
 def test_only_what_the_function_refuses_comes_again_until_it_is_redriven(deployed):
     send(deployed, "one", "refuse", "two")
-    seen: list[dict[str, Any]] = []
-    eventually(lambda: seen.extend(deployed.records()) or is_empty(deployed))
-    seen += deployed.records()
-
-    assert sorted(bodies(seen)) == ["one", "refuse", "refuse", "two"]
-    answer = deployed.client("sqs").receive_message(QueueUrl=deployed.ids["Failures"])
-    assert [one["Body"] for one in answer["Messages"]] == ["refuse"]
-    (letter,) = answer["Messages"]
-    deployed.client("sqs").delete_message(
-        QueueUrl=deployed.ids["Failures"], ReceiptHandle=letter["ReceiptHandle"]
-    )
+    assert sorted(seen_by_the_function(deployed, 4)) == ["one", "refuse", "refuse", "two"]
+    assert dead_letters(deployed, 1) == ["refuse"]
 
 
 def test_a_function_that_fails_gets_the_whole_batch_again(deployed):
+    mapping, api = {"UUID": deployed.ids["LettersMapping"]}, deployed.client("lambda")
+    api.update_event_source_mapping(**mapping, Enabled=False)
     send(deployed, "healthy", "poison")
-    seen: list[dict[str, Any]] = []
-    eventually(lambda: seen.extend(deployed.records()) or is_empty(deployed))
-    seen += deployed.records()
-
-    assert bodies(seen).count("healthy") == 2
-    answer = deployed.client("sqs").receive_message(
-        QueueUrl=deployed.ids["Failures"], MaxNumberOfMessages=10
-    )
-    for letter in answer["Messages"]:
-        deployed.client("sqs").delete_message(
-            QueueUrl=deployed.ids["Failures"], ReceiptHandle=letter["ReceiptHandle"]
-        )
+    api.update_event_source_mapping(**mapping, Enabled=True)
+    assert seen_by_the_function(deployed, 4) == ["healthy", "poison"] * 2
+    assert dead_letters(deployed, 2) == ["healthy", "poison"]
 
 
 def test_what_the_filter_does_not_want_is_deleted_unseen(deployed):

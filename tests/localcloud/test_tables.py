@@ -135,5 +135,4 @@ def stream(deployed: Deployed, table: str) -> list[dict[str, Any]]:
         ShardId=description["Shards"][0]["ShardId"],
         ShardIteratorType="TRIM_HORIZON",
     )["ShardIterator"]
-    records: list[dict[str, Any]] = api.get_records(ShardIterator=iterator)["Records"]
-    return records
+    return api.get_records(ShardIterator=iterator)["Records"]

@@ -22,7 +22,7 @@ def test_a_loop_that_fails_says_so_and_goes_on(monkeypatch, caplog):
         gone_on.set()
 
     threads.start("the mapping", work, ended)
-    assert gone_on.wait(20)
+    assert gone_on.wait(300)
     assert "the mapping failed: ValueError: poison" in caplog.text
 
 
@@ -65,6 +65,6 @@ def test_a_function_that_is_gone_before_its_answer_is_not_told(monkeypatch, capf
         client.sendall(f"{head}\r\nContent-Length: 9\r\n\r\n1".encode())
         # Closed so, as a killed process's connection is, it is reset.
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    assert over.wait(20)
+    assert over.wait(300)
     api.close()
     assert (capfd.readouterr().err, caplog.text) == ("", "")
