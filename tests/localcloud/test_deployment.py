@@ -46,6 +46,15 @@ def test_the_cdk_cli_deploys_updates_and_destroys_whatever_became_of_the_deploym
     deployed, assemblies
 ):
     cloud = deployed.cloud
+    cloud.deploy(assemblies / "first", "small")
+    function = cloud.outputs("small")["Function"]
+    assert greeting(deployed, function) == "hello"
+    (process,) = cloud.processes(function)
+    cloud.cdk(assemblies / "first", "destroy", "small", "--force")
+    eventually(lambda: not psutil.pid_exists(process))
+    with pytest.raises(ClientError, match="Function not found"):
+        greeting(deployed, function)
+
     with pytest.raises(DeploymentError, match="ROLLBACK_COMPLETE"):
         deploy_by_change_set(cloud, assemblies / "wrong")
     deploy_by_change_set(cloud, assemblies / "first")
@@ -60,14 +69,7 @@ def test_the_cdk_cli_deploys_updates_and_destroys_whatever_became_of_the_deploym
     assert cloud.outputs("small")["Function"] == function
     assert greeting(deployed, function) == "good day"
     assert process not in cloud.processes(function)
-
-    cloud.deploy(assemblies / "first", "small")
-    assert greeting(deployed, function) == "hello"
-    (process,) = cloud.processes(function)
-    cloud.cdk(assemblies / "first", "destroy", "small", "--force")
-    eventually(lambda: not psutil.pid_exists(process))
-    with pytest.raises(ClientError, match="Function not found"):
-        greeting(deployed, function)
+    deployed.client("cloudformation").delete_stack(StackName="small")
 
 
 def deploy_by_change_set(cloud: LocalCloud, assembly: Path) -> None:
