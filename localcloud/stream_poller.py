@@ -82,7 +82,7 @@ class StreamPoller:
         return batch
 
     def _event(self, write: Write) -> Record | None:
-        record = json.loads(dynamodb_json.encode(self._stream.record(write)))
+        record = self._stream.record(write)
         if not (passes(self.config.filters, record) and self._keep()):
             return None
         return {**record, "eventSourceARN": self.config.source_arn}
@@ -97,7 +97,7 @@ class StreamPoller:
             if not batch or pool is None:
                 return
             try:
-                outcome = pool.invoke(json.dumps({"Records": batch}).encode())
+                outcome = pool.invoke(dynamodb_json.encode({"Records": batch}).encode())
             except ThrottledError:
                 self._pause(throttles)
                 throttles += 1

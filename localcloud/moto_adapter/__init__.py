@@ -364,7 +364,12 @@ def _source(mapping: Any) -> dict[str, Any]:
 
 def passes(filters: Sequence[Mapping[str, Any]], event: Any) -> bool:
     """Whether an event source mapping's filters let an event through: one of them is enough."""
-    return not filters or any(EventPattern(None, {**one}).matches_event(event) for one in filters)
+    if not filters:
+        return True
+    # Its public way makes JSON of the event for each pattern, and takes three times as long.
+    flat = EventPattern._flatten_dict(event)  # noqa: SLF001
+    judge = EventPattern(None, {})._does_event_match  # noqa: SLF001
+    return any(judge(flat, dict(one)) for one in filters)
 
 
 def _schedule_config(schedule: Any) -> ScheduleConfig:
