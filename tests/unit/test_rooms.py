@@ -60,6 +60,13 @@ def test_no_room_imports_from_a_higher_one():
     assert up == []
 
 
+def test_constructs_and_local_cloud_know_nothing_of_each_other():
+    """``lifoq_project`` is what both stand on."""
+    apart = {"lifoq_cdk", "localcloud"}
+    arrows = [(a, b) for a, names in IMPORTS.items() for b in names]
+    assert [pair for pair in arrows if {one.split(".")[0] for one in pair} == apart] == []
+
+
 def test_no_module_imports_itself_by_way_of_others():
     try:
         TopologicalSorter(IMPORTS).prepare()
