@@ -17,7 +17,7 @@ def filled(*layers: Layer) -> Store:
     return Store(table)
 
 
-def test_what_waits_can_all_be_claimed() -> None:
+def test_what_waits_can_all_be_claimed():
     store = filled(waiting(40))
 
     found = store.candidates(limit=100)
@@ -27,7 +27,7 @@ def test_what_waits_can_all_be_claimed() -> None:
     assert store.claim("live-0", claim_id="mine", lease=1).task_id == "live-0"
 
 
-def test_what_waits_are_whole_tasks_the_youngest_first() -> None:
+def test_what_waits_are_whole_tasks_the_youngest_first():
     now = time.time_ns() // 1_000
     tasks = [Task.from_item(waiting(3).item(number, now)) for number in range(3)]
 
@@ -35,7 +35,7 @@ def test_what_waits_are_whole_tasks_the_youngest_first() -> None:
     assert created == sorted(created, reverse=True)
 
 
-def test_the_mountain_is_all_expired_and_out_of_the_querys_range() -> None:
+def test_the_mountain_is_all_expired_and_out_of_the_querys_range():
     store = filled(mountain(40), waiting(3))
 
     for newest_first in (True, False):

@@ -23,14 +23,12 @@ TIMES_BOTO3 = 2.5
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
+def sandbox(tmp_path_factory) -> Sandbox:
     return lay_out(tmp_path_factory.mktemp("lambda"))
 
 
 @pytest.mark.parametrize("function", SERVICES)
-def test_a_start_imports_no_more_of_the_asset_than_it_needs(
-    sandbox: Sandbox, function: str
-) -> None:
+def test_a_start_imports_no_more_of_the_asset_than_it_needs(sandbox, function):
     found = sandbox.start(function)
 
     source_bytes, files = CEILINGS[function]
@@ -42,15 +40,13 @@ def test_a_start_imports_no_more_of_the_asset_than_it_needs(
     ]
 
 
-def test_a_start_leaves_no_bytecode_behind_that_would_flatter_the_next(sandbox: Sandbox) -> None:
+def test_a_start_leaves_no_bytecode_behind_that_would_flatter_the_next(sandbox):
     sandbox.start("trigger")
 
     assert list(sandbox.task.rglob("*.pyc")) == []
 
 
-def test_a_start_takes_a_small_multiple_of_what_boto3_and_its_clients_take(
-    sandbox: Sandbox,
-) -> None:
+def test_a_start_takes_a_small_multiple_of_what_boto3_and_its_clients_take(sandbox):
     own, boto3 = [], []
     for _ in range(3):
         boto3.append(sandbox.start("boto3", *SERVICES["process_tasks"])["processor_ms"])

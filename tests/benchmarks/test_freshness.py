@@ -5,7 +5,7 @@ from benchmarks.world import Table, World
 from lifoq import Lifetimes, WorkerSettings
 
 
-def test_it_works_off_its_page_before_it_sees_what_is_newer() -> None:
+def test_it_works_off_its_page_before_it_sees_what_is_newer():
     order, together, most = [], 0, 0
 
     def work(payload: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.latency.__main__ import HOPS, hops
 
 
-def test_the_hops_add_up_to_the_whole_also_where_one_is_negative() -> None:
+def test_the_hops_add_up_to_the_whole_also_where_one_is_negative():
     journey = (0, 9_000, 8_000, 12_000, 13_000, 20_000, 21_000, 25_000, 31_000)
 
     *parts, whole = hops([journey], [journey])

@@ -98,7 +98,7 @@ def test_a_share_that_is_not_quite_all_or_nothing_does_not_look_like_it(share, s
     assert percent(share) == shown
 
 
-def test_a_benchmark_that_fails_is_named_and_the_others_still_run(tmp_path: Path):
+def test_a_benchmark_that_fails_is_named_and_the_others_still_run(tmp_path):
     ran = []
 
     def run(name: str, log: Path) -> None:

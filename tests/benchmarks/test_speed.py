@@ -63,7 +63,7 @@ class SlowTable(MemoryTable):
 
 
 @pytest.mark.parametrize("in_flight", [1, 4, 10, 32])
-def test_a_run_takes_little_longer_than_its_calls(in_flight: int):
+def test_a_run_takes_little_longer_than_its_calls(in_flight):
     table, registry, tasks = SlowTable(), Registry(), 10 * in_flight
     queue = Queue(Store(table, host=table.host), host=table.host)
     queue.put_many([NewTask(task_type="empty") for _ in range(tasks)])

@@ -98,7 +98,7 @@ def host() -> TurnableHost:
 
 
 @pytest.fixture
-def queue(host: TurnableHost) -> Queue:
+def queue(host) -> Queue:
     return Queue.in_memory(host=host)
 
 
@@ -119,7 +119,7 @@ def start() -> Iterator[Callable[..., Console]]:
 
 
 @pytest.fixture
-def console(queue: Queue, start) -> Console:
+def console(queue, start) -> Console:
     return start(queue)
 
 
@@ -158,7 +158,7 @@ class Metrics:
 # What it shows
 
 
-def test_an_empty_queue_is_said_to_be_empty(console: Console):
+def test_an_empty_queue_is_said_to_be_empty(console):
     shown = console.page("/")
     assert "Idle: nothing waits" in shown
     assert "no metrics in the last 1 h" in shown
@@ -167,9 +167,7 @@ def test_an_empty_queue_is_said_to_be_empty(console: Console):
         assert "No task matches." in console.page(f"/tasks?status={status}")
 
 
-def test_the_first_sentence_is_the_tables_and_charts_show_what_the_console_saw(
-    queue: Queue, host: TurnableHost, start
-):
+def test_the_first_sentence_is_the_tables_and_charts_show_what_the_console_saw(queue, host, start):
     console = start(queue, cloudwatch=Metrics(TasksPending=1, TasksShed=20), processing=Switch())
     queue.put_many([NewTask(task_type="a", deadline=1) for _ in range(182)])
     assert "Keeping up: nothing was shed in the last 5 min; 182 waiting" in console.page("/")
@@ -184,7 +182,7 @@ def test_the_first_sentence_is_the_tables_and_charts_show_what_the_console_saw(
     assert console.ask("/?range=1y")[0] == 400
 
 
-def test_without_cloudwatch_the_table_still_tells(queue: Queue, start):
+def test_without_cloudwatch_the_table_still_tells(queue, start):
     class Refusing:
         def get_metric_data(self, **_request):
             raise NoCredentialsError
@@ -195,7 +193,7 @@ def test_without_cloudwatch_the_table_still_tells(queue: Queue, start):
     assert "CloudWatch did not answer. Unable to locate credentials" in shown
 
 
-def test_shared_limits_are_shown_with_what_is_lent_of_them(queue: Queue, start):
+def test_shared_limits_are_shown_with_what_is_lent_of_them(queue, start):
     token = "of-prometheus-here"  # noqa: S105
     console = start(queue, metrics_token=token)
     bearer = {"Authorization": f"Bearer {token}"}
@@ -219,7 +217,7 @@ def test_shared_limits_are_shown_with_what_is_lent_of_them(queue: Queue, start):
     assert 'lifoq_shared_limit_slots_lent{queue="prod",task_type=""} 4.0' in samples
 
 
-def test_a_list_is_filtered_and_paged(queue: Queue, console: Console):
+def test_a_list_is_filtered_and_paged(queue, console):
     for number in range(120):
         fail(queue, f"t{number}", error="TimeoutError" if number % 2 else "ValueError")
     _, first = console.ask("/tasks?status=FAILURE&error=TimeoutError")
@@ -232,7 +230,7 @@ def test_a_list_is_filtered_and_paged(queue: Queue, console: Console):
     assert "No task matches." in console.page("/tasks?status=FAILURE&newer=0")
 
 
-def test_a_task_shows_its_life_and_a_large_payload_only_when_asked(queue: Queue, console: Console):
+def test_a_task_shows_its_life_and_a_large_payload_only_when_asked(queue, console):
     fail(queue, "a/b ?&", error="TimeoutError")
     path = "/task?id=a%2Fb+%3F%26"
     shown = console.page(path)
@@ -250,9 +248,7 @@ def test_a_task_shows_its_life_and_a_large_payload_only_when_asked(queue: Queue,
     assert (status, "&lt;b&gt;d-17&lt;/b&gt;" in text) == (200, True)
 
 
-def test_failures_are_shown_by_their_kinds_each_of_which_can_be_changed(
-    queue: Queue, console: Console
-):
+def test_failures_are_shown_by_their_kinds_each_of_which_can_be_changed(queue, console):
     for number in range(7):
         fail(queue, f"t{number}", message=f"no device 'd-{number}' in {number} s")
     for number in range(3):
@@ -269,9 +265,7 @@ def test_failures_are_shown_by_their_kinds_each_of_which_can_be_changed(
     assert (queue.get("u0"), queue.get("t0").status) == (None, Status.FAILURE)
 
 
-def test_five_thousand_failures_are_understood_and_redriven_in_three_clicks(
-    queue: Queue, console: Console
-):
+def test_five_thousand_failures_are_understood_and_redriven_in_three_clicks(queue, console):
     kinds = [
         *(("TimeoutError", "the shop {} did not answer"), ("KeyError", "'cents'")),
         *(("ValueError", "{} is no price"), ("ValueError", "{} is no device")),
@@ -298,9 +292,7 @@ def test_five_thousand_failures_are_understood_and_redriven_in_three_clicks(
     assert queue.stats().failure.value == 5_000 - 1_571
 
 
-def test_what_ended_is_shown_and_each_type_with_its_numbers(
-    queue: Queue, host: TurnableHost, console: Console
-):
+def test_what_ended_is_shown_and_each_type_with_its_numbers(queue, host, console):
     for number in range(3):
         queue.put("a", task_id=f"done{number}")
         host.advance(2)
@@ -322,7 +314,7 @@ def test_what_ended_is_shown_and_each_type_with_its_numbers(
     assert '{ "cents": 4 }' in console.page("/task?id=done0")
 
 
-def test_a_run_whose_put_was_replaced_is_shown(queue: Queue, console: Console):
+def test_a_run_whose_put_was_replaced_is_shown(queue, console):
     queue.put("a", 1, task_id="t")
     task = queue.store.claim("t", claim_id="c", lease=30)
     queue.put("a", 2, task_id="t", if_exists="replace")
@@ -330,7 +322,7 @@ def test_a_run_whose_put_was_replaced_is_shown(queue: Queue, console: Console):
     assert "succeeded, for a put that was replaced" in console.page("/task?id=t")
 
 
-def test_what_task_code_wrote_is_text_and_no_page(queue: Queue, console: Console):
+def test_what_task_code_wrote_is_text_and_no_page(queue, console):
     fail(queue, "<img src=x>", task_type="<i>title\x1b[2J\u202e")
     lists = ("/types", "/tasks?status=FAILURE", "/bulk?status=FAILURE")
     for path in (*lists, "/task?id=%3Cimg+src%3Dx%3E"):
@@ -351,9 +343,7 @@ def test_what_task_code_wrote_is_text_and_no_page(queue: Queue, console: Console
         ("/nowhere", 404, "no such page"),
     ],
 )
-def test_a_request_that_makes_no_sense_is_answered_by_a_sentence(
-    console: Console, path: str, status: int, sentence: str
-):
+def test_a_request_that_makes_no_sense_is_answered_by_a_sentence(console, path, status, sentence):
     answered, text = console.ask(path)
     assert (answered, sentence in text) == (status, True)
 
@@ -362,7 +352,7 @@ def test_a_request_that_makes_no_sense_is_answered_by_a_sentence(
 
 
 def test_a_failure_is_redriven_a_waiting_task_cancelled_and_a_delayed_one_brought_in(
-    queue: Queue, console: Console
+    queue, console
 ):
     fail(queue, "failed")
     queue.put("a", task_id="waits")
@@ -381,7 +371,7 @@ def test_a_failure_is_redriven_a_waiting_task_cancelled_and_a_delayed_one_brough
 
 
 def test_a_task_that_runs_is_told_to_stop_and_one_that_has_begun_is_no_longer_one_that_waits(
-    queue: Queue, console: Console
+    queue, console
 ):
     for task_id in ("runs", "began"):
         queue.put("a", task_id=task_id)
@@ -396,7 +386,7 @@ def test_a_task_that_runs_is_told_to_stop_and_one_that_has_begun_is_no_longer_on
     assert "Their handlers are told to stop" in console.page("/bulk?status=TAKEN")
 
 
-def test_a_bulk_change_is_previewed_and_touches_only_what_matches(queue: Queue, console: Console):
+def test_a_bulk_change_is_previewed_and_touches_only_what_matches(queue, console):
     for number in range(130):
         fail(queue, f"t{number}", error="TimeoutError" if number < 105 else "ValueError")
     path = "/bulk?status=FAILURE&error=TimeoutError"
@@ -409,7 +399,7 @@ def test_a_bulk_change_is_previewed_and_touches_only_what_matches(queue: Queue, 
     assert queue.get("t0").status is Status.PENDING
 
 
-def test_a_list_finds_in_any_case_what_a_bulk_change_leaves_alone(queue: Queue, console: Console):
+def test_a_list_finds_in_any_case_what_a_bulk_change_leaves_alone(queue, console):
     for task_type in ("a", "A"):
         queue.put(task_type, task_id=f"type-{task_type}")
     assert "type-A" in console.page("/tasks?status=PENDING&type=a")
@@ -421,7 +411,7 @@ def test_a_list_finds_in_any_case_what_a_bulk_change_leaves_alone(queue: Queue, 
     assert queue.get("type-A").status is Status.PENDING
 
 
-def test_the_rows_that_were_selected_are_changed_and_no_others(queue: Queue, console: Console):
+def test_the_rows_that_were_selected_are_changed_and_no_others(queue, console):
     odd = "t é\n&1"
     for task_id in (odd, "t2", "t3"):
         fail(queue, task_id)
@@ -438,7 +428,7 @@ def test_the_rows_that_were_selected_are_changed_and_no_others(queue: Queue, con
     assert statuses == [Status.PENDING, Status.FAILURE, Status.PENDING]
 
 
-def test_a_bulk_change_keeps_to_its_rate_and_can_be_stopped(queue: Queue, console: Console):
+def test_a_bulk_change_keeps_to_its_rate_and_can_be_stopped(queue, console):
     for number in range(50):
         queue.put("a", task_id=f"t{number}")
     for rate in ("fast", "1e-12"):
@@ -453,7 +443,7 @@ def test_a_bulk_change_keeps_to_its_rate_and_can_be_stopped(queue: Queue, consol
     assert queue.stats().live.value >= 49
 
 
-def test_a_bulk_change_that_breaks_is_not_called_done(queue: Queue, console: Console):
+def test_a_bulk_change_that_breaks_is_not_called_done(queue, console):
     queue.search = lambda *_args, **_more: 1 / 0
     console.ask("/bulk?status=PENDING", method="POST")
     shown = console.page_after("Cancelling")
@@ -461,7 +451,7 @@ def test_a_bulk_change_that_breaks_is_not_called_done(queue: Queue, console: Con
     assert "ZeroDivisionError: division by zero" in shown
 
 
-def test_processing_is_paused_and_resumed(queue: Queue, start):
+def test_processing_is_paused_and_resumed(queue, start):
     switch = Switch()
     console = start(queue, processing=switch)
     console.ask("/processing/pause", method="POST")
@@ -473,7 +463,7 @@ def test_processing_is_paused_and_resumed(queue: Queue, start):
     assert not switch.is_paused
 
 
-def test_a_console_that_only_shows_has_nothing_that_changes(queue: Queue, start):
+def test_a_console_that_only_shows_has_nothing_that_changes(queue, start):
     fail(queue, "failed")
     switch = Switch()
     console = start(queue, write=False, processing=switch)
@@ -487,7 +477,7 @@ def test_a_console_that_only_shows_has_nothing_that_changes(queue: Queue, start)
 # Whom it refuses
 
 
-def test_only_the_printed_address_opens_it(console: Console):
+def test_only_the_printed_address_opens_it(console):
     host = {"Host": console.host}
     assert console.ask("/", headers=host)[0] == 403
     assert console.ask("/static/console.js", headers=host)[0] == 403
@@ -495,9 +485,7 @@ def test_only_the_printed_address_opens_it(console: Console):
     assert console.ask(f"/enter?token={TOKEN}", headers=host) == (303, "/")
 
 
-def test_prometheus_gets_in_with_its_own_token_to_the_metrics_alone(
-    queue: Queue, start, tmp_path: Path
-):
+def test_prometheus_gets_in_with_its_own_token_to_the_metrics_alone(queue, start, tmp_path):
     file = tmp_path / "token"
     token = metrics_token(file)
     assert (metrics_token(file), file.stat().st_mode & 0o077) == (token, 0)
@@ -524,19 +512,19 @@ def test_prometheus_gets_in_with_its_own_token_to_the_metrics_alone(
     assert start(queue).ask("/metrics")[0] == 404
 
 
-def test_a_file_that_holds_no_token_is_refused(tmp_path: Path):
+def test_a_file_that_holds_no_token_is_refused(tmp_path):
     (tmp_path / "token").write_text("\n")
     with pytest.raises(InvalidInput, match="delete it to have one made"):
         metrics_token(tmp_path / "token")
 
 
-def test_a_name_that_somebody_points_at_this_machine_does_not_reach_it(console: Console):
+def test_a_name_that_somebody_points_at_this_machine_does_not_reach_it(console):
     status, _ = console.ask("/", headers={**console.headers, "Host": f"evil.test:{console.port}"})
     assert status == 403
 
 
 @pytest.mark.parametrize("origin", ["http://127.0.0.1:1", "null", None])
-def test_another_site_cannot_make_it_act(queue: Queue, console: Console, origin: str | None):
+def test_another_site_cannot_make_it_act(queue, console, origin):
     queue.put("a", task_id="waits")
     headers = {name: value for name, value in console.headers.items() if name != "Origin"}
     headers |= {} if origin is None else {"Origin": origin}
@@ -544,7 +532,7 @@ def test_another_site_cannot_make_it_act(queue: Queue, console: Console, origin:
     assert queue.get("waits").status is Status.PENDING
 
 
-def test_a_browser_is_told_to_run_and_frame_nothing_foreign(console: Console):
+def test_a_browser_is_told_to_run_and_frame_nothing_foreign(console):
     connection = HTTPConnection("127.0.0.1", console.port, timeout=20)
     connection.request("GET", f"/enter?token={TOKEN}", headers={"Host": console.host})
     headers = connection.getresponse().headers
@@ -575,7 +563,7 @@ def dumped(address: str, folder: Path) -> str:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-def test_a_browser_keeps_the_page_fresh(queue: Queue, start, tmp_path: Path):
+def test_a_browser_keeps_the_page_fresh(queue, start, tmp_path):
     class PausedSoon(Switch):
         asked = 0
 
@@ -590,7 +578,7 @@ def test_a_browser_keeps_the_page_fresh(queue: Queue, start, tmp_path: Path):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-def test_rows_are_selected_by_keys(queue: Queue, console: Console, tmp_path: Path):
+def test_rows_are_selected_by_keys(queue, console, tmp_path):
     for task_id in ("t1", "t2", "t3"):
         fail(queue, task_id)
     _, page = console.ask("/tasks?status=FAILURE")
@@ -611,7 +599,7 @@ def test_rows_are_selected_by_keys(queue: Queue, console: Console, tmp_path: Pat
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-def test_nothing_is_cut_on_a_phone(queue: Queue, start, tmp_path: Path):
+def test_nothing_is_cut_on_a_phone(queue, start, tmp_path):
     fail(queue, 60 * "long", task_type=60 * "type", message=60 * "word")
     queue.put("a", 300 * "x", task_id="waits", delay=1)
     console = start(queue, cloudwatch=Metrics(TasksPending=1e6, TasksShed=20))
@@ -636,7 +624,7 @@ def test_nothing_is_cut_on_a_phone(queue: Queue, start, tmp_path: Path):
     assert html.unescape("; ".join(f"{path} 0" for path in paths) + ".") in html.unescape(seen)
 
 
-def test_white_space_at_the_ends_of_names_is_part_of_them(queue: Queue, console: Console):
+def test_white_space_at_the_ends_of_names_is_part_of_them(queue, console):
     fail(queue, " t ", task_type=" a ")
     assert "failed for good" in console.page("/task?id=+t+")
     assert "No task matches." not in console.page("/tasks?status=FAILURE&type=+a+")
