@@ -295,9 +295,9 @@ def test_five_thousand_failures_are_understood_and_redriven_in_three_clicks(queu
 def test_what_ended_is_shown_and_each_type_with_its_numbers(queue, host, console):
     for number in range(3):
         queue.put("a", task_id=f"done{number}")
-        host.advance(2)
-        task = queue.store.claim(f"done{number}", claim_id="c", lease=30)
-        host.advance(0.5)
+        host.advance(120)
+        task = queue.store.claim(f"done{number}", claim_id="c", lease=3_600)
+        host.advance(1_200)
         queue.store.succeed(task, '{"cents": 4}')
     queue.cancel(queue.put("b", task_id="withdrawn").task_id)
     queue.put("b", deadline=1)
@@ -305,7 +305,7 @@ def test_what_ended_is_shown_and_each_type_with_its_numbers(queue, host, console
     queue.put("b")
     fail(queue, "bad")
     shown = console.page("/types")
-    assert "a 0 0 0 – 1 3 2 s 500 ms b 1 1 0 – 0 0 – –" in shown
+    assert "a 0 0 0 – 1 3 2 min 20 min b 1 1 0 – 0 0 – –" in shown
     assert "of 7 tasks, all that the table holds" in shown
     shown = console.page("/tasks?status=SUCCESS&type=A")
     assert re.search(r"done2 a .* done1 a .* done0 a ", shown)
