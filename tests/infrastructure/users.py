@@ -42,7 +42,7 @@ class User:
 
     def install(self, wheel: Path, extras: str) -> None:
         """In the versions of the lock, which are in uv's cache where the clone was set up by it."""
-        assert f'pip install "./lifoq{extras}"\n' in self.page
+        assert f'pip install --no-compile "./lifoq{extras}"\n' in self.page
         python = self.folder / ".venv" / "bin" / "python"
         uv = [sys.executable, "-m", "uv"]
         run(*uv, "venv", "--quiet", "--python", sys.executable, self.folder / ".venv")
