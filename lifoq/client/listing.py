@@ -189,7 +189,7 @@ def starts(text: str, cells: Collection[str]) -> dict[str, str | None]:
 
 
 def _since(row: Mapping[str, Any], status: Status) -> int:
-    """A dead letter lies where it would without its head start."""
+    """A task that failed lies where it would without its head start."""
     ahead = 0 if status is Status.FAILURE else row.get(Attribute.HEAD_START)
     return int(row[Attribute.TASK_CREATED]) - (int(ahead) if is_number(ahead) else 0)
 
