@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
+from lifoq.items.schema import OWN_PREFIX, TERMINAL, WAITING, Attribute, Status
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -115,8 +115,9 @@ class Ledger:
         self._present: frozenset[str] = frozenset()
 
     def observe(self, items: Iterable[Mapping[str, Mapping[str, Any]]]) -> None:
-        """Take in a complete scan of the table."""
-        seen = {item[Attribute.TASK_ID]["S"]: Task.from_item(item) for item in items}
+        """Take in a complete scan of the table, with the items that are the queue's own."""
+        by_id = {item[Attribute.TASK_ID]["S"]: item for item in items}
+        seen = {i: Task.from_item(one) for i, one in by_id.items() if not i.startswith(OWN_PREFIX)}
         self._tasks |= seen
         self._present = frozenset(seen)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from demo.ledger import MICROS, Counts, Ledger
+from lifoq.items.schema import OWN_PREFIX
 
 START = 1_790_000_000 * MICROS
 DEADLINE = 10 * MICROS
@@ -38,6 +39,7 @@ def test_every_task_is_counted_once_by_where_it_is():
             item("e", "SUCCESS"),
             item("f", "FAILURE"),
             item("g", "CANCELLED"),
+            {"taskId": {"S": f"{OWN_PREFIX}starts"}},
         ]
     )
     snapshot = ledger.snapshot(at(1))

@@ -15,7 +15,7 @@ import pytest
 from lifoq import Queue, Store
 from lifoq.basics.host import SystemHost, microseconds
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.items.schema import Status
+from lifoq.items.schema import OWN_PREFIX, Status
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.worker.backoff import Backoff
 from localcloud import LocalCloud
@@ -72,7 +72,8 @@ def queue_on(cloud: LocalCloud, host: SystemHost) -> Queue:
 def items(cloud: LocalCloud) -> dict[str, Mapping[str, Any]]:
     name = cloud.outputs(f"lifoq-{STAGE}-state")["TableName"]
     pages = cloud.client("dynamodb").get_paginator("scan").paginate(TableName=name)
-    return {item["taskId"]["S"]: item for page in pages for item in page["Items"]}
+    found = {item["taskId"]["S"]: item for page in pages for item in page["Items"]}
+    return {i: item for i, item in found.items() if not i.startswith(OWN_PREFIX)}
 
 
 def asked_of(downstream: Downstream) -> Counter[tuple[str, int]]:
