@@ -443,6 +443,17 @@ def test_leases_lost_in_a_row_are_counted_and_make_a_task_suspect(store, host):
     assert not suspect(store)
 
 
+def test_a_sweep_that_saw_an_earlier_claim_does_not_end_the_later_one(store, host):
+    put(store, "t")
+    seen = claim(store, "t", "first", lease=1)
+    host.advance(2)
+    store.reclaim(seen, max_attempts=9)
+    claim(store, "t", "second", lease=1)
+    host.advance(2)
+    assert store.reclaim(seen, max_attempts=9) is None
+    assert store.get("t").claim_id == "second"
+
+
 @pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
 def test_whoever_settles_a_suspect_clears_it(store, host, settle):
     put(store, "t")
