@@ -128,7 +128,8 @@ class Looks:
         """When calls for a page went wrong, or took very long."""
 
     def begin(self) -> None:
-        """A run begins."""
+        """A run begins. What still hangs of the one before, that one has settled or lost."""
+        self._settled |= {attempt.claim_id for attempt in self._attempts.values()}
         self._last = None
         self._order.begin()
         self._used.end_all(self._machine.true_time())
