@@ -103,6 +103,7 @@ GOOD = json.loads(Connection(table="tasks", lifetimes=LIFETIMES).encode())
         (json.dumps({**GOOD, "topics": None}), "does not hold a queue's settings"),
         (json.dumps({**GOOD, "deadlineSeconds": -1}), "deadline=-1"),
         (json.dumps({**GOOD, "deadlineSeconds": float("nan")}), "deadline=nan"),
+        (json.dumps({**GOOD, "sharedLimits": {"totalInFlight": 0}}), "total_in_flight=0"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_parameter(write, arguments, text, sentence):
