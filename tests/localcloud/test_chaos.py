@@ -102,8 +102,11 @@ def test_all_tasks_end_and_no_claim_works_twice(cloud, downstream, monkeypatch):
     # wake it is lost,
     cloud.set_faults(drop_notifications=0.5, drop_stream_records=0.5, seed=7)
     for _ in range(ROUNDS):
+        before = len(downstream.requests)
         put += [next(producers).put("chaos.work").task_id for _ in range(TASKS_A_ROUND)]
-        time.sleep(ROUND_SECONDS)
+        until = time.monotonic() + ROUND_SECONDS
+        while len(downstream.requests) == before and time.monotonic() < until:
+            time.sleep(0.02)
         killed += cloud.kill_function(worker)
         sweep_now()
     cloud.set_faults()
