@@ -21,7 +21,7 @@ def local_cloud() -> tuple[Path, dict[str, str]] | None:
     """The file, and the variables in it; None where no local cloud answers."""
     here = Path.cwd()
     for file in (place / FILE for place in (here, *here.parents)):
-        if file.is_file():
+        if file.is_file() and _is_ours(file):
             lines = file.read_text(encoding="utf-8").splitlines()
             found = dict(line.removeprefix("export ").split("=", 1) for line in lines)
             return (file, found) if _answers(found[ENDPOINT]) else None
@@ -44,6 +44,11 @@ def remedy(client_arguments: Mapping[str, Any]) -> str:
     if elsewhere or (found := local_cloud()) is None:
         return ""
     return f"; for the local cloud of this folder, first run: . {os.path.relpath(found[0])}"
+
+
+def _is_ours(file: Path) -> bool:
+    """Not somebody else's, on a machine that people share: one in ``/tmp``, say."""
+    return not hasattr(os, "getuid") or file.stat().st_uid == os.getuid()
 
 
 def _answers(endpoint: str) -> bool:

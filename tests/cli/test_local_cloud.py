@@ -49,6 +49,12 @@ def test_one_that_has_ended_is_not_meant(tmp_path, endpoint):
     assert "AWS_ENDPOINT_URL" not in os.environ
 
 
+def test_one_that_somebody_else_has_set_up_is_not_meant(endpoint, monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: -1)
+    assert endpoint not in Session().client_arguments.values()
+    assert "AWS_ENDPOINT_URL" not in os.environ
+
+
 def test_code_of_ones_own_is_told_of_the_file_that_leads_there(endpoint, monkeypatch):
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "LIFOQ_QUEUE"):
         monkeypatch.delenv(name, raising=False)
