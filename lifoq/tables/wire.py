@@ -1,37 +1,38 @@
-"""DynamoDB's API as bytes: JSON over HTTP, at less than half of the processor time that a boto3
-client takes for a call.
+"""DynamoDB's API as bytes: JSON over HTTP, at a quarter of the processor time that a boto3 client
+takes for a call.
 
-A ``Wire`` stands on such a client. From it come credentials, endpoint, certificates, timeouts and
-connections, which failures are repeated, how often and after which pause, and what an error is.
-The request, its signature, the sending and the reading of an answer are done here.
+A ``Wire`` stands on such a client. From it come credentials, endpoint, certificates and timeouts,
+which failures are repeated, how often and after which pause, and what an error is. The request, its
+signature, the sending and the reading of an answer are done here.
 
 Whoever listens to the client's ``before-call`` or ``before-send`` hears each call, and may answer
 it: moto does. Where somebody listens to another of its events, or has put a function of his own in
-the place of one of botocore's, as who traces or stubs calls does, the client itself makes the call;
-so it does, too, with a proxy, or a signature other than the usual one.
+the place of one of botocore's or urllib3's, as who traces, stubs or records calls does, the client
+itself makes the call; so it does, too, with a proxy, or a signature other than the usual one.
 """
 
 import base64
-import functools
 import hashlib
 import hmac
 import json
 import os
 import socket
+import ssl
 import threading
 import time
 import uuid
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from http import HTTPStatus
 from operator import attrgetter
 from types import FunctionType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from botocore import xform_name
-from botocore.awsrequest import AWSPreparedRequest, HeadersDict
+from botocore.awsrequest import AWSPreparedRequest
 from botocore.exceptions import (
     BotoCoreError,
     ChecksumError,
@@ -44,16 +45,13 @@ from botocore.exceptions import (
     SSLError,
 )
 from botocore.hooks import first_non_none_response
-from urllib3 import Retry
 from urllib3 import exceptions as http
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.tables.aws_errors import refuse_half_answers
+from lifoq.tables.connections import Answer, Connections, Headers
 
 TARGET: Final = "DynamoDB_20120810"
-NOT_BY_THE_POOL: Final = Retry(total=False)
-"""botocore decides what is repeated."""
-
 UNHEARD: Final = (
     "provide-client-params",
     "before-parameter-build",
@@ -108,14 +106,6 @@ BOTOCORES_OWN: Final = attrgetter(
 of it; the client then makes the calls."""
 
 
-class Answer(NamedTuple):
-    """As much of botocore's ``AWSResponse`` as is asked for."""
-
-    status_code: int
-    headers: Mapping[str, str]
-    content: bytes
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Route:
     """How the calls of one operation are made, while ``listeners`` and ``credentials`` are."""
@@ -129,7 +119,8 @@ class Route:
     region: str = ""
     service: str = ""
     pool: Any = None
-    """urllib3's, of the client."""
+    """urllib3's, of the client, which opens ``connections``."""
+    connections: Any = None
 
 
 class Wire:
@@ -140,6 +131,7 @@ class Wire:
         self._now = now
         self._known = _is_known(client)
         self._routes: dict[str, Route] = {}
+        self._connections: dict[str, Connections] = {}
         self._process = os.getpid()
         self._lock = threading.Lock()
 
@@ -147,7 +139,7 @@ class Wire:
         """The answer, with bytes as bytes or in base64. Raises what the client would."""
         if self._known and _is_untouched(self._client):
             route = self._route(operation, request)
-            if route.direct:
+            if route.direct and _opens_as_ever(route.pool):
                 return self._by_wire(operation, request, route)
         answer: dict[str, Any] = getattr(self._client, xform_name(operation))(**request)
         return answer
@@ -189,17 +181,25 @@ class Wire:
             or not _is_unheard(client.meta.events, operation)
         ):
             return None
+        url = f"{parts.scheme}://{parts.netloc}/"
         pool = session._manager.connection_from_url(url)
         session._setup_ssl_cert(pool, url, session._verify)
         signing = context.get("signing", {})
         usual_port = {"http": 80, "https": 443}[parts.scheme]
         host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else str(parts.hostname)
+        connections = self._connections.setdefault(
+            url,
+            Connections(
+                partial(_connected, pool, url), kept=client.meta.config.max_pool_connections
+            ),
+        )
         return {
-            "url": f"{parts.scheme}://{parts.netloc}/",
+            "url": url,
             "host": host if parts.port in {None, usual_port} else f"{host}:{parts.port}",
             "region": signing.get("region", signer.region_name),
             "service": signing.get("signing_name", signer.signing_name),
             "pool": pool,
+            "connections": connections,
         }
 
     def _by_wire(self, operation: str, request: Mapping[str, Any], route: Route) -> dict[str, Any]:
@@ -212,12 +212,14 @@ class Wire:
             "url": route.url,
             "url_path": "/",
             "query_string": "",
-            "headers": {
-                "Host": route.host,
-                "X-Amz-Target": f"{TARGET}.{operation}",
-                "Content-Type": "application/x-amz-json-1.0",
-                "User-Agent": client.meta.config.user_agent,
-            },
+            "headers": Headers(
+                {
+                    "host": route.host,
+                    "x-amz-target": f"{TARGET}.{operation}",
+                    "content-type": "application/x-amz-json-1.0",
+                    "user-agent": client.meta.config.user_agent,
+                }
+            ),
             "body": json.dumps(request, default=_base64).encode(),
             "context": context,
         }
@@ -261,18 +263,23 @@ class Wire:
         return answer, parsed
 
     def _attempt(
-        self, model: Any, headers: dict[str, str], call: dict[str, Any], route: Route
+        self, model: Any, headers: Headers, call: dict[str, Any], route: Route
     ) -> tuple[Any, dict[str, Any], Exception | None]:
         events = self._client.meta.events
-        found: Any = HeadersDict(headers)
-        request = AWSPreparedRequest("POST", route.url, found, call["body"], stream_output=False)
+        request: Any = AWSPreparedRequest(
+            "POST",
+            route.url,
+            headers,  # type: ignore[arg-type]  # as good as botocore's own
+            call["body"],
+            stream_output=False,
+        )
         parsed: dict[str, Any] = {}
         try:
             answer = first_non_none_response(
                 events.emit(f"before-send.dynamodb.{model.name}", request=request)
             )
             if answer is None:
-                answer = _exchange(route.pool, request)
+                answer = _exchange(route.connections, request)
         except Exception as failure:  # noqa: BLE001 - who repeats calls decides, and raises it
             return None, parsed, failure
         response = {
@@ -304,19 +311,18 @@ class Wire:
         endpoint._add_modeled_error_fields(response, parsed, model, parser)
         return parsed
 
-    def _signed(self, headers: Mapping[str, str], body: bytes, route: Route) -> dict[str, str]:
+    def _signed(self, headers: Headers, body: bytes, route: Route) -> Headers:
         """By AWS's Signature Version 4."""
         credentials = self._credentials()
         if credentials is None:
             raise NoCredentialsError
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self._now() // MICROSECONDS))
-        found = {**headers, "X-Amz-Date": stamp}
+        found = Headers({**headers, "x-amz-date": stamp})
         if credentials.token:
-            found["X-Amz-Security-Token"] = credentials.token
-        lower = sorted((name.lower(), value) for name, value in found.items())
-        signed = [pair for pair in lower if pair[0] == "host" or pair[0].startswith("x-amz-")]
-        names = ";".join(name for name, _ in signed)
-        lines = "".join(f"{name}:{value}\n" for name, value in signed)
+            found["x-amz-security-token"] = credentials.token
+        signed = sorted(name for name in found if name == "host" or name.startswith("x-amz-"))
+        names = ";".join(signed)
+        lines = "".join(f"{name}:{found[name]}\n" for name in signed)
         canonical = f"POST\n/\n\n{lines}\n{names}\n{hashlib.sha256(body).hexdigest()}"
         day = stamp[:8]
         scope = f"{day}/{route.region}/{route.service}/aws4_request"
@@ -325,7 +331,7 @@ class Wire:
         signature = hmac.digest(
             key, f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{digest}".encode(), "sha256"
         )
-        found["Authorization"] = (
+        found["authorization"] = (
             f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, "
             f"SignedHeaders={names}, Signature={signature.hex()}"
         )
@@ -349,37 +355,47 @@ class Wire:
         with self._lock:
             if self._process != os.getpid():
                 self._client._endpoint.http_session._manager.clear()
-                self._routes = {}
+                self._routes, self._connections = {}, {}
                 self._process = os.getpid()
 
 
-def _exchange(pool: Any, request: AWSPreparedRequest) -> Answer:
-    """One request, one answer; errors are botocore's, as its ``URLLib3Session`` raises them."""
-    url = request.url
+def _connected(pool: Any, url: str) -> socket.socket:
+    """A connection as urllib3 opens it for botocore: its certificates, options and timeouts; and
+    its errors."""
     try:
-        answer = pool.urlopen(
-            "POST",
-            "/",
-            body=request.body,
-            headers=request.headers,
-            retries=NOT_BY_THE_POOL,
-            assert_same_host=False,
-            decode_content=False,
-            enforce_content_length=False,
-        )
-        return Answer(answer.status, answer.headers, answer.data)
-    except http.SSLError as error:
-        raise SSLError(endpoint_url=url, error=error) from error
+        connection = pool._new_conn()
+        connection.connect()
+        pool._validate_conn(connection)  # warns where no certificate is asked for
+        found: socket.socket = connection.sock
+        found.settimeout(pool.timeout.read_timeout)
     except (http.NewConnectionError, socket.gaierror) as error:
         raise EndpointConnectionError(endpoint_url=url, error=error) from error
-    except http.ConnectTimeoutError as error:
+    except (http.ConnectTimeoutError, TimeoutError) as error:
         raise ConnectTimeoutError(endpoint_url=url, error=error) from error
-    except http.ReadTimeoutError as error:
-        raise ReadTimeoutError(endpoint_url=url, error=error) from error
-    except http.ProtocolError as error:
-        raise ConnectionClosedError(endpoint_url=url, error=error, request=request) from error
+    except (http.SSLError, ssl.SSLError, ssl.CertificateError) as error:
+        raise SSLError(endpoint_url=url, error=error) from error
+    except OSError as error:
+        raise ConnectionClosedError(endpoint_url=url, error=error) from error
     except Exception as error:
         raise HTTPClientError(error=error) from error
+    return found
+
+
+def _exchange(connections: Connections, request: Any) -> Answer:
+    """One request, one answer; errors are botocore's, as its ``URLLib3Session`` raises them."""
+    url, body = request.url, request.body
+    lines = [f"{name}: {value}\r\n" for name, value in request.headers.items()]
+    headers = f"POST / HTTP/1.1\r\n{''.join(lines)}Content-Length: {len(body)}\r\n\r\n"
+    try:
+        return connections.exchange(headers.encode("latin-1") + body)
+    except BotoCoreError:  # of these, too, some are OSErrors
+        raise
+    except TimeoutError as error:
+        raise ReadTimeoutError(endpoint_url=url, error=error) from error
+    except ssl.SSLError as error:
+        raise SSLError(endpoint_url=url, error=error) from error
+    except OSError as error:
+        raise ConnectionClosedError(endpoint_url=url, error=error, request=request) from error
 
 
 def _read(answer: Any) -> dict[str, Any]:
@@ -395,7 +411,7 @@ def _read(answer: Any) -> dict[str, Any]:
     return read
 
 
-@functools.lru_cache(maxsize=8)
+@lru_cache(maxsize=8)
 def _signing_key(secret: str, day: str, region: str, service: str) -> bytes:
     key = f"AWS4{secret}".encode()
     for part in (day, region, service, "aws4_request"):
@@ -416,16 +432,28 @@ def _is_untouched(client: Any) -> bool:
     endpoint = client._endpoint
     return (
         "_make_api_call" not in vars(client)
-        and _is_botocores(type(client)._make_api_call)
-        and _is_botocores(type(endpoint).make_request)
-        and _is_botocores(type(endpoint.http_session).send)
+        and _is_from("botocore", type(client)._make_api_call)
+        and _is_from("botocore", type(endpoint).make_request)
+        and _is_from("botocore", type(endpoint.http_session).send)
     )
 
 
-def _is_botocores(function: object) -> bool:
+def _opens_as_ever(pool: Any) -> bool:
+    """Whether requests would go through urllib3's own functions, over its own connections."""
+    connection = pool.ConnectionCls
+    return (
+        _is_from("urllib3", type(pool).urlopen)
+        and _is_from("botocore", connection.request)
+        and _is_from("urllib3", connection.connect)
+        and _is_from("urllib3", connection.getresponse)
+    )
+
+
+def _is_from(package: str, function: object) -> bool:
     """A wrapper may take its function's name, and its class; not where it was written."""
-    return type(function) is FunctionType and str(function.__globals__["__name__"]).startswith(
-        "botocore."
+    return (
+        type(function) is FunctionType
+        and str(function.__globals__["__name__"]).partition(".")[0] == package
     )
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import queue
 import socket
+import ssl
 import threading
 import time
 import zlib
@@ -20,13 +21,12 @@ import boto3
 import botocore.client
 import pytest
 from botocore import auth
-from botocore.awsrequest import AWSHTTPConnectionPool, AWSRequest, AWSResponse
+from botocore.awsrequest import AWSRequest, AWSResponse
 from botocore.config import Config
 from botocore.credentials import Credentials, RefreshableCredentials
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.stub import Stubber
 from moto import mock_aws
-from urllib3 import exceptions as http
 
 from lifoq import StoreUnavailable
 from lifoq.tables import wire
@@ -39,7 +39,7 @@ NEVER = "http://127.0.0.1:1"
 ERROR = "com.amazonaws.dynamodb.v20120810#"
 
 Request = SimpleNamespace
-Answering = Callable[[Request], bytes | None]
+Answering = Callable[[Request], bytes | Iterator[bytes] | None]
 
 
 def reply(body: Any, status: int = 200, **headers: str) -> bytes:
@@ -94,7 +94,8 @@ class Server:
                 answer = answer(request) if callable(answer) else answer
                 if answer is None:
                     return
-                connection.sendall(answer)
+                for piece in [answer] if isinstance(answer, bytes) else answer:
+                    connection.sendall(piece)
                 if self.closing:
                     return
 
@@ -127,8 +128,8 @@ def table_at(url: str) -> DynamoTable:
     return DynamoTable(name="queue", client=client_of(url), once=client_of(url, ONCE))
 
 
-def goes_directly(calls: wire.Wire) -> bool:
-    return calls._routes["GetItem"].direct
+def goes_directly(calls: wire.Wire, operation: str = "GetItem") -> bool:
+    return calls._routes[operation].direct
 
 
 # The request
@@ -236,6 +237,7 @@ def silence(_request: Request) -> None:
     [
         pytest.param(None, id="closes the connection"),
         pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", id="answers half"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-", id="answers the headers' beginning"),
         pytest.param(reply(b"<p>Log in"), id="is a portal"),
         pytest.param(silence, id="does not answer"),
     ],
@@ -276,31 +278,58 @@ def test_a_transaction_that_is_repeated_is_the_same_one(server, pauses):
 # Errors
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        http.SSLError("bad"),
-        http.NewConnectionError(None, "refused"),
-        http.ConnectTimeoutError("slow"),
-        http.ReadTimeoutError(None, "/", "slow"),
-        http.ProtocolError("closed"),
-        http.ClosedPoolError(None, "closed"),
-        socket.gaierror("nowhere"),
-        ConnectionResetError("by peer"),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_the_networks_errors_are_those_of_the_client(monkeypatch, error):
+def raising(error: Exception) -> Callable[..., None]:
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(AWSHTTPConnectionPool, "urlopen", fail)
-    client = client_of(NEVER, ONCE)
-    with pytest.raises(BotoCoreError) as expected:
-        client.get_item(**GET)
-    with pytest.raises(BotoCoreError) as found:
-        wire.Wire(client, now=lambda: START).call("GetItem", GET)
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        ("socket.getaddrinfo", socket.gaierror("nowhere")),
+        ("socket.socket.connect", ConnectionRefusedError("refused")),
+        ("socket.socket.connect", TimeoutError("slow")),
+        ("ssl.SSLContext.wrap_socket", ssl.SSLCertVerificationError("bad")),
+        ("ssl.SSLContext.wrap_socket", ConnectionResetError("by peer")),
+        ("ssl.SSLContext.load_verify_locations", OSError("no authorities")),
+    ],
+    ids=str,
+)
+def test_a_connection_that_cannot_be_had_is_told_as_the_client_tells_it(
+    monkeypatch, server, function, error
+):
+    client = client_of(server.url.replace("http:", "https:"), ONCE)
+    monkeypatch.setattr(function, raising(error))
+    same_error_as_the_clients(client, "GetItem", GET)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(None, id="closes the connection"),
+        pytest.param(b"HELLO\r\n\r\n", id="speaks another protocol"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000, id="has no end"),
+        pytest.param(lambda _: time.sleep(1), id="does not answer"),
+    ],
+)
+def test_an_exchange_that_fails_is_told_as_the_client_tells_it(server, answer):
+    server.answers, server.closing = [answer, answer], True
+    same_error_as_the_clients(
+        client_of(server.url, ONCE.merge(Config(read_timeout=0.2))), "GetItem", GET
+    )
+
+
+def same_error_as_the_clients(client: Any, operation: str, request: Any) -> Any:
+    with pytest.raises((BotoCoreError, ClientError)) as expected:
+        client._make_api_call(operation, request)
+    calls = wire.Wire(client, now=lambda: START)
+    with pytest.raises((BotoCoreError, ClientError)) as found:
+        calls.call(operation, request)
+    assert goes_directly(calls, operation)
     assert (found.type, str(found.value)) == (expected.type, str(expected.value))
+    return found.value, expected.value
 
 
 @pytest.mark.parametrize(
@@ -317,15 +346,11 @@ def test_the_networks_errors_are_those_of_the_client(monkeypatch, error):
     ],
 )
 def test_refusals_are_read_as_the_client_reads_them(server, answer):
-    client = client_of(server.url, ONCE)
     server.answers = [answer, answer]
-    with pytest.raises(ClientError) as expected:
-        client.transact_write_items(TransactItems=[])
-    with pytest.raises(ClientError) as found:
-        wire.Wire(client, now=lambda: START).call("TransactWriteItems", {"TransactItems": []})
-    assert found.type is expected.type
-    assert found.value.response == expected.value.response
-    assert str(found.value) == str(expected.value)
+    found, expected = same_error_as_the_clients(
+        client_of(server.url, ONCE), "TransactWriteItems", {"TransactItems": []}
+    )
+    assert found.response == expected.response
 
 
 def test_a_clock_that_is_off_is_put_right_by_the_first_refusal(server):
@@ -387,9 +412,36 @@ def test_threads_get_their_own_answers_over_a_bounded_number_of_connections(serv
 
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(ask, range(400)))
-    pool = calls._routes["GetItem"].pool
-    kept = [pool.pool.get_nowait() for _ in range(pool.pool.qsize())]
-    assert len([connection for connection in kept if connection]) <= 4
+    assert 1 <= len(calls._routes["GetItem"].connections._idle) <= 4
+
+
+CHUNKS = b'3\r\n{"n\r\n5;as=is\r\n": 1}\r\n0\r\n\r\n'
+
+
+@pytest.mark.parametrize(
+    ("answer", "again"),
+    [
+        (reply({"n": 1}), True),
+        (reply({"n": 1}, Connection="Close"), False),
+        (reply({"n": 1}).replace(b"HTTP/1.1", b"HTTP/1.0"), False),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + reply({"n": 1}), False),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS, False),
+        (b'HTTP/1.1 200 OK\r\n\r\n{"n": 1}', False),
+    ],
+)
+@pytest.mark.parametrize("piece", [1, 1_000])
+def test_an_answer_is_read_in_each_of_its_forms_and_the_next_is_another(
+    server, answer, again, piece
+):
+    def in_pieces(_request: Request) -> Iterator[bytes]:
+        server.closing = not again
+        return (answer[at : at + piece] for at in range(0, len(answer), piece))
+
+    server.answers = [in_pieces, reply({"n": 2})]
+    calls = wire_to(server.url)
+    assert [calls.call("GetItem", GET) for _ in range(2)] == [{"n": 1}, {"n": 2}]
+    first, second = server.heard()
+    assert (first.peer == second.peer) is again
 
 
 def test_after_a_fork_no_connection_is_shared(server):
@@ -447,6 +499,18 @@ def test_who_has_replaced_botocores_call_gets_it(monkeypatch):
     traced.__module__ = "botocore.client"  # as functools.wraps tells it
     monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", traced)
     assert calls.call("GetItem", GET) == {"traced": "GetItem"}
+
+
+@pytest.mark.parametrize("function", ["AWSHTTPConnectionPool.urlopen", "AWSHTTPConnection.request"])
+def test_who_has_replaced_urllib3s_functions_gets_each_call(monkeypatch, server, function):
+    def recorded(*_: Any, **__: Any) -> None:
+        raise RuntimeError("on record")
+
+    calls = wire_to(server.url, ONCE)
+    calls.call("GetItem", GET)
+    monkeypatch.setattr(f"botocore.awsrequest.{function}", recorded)
+    with pytest.raises(BotoCoreError, match="on record"):
+        calls.call("GetItem", GET)
 
 
 def test_who_listens_to_another_event_hears_it_until_he_leaves(server):
