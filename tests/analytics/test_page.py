@@ -30,6 +30,7 @@ FLAGS = (
     "--virtual-time-budget=20000",
 )
 HOSTILE = '</script><script>alert("x")</script>\x1b[2J\u202e'
+LOST = {"how": "LEASE_EXPIRED", "type": "BrokenPipeError"}
 ABOUT = {
     "queue": "orders",
     "stage": "prod",
@@ -52,6 +53,9 @@ onload = () => {{
   document.body.dataset.cut = [...page.body.querySelectorAll("*")].filter(beyond)
     .map((one) => one.outerHTML.slice(0, 80)).join(" ");
   document.body.dataset.beside = root.scrollWidth - root.clientWidth;
+  const readout = page.querySelector(".readout")?.getBoundingClientRect();
+  document.body.dataset.covered = [...page.querySelectorAll(".plot")]
+    .filter((plot) => plot.getBoundingClientRect().bottom > readout.top).length;
 }};
 </script>"""
 
@@ -69,6 +73,7 @@ def reported(request, module_report) -> tuple[dict[str, Any], Path]:
         *(item(f"p{n}", "PENDING", enqueuedAt=n) for n in range(30)),
         *(item(f"x{n}", "PENDING", enqueuedAt=n, expiresAt=40 + n) for n in range(25)),
         {**item("f", "FAILURE", **done), "error": '{"type":"<Boom>","message":""}'},
+        {**item("k", "SUCCESS", **done), "taskKey": "customer-4711", "history": [LOST]},
         item("t", "TAKEN", firstTakenAt=50, takenAt=50),
         item("c", "CANCELLED", finishedAt=33),
         item("0" * 200, "PENDING", kind="t" * 100),
@@ -125,6 +130,7 @@ def test_nothing_is_cut_on_a_phone(reported, browse, tmp_path):
     seen = browse(framed)
     assert 'data-cut=""' in seen, re.findall(r'data-cut="([^"]*)"', seen)
     assert 'data-beside="0"' in seen
+    assert 'data-covered="0"' in seen
 
 
 def test_the_numbers_of_the_page_are_the_summarys(reported):
