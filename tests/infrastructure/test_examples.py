@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lifoq_project.new import TEMPLATE
 from tests.infrastructure.deployments import ROOT
 from tests.infrastructure.users import Terminal, User, registries, terminals
 
@@ -65,6 +66,11 @@ def _packaged(copy: Path) -> set[str]:
         for archive in (copy / "cdk.out").glob("asset.*.zip")
         for name in zipfile.ZipFile(archive).namelist()
     }
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda folder: folder.name)
+def test_a_copy_leaves_out_of_git_what_a_new_project_does(example):
+    assert (example / ".gitignore").read_text() == (TEMPLATE / "dot-gitignore.tmpl").read_text()
 
 
 def test_every_example_is_in_the_list():
