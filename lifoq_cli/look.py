@@ -104,8 +104,10 @@ def get(session: Session, task_id: str, *, traceback: bool) -> None:
 @click.option(
     "--error", metavar="TYPE", help="Only tasks whose error has this type, such as TimeoutError."
 )
-@options.duration("--older-than", "Only tasks whose place in the queue is older.")
-@options.duration("--newer-than", "Only tasks whose place in the queue is newer.")
+@options.duration(
+    "--older-than", "Only tasks that came in longer ago (with a head start: by that, too)."
+)
+@options.duration("--newer-than", "Only tasks that came in since.")
 @click.option("--limit", type=int, default=20, show_default=True, help="At most so many tasks.")
 @click.pass_obj
 def list_(

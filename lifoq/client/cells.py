@@ -24,6 +24,8 @@ from lifoq.errors import InvalidInput, QueueMisconfigured
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import Duration, NewTask, Task
+from lifoq.tables import pressure
+from lifoq.tables.pressure import Pressure
 from lifoq.tables.puts import PutOutcome
 from lifoq.tables.stats import CAP, QueueStats, together
 from lifoq.tables.table import Count
@@ -179,6 +181,10 @@ class Cells(Producer):
     def stats(self, *, cap: int = CAP) -> QueueStats:
         """As Queue.stats, of all cells together; ``cap`` is for each."""
         return reduce(together, (queue.stats(cap=cap) for queue in self.queues.values()))
+
+    def pressure(self) -> Pressure:
+        """As Queue.pressure, of all cells together."""
+        return reduce(pressure.together, (queue.pressure() for queue in self.queues.values()))
 
     def waiting(self) -> Count:
         """As Queue.waiting, in all cells."""

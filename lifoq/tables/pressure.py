@@ -5,6 +5,7 @@ was started does not, since a task that succeeded is in no index: workers note i
 a few times a minute while they are busy.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -91,15 +92,33 @@ def measure(store: Store, *, now: int) -> Pressure:
     )
 
 
+def together(one: Pressure, other: Pressure) -> Pressure:
+    """That of two queues as one: of all that was started or shed in them."""
+    both = (one, other)
+    started = sum(each.starts_per_second for each in both)
+    shed = sum(each.starts_per_second * each.shed_share / (1 - each.shed_share) for each in both)
+    waits = [(each.wait_seconds, each.starts_per_second) for each in both]
+    return Pressure(
+        shed_share=shed / (shed + started) if started else 0.0,
+        starts_per_second=started,
+        wait_seconds=_mean(waits),
+    )
+
+
+def _mean(waits: Sequence[tuple[float | None, float]]) -> float | None:
+    """Of those known, each with its weight."""
+    known = [(wait, weight) for wait, weight in waits if wait is not None]
+    total = sum(weight for _, weight in known)
+    return sum(wait * weight for wait, weight in known) / total if total else None
+
+
 def _started(rows: list[Starts]) -> tuple[float, float | None]:
     """A second, and how long they had waited."""
     if not rows:
         return 0.0, None
     until = max(row.at for row in rows)
     since = min(row.at - microseconds(row.seconds) for row in rows)
-    waits = [(row.wait, row.number) for row in rows if row.wait is not None]
-    known = sum(number for _, number in waits)
-    wait = sum(wait * number for wait, number in waits) / known if known else None
+    wait = _mean([(row.wait, row.number) for row in rows])
     return sum(row.number for row in rows) * MICROSECONDS / max(1, until - since), wait
 
 

@@ -16,6 +16,7 @@ from lifoq import (
     Count,
     InvalidInput,
     NewTask,
+    Pressure,
     Queue,
     QueueMisconfigured,
     Status,
@@ -24,7 +25,9 @@ from lifoq import (
     TaskNotFound,
     Wanted,
 )
+from lifoq.tables import pressure
 from lifoq.tables.memory import MemoryTable
+from lifoq.tables.pressure import Starts
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq_cli.app import main
@@ -32,7 +35,8 @@ from lifoq_cli.app import main
 NAMES = ("north", "south", "west")
 SHARED_CALLS = (
     *("put", "put_many", "transaction_item", "get", "wait", "cancel", "run_now", "delete"),
-    *("redrive", "redrive_many", "peek", "search", "stats", "waiting", "purge", "check"),
+    *("redrive", "redrive_many", "peek", "search", "stats", "pressure", "waiting"),
+    *("purge", "check"),
 )
 
 
@@ -214,6 +218,21 @@ def test_stats_add_up_and_ages_are_those_of_the_ends(cells, host):
     assert found.newest_waiting_seconds == pytest.approx(1, abs=0.01)
     assert found.oldest_waiting_seconds == pytest.approx(6, abs=0.01)
     assert cells.stats(cap=1).pending.capped
+
+
+def test_pressure_is_of_all_that_was_started_or_shed_in_the_cells(cells, host):
+    assert cells.pressure() == Pressure(shed_share=0, starts_per_second=0, wait_seconds=None)
+    north, south, _ = cells.queues.values()
+    for _ in range(30):
+        north.store.put(NewTask(task_type="a"))
+    host.advance(3_601)
+    for queue, number, wait in ((north, 10, 4.0), (south, 30, 2.0)):
+        starts = Starts(seconds=20.0, number=number, wait=wait)
+        pressure.note(queue.store, starts, host=host)
+    found = cells.pressure()
+    assert found.starts_per_second == pytest.approx(0.5 + 1.5)
+    assert found.shed_share == pytest.approx(0.5 / (0.5 + 2.0))
+    assert found.wait_seconds == pytest.approx(2.5)
 
 
 def test_purge_asks_once_for_all_cells(cells):
