@@ -1,58 +1,86 @@
-"""A mutant before the tests: which of them catch it. Those are asked that run the changed line, the
-quickest first."""
+"""A mutant before the tests: which of them catches it. Those are asked that run the changed line,
+the nearest and quickest first."""
 
+import importlib
 import json
+import multiprocessing
 import os
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
+import pytest
 from coverage import CoverageData
 
-from tests.mutants.operators import Mutant
+from tests.mutants.operators import ROOTS, Mutant
 
-SECONDS: Final = 900
-"""After which the tests count as standing still, and the mutant as caught."""
-AT_ONCE: Final = 60
-"""Tests that are asked together, so that one that fails early ends the rest."""
+MOST_SECONDS: Final = 60
+"""Of tests that are asked about one mutant."""
+FIRST: Final = (10, 50)
+"""Tests that are asked before all are, without a database: most mutants are caught there."""
+NO_DATABASE: Final = ("-k", "not moto and not dynamodb")
+ROOM: Final = 10
+"""Times the seconds that the tests took, of processor time: more of it is standing still."""
+PATIENCE: Final = 600
+"""Seconds in which tests that use no processor time count as standing still."""
+PRELOADED: Final = ["schemathesis", "boto3", "moto.server", "pyarrow.parquet", "pyspark.sql"]
 CAUGHT_BY: Final = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[| - |$)", re.MULTILINE)
-MAP: Final = ".coverage"
-SETTINGS: Final = """[run]
+SETTINGS: Final = f"""[run]
 dynamic_context = test_function
 concurrency = thread,greenlet
-source = lifoq,functions,analytics
-data_file = {folder}/.coverage
-"""
+relative_files = true
+source = {",".join(ROOTS)}
+data_file = """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     mutant: Mutant
     asked: int
-    caught_by: tuple[str, ...]
-    """Empty: it slipped through."""
+    caught_by: str | None
+    """None: it slipped through."""
 
 
 class Map:
-    """Which test runs which line, and how long each takes. A line that runs at import alone is
-    looked at by whatever runs any line of its file."""
+    """Which test runs which line, and how long each takes."""
 
     def __init__(self, folder: Path) -> None:
-        self._data = CoverageData(str(folder / MAP))
-        self._data.read()
+        data = CoverageData(str(folder / ".coverage"))
+        data.read()
         self._seconds: dict[str, float] = json.loads((folder / "seconds.json").read_text())
-        self._ids = {_context(test): test for test in self._seconds}
+        ids = {_context(test): test for test in self._seconds}
+        self._lines = {
+            path: {
+                line: {ids[each] for each in contexts if each in ids}
+                for line, contexts in data.contexts_by_lineno(path).items()
+            }
+            for path in sorted(data.measured_files())
+        }
+        self._all = Counter(test for path in self._lines for test in self._in(path))
+
+    @staticmethod
+    def fits(copy: Path, folder: Path) -> bool:
+        """Whether no file of the copy is younger than the map."""
+        drawn = folder / ".coverage"
+        return drawn.exists() and all(
+            path.stat().st_mtime < drawn.stat().st_mtime for path in copy.rglob("*.py")
+        )
 
     @staticmethod
     def draw(copy: Path, folder: Path, tests: Iterable[str]) -> None:
         """Runs the tests once, slowly."""
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "settings").write_text(SETTINGS.format(folder=folder))
+        (folder / "settings").write_text(f"{SETTINGS}{folder}/.coverage\n")
         plugin = ("-p", "tests.mutants.seconds")
         run = ("coverage", "run", f"--rcfile={folder / 'settings'}", "-m", "pytest", "-q", *plugin)
         subprocess.run(
@@ -62,15 +90,36 @@ class Map:
             check=True,
         )
 
-    def tests_of(self, copy: Path, mutant: Mutant) -> list[str]:
-        """Node ids without their parameters."""
+    def _in(self, path: str) -> Iterator[str]:
+        """Each test as often as it runs a line of the file."""
+        return (test for tests in self._lines.get(path, {}).values() for test in tests)
+
+    def tests_of(self, copy: Path, mutant: Mutant) -> dict[str, float]:
+        """Node ids without their parameters, and their seconds, the nearest and quickest first: of
+        a test that runs little beside the file it is the likelier that it looks at it. What runs at
+        import is looked at by whatever runs a line that names it, or any line of its file."""
         lines = range(mutant.line, mutant.line + mutant.was.count("\n") + 1)
-        by_line = self._data.contexts_by_lineno(str(copy / mutant.path))
-        contexts = {each for line in lines for each in by_line.get(line, ())} - {""}
-        if not contexts:
-            contexts = {each for found in by_line.values() for each in found} - {""}
-        tests = [self._ids[each] for each in contexts if each in self._ids]
-        return sorted(tests, key=self._seconds.__getitem__)
+        here = self._lines.get(mutant.path, {})
+        found = {test for line in lines for test in here.get(line, ())}
+        if mutant.names is not None or not found:
+            found = {*self._in(mutant.path), *self._naming(copy, mutant.names or mutant.module)}
+        near = Counter(self._in(mutant.path))
+        ordered = sorted(
+            found, key=lambda test: self._seconds[test] * self._all[test] / (near[test] + 1)
+        )
+        sums = accumulate(self._seconds[test] for test in ordered)
+        return {
+            test: self._seconds[test]
+            for test, spent in zip(ordered, sums, strict=True)
+            if spent - self._seconds[test] < MOST_SECONDS
+        }
+
+    def _naming(self, copy: Path, name: str) -> Iterator[str]:
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        for path, tests in self._lines.items():
+            for number, line in enumerate((copy / path).read_text().splitlines(), start=1):
+                if word.search(line):
+                    yield from tests.get(number, ())
 
 
 def _context(test: str) -> str:
@@ -94,40 +143,55 @@ def copy_of(root: Path, to: Path) -> None:
             (to / name).symlink_to((root / name).resolve())
 
 
-def judge(mutant: Mutant, copy: Path, tests: list[str], *, to_the_end: bool) -> Verdict:
-    """Changes the copy, and changes it back. ``to_the_end``: every test that catches it is named,
-    not the first alone."""
+def judge(mutant: Mutant, copy: Path, tests: dict[str, float]) -> Verdict:
+    """Changes the copy, and changes it back; its time, too, by which Python knows what it has
+    compiled."""
     path = copy / mutant.path
-    text = path.read_text()
+    text, kept = path.read_text(), path.stat()
     path.write_text(mutant.applied(text))
-    found: list[str] = []
     try:
-        for group in _groups(tests):
-            found += _caught_by(group, copy, to_the_end=to_the_end)
-            if found and not to_the_end:
-                break
+        caught = next(filter(None, _answers(tests, copy)), None)
     finally:
         path.write_text(text)
-    return Verdict(mutant=mutant, asked=len(tests), caught_by=tuple(dict.fromkeys(found)))
+        os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    return Verdict(mutant=mutant, asked=len(tests), caught_by=caught)
 
 
-def _groups(tests: list[str]) -> Iterator[list[str]]:
-    for begin in range(0, len(tests), AT_ONCE):
-        yield tests[begin : begin + AT_ONCE]
+def _answers(tests: dict[str, float], copy: Path) -> Iterator[str | None]:
+    for some in sorted({min(some, len(tests)) for some in FIRST} - {0}):
+        yield _caught_by(dict(list(tests.items())[:some]), copy, NO_DATABASE)
+    if tests:
+        yield _caught_by(tests, copy)
 
 
-def _caught_by(tests: list[str], copy: Path, *, to_the_end: bool) -> list[str]:
-    first = () if to_the_end else ("-x",)
-    options = ("-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", *first)
-    try:
-        ran = subprocess.run(
-            (sys.executable, "-m", "pytest", *options, *tests),
-            cwd=copy,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"},
-            capture_output=True, text=True, check=False, timeout=SECONDS,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return ["stood still"]
-    if ran.returncode == 0:
-        return []
-    return CAUGHT_BY.findall(ran.stdout) or ["the tests did not start"]
+def _caught_by(tests: dict[str, float], copy: Path, options: Iterable[str] = ()) -> str | None:
+    for name in PRELOADED:
+        importlib.import_module(name)
+    seconds = 30 + ROOM * int(sum(tests.values()))
+    ran = multiprocessing.get_context("fork").Process(
+        target=_ask, args=([*options, *tests], copy, seconds)
+    )
+    ran.start()
+    ran.join(PATIENCE)
+    assert ran.pid is not None
+    with suppress(ProcessLookupError):
+        os.killpg(ran.pid, signal.SIGKILL)
+    ran.join()
+    if ran.exitcode in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        return None
+    told = (copy / "told").read_text()
+    return next(iter(CAUGHT_BY.findall(told)), f"stood still, or did not start: {ran.exitcode}")
+
+
+def _ask(asked: list[str], copy: Path, seconds: int) -> None:
+    """In a process that has what pytest and AWS's client import, and nothing of lifoq."""
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    os.chdir(copy)
+    sys.path[0] = str(copy)
+    os.environ["CI"] = "true"
+    told = os.open("told", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(told, 1)
+    os.dup2(told, 2)
+    options = ("-x", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider")
+    os._exit(pytest.main([*options, *asked]))
