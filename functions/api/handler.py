@@ -1,13 +1,14 @@
 """ApiFunction: the queue over HTTP, behind API Gateway."""
 
+import base64
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lifoq.api import answers, requests
@@ -38,25 +39,58 @@ JSON."""
 RETRY_AFTER: Final = "1"
 """Seconds; of an answer that DynamoDB did not confirm something."""
 
+Answer = dict[str, Any]
+"""As Lambda hands it to API Gateway."""
+
 logger = Logger()
 environment = Environment.of_this_process()
 queue = Queue.connect(
     table=environment.table_name, lifetimes=environment.lifetimes(), bucket=environment.bucket
 )
-app = APIGatewayHttpResolver()
+
+
+class Request:
+    """An event of an HTTP API, payload format 2.0: its headers' names are in lower case."""
+
+    def __init__(self, event: Mapping[str, Any], context: LambdaContext) -> None:
+        self._event = event
+        self.context = context
+        self.headers: Mapping[str, str] = event.get("headers", {})
+        self.parameters: Mapping[str, str] = event.get("queryStringParameters", {})
+
+    @cached_property
+    def task_id(self) -> str:
+        """Where its path has one."""
+        return requests.task_id(self._event["pathParameters"], self.parameters)
+
+    @property
+    def body(self) -> Any:
+        text = self._event.get("body", "")
+        try:
+            decoded = base64.b64decode(text).decode() if self._event["isBase64Encoded"] else text
+            return jsontext.decode(decoded)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput("body", text, f"is not JSON ({error})") from error
+
+    @property
+    def trace(self) -> str | None:
+        return traceparent.if_one(self.headers.get("traceparent"))
 
 
 @logger.inject_lambda_context
-def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """``event``: of an HTTP API, payload format 2.0."""
+def handle(event: dict[str, Any], context: LambdaContext) -> Answer:
     # By the route that API Gateway chose: in the path it has decoded whatever the client encoded.
-    path = event["routeKey"].partition(" ")[2]
-    return app.resolve({**event, "rawPath": path}, context)
+    operation = OPERATION_OF[event["routeKey"]]
+    try:
+        with requests.by_our_names(one=operation != "putTasks"):
+            return ANSWERED_BY[operation](Request(event, context))
+    except LifoqError as error:
+        return refuse(error)
 
 
-def put_task() -> Response[str]:
-    key = requests.idempotency_key(app.current_event.headers.get("idempotency-key"))
-    new = requests.new_task(body(), idempotency_key=key).within(trace())
+def put_task(request: Request) -> Answer:
+    key = requests.idempotency_key(request.headers.get("idempotency-key"))
+    new = requests.new_task(request.body, idempotency_key=key).within(request.trace)
     # One of many: that tells whether it is new, too.
     put = queue.put_many([new])[0]
     if put.task is None:
@@ -68,45 +102,45 @@ def put_task() -> Response[str]:
     return respond(status, answers.whole(put.task, now=queue.store.now()), place)
 
 
-def put_tasks() -> Response[str]:
-    tasks = [new.within(trace()) for new in requests.new_tasks(body())]
+def put_tasks(request: Request) -> Answer:
+    tasks = [new.within(request.trace) for new in requests.new_tasks(request.body)]
     outcomes, now = queue.put_many(tasks), queue.store.now()
     return respond(
         HTTPStatus.OK, {"outcomes": [answers.outcome(each, now=now) for each in outcomes]}
     )
 
 
-def get_task(task_id: str) -> Response[str]:
-    wait = requests.wait_seconds(parameters())
+def get_task(request: Request) -> Answer:
+    wait = requests.wait_seconds(request.parameters)
     if wait:
-        left = app.lambda_context.get_remaining_time_in_millis() / 1000 - MARGIN
+        left = request.context.get_remaining_time_in_millis() / 1000 - MARGIN
         with suppress(TaskCancelled, TaskFailed, TaskShed, WaitTimeout):
-            queue.wait(task_id, timeout=max(0.0, min(wait, left)))
-    task = queue.look(task_id)
+            queue.wait(request.task_id, timeout=max(0.0, min(wait, left)))
+    task = queue.look(request.task_id)
     if task is None:
-        raise TaskNotFound(task_id)
+        raise TaskNotFound(request.task_id)
     return respond(HTTPStatus.OK, answers.whole(read(task), now=queue.store.now()))
 
 
-def list_tasks() -> Response[str]:
-    asked = parameters()
+def list_tasks(request: Request) -> Answer:
+    asked = request.parameters
     found = queue.search(
         requests.wanted(asked), limit=requests.limit(asked), start=asked.get("start")
     )
     return respond(HTTPStatus.OK, answers.listing(found, now=queue.store.now()))
 
 
-def cancel_task(task_id: str) -> Response[str]:
-    task = queue.cancel(task_id)
+def cancel_task(request: Request) -> Answer:
+    task = queue.cancel(request.task_id)
     return respond(HTTPStatus.OK, answers.whole(task, now=queue.store.now()))
 
 
-def redrive_task(task_id: str) -> Response[str]:
-    task = queue.redrive(task_id)
+def redrive_task(request: Request) -> Answer:
+    task = queue.redrive(request.task_id)
     return respond(HTTPStatus.OK, answers.whole(task, now=queue.store.now()))
 
 
-def get_stats() -> Response[str]:
+def get_stats(_request: Request) -> Answer:
     return respond(HTTPStatus.OK, answers.stats(queue.stats()))
 
 
@@ -122,33 +156,15 @@ def is_same(new: NewTask, task: Task) -> bool:
     return (new.task_type, payload) == (task.task_type, task.payload)
 
 
-def body() -> Any:
-    event = app.current_event
-    try:
-        return jsontext.decode(event.decoded_body or "")
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput("body", event.body, f"is not JSON ({error})") from error
+def respond(status: int, body: Any, headers: Mapping[str, str] | None = None) -> Answer:
+    return {
+        "statusCode": status,
+        "headers": {"Content-Type": JSON, **(headers or {})},
+        "body": harmless(json.dumps(body, separators=(",", ":"), ensure_ascii=False)),
+    }
 
 
-def trace() -> str | None:
-    """That of the request."""
-    return traceparent.if_one(app.current_event.headers.get("traceparent"))
-
-
-def parameters() -> Mapping[str, str]:
-    return app.current_event.query_string_parameters or {}
-
-
-def respond(status: int, body: Any, headers: Mapping[str, str] | None = None) -> Response[str]:
-    return Response(
-        status_code=status,
-        content_type=JSON,
-        body=harmless(json.dumps(body, separators=(",", ":"), ensure_ascii=False)),
-        headers=dict(headers or {}),
-    )
-
-
-def refuse(error: LifoqError) -> Response[str]:
+def refuse(error: LifoqError) -> Answer:
     status = next(
         (status for kind, status in answers.STATUSES.items() if isinstance(error, kind)),
         HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -160,18 +176,9 @@ def refuse(error: LifoqError) -> Response[str]:
     return respond(status, answers.error(error), headers)
 
 
-def route(operation: str, function: Callable[..., Response[str]]) -> None:
-    asked = next(one for one in OPERATIONS if one.name == operation)
-
-    def run() -> Response[str]:
-        path = app.current_event.path_parameters
-        with requests.by_our_names(one=operation != "putTasks"):
-            return function(requests.task_id(path, parameters())) if path else function()
-
-    app.route(asked.path, method=asked.method)(run)
-
-
-ANSWERED_BY: Final[Mapping[str, Callable[..., Response[str]]]] = {
+OPERATION_OF: Final = {f"{one.method} {one.path}": one.name for one in OPERATIONS}
+"""By API Gateway's key of the route."""
+ANSWERED_BY: Final[Mapping[str, Callable[[Request], Answer]]] = {
     "putTask": put_task,
     "putTasks": put_tasks,
     "getTask": get_task,
@@ -180,6 +187,3 @@ ANSWERED_BY: Final[Mapping[str, Callable[..., Response[str]]]] = {
     "redriveTask": redrive_task,
     "getStats": get_stats,
 }
-for name, function in ANSWERED_BY.items():
-    route(name, function)
-app.exception_handler(LifoqError)(refuse)

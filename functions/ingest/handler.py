@@ -8,7 +8,6 @@ from typing import Any, Final
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import DamagedTask, InvalidInput, StoreUnavailable
 from lifoq.ingest.mapping import IngestMapping
@@ -30,7 +29,7 @@ COUNTED: Final = (Metric.TASKS_CREATED, Metric.MESSAGES_REFUSED)
 
 logger = Logger()
 environment = Environment.of_this_process()
-queue = Queue(store_of(environment, repeats=False))
+store = store_of(environment, repeats=False)
 mapping = IngestMapping.decode(environment.ingest_mapping)
 
 
@@ -76,7 +75,7 @@ def _try(
 
 def put(delivery: Delivery) -> int:
     """How many tasks it made: none, where the message had come before."""
-    outcome = queue.put_many([mapping.new_task(delivery.message())])[0]
+    outcome = store.put_many([mapping.new_task(delivery.message())])[0]
     if outcome.error is not None:
         raise outcome.error
     return int(outcome.created)

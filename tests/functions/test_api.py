@@ -145,6 +145,7 @@ REFUSED = [
     ({"type": "a", "deadline": -1}, "deadline", "not after"),
     ([1], "body", "must be an object"),
     (b"[" * 100_000, "body", "is not JSON"),
+    (b'{"type": "\xff"}', "body", "is not JSON"),
     (b'{"type": "a", "payload": {"n": "\\ud800"}}', "payload.n", "half a surrogate"),
     (b'{"type": "a", "deadline": %s}' % (b"9" * 4_300), "deadline", "must be finite"),
     (b'{"type": "a", "payload": %s}' % (b"9" * 4_301), "body", "is not JSON"),
