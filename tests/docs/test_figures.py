@@ -4,6 +4,7 @@ The performance page is written from the results itself. A demo's report is one 
 add up.
 """
 
+import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -11,8 +12,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.cost.bill import usd
+from functions.ingest import put_aside
+from lifoq.items import book
 from lifoq.items.schema import MAX_PAYLOAD_BYTES
-from lifoq_cdk import TaskCode
+from lifoq.tables.stats import CAP
+from lifoq.worker import limit_share, order, pace, rows, sight
+from lifoq_cdk import LongTasks, TaskCode, functions, ingest, long_tasks, worker_scaling, workers
 from tests.docs.test_docs import ROOT
 
 CPU_OF_A_MEGABYTE = 1 / 1769
@@ -32,9 +38,16 @@ COST, BESIDE = results("cost"), results("beside_others")["outcomes"]
 UNITS = {one["transition"]: round(one["small"]) for one in COST["transitions"]}
 ALONE = {one["what"]: one["usd"] for one in COST["per_million"] if one["load"] == "one at a time"}
 MONTH = {one["what"]: one["usd"] for one in COST["month"]}
-CEILING = row(results("ceiling")["courses"], way="succeeds at the first attempt")
+COURSES = results("ceiling")["courses"]
+CEILING = row(COURSES, way="succeeds at the first attempt")
 SHORT_TASK = min(one["cpu_ms_per_task"] for one in results("processor")["ratios"])
+PER_SECOND = f"{CEILING['tasks_per_second']:.0f}"
+NUMBERS = ("none", "one", "two", "three", "four", "five")
 AT_ONCE = UNITS["put"] + UNITS["claim"] + UNITS["success"]
+SLOT = UNITS["leave a key's slot"]
+KEYED = UNITS["put"] + UNITS["claim of a key"] + UNITS["success"] + SLOT
+USUAL = TaskCode.memory_size
+ALL_MONTH = f"{usd('function time', 730 * 3_600 * USUAL / 1024):.0f} dollars a month"
 
 
 def million(load: str) -> float:
@@ -56,9 +69,8 @@ def short_tasks(megabytes: int) -> int:
     return 10 * round(megabytes * CPU_OF_A_MEGABYTE * 100 / SHORT_TASK)
 
 
-def stated() -> Iterator[tuple[str, str]]:
+def measured() -> Iterator[tuple[str, str]]:
     """The pages' words, with the figures that they should have."""
-    per_second = f"{CEILING['tasks_per_second']:.0f}"
     yield "README.md", f"[{sum(MONTH.values()):.0f} dollars a month](docs/cost.md) when idle"
     between = f"{million('backlog'):.0f} to {million('one at a time'):.0f}"
     yield "README.md", f"{between} dollars per million tasks"
@@ -68,14 +80,14 @@ def stated() -> Iterator[tuple[str, str]]:
     twice = [in_time("exponential", order, 2.0) for order in (newest, best, oldest)]
     yield "README.md", f"begins with the oldest: {twice[0]} at twice the load"
     yield "README.md", f"{twice[1]} with the deadline that is best for just this load, {twice[2]}"
-    yield "README.md", f"One queue does about {per_second} tasks/s"
-    yield "README.md", f"lifoq does about {per_second} |"
+    yield "README.md", f"One queue does about {PER_SECOND} tasks/s"
+    yield "README.md", f"lifoq does about {PER_SECOND} |"
     yield "README.md", f"A payload is at most {MAX_PAYLOAD_BYTES // 1024} KB"
 
     page = "docs/comparison.md"
     yield page, f"about {million('backlog'):.0f} dollars per million tasks under load"
     yield page, f"about {million('one at a time'):.0f} for tasks that come one at a time"
-    yield page, f"a ceiling of about {per_second} tasks/s"
+    yield page, f"a ceiling of about {PER_SECOND} tasks/s"
     yield page, f"counted on its code) | {AT_ONCE} |"
     yield page, f"`expires` at ten, {100 * row(BESIDE, queue='Celery, expires')['in_time']:.1f} %"
     celery = [idle_ms(f"Celery, expires{patience}") for patience in ("", " 2 s")]
@@ -88,19 +100,17 @@ def stated() -> Iterator[tuple[str, str]]:
     yield page, between
 
     page = "docs/limits.md"
-    yield page, f"**about {per_second}**, sustained"
+    yield page, f"**about {PER_SECOND}**, sustained"
     yield page, f"a second; a task takes {AT_ONCE} |"
-    yield page, f"{AT_ONCE * CEILING['tasks_per_second']:,.0f} at {per_second} tasks a second"
+    yield page, f"{AT_ONCE * CEILING['tasks_per_second']:,.0f} at {PER_SECOND} tasks a second"
     yield page, f"a task takes some {SHORT_TASK:.1f} ms of a core's time"
-    usual, whole = TaskCode.memory_size, short_tasks(1769)
-    yield page, f"about {whole} with `processor_memory_mb` 1,769, {short_tasks(usual)} with"
-    yield page, f"the default {usual} |"
-    yield page, f"{usual} MB {usual * CPU_OF_A_MEGABYTE:.2f} of a core"
+    whole = short_tasks(1769)
+    yield page, f"about {whole} with `processor_memory_mb` 1,769, {short_tasks(USUAL)} with"
+    yield page, f"the default {USUAL} |"
+    yield page, f"{USUAL} MB {USUAL * CPU_OF_A_MEGABYTE:.2f} of a core"
     yield page, f"{MAX_PAYLOAD_BYTES // 1024} KB of JSON"
     yield "docs/library.md", f"at most {MAX_PAYLOAD_BYTES:,} bytes"
-    keyed = UNITS["put"] + UNITS["claim of a key"] + UNITS["success"]
-    keyed += UNITS["leave a key's slot"]
-    yield "docs/library.md", f"[{keyed} write units in place of {AT_ONCE}]"
+    yield "docs/library.md", f"[{KEYED} write units in place of {AT_ONCE}]"
 
     page = "docs/cost.md"
     for name, units in {
@@ -123,10 +133,81 @@ def stated() -> Iterator[tuple[str, str]]:
     metrics = MONTH["custom metrics"]
     yield page, f"({metrics / 0.30:.0f} at 0.30)"
     yield page, f"({0.10:.2f} for each metric that one reads: {MONTH['alarms'] / 0.10:.0f} in"
+    yield page, f"that runs all day costs {ALL_MONTH}"
 
 
-@pytest.mark.parametrize(("page", "words"), list(stated()), ids=lambda value: str(value)[:60])
-def test_a_figure_of_a_page_is_what_was_measured(page, words):
+def follows_from_it() -> Iterator[tuple[str, str]]:
+    """Of what was measured, on the pages about several queues and about decisions."""
+    page = "docs/scaling.md"
+    most, writes = 1_000, CEILING["pending"]
+    retried = row(COURSES, way="fails once, backs off, succeeds")["pending"]
+    tenth = writes + (retried - writes) / 10
+    yield page, f"{most:,} / {writes} = {PER_SECOND} tasks/s"
+    yield page, f"{most:,} / {tenth:.1f} = {most / tenth:.0f} tasks/s"
+    yield page, f"{2 * most / 3:.0f} tasks/s arrive and {most / 3:.0f} are served"
+    yield page, f"separates them: {CEILING['in_one_partition']:.0f} tasks/s then"
+    yield page, f"÷ {0.7 * CEILING['tasks_per_second']:.0f}. That fills each cell to 70 %"
+    least, with_key = sum(MONTH.values()) - MONTH["dashboard"], sum(MONTH.values()) + 1
+    yield page, f"[{least:.0f} to {with_key:.0f} dollars](cost.md"
+    yield page, f"a processor that always runs, {ALL_MONTH}"
+
+    page = "docs/decisions/fewer-write-units.md"
+    steps = [UNITS[name] for name in ("put", "claim", "success")]
+    yield page, f"put {steps[0]} (table, index), claim {steps[1]}"
+    yield page, f"success {steps[2]} (table; entry out)"
+    yield page, f"**succeeds at once** | **{AT_ONCE}** |"
+    yield page, f"{' + '.join(str(UNITS[name]) for name in ('retry later', 'fall due', 'claim'))} |"
+    page = "docs/decisions/keys-by-slots.md"
+    yield page, f"| claim | {steps[1]} | {UNITS['claim of a key']},"
+    yield page, f"| empty the slot | – | {SLOT} |"
+    yield page, f"| together | {AT_ONCE} | {KEYED} |"
+    yield page, f"finds its key held | – | {UNITS['claim of a key that is held']},"
+
+
+def set_in_the_code() -> Iterator[tuple[str, str]]:
+    """Figures that are settings and constants."""
+    page = "docs/long-tasks.md"
+    own = inspect.signature(LongTasks.__init__).parameters
+    minutes = NUMBERS[worker_scaling.SHORTEST_LOOK_BACK]
+    sweeps = NUMBERS[worker_scaling.SWEEPS_IN_A_LOOK_BACK]
+    yield page, f"down after {minutes} minutes (or {sweeps} sweeps)"
+    yield page, f"| {', '.join(str(own[name].default) for name in ('cpu', 'memory_limit_mib'))},"
+    yield page, f"`grace` ({long_tasks.LONGEST_GRACE.to_seconds():.0f} s)"
+    yield page, f"Beyond {workers.MOST_STEPS} workers the number goes in steps of a twentieth"
+    yield page, f"among the {CAP:,} newest and the {CAP:,} oldest that wait"
+    scaling = workers.WorkerScaling()
+    yield page, f"| {scaling.min_workers}, {scaling.max_workers} | the most that the downstream"
+
+    page = "docs/ingest.md"
+    yield page, f"no shorter than the function's timeout, {functions.INGEST.seconds} s"
+    yield page, f"at most {ingest.MOST_AT_A_TIME} messages: by default 10 of an SQS queue"
+    yield page, f"and {ingest.BrokerQueue.batch_size} of a broker"
+    yield page, f"beyond SQS's {put_aside.ROOM // 1024**2} MiB"
+
+    page = "docs/decisions/one-thread-decides.md"
+    yield page, f"up to {rows.MOST_REMEMBERED:,} rows of a type at its limit"
+    yield page, f"every {NUMBERS[int(sight.SHORTEST_TRUST)]} seconds, or more rarely"
+    yield page, f"or more rarely: {sight.ROWS_PER_SECOND} rows a second on average"
+    yield page, f"looks again after {pace.SHORTEST_POLL} s"
+    page = "docs/decisions/shared-limits.md"
+    lasts, apart = book.SHARE_LASTS, book.CLOCKS_APART
+    yield page, f"may be used for {lasts:.0f} seconds from the sending"
+    yield page, f"renewed after {limit_share.RENEW_AFTER}"
+    yield page, f"and {apart:.0f} seconds more"
+    yield page, f"keeps its lanes for {lasts + apart:.0f} seconds"
+    yield "docs/decisions/adaptive-order.md", f"The {order.OLDEST_AGAIN_BELOW} is a constant"
+    page = "docs/decisions/expired-ahead.md"
+    yield page, f"more than {sight.ROWS_PER_SECOND * sight.SHORTEST_TRUST:.0f} rows"
+    page = "docs/decisions/fair-shares.md"
+    yield page, f"again at {sight.ROWS_PER_SECOND} a second at most"
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [*measured(), *follows_from_it(), *set_in_the_code()],
+    ids=lambda value: str(value)[:60],
+)
+def test_a_figure_of_a_page_is_what_was_measured_or_set(page, words):
     text = " ".join((ROOT / page).read_text().split(" "))
     pattern = words if words.startswith(r"\|") else re.escape(words).replace(r"\ ", r"\s+")
     assert re.search(pattern, text), words
