@@ -44,9 +44,9 @@ ELSEWHERE: Final = "More"
 """The section of what lies in other packages."""
 
 EPILOG: Final = """\b
-Which queue: --queue, else LIFOQ_QUEUE, else lifoq.toml in this folder or above it.
-Exit status: 0 done; 1 refused; 2 not understood; 3 done, with bad news; 4 a wait was too long;
-130 interrupted; 141 nobody reads the answer any more."""
+Which queue: --queue, else LIFOQ_QUEUE, else lifoq.toml here or above.
+Exit status: 0 done; 1 refused; 2 not understood; 3 done, with bad news;
+4 a wait was too long; 130 interrupted; 141 nobody reads the answer any more."""
 
 EVERYWHERE: Final = "--queue, --json and the other options of `lifoq --help` may stand here, too."
 

@@ -105,7 +105,7 @@ def get(session: Session, task_id: str, *, traceback: bool) -> None:
     "--error", metavar="TYPE", help="Only tasks whose error has this type, such as TimeoutError."
 )
 @options.duration(
-    "--older-than", "Only tasks that came in longer ago (with a head start: by that, too)."
+    "--older-than", "Only tasks that came in longer ago; with a head start, by that, too."
 )
 @options.duration("--newer-than", "Only tasks that came in since.")
 @click.option("--limit", type=int, default=20, show_default=True, help="At most so many tasks.")
@@ -124,9 +124,9 @@ def list_(
     """List the tasks of a status, newest first, without claiming them.
 
     \b
-      lifoq list                                          what is claimed next
-      lifoq list --status FAILURE --error TimeoutError    the newest failures of a kind
-      lifoq list --older-than 10m                         what has waited for long
+      lifoq list                                        what is claimed next
+      lifoq list --status FAILURE --error TimeoutError  the newest of such failures
+      lifoq list --older-than 10m                       what has waited for long
     """
     wanted = Wanted(
         status=Status(status),

@@ -50,7 +50,7 @@ class BadLine(LifoqError):
 )
 @options.duration_or_moment("--deadline", "When the task is shed, if no worker has taken it.")
 @options.duration("--delay", "How long until the task enters the queue.")
-@options.duration("--head-start", "It goes before all that come so much later, or earlier.")
+@options.duration("--head-start", "A priority: it stands where it would if it came so much later.")
 @options.moment_to_come("--due-at", "When the task enters the queue: an ISO time that is to come.")
 @click.option("--lines", is_flag=True, help="Put the JSON lines of the standard input.")
 @click.pass_obj

@@ -121,8 +121,8 @@ def dev_command(
 ) -> None:
     """Run the CDK application of this folder on this machine, until Ctrl-C.
 
-    Task code is live a moment after it was saved, and what else says what is deployed is deployed.
-    The logs of the functions come in one stream; the console shows the queue.
+    Task code is live a moment after it was saved; another file of the application has it deployed
+    anew. The logs of the functions come in one stream; the console shows the queue.
     """
     folder = Path.cwd()
     if not (folder / "cdk.json").is_file():

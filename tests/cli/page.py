@@ -19,20 +19,20 @@ OF_EVERY_COMMAND = re.compile(
 """The page says it once."""
 
 
-def written() -> str:
+def written(width: int = WIDTH) -> str:
     root = click.Context(app.root, info_name=app.PROGRAM, **app.root.context_settings)
-    parts = [PAGE.read_text(encoding="utf-8").partition(MARK)[0], MARK, _block(_help(root))]
+    parts = [PAGE.read_text(encoding="utf-8").partition(MARK)[0], MARK, _block(_help(root, width))]
     for name in app.root.list_commands(root):
         command = app.root.get_command(root, name)
         assert command is not None
-        context = click.Context(command, info_name=name, parent=root, max_content_width=WIDTH)
-        text = OF_EVERY_COMMAND.sub("", _help(context)).removesuffix("\n\nOptions:")
+        context = click.Context(command, info_name=name, parent=root, max_content_width=width)
+        text = OF_EVERY_COMMAND.sub("", _help(context, width)).removesuffix("\n\nOptions:")
         parts += [f"\n### lifoq {name}\n", _block(text)]
     return "".join(parts)
 
 
-def _help(context: click.Context) -> str:
-    context.terminal_width = WIDTH
+def _help(context: click.Context, width: int) -> str:
+    context.terminal_width = width
     return click.unstyle(context.command.get_help(context)).rstrip()
 
 
