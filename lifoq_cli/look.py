@@ -125,7 +125,7 @@ def list_(
 
     \b
       lifoq list                                        what is claimed next
-      lifoq list --status FAILURE --error TimeoutError  the newest of such failures
+      lifoq list --status FAILURE --error TimeoutError  failures of a kind
       lifoq list --older-than 10m                       what has waited for long
     """
     wanted = Wanted(
