@@ -3,9 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
 from lifoq.basics.host import microseconds
 
 
@@ -14,17 +11,25 @@ class Kicker:
 
     def __init__(self, topic_arn: str) -> None:
         self._topic_arn = topic_arn
-        self._sns: Any = boto3.client(
-            "sns",
-            config=Config(
-                connect_timeout=2,
-                read_timeout=5,
-                retries={"mode": "standard", "total_max_attempts": 4},
-            ),
+        self._sns: Any = None
+
+    def connect(self) -> None:
+        """At the first kick, or before it: where each event kicks, at the start, for which Lambda
+        lends more of a processor."""
+        import boto3  # noqa: PLC0415 - a cold start less to import
+        from botocore.config import Config  # noqa: PLC0415
+
+        config = Config(
+            connect_timeout=2,
+            read_timeout=5,
+            retries={"mode": "standard", "total_max_attempts": 4},
         )
+        self._sns = boto3.client("sns", config=config)
 
     def kick(self, why: str) -> None:
         """``why`` is for people who read the message; nobody acts on it."""
+        if self._sns is None:
+            self.connect()
         self._sns.publish(TopicArn=self._topic_arn, Message=why)
 
 

@@ -17,14 +17,14 @@ from localcloud.sandboxes import lay_out_runtime
 
 SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
     "trigger": ("sns",),
-    "process_tasks": ("dynamodb", "sns"),
-    "sweep": ("dynamodb", "sns"),
+    "process_tasks": ("dynamodb",),
+    "sweep": ("dynamodb",),
     "create_tasks": ("dynamodb",),
     "ingest": ("dynamodb",),
     "api": ("dynamodb",),
     "task_events": ("sns", "stepfunctions"),
 }
-"""Each function, and what it has a client for."""
+"""Each function, and what it makes clients for before its first event."""
 
 ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_DEFAULT_REGION": "us-east-1",

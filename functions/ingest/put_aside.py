@@ -4,9 +4,6 @@ import functools
 import json
 from typing import Any, Final
 
-import boto3
-from botocore.config import Config
-
 from lifoq.errors import LifoqError
 
 ROOM: Final = 1024 * 1024
@@ -28,6 +25,9 @@ def put_aside(queue_url: str, event: Any, reason: LifoqError) -> None:
 @functools.cache
 def _sqs() -> Any:
     """When it is needed: most starts never do."""
+    import boto3  # noqa: PLC0415 - a cold start less to import
+    from botocore.config import Config  # noqa: PLC0415
+
     config = Config(
         connect_timeout=2,
         read_timeout=5,

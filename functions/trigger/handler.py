@@ -19,6 +19,7 @@ from ..measure import emit, metrics
 logger = Logger()
 environment = Environment.of_this_process()
 processor = Kicker(environment.process_topic_arn)
+processor.connect()
 
 
 @logger.inject_lambda_context
