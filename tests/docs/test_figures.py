@@ -163,6 +163,12 @@ def follows_from_it() -> Iterator[tuple[str, str]]:
     yield page, f"| together | {AT_ONCE} | {KEYED} |"
     yield page, f"finds its key held | – | {UNITS['claim of a key that is held']},"
 
+    unfair, *fair, _ = (
+        f"{one['read_units_per_task']:.2f}" for one in results("fairness")["floods"]
+    )
+    between = f"{fair[0]} read units for each task with 6,000 waiting, {fair[1]} with 56,000"
+    yield "docs/decisions/fair-shares.md", f"{between}, and {unfair} without fair shares"
+
 
 def set_in_the_code() -> Iterator[tuple[str, str]]:
     """Figures that are settings and constants."""
