@@ -17,21 +17,10 @@ SAY_WHICH_AWS: Final = (
 """Variables, of which each tells which AWS is meant."""
 
 
-def local_cloud() -> tuple[Path, dict[str, str]] | None:
-    """The file, and the variables in it; None where no local cloud answers."""
-    here = Path.cwd()
-    for file in (place / FILE for place in (here, *here.parents)):
-        if file.is_file() and _is_ours(file):
-            lines = file.read_text(encoding="utf-8").splitlines()
-            found = dict(line.removeprefix("export ").split("=", 1) for line in lines)
-            return (file, found) if _answers(found[ENDPOINT]) else None
-    return None
-
-
 def enter() -> str | None:
     """Where no variable says which AWS is meant, this process works with the local cloud that runs
     here from now on. What to tell of it."""
-    if any(name in os.environ for name in SAY_WHICH_AWS) or (found := local_cloud()) is None:
+    if _is_said() or (found := _local_cloud()) is None or not _answers(found[1]):
         return None
     os.environ.update(found[1])
     return f"(in the local cloud of this folder, {found[1][ENDPOINT]})"
@@ -39,11 +28,30 @@ def enter() -> str | None:
 
 def remedy(client_arguments: Mapping[str, Any]) -> str:
     """The end of a sentence, where neither the arguments for ``boto3.client`` nor a variable lead
-    to the local cloud that runs here."""
+    to the local cloud of this folder."""
     elsewhere = "endpoint_url" in client_arguments or ENDPOINT in os.environ
-    if elsewhere or (found := local_cloud()) is None:
+    if elsewhere or (found := _local_cloud()) is None:
         return ""
-    return f"; for the local cloud of this folder, first run: . {os.path.relpath(found[0])}"
+    file, variables = found
+    if _answers(variables):
+        return f"; for the local cloud of this folder, first run: . {os.path.relpath(file)}"
+    return (
+        "" if _is_said() else "; the local cloud of this folder does not run: start it by lifoq dev"
+    )
+
+
+def _is_said() -> bool:
+    return any(name in os.environ for name in SAY_WHICH_AWS)
+
+
+def _local_cloud() -> tuple[Path, dict[str, str]] | None:
+    """The nearest one's file, and the variables in it."""
+    here = Path.cwd()
+    for file in (place / FILE for place in (here, *here.parents)):
+        if file.is_file() and _is_ours(file):
+            lines = file.read_text(encoding="utf-8").splitlines()
+            return file, dict(line.removeprefix("export ").split("=", 1) for line in lines)
+    return None
 
 
 def _is_ours(file: Path) -> bool:
@@ -51,8 +59,8 @@ def _is_ours(file: Path) -> bool:
     return not hasattr(os, "getuid") or file.stat().st_uid == os.getuid()
 
 
-def _answers(endpoint: str) -> bool:
-    place = urlsplit(endpoint)
+def _answers(variables: Mapping[str, str]) -> bool:
+    place = urlsplit(variables[ENDPOINT])
     try:
         socket.create_connection((place.hostname, place.port), timeout=1).close()
     except OSError:

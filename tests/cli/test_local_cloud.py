@@ -41,12 +41,17 @@ def test_who_names_credentials_means_them(endpoint, monkeypatch):
     assert "AWS_ENDPOINT_URL" not in os.environ
 
 
-def test_one_that_has_ended_is_not_meant(tmp_path, endpoint):
+def test_one_that_has_ended_is_not_meant_but_told_of(tmp_path, endpoint, monkeypatch):
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         gone = f"http://localhost:{listener.getsockname()[1]}"
     (tmp_path / ".local" / "environment").write_text(f"export AWS_ENDPOINT_URL={gone}\n")
     assert endpoint not in Session().client_arguments.values()
     assert "AWS_ENDPOINT_URL" not in os.environ
+    with pytest.raises(QueueMisconfigured, match=r"does not run: start it by lifoq dev$"):
+        Queue.connect("devices")
 
 
 def test_one_that_somebody_else_has_set_up_is_not_meant(endpoint, monkeypatch):
