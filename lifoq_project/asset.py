@@ -1,16 +1,22 @@
 """Packages of code: of the Lambda functions, with what they bring along, and of the Spark job.
 
 Built without Docker, and reproducibly: the same files give the same hash and the same bytes,
-whatever their times and modes, so that an unchanged function is not deployed again.
+whatever their times and modes, so that an unchanged function is not deployed again. Where this is
+the very Python that Lambda runs, bytecode goes along, as Lambda's folder takes none: a start then
+compiles nothing. That is another hash, and its bytes may differ, as Python does not promise equal
+ones.
 ``python -m lifoq_project.asset [FOLDER]`` builds one beforehand, so that ``cdk synth`` needs no
 network.
 """
 
 import argparse
 import hashlib
+import importlib.util
+import marshal
 import os
 import sys
 import tempfile
+import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +32,8 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 """Where this package lies; the others that are packaged lie beside it."""
 INSTALLED: Final = {"functions": "lifoq_functions", "analytics": "lifoq_analytics"}
 """What folders of the repository are called where lifoq is installed."""
+LAMBDA_TAG: Final = "cpython-{}{}".format(*requirements.LAMBDA_PYTHON)
+"""What Lambda's Python looks for in the names of bytecode."""
 UNZIPPED_LIMIT_BYTES: Final = 250 * 1024 * 1024
 """What Lambda takes of a function and its layers."""
 EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
@@ -89,7 +97,7 @@ def build(
         },
     )
     _check_size(folder, entries)
-    return _package(entries, name=folder.name)
+    return _package(entries, name=folder.name, compiled=_is_compiled(entries))
 
 
 def build_report(*, root: Path = ROOT) -> Asset:
@@ -147,15 +155,26 @@ def _megabytes(size: int) -> str:
     return f"{size / 1024 / 1024:.1f} MB"
 
 
-def _package(entries: Entries, *, name: str) -> Asset:
+def _is_compiled(entries: Entries) -> bool:
+    """Bytecode is of use to the Python that wrote it alone, and has half as much again as its
+    source."""
+    if sys.implementation.cache_tag != LAMBDA_TAG:
+        return False
+    sources = {name: file for name, file in entries.items() if name.suffix == ".py"}
+    return _unzipped(entries) + 2 * _unzipped(sources) <= UNZIPPED_LIMIT_BYTES
+
+
+def _package(entries: Entries, *, name: str, compiled: bool = False) -> Asset:
     """Whatever is new is said, with its size, where the CDK shows it."""
     ordered = dict(sorted(entries.items()))
-    digest = _digest(ordered)
+    digest = _digest(ordered, LAMBDA_TAG if compiled else "")
     path = cache.folder() / "assets" / f"{digest}.zip"
     is_new = not path.exists()
     if is_new:
-        _write(path, ordered)
-    asset = Asset(path=path, digest=digest, unzipped_bytes=_unzipped(entries))
+        _write(path, ordered, compiled=compiled)
+    with zipfile.ZipFile(path) as archive:
+        unzipped = sum(entry.file_size for entry in archive.infolist())
+    asset = Asset(path=path, digest=digest, unzipped_bytes=unzipped)
     if is_new:
         print(f"Packaged {name}: {asset.size}", file=sys.stderr)  # noqa: T201 - a command's message
     return asset
@@ -190,31 +209,53 @@ def _is_wanted(name: PurePosixPath) -> bool:
     return not (hidden_or_script or written_by_installer or "__pycache__" in name.parts)
 
 
-def _digest(entries: Entries) -> str:
-    digest = hashlib.sha256()
+def _digest(entries: Entries, compiled_by: str) -> str:
+    digest = hashlib.sha256(compiled_by.encode())
     for name, file in entries.items():
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         digest.update(f"{name}\n{content}\n".encode())
     return digest.hexdigest()
 
 
-def _write(path: Path, entries: Entries) -> None:
+def _write(path: Path, entries: Entries, *, compiled: bool) -> None:
     """Write beside ``path`` and rename, so that nobody ever packages half an archive."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, scratch = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
             for name, file in entries.items():
-                entry = zipfile.ZipInfo(str(name), date_time=EARLIEST)
-                entry.create_system = 3  # Unix, wherever it is built: Lambda reads the modes
-                entry.external_attr = RUNNABLE
-                archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+                content = file.read_bytes()
+                _add(archive, str(name), content)
+                if compiled and name.suffix == ".py" and (code := _bytecode(name, content)):
+                    cached = name.parent / "__pycache__" / f"{name.stem}.{LAMBDA_TAG}.pyc"
+                    _add(archive, str(cached), code)
         Path(scratch).chmod(0o644)
         Path(scratch).replace(path)
     except BaseException:
         Path(scratch).unlink(missing_ok=True)
         raise
     cache.trim(path.parent)
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    entry = zipfile.ZipInfo(name, date_time=EARLIEST)
+    entry.create_system = 3  # Unix, wherever it is built: Lambda reads the modes
+    entry.external_attr = RUNNABLE
+    archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+
+
+def _bytecode(name: PurePosixPath, source: bytes) -> bytes | None:
+    """A file that Python reads without a look at its source, whose time a package does not keep
+    (https://peps.python.org/pep-0552/). None: Python cannot compile it, and says so who imports it.
+    """
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            code = compile(source, str(name), "exec", dont_inherit=True, optimize=0)
+    except (SyntaxError, ValueError):
+        return None
+    unchecked = (1).to_bytes(4, "little")
+    header = importlib.util.MAGIC_NUMBER + unchecked + importlib.util.source_hash(source)
+    return header + marshal.dumps(code)
 
 
 def main(arguments: Sequence[str]) -> int:

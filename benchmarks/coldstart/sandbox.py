@@ -78,7 +78,8 @@ class Sandbox:
 def lay_out(folder: Path) -> Sandbox:
     package = asset.build()
     task, runtime = folder / "task", folder / "runtime"
-    zipfile.ZipFile(package.path).extractall(task)
+    archive = zipfile.ZipFile(package.path)
+    archive.extractall(task, [name for name in archive.namelist() if not name.endswith(".pyc")])
     lay_out_runtime(runtime)
     for entry in runtime.iterdir():  # once for each installation: it lies where Python keeps it
         compile_it = compileall.compile_dir if entry.is_dir() else compileall.compile_file

@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -12,6 +14,12 @@ from tests.infrastructure.commands import ROOT
 
 BUDGET_BYTES = 2_000_000
 """The whole package's size at the most: a cold start loads it."""
+
+
+@pytest.fixture(autouse=True)
+def source_alone(monkeypatch):
+    """As where another Python deploys than Lambda's."""
+    monkeypatch.setattr(asset, "LAMBDA_TAG", "another")
 
 
 def source_tree(folder: Path) -> Path:
@@ -47,6 +55,29 @@ def test_other_files_give_another_hash(tmp_path, change):
     before = asset.build(root=root)
     change(root / "lifoq/client/queue.py")
     assert asset.build(root=root).digest != before.digest
+
+
+def test_lambdas_own_python_packs_bytecode_which_a_start_takes_without_a_look_at_the_source(
+    tmp_path, monkeypatch
+):
+    root, task = source_tree(tmp_path / "root"), tmp_path / "task"
+    (root / "lifoq/client/queue.py").write_text("import sys\n\nprint(sys._getframe().f_lineno)\n")
+    (root / "functions/trigger/handler.py").write_text("print 'of an earlier Python'\n")
+    plain = asset.build(root=root)
+
+    monkeypatch.setattr(asset, "LAMBDA_TAG", sys.implementation.cache_tag)
+    packed = asset.build(root=root)
+
+    assert packed.digest == asset.build(root=root).digest != plain.digest
+    assert plain.unzipped_bytes < packed.unzipped_bytes < 3 * plain.unzipped_bytes
+    zipfile.ZipFile(packed.path).extractall(task)
+    (task / "lifoq/client/queue.py").write_text("What is compiled already nobody reads.\n")
+    start = f"import sys; sys.path.insert(0, {str(task)!r}); import lifoq.client.queue"
+    told = subprocess.check_output([sys.executable, "-I", "-S", "-B", "-c", start], text=True)
+    assert told == "3\n"
+    # Where Lambda would perhaps not take both, the source alone goes.
+    monkeypatch.setattr(asset, "UNZIPPED_LIMIT_BYTES", packed.unzipped_bytes)
+    assert asset.build(root=root).digest == plain.digest
 
 
 def test_the_package_holds_only_what_lambda_needs_and_keeps_its_budget():
