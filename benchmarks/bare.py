@@ -13,8 +13,9 @@ import boto3
 from benchmarks.record import Row
 from lab import dynamodb_local
 from lifoq import NewTask, Queue
-from lifoq.tables.dynamo import ONCE, PATIENT, DynamoTable
+from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.store import Store
+from lifoq.tables.wire import ONCE, PATIENT
 from lifoq.testing import create_table
 
 NAME: Final = "benchmark"
@@ -53,7 +54,7 @@ class Ground:
         self.once = client(ONCE)
         """Repeats nothing, as the product's batches do not."""
         create_table(self.client, NAME)
-        self.queue = Queue(Store(DynamoTable(name=NAME, client=self.client, once=self.once)))
+        self.queue = Queue(Store(DynamoTable.of_clients(NAME, client=self.client, once=self.once)))
 
     def fill(self, number: int) -> list[str]:
         """Put tasks with a small payload; their ids, the newest first."""

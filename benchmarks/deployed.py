@@ -41,7 +41,7 @@ class Deployment:
         self.names = {name: outputs[output] for name, output in FUNCTIONS.items()}
         client: Any = cloud.client("dynamodb")
         table = cloud.outputs(STACKS[0])["TableName"]
-        self.queue = Queue(Store(DynamoTable(name=table, client=client, once=client)))
+        self.queue = Queue(Store(DynamoTable.of_clients(table, client=client, once=client)))
         (self._spare,) = [
             url
             for url in cloud.client("sqs").list_queues()["QueueUrls"]

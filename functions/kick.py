@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from lifoq.basics.host import microseconds
+from lifoq.tables import without_boto3
 
 
 class Kicker:
@@ -16,21 +17,25 @@ class Kicker:
     def connect(self) -> None:
         """At the first kick, or before it: where each event kicks, at the start, for which Lambda
         lends more of a processor."""
-        import boto3  # noqa: PLC0415 - a cold start less to import
-        from botocore.config import Config  # noqa: PLC0415
-
-        config = Config(
-            connect_timeout=2,
-            read_timeout=5,
-            retries={"mode": "standard", "total_max_attempts": 4},
-        )
-        self._sns = boto3.client("sns", config=config)
+        self._sns = without_boto3.Topics() if without_boto3.suffices("sns") else _client()
 
     def kick(self, why: str) -> None:
         """``why`` is for people who read the message; nobody acts on it."""
         if self._sns is None:
             self.connect()
         self._sns.publish(TopicArn=self._topic_arn, Message=why)
+
+
+def _client() -> Any:
+    import boto3  # noqa: PLC0415 - a cold start less to import
+    from botocore.config import Config  # noqa: PLC0415
+
+    patient = Config(
+        connect_timeout=2,
+        read_timeout=5,
+        retries={"mode": "standard", "total_max_attempts": 4},
+    )
+    return boto3.client("sns", config=patient)
 
 
 def sent_at(event: Any) -> int | None:

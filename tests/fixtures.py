@@ -31,11 +31,11 @@ class PastDynamo:
         self._table = table
 
     def write(self, item: Item) -> None:
-        self._table._client.put_item(TableName=self._table.name, Item=typed(item))
+        self._table._calls.client.put_item(TableName=self._table.name, Item=typed(item))
 
     def remove(self, task_id: str) -> None:
         key = {"taskId": {"S": task_id}}
-        self._table._client.delete_item(TableName=self._table.name, Key=key)
+        self._table._calls.client.delete_item(TableName=self._table.name, Key=key)
 
 
 class PastMemory:

@@ -65,7 +65,7 @@ class Backlog:
         client: Any = boto3.client("dynamodb", endpoint_url=endpoint, **CREDENTIALS)
         client.create_table(**{**table_definition(name), **NO_STREAM})
         self._units = Reported(client)
-        self._table = DynamoTable(name=name, client=client, once=client)
+        self._table = DynamoTable.of_clients(name, client=client, once=client)
         self._store = Store(self._table)
 
     def fill(self, layer: Layer) -> None:

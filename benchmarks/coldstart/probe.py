@@ -31,6 +31,7 @@ def main() -> None:
         "wall_ms": 1000 * wall,
         "processor_ms": 1000 * processor,
         "asset_files": sorted(os.path.relpath(one, task) for one in own),
+        "reads_boto3": "botocore.client" in sys.modules,
         "asset_source_bytes": sum(Path(one).stat().st_size for one in own),
     }
     print(json.dumps(found))

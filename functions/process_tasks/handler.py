@@ -23,7 +23,8 @@ logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 logged.install()
 environment = Environment.of_this_process()
-processor = Processor(store_of(environment), registered(environment), environment.worker())
+registry = registered(environment)  # before AWS is called: the task code may trace its calls
+processor = Processor(store_of(environment), registry, environment.worker())
 tail_call = Kicker(environment.trigger_topic_arn)
 
 

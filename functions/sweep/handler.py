@@ -21,9 +21,9 @@ from ..task_types import registered
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
+registry = registered(environment)  # before AWS is called: the task code may trace its calls
 store = store_of(environment)
 worker = environment.worker()
-registry = registered(environment)
 types = Types.of(registry, worker)
 watch = StallWatch(store, patience=patience(worker, registry), types=types)
 sweeper = Sweeper(store, registry, max_attempts=worker.max_attempts, types=types, stall=watch)

@@ -36,8 +36,21 @@ class ServerClock:
     def watch(self, client: Any) -> None:
         """Learn from each answer that a boto3 client gets."""
         events = client.meta.events
-        events.register("before-send.dynamodb", self._sends)
-        events.register("response-received.dynamodb", self._receives)
+        events.register("before-send.dynamodb", self._heard_sending)
+        events.register("response-received.dynamodb", self._heard_receiving)
+
+    def now(self) -> int:
+        """Epoch microseconds, by the server's clock where this machine's is off."""
+        return self._host.now() - self.ahead()
+
+    def sends(self) -> None:
+        """This thread sends a request."""
+        self._here.sent = self._host.now()
+
+    def receives(self, date: str | None) -> None:
+        """This thread has its answer, with this ``Date``."""
+        if date:
+            self.learn(dated=_dated(date), sent=self._here.sent, received=self._host.now())
 
     def ahead(self) -> int:
         """Microseconds to take off this machine's clock; 0 while it may be within the tolerance."""
@@ -72,13 +85,11 @@ class ServerClock:
                 "ahead of" if ahead > 0 else "behind",
             )
 
-    def _sends(self, **_: Any) -> None:
-        self._here.sent = self._host.now()
+    def _heard_sending(self, **_: Any) -> None:
+        self.sends()
 
-    def _receives(self, response_dict: Any, **_: Any) -> None:
-        date = response_dict and response_dict["headers"].get("date")
-        if date:
-            self.learn(dated=_dated(date), sent=self._here.sent, received=self._host.now())
+    def _heard_receiving(self, response_dict: Any, **_: Any) -> None:
+        self.receives(response_dict and response_dict["headers"].get("date"))
 
 
 @functools.lru_cache(maxsize=8)  # all answers of a second have the same date

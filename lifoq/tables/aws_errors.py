@@ -5,6 +5,7 @@ to set right (QueueMisconfigured). What one call alone can answer with, its call
 nobody understands passes as it is.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -23,7 +24,6 @@ from botocore.exceptions import (
     UnauthorizedSSOTokenError,
 )
 from botocore.exceptions import ConnectionError as BotoConnectionError
-from botocore.parsers import ResponseParserError
 
 from lifoq.errors import LifoqError, QueueMisconfigured, StoreUnavailable
 
@@ -32,7 +32,6 @@ NO_ANSWER: Final = (
     HTTPClientError,  # no whole answer: closed, timed out
     IncompleteReadError,
     ChecksumError,
-    ResponseParserError,
     ConnectionError,
     TimeoutError,
 )
@@ -116,7 +115,7 @@ def translated(call: str, *, operation: str, meaning: Meaning) -> Iterator[None]
         if translation is None:
             raise
         raise translation from error
-    except (*NO_ANSWER, *STALE_CREDENTIALS) as error:
+    except _passing() as error:
         raise StoreUnavailable(f"{call}: {_sentence(error)}") from error
     except RuntimeError as error:
         if STILL_EXPIRED not in str(error):
@@ -171,6 +170,12 @@ def _may_pass(error: ClientError) -> bool:
     late = any(text in message_of(error).lower() for text in EXPIRED_SIGNATURE)
     failed = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     return code_of(error) in UNCONFIRMED | EXPIRED or late or failed
+
+
+def _passing() -> tuple[type[Exception], ...]:
+    parsers = sys.modules.get("botocore.parsers")  # which not every process has imported
+    unreadable = () if parsers is None else (parsers.ResponseParserError,)
+    return (*NO_ANSWER, *STALE_CREDENTIALS, *unreadable)
 
 
 def _sentence(error: Exception) -> str:

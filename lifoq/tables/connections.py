@@ -5,6 +5,7 @@ An answer that tells its length is read here, any other by the standard library.
 """
 
 import io
+import os
 import select
 import socket
 from collections import deque
@@ -49,6 +50,7 @@ class Connections:
         self._connect = connect
         self._kept = kept
         self._idle: deque[socket.socket] = deque()
+        self._process = os.getpid()
 
     def exchange(self, request: bytes) -> Answer:
         """The server's answer; its content is short where the server left in the middle of it.
@@ -70,7 +72,10 @@ class Connections:
         return answer
 
     def _open(self) -> socket.socket:
-        """The one that was used last, unless the server has closed it."""
+        """The one that was used last, unless the server has closed it, or they are those of the
+        process that this one was forked from."""
+        if self._process != os.getpid():
+            self._idle, self._process = deque(), os.getpid()
         while self._idle:
             try:
                 connection = self._idle.pop()

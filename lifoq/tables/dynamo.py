@@ -4,11 +4,8 @@ answers as lifoq's. All of lifoq's knowledge of them is here; how one is sent, `
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, Final
+from typing import Any, Protocol
 
-import boto3
-import botocore
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from lifoq.basics.clock import ServerClock
@@ -16,7 +13,9 @@ from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.items.change import Alternatives, Change, Condition, Exists, Item
 from lifoq.items.schema import HASH_KEY, table_definition
+from lifoq.tables import without_boto3
 from lifoq.tables.aws_errors import code_of, connecting, refuse_half_answers, translated
+from lifoq.tables.aws_http import ATTEMPTS
 from lifoq.tables.dynamo_errors import meaning, refusal
 from lifoq.tables.dynamo_expressions import (
     Expression,
@@ -26,37 +25,24 @@ from lifoq.tables.dynamo_expressions import (
 )
 from lifoq.tables.dynamo_values import plain, typed
 from lifoq.tables.table import MAX_BATCH_GET, Count, Cursor, Page, Span
-from lifoq.tables.wire import Wire
 
-PATIENT: Final = Config(
-    connect_timeout=2,
-    read_timeout=5,
-    retries={"mode": "standard", "total_max_attempts": 4},
-    max_pool_connections=320,  # attempts claim and settle in threads of their own
-    parameter_validation=False,  # DynamoDB validates; here it would take a sixth of a call's time
-    # Without one, botocore puts its own together for each request: a tenth of the processor time.
-    user_agent=f"lifoq boto3/{boto3.__version__} botocore/{botocore.__version__}",
-)
-"""For calls that may be repeated: about 25 s in the worst case, less than the default lease."""
-ONCE: Final = PATIENT.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
-"""For calls that must not be: an unconditional batch."""
+
+class Calls(Protocol):
+    """How DynamoDB's API is called."""
+
+    region: str
+
+    def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer, with bytes as bytes or in base64. Raises botocore's errors."""
 
 
 class DynamoTable:
-    def __init__(self, *, name: str, client: Any, once: Any, host: Host = SYSTEM) -> None:
-        """``client`` repeats a call that failed; ``once`` must not. ``connect`` makes both."""
+    def __init__(self, *, name: str, calls: Calls, once: Calls, clock: ServerClock) -> None:
+        """``calls`` repeats a call that failed; ``once`` must not. ``clock`` learns of both."""
         self.name = name
-        self._client = client
+        self._calls = calls
         self._once = once
-        self._clock = ServerClock(host)
-        for each in (client, once):
-            self._clock.watch(each)
-            each.meta.events.register("after-call.dynamodb", refuse_half_answers, unique_id="whole")
-
-        def now() -> int:
-            return host.now() - self._clock.ahead()
-
-        self._wire, self._wire_once = Wire(client, now=now), Wire(once, now=now)
+        self._clock = clock
 
     @classmethod
     def connect(
@@ -66,13 +52,31 @@ class DynamoTable:
         ``client_arguments`` (region_name, endpoint_url …) go to ``boto3.client``; without them,
         boto3's own configuration holds. QueueMisconfigured where that names no region, an unknown
         profile or a malformed endpoint."""
-
-        def client(config: Config) -> Any:
-            return boto3.client("dynamodb", config=config, **client_arguments)
+        clock = ServerClock(host)
+        if not client_arguments and without_boto3.suffices("dynamodb"):
+            once: Calls = without_boto3.DynamoCalls(attempts=1, clock=clock, host=host)
+            calls: Calls = once
+            if repeats:
+                calls = without_boto3.DynamoCalls(attempts=ATTEMPTS, clock=clock, host=host)
+            return cls(name=name, calls=calls, once=once, clock=clock)
+        from lifoq.tables import wire  # noqa: PLC0415 - a cold start less to import
 
         with connecting(f"cannot connect to table {name!r}"):
-            once = client(ONCE)
-            return cls(name=name, client=client(PATIENT) if repeats else once, once=once, host=host)
+            once_client = wire.new_client(wire.ONCE, **client_arguments)
+            client = wire.new_client(wire.PATIENT, **client_arguments) if repeats else once_client
+        return cls.of_clients(name, client=client, once=once_client, host=host)
+
+    @classmethod
+    def of_clients(cls, name: str, *, client: Any, once: Any, host: Host = SYSTEM) -> "DynamoTable":
+        """By boto3's clients; ``once`` must not repeat a call."""
+        from lifoq.tables.wire import Wire  # noqa: PLC0415 - a cold start less to import
+
+        clock = ServerClock(host)
+        for each in (client, once):
+            clock.watch(each)
+            each.meta.events.register("after-call.dynamodb", refuse_half_answers, unique_id="whole")
+        calls, once_calls = (Wire(each, now=clock.now) for each in (client, once))
+        return cls(name=name, calls=calls, once=once_calls, clock=clock)
 
     def get(self, task_id: str) -> Item | None:
         answer = self._call(
@@ -108,7 +112,7 @@ class DynamoTable:
     def put_batch(self, items: Sequence[Item]) -> list[Item]:
         puts = [{"PutRequest": {"Item": typed(item)}} for item in items]
         with self._translated("BatchWriteItem"):
-            answer = self._wire_once.call("BatchWriteItem", {"RequestItems": {self.name: puts}})
+            answer = self._once.call("BatchWriteItem", {"RequestItems": {self.name: puts}})
         left = answer.get("UnprocessedItems", {}).get(self.name, [])
         return [plain(request["PutRequest"]["Item"]) for request in left]
 
@@ -131,7 +135,7 @@ class DynamoTable:
     ) -> None:
         from lifoq.items import size  # noqa: PLC0415 - a cold start less to import
 
-        wire = self._wire_once if once else self._wire
+        calls = self._once if once else self._calls
         size.check_transaction(change, items)
         actions = [
             {"Update": update_request(self.name, task_id, change)},
@@ -139,7 +143,7 @@ class DynamoTable:
         ]
         with self._translated("TransactWriteItems"):
             try:
-                wire.call("TransactWriteItems", {"TransactItems": actions})
+                calls.call("TransactWriteItems", {"TransactItems": actions})
             except ClientError as error:
                 if code_of(error) != "TransactionCanceledException":
                     raise
@@ -216,10 +220,10 @@ class DynamoTable:
 
     def _call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         with self._translated(operation):
-            return self._wire.call(operation, request)
+            return self._calls.call(operation, request)
 
     def _translated(self, action: str) -> AbstractContextManager[None]:
-        region = self._client.meta.region_name
+        region = self._calls.region
         return translated(
             f"{action} on table {self.name!r}",
             operation=action,

@@ -3,9 +3,8 @@
 import base64
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import cache
 from typing import Any, Final
-
-from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 from lifoq.items.change import is_number
 
@@ -15,9 +14,6 @@ takes."""
 
 USUAL_DIGITS: Final = 18
 """Digits of times and counts at the most: so many are read without a Decimal in between."""
-
-_FOREIGN: Final[Callable[[Any], Any]] = TypeDeserializer().deserialize
-_AS_FOREIGN: Final[Callable[[Any], Any]] = TypeSerializer().serialize
 
 
 def typed(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,7 +35,7 @@ def typed_value(value: object) -> dict[str, Any]:  # noqa: PLR0911 - one for eac
         return {"L": [typed_value(inner) for inner in value]}
     if isinstance(value, dict):
         return {"M": typed(value)}
-    foreign: dict[str, Any] = _AS_FOREIGN(value)
+    foreign: dict[str, Any] = _boto3s()[0](value)
     return foreign
 
 
@@ -60,7 +56,18 @@ def plain_value(value: Mapping[str, Any]) -> Any:
         return [plain_value(inner) for inner in value["L"]]
     if "M" in value:
         return plain(value["M"])
-    return _FOREIGN(value if "BS" not in value else {"BS": [*map(_bytes, value["BS"])]})
+    return _boto3s()[1](value if "BS" not in value else {"BS": [*map(_bytes, value["BS"])]})
+
+
+@cache
+def _boto3s() -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Its writer and its reader."""
+    from boto3.dynamodb.types import (  # noqa: PLC0415 - seldom, and long to import
+        TypeDeserializer,
+        TypeSerializer,
+    )
+
+    return TypeSerializer().serialize, TypeDeserializer().deserialize
 
 
 def _bytes(value: bytes | str) -> bytes:

@@ -11,47 +11,62 @@ the place of one of botocore's or urllib3's, as who traces, stubs or records cal
 itself makes the call; so it does, too, with a proxy, or a signature other than the usual one.
 """
 
-import base64
-import hashlib
-import hmac
-import json
 import os
 import socket
 import ssl
 import threading
-import time
 import uuid
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from http import HTTPStatus
 from operator import attrgetter
 from types import FunctionType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import boto3
+import botocore
 from botocore import xform_name
 from botocore.awsrequest import AWSPreparedRequest
+from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
-    ChecksumError,
     ConnectionClosedError,
     ConnectTimeoutError,
     EndpointConnectionError,
     HTTPClientError,
-    NoCredentialsError,
-    ReadTimeoutError,
     SSLError,
 )
 from botocore.hooks import first_non_none_response
 from urllib3 import exceptions as http
 
-from lifoq.basics.host import MICROSECONDS
-from lifoq.tables.aws_errors import refuse_half_answers
-from lifoq.tables.connections import Answer, Connections, Headers
+from lifoq.tables.aws_http import (
+    ATTEMPTS,
+    CONNECT_TIMEOUT,
+    CONNECTIONS,
+    READ_TIMEOUT,
+    body_of,
+    dynamodb_headers,
+    exchange,
+    read,
+    signed,
+)
+from lifoq.tables.connections import Connections, Headers
 
-TARGET: Final = "DynamoDB_20120810"
+PATIENT: Final = Config(
+    connect_timeout=CONNECT_TIMEOUT,
+    read_timeout=READ_TIMEOUT,
+    retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+    max_pool_connections=CONNECTIONS,
+    parameter_validation=False,  # DynamoDB validates; here it would take a sixth of a call's time
+    # Without one, botocore puts its own together for each request: a tenth of the processor time.
+    user_agent=f"lifoq boto3/{boto3.__version__} botocore/{botocore.__version__}",
+)
+"""For calls that may be repeated."""
+ONCE: Final = PATIENT.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
+"""For calls that must not be: an unconditional batch."""
+
 UNHEARD: Final = (
     "provide-client-params",
     "before-parameter-build",
@@ -106,6 +121,11 @@ BOTOCORES_OWN: Final = attrgetter(
 of it; the client then makes the calls."""
 
 
+def new_client(config: Config, **arguments: Any) -> Any:
+    """A boto3 client of DynamoDB."""
+    return boto3.client("dynamodb", config=config, **arguments)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Route:
     """How the calls of one operation are made, while ``listeners`` and ``credentials`` are."""
@@ -127,7 +147,8 @@ class Wire:
     def __init__(self, client: Any, *, now: Callable[[], int]) -> None:
         """``client``: a boto3 client of DynamoDB. ``now``: epoch microseconds, by which requests
         are signed."""
-        self._client = client
+        self.client = client
+        self.region: str = client.meta.region_name
         self._now = now
         self._known = _is_known(client)
         self._routes: dict[str, Route] = {}
@@ -137,17 +158,17 @@ class Wire:
 
     def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         """The answer, with bytes as bytes or in base64. Raises what the client would."""
-        if self._known and _is_untouched(self._client):
+        if self._known and _is_untouched(self.client):
             route = self._route(operation, request)
             if route.direct and _opens_as_ever(route.pool):
                 return self._by_wire(operation, request, route)
-        answer: dict[str, Any] = getattr(self._client, xform_name(operation))(**request)
+        answer: dict[str, Any] = getattr(self.client, xform_name(operation))(**request)
         return answer
 
     def _route(self, operation: str, request: Mapping[str, Any]) -> Route:
         if self._process != os.getpid():
             self._leave_the_parents_connections()
-        listeners = self._client.meta.events._emitter._lookup_cache  # a new one with each listener
+        listeners = self.client.meta.events._emitter._lookup_cache  # a new one with each listener
         credentials = self._credentials()
         route = self._routes.get(operation)
         if (
@@ -165,9 +186,9 @@ class Wire:
     def _resolved(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any] | None:
         """Where botocore would send it; None where it had better do so itself."""
         client, signer, session = (
-            self._client,
-            self._client._request_signer,
-            self._client._endpoint.http_session,
+            self.client,
+            self.client._request_signer,
+            self.client._endpoint.http_session,
         )
         model = client.meta.service_model.operation_model(operation)
         context = self._context()
@@ -203,7 +224,7 @@ class Wire:
         }
 
     def _by_wire(self, operation: str, request: Mapping[str, Any], route: Route) -> dict[str, Any]:
-        client, events = self._client, self._client.meta.events
+        client, events = self.client, self.client.meta.events
         model, context = client.meta.service_model.operation_model(operation), self._context()
         if operation == "TransactWriteItems":  # repeated, it is the same transaction
             request = {**request, "ClientRequestToken": str(uuid.uuid4())}
@@ -212,15 +233,10 @@ class Wire:
             "url": route.url,
             "url_path": "/",
             "query_string": "",
-            "headers": Headers(
-                {
-                    "host": route.host,
-                    "x-amz-target": f"{TARGET}.{operation}",
-                    "content-type": "application/x-amz-json-1.0",
-                    "user-agent": client.meta.config.user_agent,
-                }
+            "headers": dynamodb_headers(
+                operation, host=route.host, user_agent=client.meta.config.user_agent
             ),
-            "body": json.dumps(request, default=_base64).encode(),
+            "body": body_of(request),
             "context": context,
         }
         _, instead = events.emit_until_response(
@@ -250,12 +266,19 @@ class Wire:
         attempts = 0
         while True:
             attempts += 1
-            headers = self._signed(call["headers"], call["body"], route)
+            headers = signed(
+                call["headers"],
+                call["body"],
+                credentials=self._credentials(),
+                now=self._now(),
+                region=route.region,
+                service=route.service,
+            )
             answer, parsed, failure = self._attempt(model, headers, call, route)
             if failure is None and answer.status_code == HTTPStatus.OK:
                 return answer, parsed
             heard = None if answer is None else (answer, parsed)
-            if not self._client._endpoint._needs_retry(attempts, model, call, heard, failure):
+            if not self.client._endpoint._needs_retry(attempts, model, call, heard, failure):
                 break
         if failure is not None:
             raise failure
@@ -265,7 +288,7 @@ class Wire:
     def _attempt(
         self, model: Any, headers: Headers, call: dict[str, Any], route: Route
     ) -> tuple[Any, dict[str, Any], Exception | None]:
-        events = self._client.meta.events
+        events = self.client.meta.events
         request: Any = AWSPreparedRequest(
             "POST",
             route.url,
@@ -279,7 +302,7 @@ class Wire:
                 events.emit(f"before-send.dynamodb.{model.name}", request=request)
             )
             if answer is None:
-                answer = _exchange(route.connections, request)
+                answer = exchange(route.connections, route.url, request.headers, request.body)
         except Exception as failure:  # noqa: BLE001 - who repeats calls decides, and raises it
             return None, parsed, failure
         response = {
@@ -293,7 +316,7 @@ class Wire:
             parsed = self._error(model, response)
         else:
             try:
-                parsed = _read(answer)
+                parsed = read(answer)
             except BotoCoreError as failure:
                 failed = failure
         events.emit(
@@ -306,44 +329,18 @@ class Wire:
         return answer, parsed, failed
 
     def _error(self, model: Any, response: dict[str, Any]) -> dict[str, Any]:
-        parser, endpoint = self._client._response_parser, self._client._endpoint
+        parser, endpoint = self.client._response_parser, self.client._endpoint
         parsed: dict[str, Any] = parser.parse(response, model.output_shape)
         endpoint._add_modeled_error_fields(response, parsed, model, parser)
         return parsed
 
-    def _signed(self, headers: Headers, body: bytes, route: Route) -> Headers:
-        """By AWS's Signature Version 4."""
-        credentials = self._credentials()
-        if credentials is None:
-            raise NoCredentialsError
-        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(self._now() // MICROSECONDS))
-        found = Headers({**headers, "x-amz-date": stamp})
-        if credentials.token:
-            found["x-amz-security-token"] = credentials.token
-        signed = sorted(name for name in found if name == "host" or name.startswith("x-amz-"))
-        names = ";".join(signed)
-        lines = "".join(f"{name}:{found[name]}\n" for name in signed)
-        canonical = f"POST\n/\n\n{lines}\n{names}\n{hashlib.sha256(body).hexdigest()}"
-        day = stamp[:8]
-        scope = f"{day}/{route.region}/{route.service}/aws4_request"
-        digest = hashlib.sha256(canonical.encode()).hexdigest()
-        key = _signing_key(credentials.secret_key, day, route.region, route.service)
-        signature = hmac.digest(
-            key, f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{digest}".encode(), "sha256"
-        )
-        found["authorization"] = (
-            f"AWS4-HMAC-SHA256 Credential={credentials.access_key}/{scope}, "
-            f"SignedHeaders={names}, Signature={signature.hex()}"
-        )
-        return found
-
     def _credentials(self) -> Any:
         """As they are now: botocore refreshes them in time."""
-        credentials = self._client._request_signer._credentials
+        credentials = self.client._request_signer._credentials
         return None if credentials is None else credentials.get_frozen_credentials()
 
     def _context(self) -> dict[str, Any]:
-        meta = self._client.meta
+        meta = self.client.meta
         return {
             "client_region": meta.region_name,
             "client_config": meta.config,
@@ -354,8 +351,8 @@ class Wire:
         """After a fork: two processes would read each other's answers."""
         with self._lock:
             if self._process != os.getpid():
-                self._client._endpoint.http_session._manager.clear()
-                self._routes, self._connections = {}, {}
+                self.client._endpoint.http_session._manager.clear()
+                self._routes = {}
                 self._process = os.getpid()
 
 
@@ -379,44 +376,6 @@ def _connected(pool: Any, url: str) -> socket.socket:
     except Exception as error:
         raise HTTPClientError(error=error) from error
     return found
-
-
-def _exchange(connections: Connections, request: Any) -> Answer:
-    """One request, one answer; errors are botocore's, as its ``URLLib3Session`` raises them."""
-    url, body = request.url, request.body
-    lines = [f"{name}: {value}\r\n" for name, value in request.headers.items()]
-    headers = f"POST / HTTP/1.1\r\n{''.join(lines)}Content-Length: {len(body)}\r\n\r\n"
-    try:
-        return connections.exchange(headers.encode("latin-1") + body)
-    except BotoCoreError:  # of these, too, some are OSErrors
-        raise
-    except TimeoutError as error:
-        raise ReadTimeoutError(endpoint_url=url, error=error) from error
-    except ssl.SSLError as error:
-        raise SSLError(endpoint_url=url, error=error) from error
-    except OSError as error:
-        raise ConnectionClosedError(endpoint_url=url, error=error, request=request) from error
-
-
-def _read(answer: Any) -> dict[str, Any]:
-    """A success. IncompleteReadError, ChecksumError, or HTTPClientError where it is not AWS's."""
-    told = answer.headers.get("x-amz-crc32")
-    if told is not None and told != (found := str(zlib.crc32(answer.content))):
-        raise ChecksumError(checksum_type="crc32", expected_checksum=told, actual_checksum=found)
-    refuse_half_answers(answer)
-    try:
-        read: dict[str, Any] = json.loads(answer.content)
-    except ValueError as error:
-        raise HTTPClientError(error=error) from error
-    return read
-
-
-@lru_cache(maxsize=8)
-def _signing_key(secret: str, day: str, region: str, service: str) -> bytes:
-    key = f"AWS4{secret}".encode()
-    for part in (day, region, service, "aws4_request"):
-        key = hmac.digest(key, part.encode(), "sha256")
-    return key
 
 
 def _is_known(client: Any) -> bool:
@@ -471,10 +430,3 @@ def _is_needless(listener: Any) -> bool:
     if module.startswith("botocore."):
         return getattr(listener, "__qualname__", "") in NEEDLESS
     return module.startswith("lifoq.") or module == POWERTOOLS_MARK
-
-
-def _base64(value: object) -> str:
-    """For JSON, which has no bytes."""
-    if isinstance(value, bytes | bytearray):
-        return base64.b64encode(value).decode()
-    raise TypeError(f"{value!r} is no value of DynamoDB's")

@@ -75,7 +75,7 @@ def test_the_rules_count_what_dynamodb_local_reports(
     arguments = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
     client = boto3.client("dynamodb", **arguments)
     reported = Reported(client)
-    desk = Desk(DynamoTable(name=name, client=client, once=client), SYSTEM, size)
+    desk = Desk(DynamoTable.of_clients(name, client=client, once=client), SYSTEM, size)
     found = {}
     for transition, (begin, act) in TRANSITIONS.items():
         task = begin(desk)

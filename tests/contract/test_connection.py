@@ -65,10 +65,12 @@ def test_the_parameters_region_is_the_tables_unless_the_caller_says_otherwise(
     name = write(there.encode())
     del arguments["region_name"]
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    assert Queue.connect(name, **arguments).store.table._client.meta.region_name == "eu-west-3"
+    assert (
+        Queue.connect(name, **arguments).store.table._calls.client.meta.region_name == "eu-west-3"
+    )
     monkeypatch.setattr(connections, "read", lambda *_, **__: there)
     elsewhere = Queue.connect(name, region_name="us-west-2", **arguments)
-    assert elsewhere.store.table._client.meta.region_name == "us-west-2"
+    assert elsewhere.store.table._calls.client.meta.region_name == "us-west-2"
 
 
 def test_settings_are_read_as_they_were_written():

@@ -275,7 +275,7 @@ def claimed(queue: Queue, task_id: str, **terms: Any):
 @pytest.mark.parametrize("table", ["dynamodb-local"], indirect=True)
 def test_only_who_asks_for_the_item_is_sent_its_payload_again(table):
     answers = []
-    table._client.meta.events.register(
+    table._calls.client.meta.events.register(
         "after-call.dynamodb.UpdateItem", lambda parsed, **_: answers.append(set(parsed))
     )
     table.put({"taskId": "t", "payload": "x" * 300_000})

@@ -98,7 +98,7 @@ class Wire:
     def __init__(self, table: DynamoTable) -> None:
         self.table = table
         self._here = threading.local()
-        for client in (table._client, table._once):
+        for client in (table._calls.client, table._once.client):
             events = client.meta.events
             events.register("before-call.dynamodb", self._call_begins)
             events.register("before-send.dynamodb", partial(self._send, client=client))

@@ -239,7 +239,7 @@ def write(truth: Truth, item: Typed, *, padded: str | None, spare: int) -> None:
 
 def store(truth: Truth, item: Typed) -> None:
     if isinstance(truth, DynamoTruth):
-        truth.table._client.put_item(TableName=truth.table.name, Item=item)
+        truth.table._calls.client.put_item(TableName=truth.table.name, Item=item)
     else:
         truth.past.write(plain(item))
 

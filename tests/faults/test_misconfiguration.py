@@ -118,7 +118,7 @@ def test_a_missing_permission_is_named(dynamodb_local_endpoint, new_dynamo_table
 
 
 def deny(table: DynamoTable, action: str) -> None:
-    for client in (table._client, table._once):
+    for client in (table._calls.client, table._once.client):
         client.meta.events.register(
             f"before-send.dynamodb.{action}",
             lambda request, **_: answer(request, 400, "AccessDeniedException"),

@@ -17,7 +17,8 @@ from botocore.exceptions import (
 
 from lab import dynamodb_local
 from lifoq import Queue, QueueMisconfigured, StoreUnavailable
-from lifoq.tables.dynamo import ONCE, DynamoTable
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.wire import ONCE
 from tests.faults.faults import answer
 
 
@@ -26,7 +27,7 @@ def table(send: Callable[..., Any] = lambda **_: None) -> DynamoTable:
     arguments: Any = {"endpoint_url": "http://127.0.0.1:1", **dynamodb_local.CREDENTIALS}
     client = boto3.client("dynamodb", config=ONCE, **arguments)
     client.meta.events.register("before-send.dynamodb", send)
-    return DynamoTable(name="queue", client=client, once=client)
+    return DynamoTable.of_clients("queue", client=client, once=client)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_a_refused_call_for_credentials_is_told_from_a_refused_call_of_ours(code
         raise AssertionError("it is refused")
 
     expired = table()
-    expired._client._request_signer._credentials = RefreshableCredentials(
+    expired._calls.client._request_signer._credentials = RefreshableCredentials(
         access_key="a",
         secret_key="s",  # noqa: S106
         token="t",  # noqa: S106

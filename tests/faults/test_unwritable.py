@@ -53,7 +53,7 @@ def test_an_outcome_that_cannot_be_kept_is_a_failure_with_the_reason(returned, r
 def test_a_transaction_that_aws_cancels_for_its_size(dynamodb_local_endpoint, new_dynamo_table):
     """AWS tells of an update beyond 400 KB in the reasons; DynamoDB Local does so elsewhere."""
     table = new_dynamo_table(dynamodb_local_endpoint)
-    table._client.meta.events.register(
+    table._calls.client.meta.events.register(
         "before-send.dynamodb.TransactWriteItems", lambda request, **_: cancellation(request)
     )
     reason = failure(table, Done(result="x", follow_ups=follow_ups(1)))

@@ -87,14 +87,14 @@ class DynamoTruth:
         self.past = PastDynamo(table)
 
     def items(self) -> list[Image]:
-        found = self.table._client.scan(TableName=self.table.name, ConsistentRead=True)
+        found = self.table._calls.client.scan(TableName=self.table.name, ConsistentRead=True)
         return [item for item in map(plain, found["Items"]) if not is_slot(item)]
 
     def remove(self, items: list[Image]) -> None:
         keys = [{"taskId": {"S": item[Attribute.TASK_ID]}} for item in items]
         if keys:
             deletions = [{"DeleteRequest": {"Key": key}} for key in keys]
-            self.table._client.batch_write_item(RequestItems={self.table.name: deletions})
+            self.table._calls.client.batch_write_item(RequestItems={self.table.name: deletions})
 
 
 class World:

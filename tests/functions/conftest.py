@@ -141,5 +141,5 @@ def strike(table: DynamoTable, code: str, *, status: int = 400, after: int = 0) 
         calls.append(event_name)
         return answer(request, status, code) if len(calls) > after else None
 
-    table._wire = table._wire_once  # boto3's own repeats would take long
-    table._once.meta.events.register("before-send.dynamodb", send)
+    table._calls = table._once  # boto3's own repeats would take long
+    table._once.client.meta.events.register("before-send.dynamodb", send)

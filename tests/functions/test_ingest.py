@@ -247,7 +247,7 @@ def strike(function: ModuleType, task_id: str, *, times: int = 100) -> list[int]
         return None
 
     function.PAUSES = (0.0,) * len(function.PAUSES)
-    function.store.table._client.meta.events.register("before-send.dynamodb", send)
+    function.store.table._calls.client.meta.events.register("before-send.dynamodb", send)
     return left
 
 
@@ -282,7 +282,7 @@ def test_a_message_is_put_as_long_as_there_is_time_for_it(ingest, context, queue
     def send(**_):
         left[0] -= 1_000
 
-    function.store.table._client.meta.events.register("before-send.dynamodb.PutItem", send)
+    function.store.table._calls.client.meta.events.register("before-send.dynamodb.PutItem", send)
     context.get_remaining_time_in_millis = lambda: left[0]
     records = [
         envelopes.sqs_record(BODY, message_id=f"m-{n}", taskType="device.check") for n in range(20)

@@ -1,7 +1,11 @@
 """TriggerFunction: what wakes the processor, and what counts as shed."""
 
-import botocore.exceptions
+import sys
+
 import pytest
+from botocore.exceptions import ClientError
+
+from lifoq.tables.without_boto3 import ONLY_BOTOCORES, Topics
 
 TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
@@ -45,11 +49,28 @@ QUIET = {
 }
 
 
+@pytest.fixture(params=["boto3", "without boto3"])
+def trigger_with(request, monkeypatch, load):
+    def load_trigger(**variables):
+        if request.param == "without boto3":
+            monkeypatch.delitem(sys.modules, "botocore.client")
+            monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "trigger")
+            for name in ONLY_BOTOCORES:
+                monkeypatch.delenv(name, raising=False)
+        trigger = load("trigger", **variables)
+        assert isinstance(trigger.processor._sns, Topics) is (request.param != "boto3")
+        return trigger
+
+    return load_trigger
+
+
 @pytest.mark.parametrize("event", KICKS.values(), ids=KICKS)
-def test_what_makes_a_task_claimable_kicks_the_processor(load, context, processor_topic, event):
-    trigger = load("trigger")
+def test_what_makes_a_task_claimable_kicks_the_processor(
+    trigger_with, context, processor_topic, event
+):
+    trigger = trigger_with()
     assert trigger.handle({"Records": [event]}, context) == {"batchItemFailures": []}
-    assert len(processor_topic.messages()) == 1
+    assert processor_topic.messages() == ["there are tasks to claim"]
 
 
 @pytest.mark.parametrize("event", QUIET.values(), ids=QUIET)
@@ -104,9 +125,11 @@ def test_without_a_date_of_the_deployment_all_that_was_shed_counts(load, context
     assert metrics()["TasksShed"] == [1]
 
 
-def test_a_kick_that_fails_fails_the_batch_before_anything_is_counted(load, context, metrics):
-    trigger = load("trigger", LIFOQ_PROCESS_TOPIC_ARN="arn:aws:sns:us-east-1:123456789012:gone")
+def test_a_kick_that_fails_fails_the_batch_before_anything_is_counted(
+    trigger_with, context, metrics
+):
+    trigger = trigger_with(LIFOQ_PROCESS_TOPIC_ARN="arn:aws:sns:us-east-1:123456789012:gone")
     batch = [record("INSERT", new="PENDING"), record("REMOVE", old="PENDING", who=TTL)]
-    with pytest.raises(botocore.exceptions.ClientError):
+    with pytest.raises(ClientError, match=r"NotFound.* Publish operation: .* does not exist"):
         trigger.handle({"Records": batch}, context)
     assert "TasksShed" not in metrics()

@@ -126,7 +126,7 @@ class Stage:
     def client(self) -> Queue:
         """A producer of the team's, outside the functions."""
         dynamodb = self.cloud.client("dynamodb")
-        table = DynamoTable(name=self.state["TableName"], client=dynamodb, once=dynamodb)
+        table = DynamoTable.of_clients(self.state["TableName"], client=dynamodb, once=dynamodb)
         return Queue(Store(table, lifetimes=Lifetimes(deadline=DEADLINE_SECONDS)))
 
     def item(self, task_id: str) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def test_subscribers_are_told_what_they_asked_for(cloud, tmp_path_factory):
     cloud.deploy(written("task-events.md", tmp_path_factory.mktemp("pictures")))
     outputs, sqs = cloud.outputs("pictures"), cloud.client("sqs")
     dynamodb = cloud.client("dynamodb")
-    table = DynamoTable(name=outputs["TableName"], client=dynamodb, once=dynamodb)
+    table = DynamoTable.of_clients(outputs["TableName"], client=dynamodb, once=dynamodb)
     queue = Queue(Store(table, lifetimes=Lifetimes(shed_at_deadline=True)))
     queue.put("thumbnail", "cat", task_id="made", key="cats")
     queue.put("thumbnail", None, task_id="failed")

@@ -6,6 +6,7 @@ import os
 import queue
 import socket
 import ssl
+import sys
 import threading
 import time
 import zlib
@@ -24,13 +25,19 @@ from botocore import auth
 from botocore.awsrequest import AWSRequest, AWSResponse
 from botocore.config import Config
 from botocore.credentials import Credentials, RefreshableCredentials
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, SSLError
 from botocore.stub import Stubber
 from moto import mock_aws
 
+from lab import dynamodb_local
 from lifoq import StoreUnavailable
-from lifoq.tables import wire
-from lifoq.tables.dynamo import ONCE, PATIENT, DynamoTable
+from lifoq.basics.clock import ServerClock
+from lifoq.basics.host import SYSTEM
+from lifoq.tables import wire, without_boto3
+from lifoq.tables.dynamo import Calls, DynamoTable
+from lifoq.tables.dynamo_values import plain
+from lifoq.tables.wire import ONCE, PATIENT
+from lifoq.tables.without_boto3 import DynamoCalls
 from lifoq.testing import create_table
 from lifoq.testing.hosts import START
 
@@ -124,12 +131,41 @@ def wire_to(url: str | None, config: Config = PATIENT, **arguments: Any) -> wire
     return wire.Wire(client_of(url, config, **arguments), now=lambda: START)
 
 
-def table_at(url: str) -> DynamoTable:
-    return DynamoTable(name="queue", client=client_of(url), once=client_of(url, ONCE))
+@pytest.fixture(params=["by boto3's client", "without boto3"])
+def calls_to(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> Callable[..., Calls]:
+    """Both ways to call DynamoDB; ``attempts`` is 4, or 1."""
+
+    def calls_to(url: str, attempts: int = 4, token: str | None = None) -> Calls:
+        if request.param == "by boto3's client":
+            return wire_to(url, PATIENT if attempts > 1 else ONCE, aws_session_token=token)
+        in_a_function(monkeypatch, AWS_ENDPOINT_URL=url, AWS_SESSION_TOKEN=token or "")
+        host: Any = SimpleNamespace(now=lambda: START, sleep=pauses.append)
+        return DynamoCalls(attempts=attempts, clock=ServerClock(host), host=host)
+
+    return calls_to
 
 
-def goes_directly(calls: wire.Wire, operation: str = "GetItem") -> bool:
-    return calls._routes[operation].direct
+def in_a_function(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
+    usual = {
+        "AWS_LAMBDA_FUNCTION_NAME": "a-function",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "s",
+    }
+    for name in without_boto3.ONLY_BOTOCORES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {**usual, **environment}.items():
+        monkeypatch.setenv(name, value)
+
+
+def table_of(calls: Calls) -> DynamoTable:
+    return DynamoTable(name="queue", calls=calls, once=calls, clock=ServerClock())
+
+
+def goes_directly(calls: wire.Wire) -> bool:
+    return calls._routes["GetItem"].direct
 
 
 # The request
@@ -139,9 +175,11 @@ def goes_directly(calls: wire.Wire, operation: str = "GetItem") -> bool:
 @pytest.mark.parametrize(
     ("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
 )
-def test_a_request_has_the_signature_that_botocore_gives_it(monkeypatch, token, family, address):
+def test_a_request_has_the_signature_that_botocore_gives_it(
+    monkeypatch, calls_to, token, family, address
+):
     server = Server(family, address)
-    wire_to(server.url, aws_session_token=token).call("GetItem", GET)
+    calls_to(server.url, token=token).call("GetItem", GET)
     server.close()
     (sent,) = server.heard()
     now = datetime.fromtimestamp(START / 1e6, UTC)
@@ -196,11 +234,12 @@ def test_certificates_and_timeouts_are_the_clients(tmp_path):
     assert pool.pool.maxsize == PATIENT.max_pool_connections
 
 
-def test_bytes_are_read_as_they_were_written(server):
+def test_bytes_are_read_as_they_were_written(server, calls_to):
+    calls = calls_to(server.url)
     server.answers = [reply({"Item": {"a": {"B": "AP8="}, "b": {"BS": ["AP8="]}}})]
-    found = table_at(server.url).get("t") or {}
+    found = table_of(calls).get("t") or {}
     assert (found["a"], {bytes(each) for each in found["b"]}) == (b"\x00\xff", {b"\x00\xff"})
-    wire_to(server.url).call("PutItem", {"TableName": "q", "Item": {"a": {"B": b"\x00\xff"}}})
+    calls.call("PutItem", {"TableName": "q", "Item": {"a": {"B": b"\x00\xff"}}})
     assert json.loads(server.heard()[-1].body)["Item"] == {"a": {"B": "AP8="}}
 
 
@@ -216,13 +255,12 @@ PASSING = {
 
 
 @pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
-def test_what_may_pass_is_repeated_after_a_pause_with_jitter(server, pauses, failure):
+def test_what_may_pass_is_repeated_after_a_pause_with_jitter(server, pauses, calls_to, failure):
     item = reply(
         {"Item": {"a": {"S": "b"}}}, x_amz_crc32=str(zlib.crc32(b'{"Item": {"a": {"S": "b"}}}'))
     )
     server.answers = [failure, failure, failure, item]
-    calls = wire_to(server.url)
-    assert calls.call("GetItem", GET) == {"Item": {"a": {"S": "b"}}}
+    assert calls_to(server.url).call("GetItem", GET) == {"Item": {"a": {"S": "b"}}}
     assert len(server.heard()) == 4
     assert len(set(pauses)) == 3
     assert all(0 <= pause <= 4 for pause in pauses)
@@ -242,20 +280,25 @@ def silence(_request: Request) -> None:
         pytest.param(silence, id="does not answer"),
     ],
 )
-def test_a_server_that_gives_no_answer_may_give_one_later(server, answer):
+def test_a_server_that_gives_no_answer_may_give_one_later(monkeypatch, server, calls_to, answer):
     server.answers, server.closing = [answer], True
-    client = client_of(server.url, ONCE.merge(Config(read_timeout=0.2)))
+    short_of_patience(monkeypatch)
     with pytest.raises(StoreUnavailable, match=r"GetItem.*'queue'"):
-        DynamoTable(name="queue", client=client, once=client).get("t")
+        table_of(calls_to(server.url, attempts=1)).get("t")
+
+
+def short_of_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(without_boto3, "READ_TIMEOUT", 0.2)
+    monkeypatch.setitem(globals(), "ONCE", ONCE.merge(Config(read_timeout=0.2)))
 
 
 @pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
-@pytest.mark.parametrize(("config", "bound"), [(PATIENT, 4), (ONCE, 1)])
-def test_no_more_often_than_the_client_would(server, pauses, failure, config, bound):
+@pytest.mark.parametrize("attempts", [4, 1])
+def test_no_more_often_than_the_client_would(server, pauses, calls_to, failure, attempts):
     server.answers = [failure] * 9
     with pytest.raises((ClientError, BotoCoreError)):
-        wire_to(server.url, config).call("GetItem", GET)
-    assert (len(server.heard()), len(pauses)) == (bound, bound - 1)
+        calls_to(server.url, attempts).call("GetItem", GET)
+    assert (len(server.heard()), len(pauses)) == (attempts, attempts - 1)
 
 
 def test_repeats_that_succeed_can_be_had_again(server, pauses):
@@ -266,9 +309,9 @@ def test_repeats_that_succeed_can_be_had_again(server, pauses):
         calls.call("GetItem", GET)
 
 
-def test_a_transaction_that_is_repeated_is_the_same_one(server, pauses):
+def test_a_transaction_that_is_repeated_is_the_same_one(server, calls_to):
     server.answers = [None]
-    calls = wire_to(server.url)
+    calls = calls_to(server.url)
     for _ in range(2):
         calls.call("TransactWriteItems", {"TransactItems": []})
     tokens = [json.loads(request.body)["ClientRequestToken"] for request in server.heard()]
@@ -293,16 +336,15 @@ def raising(error: Exception) -> Callable[..., None]:
         ("socket.socket.connect", TimeoutError("slow")),
         ("ssl.SSLContext.wrap_socket", ssl.SSLCertVerificationError("bad")),
         ("ssl.SSLContext.wrap_socket", ConnectionResetError("by peer")),
-        ("ssl.SSLContext.load_verify_locations", OSError("no authorities")),
     ],
     ids=str,
 )
 def test_a_connection_that_cannot_be_had_is_told_as_the_client_tells_it(
-    monkeypatch, server, function, error
+    monkeypatch, server, calls_to, function, error
 ):
-    client = client_of(server.url.replace("http:", "https:"), ONCE)
+    url = server.url.replace("http:", "https:")
     monkeypatch.setattr(function, raising(error))
-    same_error_as_the_clients(client, "GetItem", GET)
+    same_error_as_the_clients(calls_to(url, attempts=1), client_of(url, ONCE), "GetItem", GET)
 
 
 @pytest.mark.parametrize(
@@ -314,21 +356,23 @@ def test_a_connection_that_cannot_be_had_is_told_as_the_client_tells_it(
         pytest.param(lambda _: time.sleep(1), id="does not answer"),
     ],
 )
-def test_an_exchange_that_fails_is_told_as_the_client_tells_it(server, answer):
+def test_an_exchange_that_fails_is_told_as_the_client_tells_it(
+    monkeypatch, server, calls_to, answer
+):
     server.answers, server.closing = [answer, answer], True
-    same_error_as_the_clients(
-        client_of(server.url, ONCE.merge(Config(read_timeout=0.2))), "GetItem", GET
-    )
+    short_of_patience(monkeypatch)
+    calls, client = calls_to(server.url, attempts=1), client_of(server.url, ONCE)
+    same_error_as_the_clients(calls, client, "GetItem", GET)
 
 
-def same_error_as_the_clients(client: Any, operation: str, request: Any) -> Any:
+def same_error_as_the_clients(calls: Calls, client: Any, operation: str, request: Any) -> Any:
     with pytest.raises((BotoCoreError, ClientError)) as expected:
         client._make_api_call(operation, request)
-    calls = wire.Wire(client, now=lambda: START)
     with pytest.raises((BotoCoreError, ClientError)) as found:
         calls.call(operation, request)
-    assert goes_directly(calls, operation)
-    assert (found.type, str(found.value)) == (expected.type, str(expected.value))
+    assert isinstance(expected.value, found.type)
+    if found.type is not ClientError:
+        assert found.value.args == expected.value.args
     return found.value, expected.value
 
 
@@ -345,19 +389,39 @@ def same_error_as_the_clients(client: Any, operation: str, request: Any) -> Any:
         reply(b"", 503),
     ],
 )
-def test_refusals_are_read_as_the_client_reads_them(server, answer):
+def test_refusals_are_read_as_the_client_reads_them(server, calls_to, answer):
     server.answers = [answer, answer]
+    calls, client = calls_to(server.url, attempts=1), client_of(server.url, ONCE)
     found, expected = same_error_as_the_clients(
-        client_of(server.url, ONCE), "TransactWriteItems", {"TransactItems": []}
+        calls, client, "TransactWriteItems", {"TransactItems": []}
     )
-    assert found.response == expected.response
+    for name in ("Item", "CancellationReasons"):
+        assert plainly(found.response.get(name)) == plainly(expected.response.get(name))
+    assert told(found) == told(expected)
 
 
-def test_a_clock_that_is_off_is_put_right_by_the_first_refusal(server):
+def told(error: ClientError) -> tuple[Any, ...]:
+    """Its code and status; what it says, where AWS says it."""
+    code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
+    status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+    return code, status, message if "test" in message else ""
+
+
+def plainly(found: Any) -> Any:
+    return plain(found) if isinstance(found, dict) else found
+
+
+@pytest.mark.parametrize("in_lambda", [False, True])
+def test_a_clock_that_is_off_is_put_right_by_the_first_refusal(monkeypatch, server, in_lambda):
+    if in_lambda:
+        monkeypatch.delitem(sys.modules, "botocore.client")
+        in_a_function(monkeypatch, AWS_ENDPOINT_URL=server.url)
     hour_ahead = datetime.now(UTC) + timedelta(hours=1)
     body = {"__type": ERROR + "InvalidSignatureException", "message": "Signature expired: now"}
     server.answers = [reply(body, 400, Date=format_datetime(hour_ahead, usegmt=True))]
-    table = table_at(server.url)
+    arguments = {} if in_lambda else {**dynamodb_local.CREDENTIALS, "endpoint_url": server.url}
+    table = DynamoTable.connect("queue", **arguments)
+    assert isinstance(table._calls, DynamoCalls if in_lambda else wire.Wire)
     with pytest.raises(StoreUnavailable, match="Signature expired"):
         table.get("t")
     assert table.get("t") is None
@@ -391,9 +455,9 @@ def test_credentials_are_refreshed_in_mid_run(server):
 # Connections
 
 
-def test_a_connection_that_the_server_has_closed_is_not_used_again(server, pauses):
+def test_a_connection_that_the_server_has_closed_is_not_used_again(server, calls_to):
     server.closing = True
-    calls = wire_to(server.url)
+    calls = calls_to(server.url)
     for _ in range(5):
         calls.call("GetItem", GET)
     assert len(server.heard()) == 5
@@ -444,8 +508,8 @@ def test_an_answer_is_read_in_each_of_its_forms_and_the_next_is_another(
     assert (first.peer == second.peer) is again
 
 
-def test_after_a_fork_no_connection_is_shared(server):
-    calls = wire_to(server.url)
+def test_after_a_fork_no_connection_is_shared(server, calls_to):
+    calls = calls_to(server.url)
     calls.call("GetItem", GET)
     child = os.fork()
     if not child:
@@ -475,10 +539,10 @@ def test_under_moto_no_call_reaches_for_the_network():
     with mock_aws():
         client = client_of(None)
         create_table(client, "queue")
-        table = DynamoTable(name="queue", client=client, once=client)
+        table = DynamoTable.of_clients("queue", client=client, once=client)
         table.put({"taskId": "t", "payload": b"\x00"})
         assert table.get("t") == {"taskId": "t", "payload": b"\x00"}
-    assert goes_directly(table._wire)
+    assert goes_directly(table._calls)
 
 
 @pytest.mark.usefixtures("no_sockets")
@@ -548,10 +612,10 @@ def test_a_botocore_that_is_not_known_makes_its_calls_itself(monkeypatch, server
     assert "amz-sdk-invocation-id" in server.heard()[0].headers
 
 
-def test_a_refusal_is_not_repeated(server, pauses):
+def test_a_refusal_is_not_repeated(server, pauses, calls_to):
     server.answers = [refused("ConditionalCheckFailedException")]
     with pytest.raises(ClientError, match="ConditionalCheckFailed"):
-        wire_to(server.url).call("PutItem", {})
+        calls_to(server.url).call("PutItem", {})
     assert (len(server.heard()), pauses) == (1, [])
 
 
@@ -564,3 +628,48 @@ def test_what_a_before_call_listener_adds_is_sent(server):
     client.meta.events.register("before-call.dynamodb", trace)
     wire.Wire(client, now=lambda: START).call("GetItem", GET)
     assert server.heard()[0].headers["x-trace"] == "7"
+
+
+# Without boto3
+
+
+@pytest.mark.parametrize(
+    ("different", "suffices"),
+    [
+        ({}, True),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, True),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1/path"}, False),
+        ({"AWS_DEFAULT_REGION": "us-gov-west-1"}, False),
+        ({"AWS_DEFAULT_REGION": "cn-north-1"}, False),
+        ({"AWS_DEFAULT_REGION": ""}, False),
+        ({"AWS_LAMBDA_FUNCTION_NAME": ""}, False),
+        ({"AWS_ACCESS_KEY_ID": ""}, False),
+        *(({name: "something"}, False) for name in without_boto3.ONLY_BOTOCORES),
+        ({"https_proxy": "http://proxy"}, False),
+    ],
+    ids=str,
+)
+def test_what_only_botocore_knows_is_left_to_it(monkeypatch, different, suffices):
+    in_a_function(monkeypatch, **different)
+    assert not without_boto3.suffices("dynamodb")  # as somebody else has imported it
+    monkeypatch.delitem(sys.modules, "botocore.client")
+    assert without_boto3.suffices("dynamodb") is suffices
+
+
+@pytest.mark.parametrize("region", ["us-east-1", "ap-southeast-5", "mx-central-1"])
+@pytest.mark.parametrize("service", ["dynamodb", "sns"])
+def test_services_are_where_botocore_finds_them(monkeypatch, region, service):
+    in_a_function(monkeypatch, AWS_DEFAULT_REGION=region)
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    found = without_boto3._endpoint(service).geturl()
+    assert found == boto3.client(service, region_name=region).meta.endpoint_url
+
+
+def test_only_a_server_with_a_known_authority_is_spoken_to(monkeypatch, server):
+    in_a_function(monkeypatch, AWS_ENDPOINT_URL=server.url.replace("http:", "https:"))
+    calls = DynamoCalls(attempts=1, clock=ServerClock(), host=SYSTEM)
+    context = without_boto3._authorities()
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert context.cert_store_stats()["x509_ca"] > 50
+    with pytest.raises(SSLError):
+        calls.call("GetItem", GET)
