@@ -2,14 +2,16 @@
 
 import json
 import secrets
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import aws_cdk as cdk
 import pytest
 
 from lifoq.client.connection import Connection
-from lifoq.client.deployment import Deployment
+from lifoq.client.deployment import SWEEP, Deployment
 from lifoq.client.processing import Processing
 from lifoq.items.book import book_id
 from lifoq.items.transitions import Lifetimes
@@ -36,6 +38,23 @@ class Stage:
 
     def write(self, name: str, value: str) -> None:
         self.client("ssm").put_parameter(Name=name, Value=value, Type="String", Overwrite=True)
+
+    @contextmanager
+    def swept_each_second(self) -> Iterator[None]:
+        """For who would wait a minute for the sweep, again and again."""
+        over = threading.Event()
+
+        def sweep() -> None:
+            while not over.wait(1):
+                self.client("lambda").invoke(FunctionName=self.parts.functions[SWEEP])
+
+        sweeper = threading.Thread(target=sweep)
+        sweeper.start()
+        try:
+            yield
+        finally:
+            over.set()
+            sweeper.join()
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +88,8 @@ def test_a_queue_as_it_was_deployed_is_well(stage, capsys):
 
 
 def test_a_queue_is_tried_and_left_as_it_was(stage, capsys):
-    status = main(["smoke", STAGE, "--yes", "--json"])
+    with stage.swept_each_second():
+        status = main(["smoke", STAGE, "--yes", "--json"])
     seen = json.loads(capsys.readouterr().out)
     assert [one for one in seen if not one["well"]] == []
     assert ([one["step"] for one in seen], status) == (list(STEPS), 0)

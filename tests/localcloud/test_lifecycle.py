@@ -16,7 +16,7 @@ from localcloud.commands import dev_command, serve_command
 from localcloud.folder import hold
 from tests.localcloud.harness import Deployed, deploy, eventually
 
-STOP_SECONDS = 60.0
+STOP_SECONDS = 300.0
 
 
 @contextlib.contextmanager

@@ -32,10 +32,10 @@ def test_what_is_saved_before_the_deployment_has_ended_is_live_after_it(
     deployed = threading.Event()
     watching = threading.Thread(target=reloader.watch, args=(threading.Event(), deployed))
     watching.start()
-    assert told.wait(30)
+    assert told.wait(300)
     assert applied == []
 
     deployed.set()
 
     eventually(lambda: applied == [saved])
-    watching.join(30)
+    watching.join(300)

@@ -82,7 +82,7 @@ class Workers:
     def finish(self) -> list[int]:
         """Let each come to its end; the exit codes."""
         (self._folder / "stop").touch()
-        return [process.wait(timeout=60) for process in self._processes]
+        return [process.wait(timeout=PATIENCE) for process in self._processes]
 
     def end(self) -> None:
         for process in self._processes:
