@@ -3,7 +3,8 @@ the invariants hold."""
 
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path as Folder
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.faults.world import DynamoTruth, MemoryTruth, Process, World
 from tests.virtual.scheduler import Crashed, Scheduler
 
 BOTO_RETRY_SECONDS = 0.5
+CASES_A_SERVER = 300
 
 Record = Callable[[str, int], None]
 
@@ -36,6 +38,38 @@ def boto_sleeps_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sc
         monkeypatch.setattr("botocore.endpoint.time", time)
 
     return use
+
+
+class Servers:
+    """DynamoDB Local, begun anew after some hundred cases: the more streamed writes it has had, the
+    more slowly it writes. So the one that other tests share is left alone, too."""
+
+    def __init__(self, new_folder: Callable[[str], Folder]) -> None:
+        self._new_folder = new_folder
+        self._running = ExitStack()
+        self._endpoint = ""
+        self._cases = CASES_A_SERVER
+
+    def endpoint(self) -> str:
+        if self._cases >= CASES_A_SERVER:
+            self.end()
+            log = self._new_folder("dynamodb-local") / "log"
+            server = dynamodb_local.running(log, java_options=dynamodb_local.BRIEF)
+            self._endpoint, self._cases = self._running.enter_context(server), 0
+        return self._endpoint
+
+    def ran(self, cases: int) -> None:
+        self._cases += cases
+
+    def end(self) -> None:
+        self._running.close()
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    servers = Servers(tmp_path_factory.mktemp)
+    yield servers
+    servers.end()
 
 
 @every_path
@@ -63,15 +97,11 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path, record_propert
 )
 @every_path
 def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
-    path,
-    one_in,
-    record_property,
-    dynamodb_local_endpoint,
-    new_streamed_table,
-    boto_sleeps_in_virtual_time,
+    path, one_in, record_property, servers, new_streamed_table, boto_sleeps_in_virtual_time
 ):
-    truth = DynamoTruth(new_streamed_table(dynamodb_local_endpoint))
-    arguments: Any = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
+    endpoint = servers.endpoint()
+    truth = DynamoTruth(new_streamed_table(endpoint))
+    arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
     wire = Wire(DynamoTable.connect(truth.table.name, **arguments))
     damaged: set[str] = set()
 
@@ -93,7 +123,8 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
         with described(path, fault, at, call):
             run(fault, at, stubborn=stubborn)
     record_property(CASES, len(cases))
-    audit(streams.writes(dynamodb_local_endpoint, truth.table.name), damaged=damaged)
+    servers.ran(len(cases))
+    audit(streams.writes(endpoint, truth.table.name), damaged=damaged)
 
 
 @contextmanager
