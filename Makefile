@@ -108,9 +108,9 @@ test: setup ## Run the tests (some six minutes on two cores)
 	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 .PHONY: prove
-prove: chaos lower-bound marked ## What takes longer than make test (-j3: all at once; needs the network once)
+prove: chaos lower-bound marked ## What takes longer than make test (-j3: side by side; needs the network once)
 
-# Most of them wait for others: a processor takes three.
+# They wait half of their time: three at once keep two processors busy.
 .PHONY: marked
 marked: setup
 	@exec python -m pytest -n 3 --dist loadfile -m prove

@@ -143,11 +143,10 @@ class LocalCloud:
 
     def deploy(self, assembly: Path, *stacks: str) -> None:
         """Deploy a synthesized assembly with the CDK CLI: these stacks, or all of them."""
-        application = f"--app={assembly}"
-        self._bootstrap(application)
+        self._bootstrap()
         self._cdk(
             "deploy",
-            application,
+            f"--app={assembly}",
             *(stacks or ("--all",)),
             "--method=direct",
             "--require-approval=never",
@@ -166,9 +165,9 @@ class LocalCloud:
         """Run the CDK CLI on an assembly against this cloud. What it wrote; or DeploymentError."""
         return self._cdk(*arguments, f"--app={assembly}")
 
-    def _bootstrap(self, *arguments: str, cwd: Path | None = None) -> None:
-        if not self._is_bootstrapped():
-            self._cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", *arguments, cwd=cwd)
+    def _bootstrap(self, cwd: Path | None = None) -> None:
+        if not self._is_bootstrapped():  # for which the CLI would run the application, too
+            self._cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app=", cwd=cwd)
 
     def _cdk(self, *arguments: str, cwd: Path | None = None) -> str:
         try:

@@ -36,6 +36,8 @@ class Newcomer:
         self.project = user.folder / "thumbnails"
         begins = open_terminal(user.folder)
         begins.runs("\n".join(self._lines("lifoq init thumbnails", "cd thumbnails")))
+        with (self.project / "app.py").open("a") as app:
+            app.write('open("../runs", "a").write("once ")\n')
         assert "2 passed" in begins.runs(*self._lines("pytest"))
         self.dev = begins
         self.dev.deploys(*self._lines("lifoq dev"), meanwhile=self._write)
@@ -78,6 +80,10 @@ def running(wheel, tmp_path_factory) -> Iterator[Newcomer]:
     user.install(wheel, "[dev]")
     with terminals(user) as open_terminal:
         yield Newcomer(user, open_terminal)
+
+
+def test_the_first_deployment_runs_the_application_once(running):
+    assert (running.project.parent / "runs").read_text() == "once "
 
 
 def test_a_task_that_needs_pillow_and_was_put_by_the_projects_own_producer_succeeds(running):

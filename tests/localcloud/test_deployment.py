@@ -93,7 +93,7 @@ def killed_in_the_middle(cloud: LocalCloud, assembly: Path) -> None:
 
 
 def test_a_deployment_that_fails_tells_what_the_cli_said(deployed, tmp_path):
-    with pytest.raises(DeploymentError, match=r"cdk (bootstrap|deploy) failed"):
+    with pytest.raises(DeploymentError, match="cdk deploy failed"):
         deployed.cloud.deploy(tmp_path / "nothing")
 
 
