@@ -46,7 +46,8 @@ class Stage:
 
         def sweep() -> None:
             while not over.wait(1):
-                self.client("lambda").invoke(FunctionName=self.parts.functions[SWEEP])
+                function = self.parts.functions[SWEEP]
+                self.client("lambda").invoke(FunctionName=function, Payload=b"{}")
 
         sweeper = threading.Thread(target=sweep)
         sweeper.start()
