@@ -2,26 +2,15 @@
 
 from typing import Any
 
-import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_iam as iam
 
 from lifoq.api.operations import OPERATIONS
-from lifoq_cdk import LifoQueue, QueueApi
-from tests.constructs.application import HERE, app_in, resources, template_of
+from lifoq_cdk import QueueApi
+from tests.constructs.application import resources, template_of
 
 ROUTE = "AWS::ApiGatewayV2::Route"
-
-
-@pytest.fixture
-def stack(tmp_path) -> cdk.Stack:
-    return cdk.Stack(app_in(tmp_path), "pictures")
-
-
-@pytest.fixture
-def queue(stack) -> LifoQueue:
-    return LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")
 
 
 def test_every_operation_has_a_route_that_asks_iam(stack, queue):

@@ -11,18 +11,8 @@ from aws_cdk import aws_sqs as sqs
 
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
-from lifoq_cdk import LifoQueue, QueueIngest
-from tests.constructs.application import HERE, app_in, resources, template_of
-
-
-@pytest.fixture
-def stack(tmp_path) -> cdk.Stack:
-    return cdk.Stack(app_in(tmp_path), "pictures")
-
-
-@pytest.fixture
-def queue(stack) -> LifoQueue:
-    return LifoQueue(stack, "Queue", tasks=HERE / "thumbnails")
+from lifoq_cdk import QueueIngest
+from tests.constructs.application import resources, template_of
 
 
 def test_only_messages_that_replace_tasks_need_to_change_them(stack, queue):

@@ -42,11 +42,6 @@ RESIZE = "arn:aws:lambda:eu-west-1:123456789012:function:resize"
 POLICY = "AWS::IAM::Policy"
 
 
-@pytest.fixture
-def stack(tmp_path) -> cdk.Stack:
-    return cdk.Stack(app_in(tmp_path), "pictures")
-
-
 def processor_of(template: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     (processor,) = [
         function
