@@ -32,7 +32,7 @@ TASKS_A_ROUND = 6
 ROUND_SECONDS = 1.5
 REST_SECONDS = 600.0
 AHEAD_SECONDS = 20.0
-LIFETIMES = Lifetimes(deadline=300)
+LIFETIMES = Lifetimes(deadline=3600)
 
 
 class FastClock(SystemHost):
@@ -51,7 +51,7 @@ def cloud(tmp_path, downstream) -> Iterator[LocalCloud]:
     stage = a_stage(
         STAGE,
         tasks=team_code(tmp_path, code, environment={"DOWNSTREAM_URL": downstream.url}),
-        deadline=seconds(300),
+        deadline=seconds(3600),
         window=seconds(5),
         in_flight=4,
         lease=seconds(2),
