@@ -306,12 +306,21 @@ class Pages:
 
     # What goes wrong
 
-    def failed(self, _request: Request, error: Exception) -> Response:
+    def failed(self, request: Request, error: Exception) -> Response:
         status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 400)
-        return self._page("failed", status=status, sentence=str(error))
+        return self._failed(request, status, str(error))
 
-    def missing(self, _request: Request, _error: Exception) -> Response:
-        return self._page("failed", status=404, sentence="There is no such page.")
+    def missing(self, request: Request, _error: Exception) -> Response:
+        return self._failed(request, 404, "There is no such page.")
+
+    def _failed(self, request: Request, status: int, sentence: str) -> Response:
+        return self._page(
+            "failed",
+            status=status,
+            sentence=sentence,
+            is_unreached=status == STATUSES[StoreUnavailable],
+            is_change=request.method == "POST",
+        )
 
     def _counts(self) -> dict[Status, Count] | None:
         """For the tabs, as they were last seen: a page that tells of an error looks at nothing."""

@@ -1,11 +1,10 @@
 """``lifoq console``."""
 
 from pathlib import Path
-from typing import Any
 
-import boto3
 import click
 
+from lifoq.client.account import Account
 from lifoq_cli.session import Session
 from lifoq_console.scraping import metrics_token
 from lifoq_console.serve import serve
@@ -38,7 +37,7 @@ def console(
     if name is not None:
         session.given["queue"] = (name,)
     queue = session.queue
-    cloudwatch: Any = boto3.client("cloudwatch", **session.client_arguments)
+    cloudwatch = Account(**session.client_arguments).client("cloudwatch")
     subject = Subject(
         name=session.title,
         queue=queue,

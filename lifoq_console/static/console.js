@@ -2,23 +2,50 @@
 // Pages work without this file: it keeps them fresh, shows long values in place, asks back, and
 // takes keys.
 
-async function fetchMain(address) {
+const LATE = 8_000; // milliseconds after which an answer is missed
+const lost = document.querySelector(".lost");
+let seen = new Date();
+
+function tell(sentence) {
+  lost.hidden = !sentence;
+  lost.textContent = sentence && `${sentence} What you see is from ${seen.toLocaleTimeString()}.`;
+}
+
+async function fetchPage(address) {
   const answer = await fetch(address);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  return page.querySelector("main");
+  return { ok: answer.ok, main: page.querySelector("main") };
+}
+
+async function look(main) {
+  const late = setTimeout(tell, LATE, "No answer yet.");
+  try {
+    const fresh = await fetchPage(location.href);
+    const hasFailed = "failed" in main.dataset;
+    if (hasFailed && fresh.ok) {
+      location.reload();
+    }
+    if (!hasFailed && !fresh.ok) {
+      const [title, sentence] = fresh.main.children;
+      tell(`${title.textContent}: ${sentence.textContent}.`);
+      return main;
+    }
+    main.replaceWith(fresh.main);
+    seen = new Date();
+    tell("");
+    return fresh.main;
+  } catch {
+    tell("The console does not answer. Is it still running?");
+    return main;
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 async function refresh(main) {
   const busy = main.contains(document.activeElement) || main.querySelector("svg:hover") || document.hidden;
-  try {
-    const fresh = busy ? null : await fetchMain(location.href);
-    if (fresh) {
-      main.replaceWith(fresh);
-      main = fresh;
-    }
-    document.body.classList.remove("lost");
-  } catch {
-    document.body.classList.add("lost");
+  if (!busy) {
+    main = await look(main);
   }
   if (main.dataset.refresh) {
     setTimeout(refresh, 1000 * main.dataset.refresh, main);
@@ -32,7 +59,7 @@ if (main.dataset.refresh) {
 
 document.addEventListener("toggle", async ({ target }) => {
   if (target.open && target.dataset.load) {
-    const content = await fetchMain(target.dataset.load);
+    const { main: content } = await fetchPage(target.dataset.load);
     delete target.dataset.load;
     target.querySelector("p").replaceWith(...content.childNodes);
   }

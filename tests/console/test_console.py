@@ -18,7 +18,16 @@ import uvicorn
 from botocore.exceptions import NoCredentialsError
 from prometheus_client.parser import text_string_to_metric_families
 
-from lifoq import InvalidInput, NewTask, Queue, Status, TaskError, WrongStatus
+from lifoq import (
+    InvalidInput,
+    NewTask,
+    Queue,
+    QueueStats,
+    Status,
+    StoreUnavailable,
+    TaskError,
+    WrongStatus,
+)
 from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
 from lifoq.items.book import NONE, Amount, Turn, Whole
@@ -348,6 +357,15 @@ def test_a_request_that_makes_no_sense_is_answered_by_a_sentence(console, path, 
     assert (answered, sentence in text) == (status, True)
 
 
+def test_a_change_that_was_not_confirmed_is_not_said_to_be_undone(queue, console, monkeypatch):
+    def lost(_id: str, **_how: bool) -> None:
+        raise StoreUnavailable("no answer")
+
+    monkeypatch.setattr(queue, "cancel", lost)
+    status, text = console.ask("/task/cancel?id=t", method="POST")
+    assert (status, "It may have been done all the same" in text) == (503, True)
+
+
 # What it changes
 
 
@@ -575,6 +593,33 @@ def test_a_browser_keeps_the_page_fresh(queue, start, tmp_path):
     console = start(queue, processing=PausedSoon())
     shown = dumped(f"http://{console.host}/enter?token={TOKEN}", tmp_path)
     assert "Paused: no task starts" in shown
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+@pytest.mark.parametrize(
+    ("looks", "words"),
+    [
+        (
+            "up, down, down",
+            ("<dd>0</dd>", "The queue cannot be reached: no answer. What you see is"),
+        ),
+        ("up, down, up", ('role="status" hidden', "Idle: nothing waits")),
+        ("down, down, up", ('role="status" hidden', "Idle: nothing waits")),
+    ],
+)
+def test_a_browser_shows_what_was_seen_last_and_goes_on_once_the_queue_answers(
+    queue, start, tmp_path, monkeypatch, looks, words
+):
+    stats, (*first, last) = queue.stats, looks.split(", ")
+
+    def patchy() -> QueueStats:
+        if (first.pop(0) if first else last) == "down":
+            raise StoreUnavailable("no answer")
+        return stats()
+
+    monkeypatch.setattr(queue, "stats", patchy)
+    shown = dumped(f"http://{start(queue).host}/enter?token={TOKEN}", tmp_path)
+    assert [each for each in words if each not in shown] == []
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
