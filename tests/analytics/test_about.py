@@ -27,6 +27,9 @@ def test_json_and_a_file_with_it_say_the_same(tmp_path):
         ('{"phases": [{"name": "sale", "from": "2026-11-20"}]}', "phase 1 has no 'to'"),
         ('{"events": [{"name": "x", "at": "noon"}]}', "'at' of event 1 is 'noon', which is no ISO"),
         ('{"alarms": {"oldest_waiting_seconds": "8 s"}}', "is no number of seconds but '8 s'"),
+        ('{"alarms": {"oldest_waiting_seconds": 0}}', "is no number of seconds but 0"),
+        ('{"alarms": 8}', "alarms is no JSON object but 8"),
+        ('{"phases": 8}', "'phases' is no list but 8"),
     ],
 )
 def test_what_cannot_be_understood_is_refused_with_the_reason(given, complaint):

@@ -76,8 +76,10 @@ def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(books):
     late = take(books, "w2", ALL)
     assert (late.has, late.tokens) == (NONE, 0)
     take(books, "w1", NONE, keeps=Amount(1, 0), returns=0.5)  # has one task left
-    late = take(books, "w2", ALL)
-    assert (late.has, late.tokens) == (Amount(3, 2), 0.5)
+    late = take(books, "w2", Amount(2, 1))
+    assert (late.has, late.tokens) == (Amount(2, 1), 0.5)
+    later = take(books, "w3", ALL)
+    assert (later.has, later.tokens) == (Amount(1, 1), 0)  # a token is handed on once
 
 
 def test_lanes_that_nobody_has_fill_up(books, host):

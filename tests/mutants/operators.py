@@ -168,7 +168,7 @@ def _changes(  # noqa: C901, PLR0912  (a list, not branches)
         case ast.Expr(value=ast.Call() | ast.Yield() | ast.Await() as value):
             if not _is_passed_over(value):
                 yield node, "pass"
-        case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
+        case ast.Return(value=ast.expr() as value) if ast.unparse(value) not in ("None", "False"):
             yield node, "return None"
         case ast.Call(keywords=[*_, ast.keyword(arg=str(), value=value)]):
             if not any(isinstance(part, ast.JoinedStr | ast.Constant) for part in ast.walk(value)):
