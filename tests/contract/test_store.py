@@ -209,6 +209,8 @@ def test_ttl_cannot_delete_a_task_in_flight(store, host):
     task = claim(store, "t")
     assert task.expires_at == START + 5 * SECOND
     assert task.ttl > host.now() // SECOND + 5 * 365 * 86_400
+    store.retry(task, BOOM, delay=0)
+    assert store.get("t").ttl == START // SECOND + 5  # it waits again
 
 
 @pytest.mark.parametrize("put_at", [START, START + 999_999])
@@ -524,6 +526,7 @@ def test_a_cancelled_task_is_neither_tried_again_nor_failed(store, host, again):
     assert store.end_cancelled(task, BOOM) is None
     ended = store.get("t")
     assert (ended.status, ended.attempts, ended.error) == (Status.CANCELLED, 1, BOOM)
+    assert ended.ttl == START // SECOND + 1 + 7 * 86_400
     assert (ended.finished_at, ended.cancel_asked) == (START + SECOND, START)
     assert (ended.task_created, ended.lease_expires) == (None, None)
     assert [(past.ended, past.message) for past in ended.history] == [(Ended.CANCELLED, "boom")]
