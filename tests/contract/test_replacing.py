@@ -225,6 +225,10 @@ def run_anew(store: Store, _host: ManualHost) -> None:
     claim(store, "again")
 
 
+def parked_anew(store: Store, _host: ManualHost) -> None:
+    store.put(new("newest"))
+
+
 def ended_anew(store: Store, _host: ManualHost) -> None:
     store.put(new("newer"))
     store.succeed(claim(store, "again"), "2")
@@ -240,10 +244,11 @@ def shed_anew(store: Store, host: ManualHost) -> None:
     [
         (keep, lambda store, _: store.put(new("newer"))),
         (lambda store: (keep(store), claim(store)), run_anew),
+        (lambda store: (keep(store), claim(store), store.put(new("parked"))), parked_anew),
         (lambda store: (keep(store), succeeded(store)), ended_anew),
         (lambda store: keep(store, deadline=5), shed_anew),
     ],
-    ids=["waits", "runs", "has ended", "was shed"],
+    ids=["waits", "runs", "runs, and another is parked", "has ended", "was shed"],
 )
 def test_an_older_put_replaces_nothing_newer_that_came_since_it_saw_what_there_is(
     store, host, monkeypatch, seen, meanwhile

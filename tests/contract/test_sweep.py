@@ -25,9 +25,9 @@ def sweeper(store: Store, registry: Registry, host: ManualHost) -> Sweeper:
     return Sweeper(store, registry, max_attempts=3, host=host)
 
 
-def strand(store: Store, task_id: str):
+def strand(store: Store, task_id: str, *, lease: float = 30):
     store.put(NewTask(task_type="a", task_id=task_id))
-    store.claim(task_id, claim_id=f"claim of {task_id}", lease=30)
+    store.claim(task_id, claim_id=f"claim of {task_id}", lease=lease)
 
 
 def test_a_stranded_task_comes_back_until_its_attempts_are_used_up(store, sweeper, host):
@@ -139,11 +139,17 @@ def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
     monkeypatch.setattr("lifoq.worker.sweep.PAGE", 10)
 
     class SlowStore(Store):
+        def taken(self, *args, **kwargs):
+            host.advance(1)
+            return super().taken(*args, **kwargs)
+
         def reclaim(self, *args, **kwargs):
             host.advance(1)
             return super().reclaim(*args, **kwargs)
 
     slow = SlowStore(store.table, host=host)
+    for n in range(10):
+        strand(store, f"lives-{n}", lease=600)
     for n in range(25):
         strand(store, f"t{n:02}")
     host.advance(31)
