@@ -277,8 +277,8 @@ def spread_over_keys(answers: Answers) -> str | None:
         return None
     spread = {name: words.duration(value) for name, value in found["mean_wait_seconds"].items()}
     return (
-        f"{words.counted(found['keys'], 'key')}. By key, tasks waited {spread['median']} in the "
-        f"mean in the middle, {spread['min']} at the least and {spread['max']} at the most."
+        f"{words.counted(found['keys'], 'key')}. The mean wait of a key's tasks is between "
+        f"{spread['min']} and {spread['max']}, in the median {spread['median']}."
     )
 
 
