@@ -19,8 +19,6 @@ from lifoq.tables.wire import ONCE, PATIENT
 from lifoq.testing import create_table
 
 NAME: Final = "benchmark"
-GOAL: Final = 0.9
-"""The share of the bare calls' speed that lifoq is to reach."""
 
 Request = Mapping[str, Any]
 Way = Callable[[int], object]

@@ -8,12 +8,15 @@ import click
 
 from benchmarks.bare import Ground, Ratio, Request, contest, ground
 from benchmarks.processor.results import Results
+from benchmarks.processor.timeline import timeline
 from benchmarks.record import recording
 from lifoq import Context, Processor, Registry, WorkerSettings
 
 IN_FLIGHT: Final = (1, 4, 10, 32)
 WARM_UP: Final = 800
 """Tasks, until Java has compiled what it runs."""
+TIMED: Final = 200
+"""Tasks of 0.4 s, on four slots."""
 
 
 @click.command()
@@ -24,7 +27,7 @@ def main(tasks: int, repeats: int) -> None:
     with recording("processor", "python -m benchmarks.processor") as found, ground() as here:
         race(here, 4, tasks=min(WARM_UP, 2 * tasks), repeats=1)
         ratios = [race(here, in_flight, tasks=tasks, repeats=repeats) for in_flight in IN_FLIGHT]
-        found.results = Results(ratios=ratios)
+        found.results = Results(ratios=ratios, timeline=timeline(here, tasks=TIMED))
 
 
 def race(here: Ground, in_flight: int, *, tasks: int, repeats: int) -> Ratio:

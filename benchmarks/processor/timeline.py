@@ -1,0 +1,100 @@
+"""What a slot waits for between two tasks: each step from a handler's end to the
+next one's beginning.
+"""
+
+import time
+from collections.abc import Mapping
+from statistics import median
+from typing import Annotated, Any, Final
+
+from benchmarks.bare import NAME, Ground
+from benchmarks.record import Row
+from lifoq import Context, Processor, Registry, WorkerSettings
+from lifoq.basics.clock import ServerClock
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
+from lifoq.tables.wire import Wire
+
+SLOTS: Final = 4
+SERVICE: Final = 0.4
+"""Seconds; together the demo's downstream, which does ten tasks a second."""
+
+
+class Step(Row):
+    what: Annotated[str, ""]
+    ms: Annotated[float, "ms, median"]
+
+
+class Watched:
+    """DynamoDB's calls, each noted with its time."""
+
+    def __init__(self, calls: Wire) -> None:
+        self._calls = calls
+        self.region = calls.region
+        self.noted: list[tuple[str, str, float, float]] = []
+        """Operation, the task's id, began, ended; seconds."""
+
+    def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        began = time.perf_counter()
+        answer = self._calls.call(operation, request)
+        task_id = request.get("Key", {}).get("taskId", {}).get("S", "")
+        self.noted.append((operation, task_id, began, time.perf_counter()))
+        return answer
+
+
+def timeline(here: Ground, *, tasks: int) -> list[Step]:
+    registry, begun, ended = Registry(), dict[str, float](), list[tuple[float, str]]()
+
+    @registry.task("empty")
+    def handle(_payload: object, context: Context) -> None:
+        begun[context.task_id] = time.perf_counter()
+        time.sleep(SERVICE)
+        ended.append((time.perf_counter(), context.task_id))
+
+    here.fill(tasks)
+    clock = ServerClock()
+    calls = Watched(Wire(here.client, now=clock.now))
+    table = DynamoTable(name=NAME, calls=calls, once=calls, clock=clock)
+    Processor(Store(table), registry, WorkerSettings(in_flight=SLOTS, linger=0)).run()
+    return steps(calls.noted, begun, ended)
+
+
+def steps(
+    calls: list[tuple[str, str, float, float]],
+    begun: Mapping[str, float],
+    ended: list[tuple[float, str]],
+) -> list[Step]:
+    looks = [(began, at) for name, _, began, at in calls if name == "Query"]
+    writes: dict[str, list[tuple[float, float]]] = {}
+    for name, task_id, began, at in sorted(calls, key=lambda call: call[2]):
+        if name == "UpdateItem" and task_id in begun:
+            writes.setdefault(task_id, []).append((began, at))
+    found: list[tuple[float, ...]] = []
+    order = sorted(begun, key=lambda task_id: begun[task_id])
+    for (free, before), task_id in zip(ended, order[SLOTS:], strict=False):  # a slot for each end
+        claim, settle = writes[task_id][0], writes[before][-1]
+        look = max((look for look in looks if look[1] <= claim[0]), default=(free, free))
+        found.append(
+            (
+                max(0.0, look[0] - free),
+                look[1] - max(look[0], free),
+                claim[0] - look[1],
+                claim[1] - claim[0],
+                begun[task_id] - claim[1],
+                begun[task_id] - free,
+                settle[1] - settle[0],
+            )
+        )
+    names = (
+        "the handler has returned: until the look is sent",
+        "the look at the newest rows",
+        "the newest is chosen: until its claim is sent",
+        "its claim",
+        "it is read: until its handler begins",
+        "all of it: the slot was idle",
+        "beside it: the first task's outcome is written",
+    )
+    return [
+        Step(what=what, ms=round(1_000 * median(column), 2))
+        for what, column in zip(names, zip(*found, strict=True), strict=True)
+    ]
