@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from ipaddress import ip_address
 from operator import attrgetter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +29,11 @@ from botocore.config import Config
 from botocore.credentials import Credentials, RefreshableCredentials
 from botocore.exceptions import BotoCoreError, ClientError, SSLError
 from botocore.stub import Stubber
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from moto import mock_aws
 
 from lab import dynamodb_local
@@ -64,14 +71,17 @@ class Server:
     """Answers with what is in ``answers``, in this order, and then with an empty success; None
     closes the connection instead."""
 
-    def __init__(self, family: int, address: str) -> None:
+    def __init__(
+        self, family: int, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+    ) -> None:
         self.answers: list[bytes | Answering | None] = []
         self.requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self.closing = False
         """Whether each connection is closed after its answer, which does not say so."""
         self._socket = socket.create_server((address, 0), family=socket.AddressFamily(family))
         host = f"[{address}]" if ":" in address else address
-        self.url = f"http://{host}:{self._socket.getsockname()[1]}"
+        self.url = f"http{'s' if tls else ''}://{host}:{self._socket.getsockname()[1]}"
+        self._tls = tls
         threading.Thread(target=self._accept, daemon=True).start()
 
     def heard(self) -> list[Request]:
@@ -88,6 +98,8 @@ class Server:
                 threading.Thread(target=self._serve, args=(connection, peer), daemon=True).start()
 
     def _serve(self, connection: socket.socket, peer: Any) -> None:
+        if self._tls is not None:
+            connection = self._tls.wrap_socket(connection, server_side=True)
         with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError):
             while first := stream.readline():
                 headers = {}
@@ -663,6 +675,42 @@ def test_services_are_where_botocore_finds_them(monkeypatch, region, service):
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     found = without_boto3._endpoint(service).geturl()
     assert found == boto3.client(service, region_name=region).meta.endpoint_url
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One of 127.0.0.1's own, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")])
+    address, now = x509.IPAddress(ip_address("127.0.0.1")), datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path_factory.mktemp("tls") / "certificate.pem"
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(secret + made.public_bytes(Encoding.PEM))
+    return file
+
+
+@pytest.mark.parametrize("in_lambda", [False, True])
+def test_calls_are_encrypted_over_connections_that_are_kept(monkeypatch, certificate, in_lambda):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server = Server(socket.AF_INET, tls=context)
+    trusted = ssl.create_default_context(cafile=str(certificate))
+    monkeypatch.setattr(without_boto3, "_authorities", lambda: trusted)
+    in_a_function(monkeypatch, AWS_ENDPOINT_URL=server.url)
+    calls: Calls = DynamoCalls(attempts=1, clock=ServerClock(), host=SYSTEM)
+    if not in_lambda:
+        calls = wire_to(server.url, ONCE, verify=str(certificate))
+    server.answers = [reply({"n": n, "long": "x" * 100_000}) for n in range(5)]
+    assert [calls.call("GetItem", GET)["n"] for _ in range(5)] == [*range(5)]
+    server.close()
+    assert len({request.peer for request in server.heard()}) == 1
 
 
 def test_only_a_server_with_a_known_authority_is_spoken_to(monkeypatch, server):
