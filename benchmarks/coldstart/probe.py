@@ -6,6 +6,7 @@ the services named, which any function on the same services has to. The last lin
 a JSON document of what it measured.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -20,6 +21,7 @@ _, task, runtime, what, *services = sys.argv
 def main() -> None:
     # Clients alone do not see the asset: it has a jmespath of its own, in front of the runtime's.
     sys.path[:0] = [runtime] if what == "boto3" else [task, runtime]
+    before = collections()
     began, processor = time.perf_counter(), time.process_time()
     if what == "boto3":
         start_clients()
@@ -30,11 +32,18 @@ def main() -> None:
     found = {
         "wall_ms": 1000 * wall,
         "processor_ms": 1000 * processor,
+        "collections": collections() - before,
+        "collects": gc.isenabled(),
         "asset_files": sorted(os.path.relpath(one, task) for one in own),
         "reads_boto3": "botocore.client" in sys.modules,
         "asset_source_bytes": sum(Path(one).stat().st_size for one in own),
     }
     print(json.dumps(found))
+
+
+def collections() -> int:
+    """How often Python has looked for garbage."""
+    return sum(generation["collections"] for generation in gc.get_stats())
 
 
 def start_clients() -> None:

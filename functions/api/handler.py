@@ -30,6 +30,8 @@ from lifoq.items.packed import PARTS, Large
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskFailed
 
+from .. import started
+
 JSON: Final = "application/json"
 MARGIN: Final = 3.0
 """Seconds that a wait leaves for the answer."""
@@ -47,6 +49,7 @@ environment = Environment.of_this_process()
 queue = Queue.connect(
     table=environment.table_name, lifetimes=environment.lifetimes(), bucket=environment.bucket
 )
+started()
 
 
 class Request:

@@ -12,6 +12,7 @@ from lifoq.errors import InvalidInput, StoreUnavailable
 from lifoq.items.task import NewTask
 from lifoq.metrics import Metric
 
+from .. import started
 from ..connected import store_of
 from ..create_tasks.load import Load
 from ..measure import emit, metrics
@@ -25,6 +26,7 @@ FIELDS: Final = ("taskType", "payload", "taskId", "headStart", "load")
 logger = Logger()
 environment = Environment.of_this_process()
 store = store_of(environment)
+started()
 
 
 @logger.inject_lambda_context

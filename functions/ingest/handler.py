@@ -14,6 +14,7 @@ from lifoq.ingest.mapping import IngestMapping
 from lifoq.ingest.message import Delivery, deliveries
 from lifoq.metrics import Metric
 
+from .. import started
 from ..connected import store_of
 from ..ingest.put_aside import put_aside
 from ..measure import emit, metrics
@@ -31,6 +32,7 @@ logger = Logger()
 environment = Environment.of_this_process()
 store = store_of(environment, repeats=False)
 mapping = IngestMapping.decode(environment.ingest_mapping)
+started()
 
 
 @logger.inject_lambda_context

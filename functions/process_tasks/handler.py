@@ -14,6 +14,7 @@ from lifoq.worker import logged
 from lifoq.worker.processor import Processor
 from lifoq.worker.report import ProcessUnusable, RunReport
 
+from .. import started
 from ..connected import store_of
 from ..kick import Kicker, sent_at
 from ..measure import emit, metrics
@@ -26,6 +27,7 @@ environment = Environment.of_this_process()
 registry = registered(environment)  # before AWS is called: the task code may trace its calls
 processor = Processor(store_of(environment), registry, environment.worker())
 tail_call = Kicker(environment.trigger_topic_arn)
+started()
 
 
 @logger.inject_lambda_context

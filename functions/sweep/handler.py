@@ -13,6 +13,7 @@ from lifoq.worker.stall import StallWatch, patience
 from lifoq.worker.sweep import Sweeper, SweepReport
 from lifoq.worker.types import Types
 
+from .. import started
 from ..connected import store_of
 from ..kick import Kicker
 from ..measure import emit, metrics
@@ -28,6 +29,7 @@ types = Types.of(registry, worker)
 watch = StallWatch(store, patience=patience(worker, registry), types=types)
 sweeper = Sweeper(store, registry, max_attempts=worker.max_attempts, types=types, stall=watch)
 processor = Kicker(environment.process_topic_arn)
+started()
 
 
 @logger.inject_lambda_context

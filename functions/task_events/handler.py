@@ -16,6 +16,8 @@ from lifoq.ends.step_functions import StepFunctions
 from lifoq.ends.topic import EventsTopic
 from lifoq.environment import Environment
 
+from .. import started
+
 ANSWERS_AT_ONCE: Final = 10
 PATIENT: Final = Config(
     connect_timeout=2,
@@ -34,6 +36,7 @@ step_functions = environment.task_tokens and StepFunctions(
     boto3.client("stepfunctions", config=PATIENT)
 )
 answering = ThreadPoolExecutor(ANSWERS_AT_ONCE)
+started()
 
 
 @logger.inject_lambda_context

@@ -13,6 +13,7 @@ from lifoq.errors import BadEnvironment
 from lifoq.items.schema import Status
 from lifoq.metrics import Metric
 
+from .. import started
 from ..kick import Kicker
 from ..measure import emit, metrics
 
@@ -20,6 +21,7 @@ logger = Logger()
 environment = Environment.of_this_process()
 processor = Kicker(environment.process_topic_arn)
 processor.connect()
+started()
 
 
 @logger.inject_lambda_context

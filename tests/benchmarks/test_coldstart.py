@@ -35,6 +35,9 @@ def test_a_start_imports_no_more_of_the_asset_than_it_needs(sandbox, function):
     assert found["asset_source_bytes"] <= source_bytes
     assert len(found["asset_files"]) <= files
     assert found["reads_boto3"] is (function == "task_events")  # it speaks to Step Functions
+    # Next to nothing of a start is garbage; later on, it is looked for.
+    assert found["collections"] <= 1
+    assert found["collects"]
     others = {name for name in SERVICES if name != function}
     assert not [
         file for file in found["asset_files"] if file.split("/")[1:2] in [[o] for o in others]
