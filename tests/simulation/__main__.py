@@ -9,7 +9,7 @@ import click
 from tests.simulation.rules import LEGAL
 from tests.simulation.run import NOTABLE, run_seeds, story
 
-ENOUGH = 300
+ENOUGH = 1000
 """Seeds, in which everything that the rules judge has occurred."""
 
 
