@@ -353,7 +353,7 @@ def event(stage: Stage) -> str:
 @contextmanager
 def paused(deployed: Processing) -> Iterator[None]:
     deployed.pause()
-    time.sleep(WINDOW_SECONDS)  # A run that had begun ends by then.
+    time.sleep(2 * WINDOW_SECONDS)  # A run that had begun, or was about to, ends by then.
     yield
     deployed.resume()
 

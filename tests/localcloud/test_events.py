@@ -94,7 +94,7 @@ def test_lost_messages_and_records_are_lost_when_asked_for(deployed):
     deployed.cloud.set_faults(drop_notifications=1.0, drop_stream_records=1.0, seed=1)
     deployed.client("sns").publish(TopicArn=deployed.ids["Topic"], Message="lost")
     deployed.put("lost")
-    time.sleep(1.0)
+    time.sleep(3.0)  # far longer than a record is on its way
     assert deployed.records() == []
 
     deployed.cloud.set_faults()
