@@ -46,12 +46,10 @@ def starts(sandbox: Sandbox, rounds: int) -> list[Start]:
 def row(function: str, runs: Sequence[Any], clients: Sequence[Any]) -> Start:
     taken = [run["wall_ms"] for run in runs]
     boto3 = [run["wall_ms"] for run in clients]
-    own = [whole - part for whole, part in zip(taken, boto3, strict=True)]
     return Start(
         function=function,
         start_ms=round(median(taken), 1),
         boto3_ms=round(median(boto3), 1),
-        own_ms=round(median(own), 1),
         source_kb=round(runs[0]["asset_source_bytes"] / 1000),
     )
 

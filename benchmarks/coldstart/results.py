@@ -10,10 +10,9 @@ class Start(Row):
 
     function: Annotated[str, "function"]
     start_ms: Annotated[float, "ready after, ms"]
-    boto3_ms: Annotated[float, "boto3, ms"]
-    """It and a client for each service that the function speaks to."""
-    own_ms: Annotated[float, "own, ms"]
-    """What comes on top of it."""
+    boto3_ms: Annotated[float, "boto3 alone, ms"]
+    """It and a client for each service that the function speaks to; only ``task_events`` imports
+    it."""
     source_kb: float
 
 

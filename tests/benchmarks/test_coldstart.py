@@ -19,7 +19,7 @@ CEILINGS = {
 }
 """Bytes of source and files, two per cent above what they are. Lambda's asset folder is read-only:
 Python compiles what it imports from there at every start."""
-TIMES_BOTO3 = 2.5
+TIMES_BOTO3 = 1.5
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_a_start_leaves_no_bytecode_behind_that_would_flatter_the_next(sandbox):
     assert list(sandbox.task.rglob("*.pyc")) == []
 
 
-def test_a_start_takes_a_small_multiple_of_what_boto3_and_its_clients_take(sandbox):
+def test_a_start_takes_no_more_than_boto3_and_its_clients_would_by_a_wide_margin(sandbox):
     own, boto3 = [], []
     for _ in range(3):
         boto3.append(sandbox.start("boto3", *SERVICES["process_tasks"])["processor_ms"])
