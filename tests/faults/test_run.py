@@ -84,6 +84,21 @@ def test_an_error_of_a_heartbeat_that_nobody_understands_ends_the_run_after_its_
     assert bench.statuses(ids) == {"SUCCESS": 2}
 
 
+def test_a_heartbeat_that_fails_is_repeated_at_once(bench):
+    bench.table.fails["heartbeat"] = StoreUnavailable("throttled")
+    bench.handle("long", 15)
+    task_id = bench.put("long")
+    left: list[float] = []
+
+    def look() -> None:
+        left.append((bench.task(task_id).lease_expires - bench.scheduler.time) / MICROSECONDS)
+
+    bench.beside(bench.table.fails.clear, at=10.5)
+    bench.beside(look, at=12)
+    bench.run(lease=30, heartbeat=10)
+    assert left[0] > 28
+
+
 def test_a_look_that_fails_is_repeated_at_once(bench):
     bench.table.fails["look"] = StoreUnavailable("throttled")
     bench.beside(bench.table.fails.clear, at=CALL)
@@ -536,6 +551,17 @@ def test_a_task_that_was_cancelled_before_its_claim_was_recognised_does_not_begi
     task_id = bench.put("a")
     bench.run()
     assert (bench.statuses([task_id]), bench.order) == ({"CANCELLED": 1}, [])
+
+
+def test_the_traceback_that_is_kept_begins_with_task_code(bench):
+    @bench.registry.task("a")
+    def fails(_payload: Any, _context: Context) -> None:
+        raise ValueError("boom")
+
+    task_id = bench.put("a")
+    bench.run(max_attempts=1)
+    first, *_ = bench.task(task_id).error.traceback.splitlines()[1:]
+    assert first.endswith("in fails")
 
 
 def test_a_lost_lease_is_told_to_the_handler_and_its_result_is_refused(bench):

@@ -7,6 +7,8 @@ from typing import Any, Final
 import pytest
 
 from lifoq import NewTask
+from lifoq.errors import QueueMisconfigured
+from lifoq.items.book import book_id
 from tests.virtual.bench import Bench
 
 FROM: Final = 2.0
@@ -90,3 +92,11 @@ def test_while_all_types_are_at_their_shared_limits_little_is_read(bench, worker
     bench.sleep(50)
     assert len(bench.begun) == 10
     assert bench.table.looks <= looks
+
+
+def test_a_run_whose_limits_book_cannot_be_read_ends_and_says_so(bench):
+    bench.handle("limited", in_flight=1)
+    bench.put("limited")
+    bench.table.damage({"taskId": book_id("limited"), "payload": "no book"})
+    with pytest.raises(QueueMisconfigured, match="is not the book of a limit"):
+        bench.run(shared_limits=True)
