@@ -391,9 +391,9 @@ def _is_untouched(client: Any) -> bool:
     endpoint = client._endpoint
     return (
         "_make_api_call" not in vars(client)
-        and _is_from("botocore", type(client)._make_api_call)
-        and _is_from("botocore", type(endpoint).make_request)
-        and _is_from("botocore", type(endpoint.http_session).send)
+        and _is_from("botocore", function=type(client)._make_api_call)
+        and _is_from("botocore", function=type(endpoint).make_request)
+        and _is_from("botocore", function=type(endpoint.http_session).send)
     )
 
 
@@ -401,18 +401,20 @@ def _opens_as_ever(pool: Any) -> bool:
     """Whether requests would go through urllib3's own functions, over its own connections."""
     connection = pool.ConnectionCls
     return (
-        _is_from("urllib3", type(pool).urlopen)
-        and _is_from("botocore", connection.request)
-        and _is_from("urllib3", connection.connect)
-        and _is_from("urllib3", connection.getresponse)
+        _is_from("urllib3", function=type(pool).urlopen)
+        and _is_from("botocore", function=connection.request)
+        and _is_from("urllib3", function=connection.connect)
+        and _is_from(
+            "urllib3", "http", function=connection.getresponse
+        )  # the latter up to urllib3 1
     )
 
 
-def _is_from(package: str, function: object) -> bool:
+def _is_from(*packages: str, function: object) -> bool:
     """A wrapper may take its function's name, and its class; not where it was written."""
     return (
         type(function) is FunctionType
-        and str(function.__globals__["__name__"]).partition(".")[0] == package
+        and str(function.__globals__["__name__"]).partition(".")[0] in packages
     )
 
 
