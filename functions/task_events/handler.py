@@ -4,36 +4,47 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-import boto3
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lifoq.ends.end import End, Ending, end_of
 from lifoq.ends.step_functions import StepFunctions
 from lifoq.ends.topic import EventsTopic
 from lifoq.environment import Environment
+from lifoq.tables import without_boto3
 
 from .. import started
 
 ANSWERS_AT_ONCE: Final = 10
-PATIENT: Final = Config(
-    connect_timeout=2,
-    read_timeout=5,
-    retries={"mode": "standard", "total_max_attempts": 4},
-    max_pool_connections=ANSWERS_AT_ONCE,
-)
+
+
+def client(service: str) -> Any:
+    import boto3  # noqa: PLC0415 - a cold start less to import
+    from botocore.config import Config  # noqa: PLC0415
+
+    patient = Config(
+        connect_timeout=2,
+        read_timeout=5,
+        retries={"mode": "standard", "total_max_attempts": 4},
+        max_pool_connections=ANSWERS_AT_ONCE,
+    )
+    make: Any = boto3.client
+    return make(service, config=patient)
+
 
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
+without = without_boto3.suffices("sns", "states")
 topic = environment.events_topic_arn and EventsTopic(
-    boto3.client("sns", config=PATIENT), environment.events_topic_arn, queue=environment.queue_name
+    without_boto3.Topics() if without else client("sns"),
+    environment.events_topic_arn,
+    queue=environment.queue_name,
 )
 step_functions = environment.task_tokens and StepFunctions(
-    boto3.client("stepfunctions", config=PATIENT)
+    without_boto3.States() if without else client("stepfunctions")
 )
 answering = ThreadPoolExecutor(ANSWERS_AT_ONCE)
 started()

@@ -26,6 +26,7 @@ from botocore.exceptions import (
     ConnectionClosedError,
     ConnectTimeoutError,
     EndpointConnectionError,
+    HTTPClientError,
     SSLError,
 )
 
@@ -163,14 +164,31 @@ class DynamoCalls:
 
 
 class Topics:
-    """SNS, as far as a kick needs it."""
+    """SNS, as far as kicks and the ends of tasks need it. Raises what boto3's client would."""
 
     def __init__(self, host: Host = SYSTEM) -> None:
         self._service = Service("sns", attempts=ATTEMPTS, clock=ServerClock(host), host=host)
 
     def publish(self, **fields: str) -> None:
-        """``TopicArn`` and ``Message``. Raises what boto3's client would."""
-        form = {"Action": "Publish", "Version": "2010-03-31", **fields}
+        """``TopicArn`` and ``Message``."""
+        self._call("Publish", fields, of_success=lambda _: None)
+
+    def publish_batch(self, *, TopicArn: str, PublishBatchRequestEntries: Any) -> dict[str, Any]:  # noqa: N803
+        """What SNS did not take, as ``Failed``."""
+        form = {"TopicArn": TopicArn}
+        for number, entry in enumerate(PublishBatchRequestEntries, 1):
+            place = f"PublishBatchRequestEntries.member.{number}"
+            form |= {f"{place}.{name}": entry[name] for name in ("Id", "Message")}
+            for count, (name, value) in enumerate(entry["MessageAttributes"].items(), 1):
+                attribute = f"{place}.MessageAttributes.entry.{count}"
+                form[f"{attribute}.Name"] = name
+                form |= {f"{attribute}.Value.{part}": text for part, text in value.items()}
+        return self._call("PublishBatch", form, of_success=_batch)
+
+    def _call(
+        self, action: str, fields: Mapping[str, str], *, of_success: Callable[[Answer], T]
+    ) -> T:
+        form = {"Action": action, "Version": "2010-03-31", **fields}
         headers = Headers(
             {
                 "host": self._service.address,
@@ -178,12 +196,44 @@ class Topics:
                 "user-agent": USER_AGENT,
             }
         )
-        self._service.call(
-            "Publish",
+        return self._service.call(
+            action,
             headers,
             urlencode(form).encode(),
-            of_success=lambda _: None,
+            of_success=of_success,
             of_refusal=_refusal_in_xml,
+        )
+
+
+class States:
+    """Step Functions, as far as the end of a task needs it. Raises what boto3's client would."""
+
+    def __init__(self, host: Host = SYSTEM) -> None:
+        self._service = Service("states", attempts=ATTEMPTS, clock=ServerClock(host), host=host)
+
+    def send_task_success(self, **fields: str) -> None:
+        """``taskToken`` and ``output``."""
+        self._call("SendTaskSuccess", fields)
+
+    def send_task_failure(self, **fields: str) -> None:
+        """``taskToken``, ``error`` and ``cause``."""
+        self._call("SendTaskFailure", fields)
+
+    def _call(self, operation: str, fields: Mapping[str, str]) -> None:
+        headers = Headers(
+            {
+                "host": self._service.address,
+                "x-amz-target": f"AWSStepFunctions.{operation}",
+                "content-type": "application/x-amz-json-1.0",
+                "user-agent": USER_AGENT,
+            }
+        )
+        self._service.call(
+            operation,
+            headers,
+            body_of(fields),
+            of_success=lambda _: None,
+            of_refusal=_refusal,
         )
 
 
@@ -198,6 +248,24 @@ def _refusal(answer: Answer) -> dict[str, Any]:
         **document,
         "Error": {"Code": str(code).rpartition("#")[2], "Message": message or ""},
         "ResponseMetadata": {"HTTPStatusCode": answer.status_code},
+    }
+
+
+def _batch(answer: Answer) -> dict[str, Any]:
+    """HTTPClientError where it is not SNS's."""
+    from xml.etree import ElementTree as ET  # noqa: PLC0415 - a cold start less to import
+
+    try:
+        result = ET.fromstring(answer.content).find("{*}PublishBatchResult")  # noqa: S314 - AWS's
+    except ET.ParseError as error:
+        raise HTTPClientError(error=error) from error
+    if result is None:
+        raise HTTPClientError(error="an answer without a PublishBatchResult")
+    return {
+        "Failed": [
+            {part.tag.rpartition("}")[2]: part.text for part in failed}
+            for failed in result.iterfind("{*}Failed/{*}member")
+        ]
     }
 
 
@@ -225,9 +293,8 @@ def _region() -> str:
 
 
 def _endpoint(service: str) -> SplitResult:
-    own = os.environ.get(f"AWS_ENDPOINT_URL_{service.upper()}") or os.environ.get(
-        "AWS_ENDPOINT_URL"
-    )
+    called = "SFN" if service == "states" else service.upper()
+    own = os.environ.get(f"AWS_ENDPOINT_URL_{called}") or os.environ.get("AWS_ENDPOINT_URL")
     return urlsplit(own or f"https://{service}.{_region()}.amazonaws.com")
 
 

@@ -15,6 +15,7 @@ from lifoq import Backoff, Lifetimes, Queue, WorkerSettings, environment
 from lifoq.environment import Variable
 from lifoq.metrics import NAMESPACE, Metric, service
 from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.without_boto3 import ONLY_BOTOCORES, suffices
 from tests.faults.faults import answer
 
 WORKER = WorkerSettings(window=10, task_timeout=5, in_flight=4, backoff=Backoff(min_seconds=60))
@@ -100,6 +101,25 @@ def load(
     yield load_function
     for name in [name for name in sys.modules if name.endswith(".handler")]:
         del sys.modules[name]
+
+
+@pytest.fixture(params=["boto3", "without boto3"])
+def load_with(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, load: Callable[..., ModuleType]
+) -> Callable[..., ModuleType]:
+    """Loads it where boto3 has been imported before, and where it has not, as on Lambda."""
+    if request.param == "without boto3":
+        monkeypatch.delitem(sys.modules, "botocore.client")
+        monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "function")
+        for name in ONLY_BOTOCORES:
+            monkeypatch.delenv(name, raising=False)
+
+    def load_function(name: str, **variables: str) -> ModuleType:
+        function = load(name, **variables)
+        assert suffices("sns") is (request.param != "boto3")
+        return function
+
+    return load_function
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from types import ModuleType
 
 import pytest
 
+from lifoq.tables import without_boto3
 from tests.ends import (
     TOKEN,
     WAYS,
@@ -24,8 +25,8 @@ def events_topic(topics) -> Topic:
 
 
 @pytest.fixture
-def function(load, events_topic) -> ModuleType:
-    return load("task_events", LIFOQ_QUEUE="prod", LIFOQ_EVENTS_TOPIC_ARN=events_topic.arn)
+def function(load_with, events_topic) -> ModuleType:
+    return load_with("task_events", LIFOQ_QUEUE="prod", LIFOQ_EVENTS_TOPIC_ARN=events_topic.arn)
 
 
 def told(topic: Topic) -> list[dict]:
@@ -143,8 +144,9 @@ def test_who_waits_for_a_put_that_was_replaced_is_told_so_once(load, context, mo
     assert answered == [(TOKEN, "REPLACED", None)]
 
 
-def test_an_answer_that_does_not_arrive_is_tried_again(load, context, monkeypatch):
-    function = load(
+def test_an_answer_that_does_not_arrive_is_tried_again(load_with, context, monkeypatch):
+    monkeypatch.setattr(without_boto3, "ATTEMPTS", 1)
+    function = load_with(
         "task_events",
         LIFOQ_QUEUE="prod",
         LIFOQ_TASK_TOKENS="true",

@@ -1,11 +1,7 @@
 """TriggerFunction: what wakes the processor, and what counts as shed."""
 
-import sys
-
 import pytest
 from botocore.exceptions import ClientError
-
-from lifoq.tables.without_boto3 import ONLY_BOTOCORES, Topics
 
 TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
 
@@ -49,26 +45,11 @@ QUIET = {
 }
 
 
-@pytest.fixture(params=["boto3", "without boto3"])
-def trigger_with(request, monkeypatch, load):
-    def load_trigger(**variables):
-        if request.param == "without boto3":
-            monkeypatch.delitem(sys.modules, "botocore.client")
-            monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "trigger")
-            for name in ONLY_BOTOCORES:
-                monkeypatch.delenv(name, raising=False)
-        trigger = load("trigger", **variables)
-        assert isinstance(trigger.processor._sns, Topics) is (request.param != "boto3")
-        return trigger
-
-    return load_trigger
-
-
 @pytest.mark.parametrize("event", KICKS.values(), ids=KICKS)
 def test_what_makes_a_task_claimable_kicks_the_processor(
-    trigger_with, context, processor_topic, event
+    load_with, context, processor_topic, event
 ):
-    trigger = trigger_with()
+    trigger = load_with("trigger")
     assert trigger.handle({"Records": [event]}, context) == {"batchItemFailures": []}
     assert processor_topic.messages() == ["there are tasks to claim"]
 
@@ -125,10 +106,10 @@ def test_without_a_date_of_the_deployment_all_that_was_shed_counts(load, context
     assert metrics()["TasksShed"] == [1]
 
 
-def test_a_kick_that_fails_fails_the_batch_before_anything_is_counted(
-    trigger_with, context, metrics
-):
-    trigger = trigger_with(LIFOQ_PROCESS_TOPIC_ARN="arn:aws:sns:us-east-1:123456789012:gone")
+def test_a_kick_that_fails_fails_the_batch_before_anything_is_counted(load_with, context, metrics):
+    trigger = load_with(
+        "trigger", LIFOQ_PROCESS_TOPIC_ARN="arn:aws:sns:us-east-1:123456789012:gone"
+    )
     batch = [record("INSERT", new="PENDING"), record("REMOVE", old="PENDING", who=TTL)]
     with pytest.raises(ClientError, match=r"NotFound.* Publish operation: .* does not exist"):
         trigger.handle({"Records": batch}, context)
