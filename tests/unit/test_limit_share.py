@@ -107,6 +107,21 @@ def test_who_has_more_slots_than_is_fair_gives_back_none_that_is_in_use(store, h
     assert (starts(first), starts(second)) == (0, 1)
 
 
+@pytest.mark.parametrize(("in_flight", "stuck"), [(1, ["a"]), (2, [])])
+def test_handlers_that_hang_take_all_of_a_limit_only_where_no_more_of_it_may_be_had(
+    store, host, in_flight, stuck
+):
+    limits = worker(store, host, in_flight=in_flight)
+    take_turns(limits, host)
+    assert limits.enter("a")
+    for _ in range(4):  # no other task waits: what is not used goes back
+        host.advance(TURN_EVERY)
+        for turn in limits.turns(host.monotonic()):
+            limits.turned(turn())
+    limits.hangs("a")
+    assert limits.hung_types == stuck
+
+
 def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_its_way(store, host):
     first, second = (worker(store, host, rate=4) for _ in range(2))
     for _ in range(2):  # at its second turn the second worker insists
