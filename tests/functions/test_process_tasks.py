@@ -1,5 +1,6 @@
 """ProcessTasksFunction: one run, its numbers, its tail call."""
 
+import logging
 import threading
 from dataclasses import replace
 
@@ -54,6 +55,14 @@ def slow_type():
     yield "test.slow"
     release.set()
     del REGISTRY._types["test.slow"]
+
+
+def test_what_task_code_logs_has_the_id_of_its_task(load, context, queue, caplog, monkeypatch):
+    monkeypatch.setattr(REGISTRY, "_types", {**REGISTRY._types})
+    REGISTRY.task("test.logs")(lambda _, __: logging.getLogger("team").warning("told"))
+    task_id = queue.put("test.logs").task_id
+    load("process_tasks").handle({}, context)
+    assert [each.taskId for each in caplog.records if each.name == "team"] == [task_id]
 
 
 def test_tasks_that_remain_at_the_end_of_the_window_get_a_tail_call(
