@@ -214,7 +214,9 @@ def test_a_wait_that_is_over_shows_the_task_as_it_is_and_leaves_time_for_the_ans
 ):
     queue.put("greet", task_id="a")
     context.get_remaining_time_in_millis = lambda: 2_000
-    assert api.ask("GET", "/tasks/a?wait=20")[1]["status"] == "PENDING"
+    task = api.ask("GET", "/tasks/a?wait=20")[1]
+    assert task["status"] == "PENDING"
+    assert "result" not in task
 
 
 def test_a_task_whose_deadline_passed_is_shown_as_shed(api, queue):
