@@ -130,6 +130,8 @@ def _is_passed_over(node: ast.AST) -> bool:
             return True
         case ast.Call(func=ast.Attribute(value=ast.Name(id="log" | "logger"))):
             return True
+        case ast.ClassDef(bases=[ast.Name("Protocol")]):
+            return True
         case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Compare(left=ast.Name("__name__"))):
             return True
         case ast.keyword(arg="strict" | "daemon") | ast.keyword(value=ast.JoinedStr()):
