@@ -120,6 +120,8 @@ class Looks:
         self._shown_as: dict[str, frozenset[bool]] = {}
         """Tasks that were shown in this run, and whether as suspects: each copy of the index says
         what it knows."""
+        self._shown_key: dict[str, str | None] = {}
+        """Their keys: what is claimed counts as the worker was told, whatever it has become."""
         self._used = Used()
         self._slot_since: int | None = 0
         """Since when a slot has been seen to be free."""
@@ -184,6 +186,7 @@ class Looks:
         """A page shows it, or the write that promoted it."""
         task_id, lost = str(row[Attribute.TASK_ID]), (row.get(Attribute.LEASES_LOST) or 0) > 0
         self._shown_as[task_id] = self._shown_as.get(task_id, frozenset()) | {lost}
+        self._shown_key[task_id] = row.get(Attribute.TASK_KEY)
 
     def _assert_order(self) -> None:
         """What was claimed of a cohort were its first tasks of the page."""
@@ -302,7 +305,7 @@ class Looks:
         self._at_work()
         if self._last is not None:
             self._last.tried.append(attempt)
-        self._used.begins(claim, None if item is None else item.get(Attribute.TASK_KEY), now)
+        self._used.begins(claim, self._shown_key.get(task_id), now)
 
     def granted(self) -> None:
         self.last_claim = self._machine.true_time()

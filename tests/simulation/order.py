@@ -33,6 +33,8 @@ class OrderRule:
         self._newest_first = threshold is None
         self._ask_at = 0
         self._sees_all = True
+        self._told_at = 0
+        """When the latest page from the oldest end came."""
         self._sure = True
 
     def begin(self) -> None:
@@ -56,10 +58,12 @@ class OrderRule:
         unanswered = sent <= self._ask_at - ASKED_EVERY  # the one before it, by then
         if self._newest_first and not (due or unanswered) and sure:
             raise Violation("the oldest task was asked for more often than once a second")
-        if not (self._newest_first or self._sees_all) and due and sure:
+        knew = sent >= self._told_at
+        if not (self._newest_first or self._sees_all) and due and sure and knew:
             raise Violation("the oldest come first, and nobody looked for head starts in time")
         before = self._newest_first
         self._decide(page, self._threshold, clock)
+        self._told_at = now
         if before or self._newest_first:
             self._ask_at = now + ASKED_EVERY
         return not self._newest_first
