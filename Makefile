@@ -112,7 +112,7 @@ prove: chaos lower-bound marked ## What takes longer than make test (-j3: side b
 
 # They wait half of their time: three at once keep two processors busy.
 .PHONY: marked
-marked: setup
+marked: setup ## Those of prove that are tests, alone
 	@exec python -m pytest -n 3 --dist loadfile -m prove
 
 .PHONY: mutants

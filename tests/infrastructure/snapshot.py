@@ -47,9 +47,8 @@ def _stack(deployment: Deployment, stack: str) -> Iterator[str]:
 
 
 def _wrapped(line: str) -> str:
-    without_hashes = re.sub(r"[0-9a-f]{64}", "…", line)
     return textwrap.fill(
-        without_hashes,
+        _without_hashes(line),
         100,
         initial_indent="    ",
         subsequent_indent="        ",
@@ -109,7 +108,12 @@ def _leaves(value: Any, name: str = "") -> Iterator[str]:
 
 
 def _listed(value: Any) -> str:
-    return ", ".join(value if isinstance(value, list) else [value])
+    """The CDK puts assets in the order of their hashes."""
+    return ", ".join(sorted(map(_without_hashes, value if isinstance(value, list) else [value])))
+
+
+def _without_hashes(text: str) -> str:
+    return re.sub(r"[0-9a-f]{64}", "…", text)
 
 
 def _name(logical_id: str) -> str:
