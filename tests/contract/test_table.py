@@ -6,6 +6,7 @@ import pytest
 
 from lifoq.errors import ItemTooLarge
 from lifoq.items.change import (
+    MOST_VALUES,
     AtMost,
     Change,
     ConditionFailed,
@@ -20,6 +21,7 @@ from lifoq.items.change import (
     UnfitAttribute,
 )
 from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.store import MAX_FOLLOW_UPS
 from lifoq.tables.table import Span
 from tests.conftest import every_table
 
@@ -151,6 +153,7 @@ def test_a_batch_writes_all_its_items(table):
         (Equals(Attribute.CLAIM_ID, "x"), False),
         (OneOf(Attribute.TASK_TYPE, frozenset({"a", "b"})), True),
         (OneOf(Attribute.TASK_TYPE, frozenset({"b", "c"})), False),
+        (OneOf(Attribute.TASK_TYPE, frozenset({"a", *map(str, range(MOST_VALUES - 1))})), True),
         (GreaterThan(Attribute.EXPIRES_AT, 99), True),
         (GreaterThan(Attribute.EXPIRES_AT, 100), False),
         (GreaterThan(Attribute.LEASE_EXPIRES, 0), False),
@@ -391,3 +394,10 @@ def test_a_transaction_of_just_below_4_mb_is_written(table):
     change = Change(when=(StatusIs(Status.PENDING),), set={Attribute.TASK_STATUS: "SUCCESS"})
     table.update_and_put("a", change, [item(f"t{n}", payload="x" * 381_000) for n in range(11)])
     assert table.get("t10") is not None
+
+
+def test_as_many_follow_ups_as_are_allowed_fit_one_transaction(table):
+    table.put(item("a"))
+    change = Change(set={Attribute.RESULT: "1"}, when=(Exists(Attribute.PAYLOAD),))
+    table.update_and_put("a", change, [item(f"t{n}") for n in range(MAX_FOLLOW_UPS)])
+    assert len(table.get_many([f"t{n}" for n in range(MAX_FOLLOW_UPS)])) == 99

@@ -25,6 +25,14 @@ def test_a_flood_of_a_busy_key_is_no_barrier_and_is_read_once(bench):
     assert bench.table.transactions == 21
 
 
+def test_tasks_of_a_key_follow_each_other_without_a_pause(bench):
+    bench.handle("a", 1, per_key=1)
+    for n in range(4):
+        bench.put("a", n, key="k")
+    bench.run(in_flight=2)
+    assert [round(at - bench.begun[0][0]) for at, _ in bench.begun] == [0, 1, 2, 3]
+
+
 def test_a_key_that_another_worker_holds_is_passed_over_asked_for_seldom_and_served_once_free(
     bench,
 ):
