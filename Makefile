@@ -108,12 +108,13 @@ test: setup ## Run the tests (some six minutes on two cores)
 	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 .PHONY: prove
-prove: chaos lower-bound marked ## What takes longer than make test (-j3: side by side; needs the network once)
+prove: chaos lower-bound marked ## What takes longer than make test (needs the network once)
 
-# They wait half of their time: three at once keep two processors busy.
 .PHONY: marked
 marked: setup ## Those of prove that are tests, alone
-	@exec python -m pytest -n 3 --dist loadfile -m prove
+	@python -m pytest -m prove tests/analytics/test_cluster.py  # six processes of its own
+	@exec python -m pytest -n auto --maxprocesses=2 --dist loadfile -m prove \
+		--ignore tests/analytics/test_cluster.py
 
 .PHONY: mutants
 mutants: setup ## What no test would notice, were the code changed (NUMBER=60, SEED=0; hours for many)

@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
     """What it wrote to its standard output."""
     finished = _ended(*command, cwd=cwd, env=env)
-    assert finished.returncode == 0, (finished.stdout + finished.stderr)[-8000:]
+    said = f"{finished.stderr[-4000:]}\n{finished.stdout[-4000:]}"
+    assert finished.returncode == 0, f"{finished.returncode}: {said}"
     return finished.stdout
 
 
