@@ -13,6 +13,7 @@ data.
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -163,14 +164,23 @@ class Reading:
     def records(self) -> list[Record]:
         """What became of each file. This is what has Spark read them."""
         found = self._spark.runJob(self._pieces.values(), list, [self.partitions])
-        return sorted(found, key=lambda record: record.source)
+        self._number = sum((one for one in found if isinstance(one, Counter)), Counter())
+        records = (one for one in found if isinstance(one, Record))
+        return sorted(records, key=lambda record: record.source)
 
     def judge(self, plan: Plan) -> Tally:
+        """After ``records``, which tells how many pieces each partition has: where Spark ends a
+        task that it needs no more, the task's Python sees its pieces end early, and must not write
+        what it has over what another attempt has written."""
+
         def judge(partition: int, pieces: Iterable[tuple[int, Any]]) -> Iterator[Tally]:
             if partition < partitions:
-                yield _judge(partition, [piece for _, piece in pieces], plan)
+                found = [piece for _, piece in pieces]
+                if len(found) != number[partition]:
+                    raise EOFError(f"{len(found)} of {number[partition]} pieces came")
+                yield _judge(partition, found, plan)
 
-        partitions = self.partitions
+        partitions, number = self.partitions, self._number
         tallies = self._pieces.mapPartitionsWithIndex(judge).collect()
         return Tally.together(tallies, plan.span)
 
@@ -219,7 +229,18 @@ def _batches(sources: Sequence[Source], number: int) -> list[list[Source]]:
 def _read(
     batch: Sequence[Source], shares: int, *, as_of: int, longest_line: int
 ) -> Iterator[tuple[int, Any]]:
-    """Pieces by the share of tasks that they belong to, and records by the number after it."""
+    """Pieces by the share of tasks that they belong to, and by the number after it records, and
+    how many pieces each share has."""
+    number: Counter[int] = Counter()
+    for share, found in _found(batch, shares, as_of=as_of, longest_line=longest_line):
+        number[share] += share < shares
+        yield share, found
+    yield shares, number
+
+
+def _found(
+    batch: Sequence[Source], shares: int, *, as_of: int, longest_line: int
+) -> Iterator[tuple[int, Any]]:
     held: list[pa.Table] = []
     for source in batch:
         rows, bad_rows, earliest = 0, 0, NEVER
