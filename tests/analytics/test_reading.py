@@ -12,12 +12,14 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
+from analytics import passes
 from analytics.errors import (
     DamagedExportError,
     ExportNotFoundError,
     ManifestError,
     OptionError,
     ReportError,
+    SparkError,
 )
 from lifoq.items import key_slots
 from lifoq.tables.dynamo_values import typed
@@ -48,6 +50,21 @@ def test_slots_of_keys_are_neither_tasks_nor_damage(tmp_path, report):
 
     assert summary["tasks"]["created"] == 2
     assert summary["input"]["bad_rows"] == 1
+
+
+def test_a_task_of_spark_whose_pieces_end_early_writes_nothing(tmp_path, monkeypatch, report):
+    Exporter(root=tmp_path / "exports").full(_tasks(1, 2), at=at(60))
+    records = passes.Reading.records
+
+    def tell_of_one_more(reading: passes.Reading) -> Any:
+        found = records(reading)
+        reading._number.update(range(reading.partitions))
+        return found
+
+    monkeypatch.setattr(passes.Reading, "records", tell_of_one_more)
+    with pytest.raises(SparkError, match=r"\d of \d pieces came"):
+        report(tmp_path / "exports")
+    assert list(report.out.rglob("*.parquet")) == []
 
 
 def test_lines_that_are_no_tasks_are_set_aside_with_their_reasons(tmp_path, report):
