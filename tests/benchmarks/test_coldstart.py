@@ -44,12 +44,6 @@ def test_a_start_imports_no_more_of_the_asset_than_it_needs(sandbox, function):
     ]
 
 
-def test_a_start_leaves_no_bytecode_behind_that_would_flatter_the_next(sandbox):
-    sandbox.start("trigger")
-
-    assert list(sandbox.task.rglob("*.pyc")) == []
-
-
 def test_a_start_takes_no_more_than_boto3_and_its_clients_would_by_a_wide_margin(sandbox):
     own, boto3 = [], []
     for _ in range(3):

@@ -3,18 +3,15 @@
 import re
 from io import StringIO
 from pathlib import Path
-from typing import Annotated
 
-import pytest
 from rich.console import Console
 
 from benchmarks import NAMES
 from benchmarks.__main__ import run_all
 from benchmarks.performance import page
 from benchmarks.performance.charts import INK
-from benchmarks.performance.table import table
-from benchmarks.performance.text import number, percent
-from benchmarks.record import HERE, Row
+from benchmarks.performance.text import percent
+from benchmarks.record import HERE
 from demo.steps import StepError
 
 COMMITTED = (page.DOCS / page.PAGE).read_text()
@@ -63,39 +60,9 @@ def test_a_missed_goal_is_said_on_the_first_screen_and_in_its_section():
     assert "[results](../benchmarks/speed/results.json)" in rest
 
 
-def test_a_table_has_what_has_a_heading():
-    class Found(Row):
-        name: Annotated[str, "who"]
-        seed: int
-        share: Annotated[float | None, "in time", lambda share: f"{share:.0%}"]
-        speed: Annotated[float | None, "tasks/s"]
-
-    rows = [
-        Found(name="a", seed=1, share=0.5, speed=1234.5),
-        Found(name="b", seed=1, share=1, speed=None),
-    ]
-    assert table(rows).splitlines() == [
-        "| who | in time | tasks/s |",
-        "| --- | ---: | ---: |",
-        "| a | 50% | 1,234 |",
-        "| b | 100% | – |",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0.0, "0"), (1234.5, "1,234"), (99.96, "100"), (0.00012345, "0.000123"), (-2.5, "-2.5")],
-)
-def test_numbers_have_three_significant_digits_and_all_before_the_point(value, shown):
-    assert number(value) == shown
-
-
-@pytest.mark.parametrize(
-    ("share", "shown"),
-    [(0, "0 %"), (1, "100 %"), (0.0002, "< 0.1 %"), (0.9999, "> 99.9 %"), (0.4567, "45.7 %")],
-)
-def test_a_share_that_is_not_quite_all_or_nothing_does_not_look_like_it(share, shown):
-    assert percent(share) == shown
+def test_a_share_that_is_not_quite_all_or_nothing_does_not_look_like_it():
+    shown = [percent(share) for share in (0, 0.0002, 0.4567, 0.9999, 1)]
+    assert shown == ["0 %", "< 0.1 %", "45.7 %", "> 99.9 %", "100 %"]
 
 
 def test_a_benchmark_that_fails_is_named_and_the_others_still_run(tmp_path):

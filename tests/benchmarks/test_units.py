@@ -1,13 +1,10 @@
 """Units by the rules: known cases, and what DynamoDB Local reports; what they cost."""
 
-import re
-
 import boto3
 import pytest
 
 from analytics import outlook
 from benchmarks.cost import bill, loads, transitions
-from benchmarks.cost.cloud import Traffic
 from benchmarks.cost.results import Results
 from benchmarks.cost.transitions import LARGE, SMALL, TRANSITIONS, Desk, units
 from benchmarks.record import HERE, load
@@ -105,16 +102,3 @@ def test_the_report_prices_each_operation_as_the_rules_do():
         "cancellation": counted["cancel"],
     } == outlook.WRITE_UNITS
     assert bill.usd("write units", 1_000_000) == outlook.USD_PER_MILLION_WRITE_UNITS
-
-
-def test_every_price_says_from_when_and_where_it_is():
-    for price in bill.PRICES.values():
-        assert re.fullmatch(r"20\d\d(-\d\d)?", price["as_of"])
-        assert re.match(r"https://(docs\.)?aws\.amazon\.com/", price["source"])
-
-
-def test_lambda_bills_each_run_by_the_millisecond_begun_and_by_its_memory():
-    run = "REPORT RequestId: 1\tDuration: {} ms\n".format
-    logs = {"trigger": run("10.1") + run("10.1"), "processor": run("1000.0"), "sweep": ""}
-    memory = {"trigger": 256, "processor": 512}
-    assert Traffic(logs=logs).gigabyte_seconds(memory) == pytest.approx(2 * 0.011 / 4 + 0.5)

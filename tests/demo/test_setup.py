@@ -12,7 +12,7 @@ BASICS = ("bash", "env", "sed", "id", "dirname")
 
 @pytest.fixture
 def machine(tmp_path):
-    """A machine with nothing on its PATH but the basics; ``add`` installs a command."""
+    """Has nothing on its PATH but the basics; ``add`` installs a command."""
     path = tmp_path / "bin"
     path.mkdir()
     for name in BASICS:
@@ -47,47 +47,43 @@ def java(version, home):
     )
 
 
-def test_an_old_python3_is_passed_over_for_a_newer_one(machine):
-    machine.add("python3", python((3, 9)))
-    newer = machine.add("python3.12", python((3, 12)))
-    assert machine.run("find-python").stdout == f"{newer}\n"
+@pytest.mark.parametrize(("named", "found"), [("", "python3.12"), ("my-python", "my-python")])
+def test_the_python_that_one_names_comes_first_and_an_old_one_is_passed_over(machine, named, found):
+    installed = {
+        name: machine.add(name, python(version))
+        for name, version in (("python3", (3, 9)), ("python3.12", (3, 12)), ("my-python", (3, 13)))
+    }
+    assert machine.run("find-python", PYTHON=named).stdout == f"{installed[found]}\n"
 
 
-def test_the_python_that_one_names_comes_first(machine):
-    machine.add("python3", python((3, 11)))
-    named = machine.add("my-python", python((3, 13)))
-    assert machine.run("find-python", PYTHON=str(named)).stdout == f"{named}\n"
-
-
-def test_no_fitting_python_is_one_sentence(machine):
-    machine.add("python3", python((3, 9)))
-    result = machine.run("find-python")
-    assert result.returncode == 1
-    assert result.stderr.startswith("Python 3.11 or newer with its venv module is needed")
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_java_home_comes_before_the_path(machine, tmp_path):
+def test_java_home_comes_first_then_the_path_then_the_usual_folders(machine, tmp_path):
     machine.add("java", java("17", "/elsewhere"))
-    own = tmp_path / "jdk" / "bin"
-    own.mkdir(parents=True)
-    machine.add("newer", java("25", own.parent)).rename(own / "java")
-    assert machine.run("find-java", JAVA_HOME=str(own.parent)).stdout == f"{own.parent}\n"
-
-
-def test_a_newer_java_in_the_usual_folder_is_found_beside_an_old_one_on_the_path(machine, tmp_path):
+    homes = {"own": "25", "java-21": "21"}
+    for name, version in homes.items():
+        home = tmp_path / "jvm" / name
+        (home / "bin").mkdir(parents=True)
+        machine.add("newer", java(version, home)).rename(home / "bin" / "java")
+        homes[name] = str(home)
+    assert machine.run("find-java", JAVA_HOME=homes["own"]).stdout == f"{homes['own']}\n"
+    assert machine.run("find-java", str(tmp_path / "jvm")).stdout == "/elsewhere\n"
     machine.add("java", java("1.8", "/old"))
-    jdk = tmp_path / "jvm" / "java-17"
-    (jdk / "bin").mkdir(parents=True)
-    machine.add("newer", java("17", jdk)).rename(jdk / "bin" / "java")
-    assert machine.run("find-java", str(jdk.parent)).stdout == f"{jdk}\n"
+    assert machine.run("find-java", str(tmp_path / "jvm")).stdout == f"{homes['java-21']}\n"
 
 
-def test_no_java_is_one_sentence(machine, tmp_path):
+@pytest.mark.parametrize(
+    ("tool", "needed"),
+    [
+        ("find-python", "Python 3.11 or newer with its venv module is needed"),
+        ("find-java", "Java 17 or newer is needed"),
+    ],
+)
+def test_what_is_missing_is_one_sentence(machine, tmp_path, tool, needed):
+    machine.add("python3", python((3, 9)))
     machine.add("java", java("1.8", "/old"))
-    result = machine.run("find-java", str(tmp_path / "no-jvm"))
+    result = machine.run(tool, str(tmp_path / "no-jvm"))
     assert result.returncode == 1
-    assert result.stderr.startswith("Java 17 or newer is needed")
+    assert result.stderr.startswith(needed)
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_make_help_lists_every_target():

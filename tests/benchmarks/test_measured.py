@@ -1,0 +1,143 @@
+"""Each benchmark measures what it says: its queues, its model of theory, and who is compared."""
+
+import math
+import random
+
+import pytest
+
+from benchmarks.backlog.__main__ import mountain, waiting
+from benchmarks.bare import NAME, ground
+from benchmarks.freshness.barrier import PageBarrier
+from benchmarks.goodput import classes, others, theory
+from benchmarks.goodput.__main__ import NEWEST, best
+from benchmarks.goodput.steady import simulate
+from benchmarks.goodput.theory import LAWS, PATIENCE
+from benchmarks.processor.__main__ import nothing, race
+from benchmarks.producer.__main__ import Producer
+from benchmarks.world import Table, World, poisson
+from lab.virtual import START, VirtualHost
+from lifoq import Lifetimes, NewTask, Processor, Queue, Registry, WorkerSettings
+from lifoq.basics.host import MICROSECONDS, SYSTEM, microseconds
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+
+
+def test_backlog_what_waits_can_be_claimed_and_the_mountain_is_out_of_the_querys_range():
+    table, now = MemoryTable(), SYSTEM.now()
+    for layer in (mountain(40), waiting(3)):
+        for number in range(layer.count):
+            table.put(layer.item(number, now))
+    store = Store(table)
+    found = [row.task_id for row in store.candidates(limit=100).rows]
+    assert found == ["live-0", "live-1", "live-2"]
+    assert store.candidates(limit=100, newest_first=False).rows[0].task_id == "live-2"
+    assert store.claim("live-0", claim_id="mine", lease=1).task_id == "live-0"
+
+
+def test_freshness_the_worker_beside_it_works_off_its_page_before_it_sees_what_is_newer():
+    order = []
+
+    def work(payload: str) -> None:
+        order.append(payload)
+        world.host.sleep(1.0)
+
+    settings = WorkerSettings(window=60, in_flight=2, page=3)
+    world = World(
+        Table(answer=0.01), work, lifetimes=Lifetimes(), settings=settings, worker=PageBarrier
+    )
+    for number in range(4):
+        world.put(f"old {number}")
+    world.at(0.5, lambda: world.put("new"))
+    world.run(10)
+    assert order == ["old 3", "old 2", "old 1", "new", "old 0"]
+
+
+@pytest.mark.parametrize("load", [0.8, 0.95, 1.1, 2.0])
+def test_goodput_without_a_deadline_the_transform_of_the_busy_period_gives_the_same(load):
+    s = 1 + load + 1 / PATIENCE
+    transform = (s - math.sqrt(s * s - 4 * load)) / (2 * load)
+    busy = min(1.0, load)
+    expected = 1 - busy + busy * transform
+    assert theory.newest_first(load, LAWS["exponential"]) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_goodput_the_real_processor_agrees_with_theory(law):
+    for policy in (NEWEST, best(law, 0.8)):
+        share, ci95 = simulate(policy, 0.8, 200).in_time(LAWS[law])
+        form = theory.newest_first if policy == NEWEST else theory.oldest_first
+        expected = form(0.8, LAWS[law], policy.deadline)
+        assert share == pytest.approx(expected, abs=max(0.02, 1.5 * ci95))
+
+
+def test_goodput_codel_is_oldest_first_until_the_queue_stands():
+    share = len(others.codel_with_adaptive_lifo(0.2, 20_000, 1)) / 20_000
+    assert share == pytest.approx(theory.oldest_first(0.2, LAWS["equal"], PATIENCE), abs=0.005)
+
+
+def test_goodput_a_head_start_carries_what_is_worth_more_through_a_spike(monkeypatch):
+    def spike(draw):
+        for moment in poisson(25, 15, draw):
+            yield moment, "much" if draw.random() < 0.2 else "little", draw.expovariate(1)
+
+    monkeypatch.setitem(classes.LOADS, "short", classes.Load(spike, "much", 5, (2, 12)))
+    without, ahead = (
+        {row.tasks: row.in_time for row in classes.simulate("short", head_start=head_start)}
+        for head_start in (False, True)
+    )
+    assert without["much"] < 0.6
+    assert ahead["much"] >= 0.95
+    assert ahead["all"] == pytest.approx(without["all"], abs=0.1)
+
+
+def test_producer_and_processor_do_the_same_as_the_bare_calls_to_the_same_tasks():
+    with ground() as here:
+
+        def items():
+            return here.client.scan(TableName=NAME)["Items"]
+
+        race(here, 4, tasks=12, repeats=2)
+        ended = {(one["taskStatus"]["S"], one["attempts"]["N"]) for one in items()}
+        assert ended == {("SUCCESS", "1")}
+        producer = Producer(here)
+        for bare in (producer.bare_puts, producer.bare_batches):
+            before = len(items())
+            bare(25)
+            assert len(items()) == before + 25
+        waiting = [one for one in items() if one["taskStatus"]["S"] == "PENDING"]
+        assert len({frozenset(one) for one in waiting}) == 1
+
+
+class SlowTable(MemoryTable):
+    """Each call takes some 5 ms of virtual time, no two the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.host = VirtualHost()
+        self.host.end = START + microseconds(3_600)
+        self._draw = random.Random("latency")
+
+    def query(self, *arguments, **terms):
+        self._answer_late()
+        return super().query(*arguments, **terms)
+
+    def update_and_get(self, task_id, change):
+        self._answer_late()
+        return super().update_and_get(task_id, change)
+
+    def _answer_late(self):
+        self.host.sleep(self._draw.uniform(0.003, 0.007))
+
+
+@pytest.mark.parametrize("in_flight", [1, 4, 10, 32])
+def test_processor_a_run_takes_little_longer_than_its_calls(in_flight):
+    table, registry, tasks = SlowTable(), Registry(), 10 * in_flight
+    queue = Queue(Store(table, host=table.host), host=table.host)
+    queue.put_many([NewTask(task_type="empty") for _ in range(tasks)])
+    registry.task("empty")(nothing)
+    settings = WorkerSettings(in_flight=in_flight, linger=0)
+    began = table.host.now()
+    report = Processor(queue.store, registry, settings, host=table.host).run()
+    seconds = (table.host.now() - began) / MICROSECONDS
+    assert report.succeeded == tasks
+    assert seconds < 10 * (0.005 + 0.005) / 0.7  # a claim and a settle each, beside one another
