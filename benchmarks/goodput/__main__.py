@@ -4,15 +4,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from statistics import fmean, stdev
 from typing import Final
 
 import click
 import numpy as np
 
-from benchmarks.goodput import classes, others, theory
+from benchmarks.goodput import classes, theory
 from benchmarks.goodput.queue import LONGEST, Policy
-from benchmarks.goodput.results import TOLD, How, Outcome, Results
+from benchmarks.goodput.results import TOLD, Outcome, Results
 from benchmarks.goodput.steady import Steady, simulate
 from benchmarks.goodput.theory import LAWS, LEAST, PATIENCE, Survival
 from benchmarks.record import recording
@@ -44,8 +43,6 @@ BLIND: Final = {
 """Orders that see nothing of patience: one simulation tells what becomes of them by each law."""
 BEST: Final = "oldest first, best deadline"
 FOR_EVER: Final = "oldest first, no deadline"
-CODEL: Final = "CoDel, adaptive LIFO"
-EXTINCTION: Final = "shortest time to extinction"
 KNOWING: Final = {
     name: replace(BLIND[name], deadline=LONGEST, told=True)
     for name in ("newest first", "adaptive, threshold 9.9")
@@ -53,9 +50,6 @@ KNOWING: Final = {
 DEADLINES: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 1.0, 1.5, 2.0, 3.0)
 """Parts of the mean patience, of which a team may take one of the last five for it."""
 WRONG: Final = -5
-ARRIVALS: Final = 20_000
-SEEDS: Final = 10
-"""How often the orders are simulated that lifoq does not have."""
 
 Setting = tuple[Policy, float]
 Found = tuple[float, float | None]
@@ -104,36 +98,25 @@ def _spread(share: Callable[[float, Survival, float], float]) -> float:
 
 
 def _outcomes(load: float, ran: Mapping[Setting, Steady]) -> Iterator[Outcome]:
-    def outcome(
-        order: str, law: str, how: How, found: Found, closed: float | None = None
-    ) -> Outcome:
+    def outcome(order: str, law: str, found: Found, closed: float | None = None) -> Outcome:
         share, ci95 = found
         return Outcome(
-            order=order, patience=law, load=load, in_time=share, ci95=ci95, theory=closed, how=how
+            order=order, patience=law, load=load, in_time=share, ci95=ci95, theory=closed
         )
 
-    codel = [others.codel_with_adaptive_lifo(load, ARRIVALS, seed) for seed in range(SEEDS)]
     for law, wanted in LAWS.items():
         for order, policy in {**BLIND, BEST: best(law, load)}.items():
             found = ran[policy, load].in_time(wanted)
-            yield outcome(order, law, "product", found, _closed(policy, load, wanted))
-        yield outcome(FOR_EVER, law, "closed form", (theory.oldest_first(load, wanted), None))
-        shares = [float(wanted(np.array(waits)).sum()) / ARRIVALS for waits in codel]
-        yield outcome(CODEL, law, "simulation", _mean(shares))
+            yield outcome(order, law, found, _closed(policy, load, wanted))
+        yield outcome(FOR_EVER, law, (theory.oldest_first(load, wanted), None))
     for order, policy in KNOWING.items():
-        yield outcome(order, TOLD, "product", ran[policy, load].in_time(np.ones_like))
-    shares = [others.shortest_time_to_extinction(load, ARRIVALS, seed) for seed in range(SEEDS)]
-    yield outcome(EXTINCTION, TOLD, "simulation", _mean(shares))
+        yield outcome(order, TOLD, ran[policy, load].in_time(np.ones_like))
 
 
 def _closed(policy: Policy, load: float, wanted: Survival) -> float | None:
     forms = {None: theory.newest_first, math.inf: theory.oldest_first}
     form = forms.get(policy.threshold)
     return form and form(load, wanted, policy.deadline)
-
-
-def _mean(shares: list[float]) -> Found:
-    return fmean(shares), 2.26 * stdev(shares) / len(shares) ** 0.5
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What the benchmark finds. Times are in mean service times."""
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final
 
 from benchmarks.record import Row
 
@@ -9,9 +9,6 @@ TOLD: Final = "told"
 """Exponential patience, of which each client tells the queue its own."""
 SHOWN: Final = (0.95, 1.1, 2.0)
 """Loads of the table."""
-
-
-How = Literal["product", "simulation", "closed form"]
 
 
 class Outcome(Row):
@@ -24,7 +21,6 @@ class Outcome(Row):
     """Share of the arrivals that start while their clients wait."""
     ci95: float | None
     theory: float | None
-    how: How
 
     @property
     def agrees(self) -> bool:

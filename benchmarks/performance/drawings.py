@@ -32,7 +32,6 @@ def goodput_by_load(outcomes: Sequence[Outcome]) -> AnyChart:
         "oldest first, best deadline": "oldest first, best deadline",
         "oldest first": "oldest first, deadline of 10",
         "oldest first, no deadline": "oldest first, no deadline",
-        "CoDel, adaptive LIFO": "CoDel, adaptive LIFO",
     }
     laws = {"equal": "all wait for 10 services", "exponential": "exponential patience, mean 10"}
     rows = [
