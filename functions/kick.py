@@ -27,15 +27,9 @@ class Kicker:
 
 
 def _client() -> Any:
-    import boto3  # noqa: PLC0415 - a cold start less to import
-    from botocore.config import Config  # noqa: PLC0415
+    from .patient import client  # noqa: PLC0415 - a cold start less to import
 
-    patient = Config(
-        connect_timeout=2,
-        read_timeout=5,
-        retries={"mode": "standard", "total_max_attempts": 4},
-    )
-    return boto3.client("sns", config=patient)
+    return client("sns")
 
 
 def sent_at(event: Any) -> int | None:

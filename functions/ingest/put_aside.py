@@ -25,12 +25,6 @@ def put_aside(queue_url: str, event: Any, reason: LifoqError) -> None:
 @functools.cache
 def _sqs() -> Any:
     """When it is needed: most starts never do."""
-    import boto3  # noqa: PLC0415 - a cold start less to import
-    from botocore.config import Config  # noqa: PLC0415
+    from ..patient import client  # noqa: PLC0415 - a cold start less to import
 
-    config = Config(
-        connect_timeout=2,
-        read_timeout=5,
-        retries={"mode": "standard", "total_max_attempts": 4},
-    )
-    return boto3.client("sqs", config=config)
+    return client("sqs")

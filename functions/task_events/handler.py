@@ -20,18 +20,10 @@ from .. import started
 ANSWERS_AT_ONCE: Final = 10
 
 
-def client(service: str) -> Any:
-    import boto3  # noqa: PLC0415 - a cold start less to import
-    from botocore.config import Config  # noqa: PLC0415
+def boto3_client(service: str) -> Any:
+    from ..patient import client  # noqa: PLC0415 - a cold start less to import
 
-    patient = Config(
-        connect_timeout=2,
-        read_timeout=5,
-        retries={"mode": "standard", "total_max_attempts": 4},
-        max_pool_connections=ANSWERS_AT_ONCE,
-    )
-    make: Any = boto3.client
-    return make(service, config=patient)
+    return client(service, connections=ANSWERS_AT_ONCE)
 
 
 logger = Logger()
@@ -39,12 +31,12 @@ copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
 without = without_boto3.suffices("sns", "states")
 topic = environment.events_topic_arn and EventsTopic(
-    without_boto3.Topics() if without else client("sns"),
+    without_boto3.Topics() if without else boto3_client("sns"),
     environment.events_topic_arn,
     queue=environment.queue_name,
 )
 step_functions = environment.task_tokens and StepFunctions(
-    without_boto3.States() if without else client("stepfunctions")
+    without_boto3.States() if without else boto3_client("stepfunctions")
 )
 answering = ThreadPoolExecutor(ANSWERS_AT_ONCE)
 started()
