@@ -8,7 +8,7 @@ import pytest
 from benchmarks.backlog.__main__ import mountain, waiting
 from benchmarks.bare import NAME, ground
 from benchmarks.freshness.barrier import PageBarrier
-from benchmarks.goodput import classes, others, theory
+from benchmarks.goodput import classes, theory
 from benchmarks.goodput.__main__ import NEWEST, best
 from benchmarks.goodput.steady import simulate
 from benchmarks.goodput.theory import LAWS, PATIENCE
@@ -68,11 +68,6 @@ def test_goodput_the_real_processor_agrees_with_theory(law):
         form = theory.newest_first if policy == NEWEST else theory.oldest_first
         expected = form(0.8, LAWS[law], policy.deadline)
         assert share == pytest.approx(expected, abs=max(0.02, 1.5 * ci95))
-
-
-def test_goodput_codel_is_oldest_first_until_the_queue_stands():
-    share = len(others.codel_with_adaptive_lifo(0.2, 20_000, 1)) / 20_000
-    assert share == pytest.approx(theory.oldest_first(0.2, LAWS["equal"], PATIENCE), abs=0.005)
 
 
 def test_goodput_a_head_start_carries_what_is_worth_more_through_a_spike(monkeypatch):
