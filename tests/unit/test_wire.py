@@ -1,4 +1,5 @@
-"""DynamoDB by its wire: like the boto3 client that it stands on, but for the time it takes."""
+"""AWS by its wire, DynamoDB above all: like the boto3 clients in whose place it stands, but for the
+time it takes."""
 
 import contextlib
 import json
@@ -14,11 +15,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from ipaddress import ip_address
 from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qs
 
 import boto3
 import botocore.client
@@ -27,33 +28,28 @@ from botocore import auth
 from botocore.awsrequest import AWSRequest, AWSResponse
 from botocore.config import Config
 from botocore.credentials import Credentials, RefreshableCredentials
-from botocore.exceptions import BotoCoreError, ClientError, SSLError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, SSLError
 from botocore.stub import Stubber
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 from moto import mock_aws
+from werkzeug.serving import generate_adhoc_ssl_pair
 
 from lab import dynamodb_local
 from lifoq import StoreUnavailable
 from lifoq.basics.clock import ServerClock
-from lifoq.basics.host import SYSTEM
 from lifoq.tables import wire, without_boto3
 from lifoq.tables.dynamo import Calls, DynamoTable
 from lifoq.tables.dynamo_values import plain
 from lifoq.tables.wire import ONCE, PATIENT
-from lifoq.tables.without_boto3 import DynamoCalls
+from lifoq.tables.without_boto3 import DynamoCalls, States, Topics
 from lifoq.testing import create_table
 from lifoq.testing.hosts import START
 
 GET: Any = {"TableName": "queue", "Key": {"taskId": {"S": "t"}}}
-NEVER = "http://127.0.0.1:1"
 ERROR = "com.amazonaws.dynamodb.v20120810#"
 
 Request = SimpleNamespace
-Answering = Callable[[Request], bytes | Iterator[bytes] | None]
+Answering = Callable[[Request], bytes | None]
 
 
 def reply(body: Any, status: int = 200, **headers: str) -> bytes:
@@ -69,17 +65,19 @@ def refused(code: str, status: int = 400, **more: Any) -> bytes:
 
 class Server:
     """Answers with what is in ``answers``, in this order, and then with an empty success; None
-    closes the connection instead."""
+    closes the connection instead, and so does the end of an answer that does not tell it."""
 
     def __init__(
         self, family: int, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None
     ) -> None:
         self.answers: list[bytes | Answering | None] = []
         self.requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self.piece = 1_000_000
+        """Bytes that are sent at once."""
         self.closing = False
         """Whether each connection is closed after its answer, which does not say so."""
         self._socket = socket.create_server((address, 0), family=socket.AddressFamily(family))
-        host = f"[{address}]" if ":" in address else address
+        host = "localhost" if tls else f"[{address}]" if ":" in address else address
         self.url = f"http{'s' if tls else ''}://{host}:{self._socket.getsockname()[1]}"
         self._tls = tls
         threading.Thread(target=self._accept, daemon=True).start()
@@ -98,30 +96,31 @@ class Server:
                 threading.Thread(target=self._serve, args=(connection, peer), daemon=True).start()
 
     def _serve(self, connection: socket.socket, peer: Any) -> None:
-        if self._tls is not None:
-            connection = self._tls.wrap_socket(connection, server_side=True)
-        with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError):
-            while first := stream.readline():
-                headers = {}
-                while line := stream.readline().decode().strip():
-                    name, value = line.split(": ", 1)
-                    headers[name.lower()] = value
-                body = stream.read(int(headers["content-length"]))
-                request = Request(peer=peer, first=first, headers=headers, body=body)
-                self.requests.put(request)
-                answer = self.answers.pop(0) if self.answers else reply({})
-                answer = answer(request) if callable(answer) else answer
-                if answer is None:
-                    return
-                for piece in [answer] if isinstance(answer, bytes) else answer:
-                    connection.sendall(piece)
-                if self.closing:
-                    return
+        with contextlib.suppress(OSError):
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            with connection, connection.makefile("rb") as stream:
+                while first := stream.readline():
+                    headers = {}
+                    while line := stream.readline().decode().strip():
+                        name, value = line.split(": ", 1)
+                        headers[name.lower()] = value
+                    body = stream.read(int(headers["content-length"]))
+                    request = Request(peer=peer, first=first, headers=headers, body=body)
+                    self.requests.put(request)
+                    answer = self.answers.pop(0) if self.answers else reply({})
+                    answer = answer(request) if callable(answer) else answer
+                    if answer is None:
+                        return
+                    for at in range(0, len(answer), self.piece):
+                        connection.sendall(answer[at : at + self.piece])
+                    if self.closing or b"\r\nContent-Length: " not in answer:
+                        return
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    there = Server(socket.AF_INET, "127.0.0.1")
+    there = Server(socket.AF_INET)
     yield there
     there.close()
 
@@ -134,29 +133,42 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return waited
 
 
+@pytest.fixture
+def host(pauses: list[float]) -> Any:
+    return SimpleNamespace(now=lambda: START, sleep=pauses.append)
+
+
 def client_of(url: str | None, config: Config = PATIENT, **arguments: Any) -> Any:
     session = {"region_name": "us-east-1", "aws_access_key_id": "key", "aws_secret_access_key": "s"}
     return boto3.client("dynamodb", endpoint_url=url, config=config, **{**session, **arguments})
 
 
+def wire_of(client: Any) -> wire.Wire:
+    return wire.Wire(client, now=lambda: START)
+
+
 def wire_to(url: str | None, config: Config = PATIENT, **arguments: Any) -> wire.Wire:
-    return wire.Wire(client_of(url, config, **arguments), now=lambda: START)
+    return wire_of(client_of(url, config, **arguments))
 
 
 @pytest.fixture(params=["by boto3's client", "without boto3"])
 def calls_to(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, host: Any
 ) -> Callable[..., Calls]:
     """Both ways to call DynamoDB; ``attempts`` is 4, or 1."""
 
     def calls_to(url: str, attempts: int = 4, token: str | None = None) -> Calls:
         if request.param == "by boto3's client":
-            return wire_to(url, PATIENT if attempts > 1 else ONCE, aws_session_token=token)
+            patience = Config(read_timeout=without_boto3.READ_TIMEOUT)
+            return wire_to(url, config_of(attempts).merge(patience), aws_session_token=token)
         in_a_function(monkeypatch, AWS_ENDPOINT_URL=url, AWS_SESSION_TOKEN=token or "")
-        host: Any = SimpleNamespace(now=lambda: START, sleep=pauses.append)
         return DynamoCalls(attempts=attempts, clock=ServerClock(host), host=host)
 
     return calls_to
+
+
+def config_of(attempts: int) -> Config:
+    return PATIENT if attempts > 1 else ONCE
 
 
 def in_a_function(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
@@ -174,10 +186,6 @@ def in_a_function(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
 
 def table_of(calls: Calls) -> DynamoTable:
     return DynamoTable(name="queue", calls=calls, once=calls, clock=ServerClock())
-
-
-def goes_directly(calls: wire.Wire) -> bool:
-    return calls._routes["GetItem"].direct
 
 
 # The request
@@ -229,115 +237,72 @@ def test_calls_go_where_the_client_sends_them(config, region, account):
         return AWSResponse(request.url, 200, {}, SimpleNamespace(stream=lambda: [b"{}"]))
 
     client.meta.events.register("before-send.dynamodb.GetItem", see)
-    calls = wire.Wire(client, now=lambda: START)
+    calls = wire_of(client)
     calls.call("GetItem", GET)
     client.get_item(**GET)
-    assert goes_directly(calls)
+    assert calls._routes["GetItem"].direct
     assert seen[0] == seen[1]
 
 
-def test_certificates_and_timeouts_are_the_clients(tmp_path):
-    bundle = tmp_path / "authorities.pem"
-    bundle.touch()
-    calls = wire_to("https://127.0.0.1:1", verify=str(bundle))
-    pool = calls._route("GetItem", GET).pool
-    assert (pool.cert_reqs, pool.ca_certs) == ("CERT_REQUIRED", str(bundle))
-    assert (pool.timeout.connect_timeout, pool.timeout.read_timeout) == (2, 5)
-    assert pool.pool.maxsize == PATIENT.max_pool_connections
-
-
-def test_bytes_are_read_as_they_were_written(server, calls_to):
-    calls = calls_to(server.url)
-    server.answers = [reply({"Item": {"a": {"B": "AP8="}, "b": {"BS": ["AP8="]}}})]
-    found = table_of(calls).get("t") or {}
-    assert (found["a"], {bytes(each) for each in found["b"]}) == (b"\x00\xff", {b"\x00\xff"})
-    calls.call("PutItem", {"TableName": "q", "Item": {"a": {"B": b"\x00\xff"}}})
-    assert json.loads(server.heard()[-1].body)["Item"] == {"a": {"B": "AP8="}}
-
-
-# Repeats
-
-PASSING = {
-    "throttled": refused("ProvisionedThroughputExceededException"),
-    "failed": refused("InternalServerError", 500),
-    "a proxy's page": reply(b"<html>Bad gateway", 502),
-    "closed": None,
-    "damaged": reply({}, x_amz_crc32="1"),
-}
-
-
-@pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
-def test_what_may_pass_is_repeated_after_a_pause_with_jitter(server, pauses, calls_to, failure):
-    item = reply(
-        {"Item": {"a": {"S": "b"}}}, x_amz_crc32=str(zlib.crc32(b'{"Item": {"a": {"S": "b"}}}'))
-    )
-    server.answers = [failure, failure, failure, item]
-    assert calls_to(server.url).call("GetItem", GET) == {"Item": {"a": {"S": "b"}}}
-    assert len(server.heard()) == 4
-    assert len(set(pauses)) == 3
-    assert all(0 <= pause <= 4 for pause in pauses)
-
-
-def silence(_request: Request) -> None:
-    time.sleep(1)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        pytest.param(None, id="closes the connection"),
-        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", id="answers half"),
-        pytest.param(b"HTTP/1.1 200 OK\r\nContent-", id="answers the headers' beginning"),
-        pytest.param(reply(b"<p>Log in"), id="is a portal"),
-        pytest.param(silence, id="does not answer"),
-    ],
-)
-def test_a_server_that_gives_no_answer_may_give_one_later(monkeypatch, server, calls_to, answer):
-    server.answers, server.closing = [answer], True
-    short_of_patience(monkeypatch)
-    with pytest.raises(StoreUnavailable, match=r"GetItem.*'queue'"):
-        table_of(calls_to(server.url, attempts=1)).get("t")
-
-
-def short_of_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(without_boto3, "READ_TIMEOUT", 0.2)
-    monkeypatch.setitem(globals(), "ONCE", ONCE.merge(Config(read_timeout=0.2)))
-
-
-@pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING)
-@pytest.mark.parametrize("attempts", [4, 1])
-def test_no_more_often_than_the_client_would(server, pauses, calls_to, failure, attempts):
-    server.answers = [failure] * 9
-    with pytest.raises((ClientError, BotoCoreError)):
-        calls_to(server.url, attempts).call("GetItem", GET)
-    assert (len(server.heard()), len(pauses)) == (attempts, attempts - 1)
-
-
-def test_repeats_that_succeed_can_be_had_again(server, pauses):
-    """botocore lends a client a number of repeats, and takes them back after a success."""
-    calls = wire_to(server.url)
-    for _ in range(60):
-        server.answers = [refused("InternalServerError", 500)]
-        calls.call("GetItem", GET)
-
-
-def test_a_transaction_that_is_repeated_is_the_same_one(server, calls_to):
+def test_bytes_and_what_says_that_a_repeated_transaction_is_the_same_are_sent(server, calls_to):
     server.answers = [None]
     calls = calls_to(server.url)
     for _ in range(2):
-        calls.call("TransactWriteItems", {"TransactItems": []})
-    tokens = [json.loads(request.body)["ClientRequestToken"] for request in server.heard()]
+        calls.call("TransactWriteItems", {"Put": b"\x00\xff"})
+    sent = [json.loads(request.body) for request in server.heard()]
+    assert {one["Put"] for one in sent} == {"AP8="}
+    tokens = [one["ClientRequestToken"] for one in sent]
     assert tokens[0] == tokens[1] != tokens[2]
 
 
-# Errors
+# The answer
+
+ITEM = b'{"Item": {"a": {"B": "AP8="}, "b": {"BS": ["AP8="]}}}'
+FOUND = reply(ITEM, x_amz_crc32=str(zlib.crc32(ITEM)))
+ANSWERS = {
+    "an item": FOUND,
+    "condition": refused("ConditionalCheckFailedException", Item={"a": {"B": "AP8="}}),
+    "transaction": refused("TransactionCanceledException", CancellationReasons=[{"Code": "None"}]),
+    "throughput": refused("ProvisionedThroughputExceededException"),
+    "throttled": refused("ThrottlingException"),
+    "skewed": refused("RequestTimeTooSkewed"),
+    "unknown": refused("NobodyKnowsIt", 499),
+    "failed": refused("InternalServerError", 500),
+    "a proxy's page": reply(b"<html>Bad gateway", 502),
+    "too large": reply(b"too large", 413),
+    "nothing": reply(b"", 503),
+    "closed": None,
+    "another protocol": b"HELLO\r\n\r\n",
+    "no end": b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000,
+}
 
 
-def raising(error: Exception) -> Callable[..., None]:
-    def fail(*_: Any, **__: Any) -> None:
-        raise error
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_whatever_is_answered_a_call_ends_as_the_clients_does(server, pauses, calls_to, answer):
+    for attempts, answers in ((1, [answer] * 9), (4, [answer] * 9), (4, [answer, FOUND])):
+        client, calls = client_of(server.url, config_of(attempts)), calls_to(server.url, attempts)
+        ended = []
+        for call in (client._make_api_call, calls.call):
+            server.answers = [*answers]
+            ended.append((end(call), len(server.heard()), len(pauses)))
+            assert all(0 <= pause <= 2**n for n, pause in enumerate(pauses))
+            assert len({*pauses}) == len(pauses)
+            pauses.clear()
+        assert ended[0] == ended[1]
 
-    return fail
+
+def end(call: Callable[..., Any]) -> Any:
+    """The answer, or the error; of AWS's refusals code, status and what comes with it, and the
+    message where it is not botocore's own."""
+    try:
+        return plain(call("GetItem", GET)["Item"])
+    except ClientError as error:
+        said = error.response
+        status, message = said["ResponseMetadata"]["HTTPStatusCode"], said["Error"]["Message"]
+        more = plain(said.get("Item", {})), said.get("CancellationReasons")
+        return said["Error"]["Code"], status, message if "test" in message else "", more
+    except BotoCoreError as error:
+        return type(error), error.args
 
 
 @pytest.mark.parametrize(
@@ -354,73 +319,46 @@ def raising(error: Exception) -> Callable[..., None]:
 def test_a_connection_that_cannot_be_had_is_told_as_the_client_tells_it(
     monkeypatch, server, calls_to, function, error
 ):
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
     url = server.url.replace("http:", "https:")
-    monkeypatch.setattr(function, raising(error))
-    same_error_as_the_clients(calls_to(url, attempts=1), client_of(url, ONCE), "GetItem", GET)
+    calls, client = calls_to(url, attempts=1), client_of(url, ONCE)
+    monkeypatch.setattr(function, fail)
+    found = end(calls.call)
+    assert found == end(client._make_api_call)
+    assert issubclass(found[0], BotoCoreError)
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(None, id="closes the connection"),
-        pytest.param(b"HELLO\r\n\r\n", id="speaks another protocol"),
-        pytest.param(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000, id="has no end"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", id="answers half"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-", id="answers the headers' beginning"),
+        pytest.param(reply(b"<p>Log in"), id="is a portal"),
         pytest.param(lambda _: time.sleep(1), id="does not answer"),
     ],
 )
-def test_an_exchange_that_fails_is_told_as_the_client_tells_it(
-    monkeypatch, server, calls_to, answer
-):
-    server.answers, server.closing = [answer, answer], True
-    short_of_patience(monkeypatch)
-    calls, client = calls_to(server.url, attempts=1), client_of(server.url, ONCE)
-    same_error_as_the_clients(calls, client, "GetItem", GET)
+def test_a_server_that_gives_no_answer_may_give_one_later(monkeypatch, server, calls_to, answer):
+    """boto3 takes some of them for a success."""
+    server.answers, server.closing = [answer], True
+    monkeypatch.setattr(without_boto3, "READ_TIMEOUT", 0.2)
+    with pytest.raises(StoreUnavailable, match=r"GetItem.*'queue'"):
+        table_of(calls_to(server.url, attempts=1)).get("t")
 
 
-def same_error_as_the_clients(calls: Calls, client: Any, operation: str, request: Any) -> Any:
-    with pytest.raises((BotoCoreError, ClientError)) as expected:
-        client._make_api_call(operation, request)
-    with pytest.raises((BotoCoreError, ClientError)) as found:
-        calls.call(operation, request)
-    assert isinstance(expected.value, found.type)
-    if found.type is not ClientError:
-        assert found.value.args == expected.value.args
-    return found.value, expected.value
+def test_an_answer_that_came_damaged_is_asked_for_again(server, calls_to):
+    server.answers = [reply(ITEM, x_amz_crc32="1"), FOUND]
+    assert "Item" in calls_to(server.url).call("GetItem", GET)
+    assert len(server.heard()) == 2
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        refused("ConditionalCheckFailedException", Item={"a": {"B": "AP8="}}),
-        refused("TransactionCanceledException", CancellationReasons=[{"Code": "None"}]),
-        refused("ThrottlingException"),
-        refused("RequestTimeTooSkewed"),
-        refused("NobodyKnowsIt", 499),
-        reply(b"<html>Bad gateway", 502),
-        reply(b"too large", 413),
-        reply(b"", 503),
-    ],
-)
-def test_refusals_are_read_as_the_client_reads_them(server, calls_to, answer):
-    server.answers = [answer, answer]
-    calls, client = calls_to(server.url, attempts=1), client_of(server.url, ONCE)
-    found, expected = same_error_as_the_clients(
-        calls, client, "TransactWriteItems", {"TransactItems": []}
-    )
-    for name in ("Item", "CancellationReasons"):
-        assert plainly(found.response.get(name)) == plainly(expected.response.get(name))
-    assert told(found) == told(expected)
-
-
-def told(error: ClientError) -> tuple[Any, ...]:
-    """Its code and status; what it says, where AWS says it."""
-    code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
-    status = error.response["ResponseMetadata"]["HTTPStatusCode"]
-    return code, status, message if "test" in message else ""
-
-
-def plainly(found: Any) -> Any:
-    return plain(found) if isinstance(found, dict) else found
+def test_repeats_that_succeed_can_be_had_again(server, pauses):
+    """botocore lends a client a number of repeats, and takes them back after a success."""
+    calls = wire_to(server.url)
+    for _ in range(60):
+        server.answers = [refused("InternalServerError", 500)]
+        calls.call("GetItem", GET)
 
 
 @pytest.mark.parametrize("in_lambda", [False, True])
@@ -445,18 +383,14 @@ def test_credentials_are_refreshed_in_mid_run(server):
     fresh = iter("abc")
 
     def refresh() -> dict[str, str]:
-        key = next(fresh)
-        return {
-            "access_key": key,
-            "secret_key": key,
-            "token": key,
-            "expiry_time": (datetime.now(UTC) + timedelta(hours=1)).isoformat(),
-        }
+        expiry = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+        names = ("access_key", "secret_key", "token")
+        return {**dict.fromkeys(names, next(fresh)), "expiry_time": expiry}
 
     credentials = RefreshableCredentials.create_from_metadata(refresh(), refresh, "a test")
     client = client_of(server.url)
     client._request_signer._credentials = credentials
-    calls = wire.Wire(client, now=lambda: START)
+    calls = wire_of(client)
     calls.call("GetItem", GET)
     credentials._expiry_time = datetime.now(UTC)
     calls.call("GetItem", GET)
@@ -509,11 +443,7 @@ CHUNKS = b'3\r\n{"n\r\n5;as=is\r\n": 1}\r\n0\r\n\r\n'
 def test_an_answer_is_read_in_each_of_its_forms_and_the_next_is_another(
     server, answer, again, piece
 ):
-    def in_pieces(_request: Request) -> Iterator[bytes]:
-        server.closing = not again
-        return (answer[at : at + piece] for at in range(0, len(answer), piece))
-
-    server.answers = [in_pieces, reply({"n": 2})]
+    server.answers, server.piece = [answer, reply({"n": 2})], piece
     calls = wire_to(server.url)
     assert [calls.call("GetItem", GET) for _ in range(2)] == [{"n": 1}, {"n": 2}]
     first, second = server.heard()
@@ -535,6 +465,42 @@ def test_after_a_fork_no_connection_is_shared(server, calls_to):
     assert first == second != childs
 
 
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One of localhost's own, with its key."""
+    made, key = generate_adhoc_ssl_pair("localhost")
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file = tmp_path_factory.mktemp("tls") / "certificate.pem"
+    file.write_bytes(secret + made.public_bytes(Encoding.PEM))
+    return file
+
+
+@pytest.mark.parametrize("in_lambda", [False, True])
+def test_calls_are_encrypted_over_connections_that_are_kept_to_who_has_a_known_authority(
+    monkeypatch, certificate, host, in_lambda
+):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server = Server(socket.AF_INET, tls=context)
+    in_a_function(monkeypatch, AWS_ENDPOINT_URL=server.url)
+
+    def calls(authorities: Path | None = None) -> Calls:
+        if not in_lambda:
+            return wire_to(server.url, ONCE, verify=authorities and str(authorities))
+        if authorities is not None:
+            trusted = ssl.create_default_context(cafile=str(authorities))
+            monkeypatch.setattr(without_boto3, "_authorities", lambda: trusted)
+        return DynamoCalls(attempts=1, clock=ServerClock(host), host=host)
+
+    with pytest.raises(SSLError, match="CERTIFICATE_VERIFY_FAILED"):
+        calls().call("GetItem", GET)
+    trusting = calls(certificate)
+    server.answers = [reply({"n": n, "long": "x" * 100_000}) for n in range(5)]
+    assert [trusting.call("GetItem", GET)["n"] for _ in range(5)] == [*range(5)]
+    server.close()
+    assert len({request.peer for request in server.heard()}) == 1
+
+
 # Who has a hand in calls
 
 
@@ -554,24 +520,18 @@ def test_under_moto_no_call_reaches_for_the_network():
         table = DynamoTable.of_clients("queue", client=client, once=client)
         table.put({"taskId": "t", "payload": b"\x00"})
         assert table.get("t") == {"taskId": "t", "payload": b"\x00"}
-    assert goes_directly(table._calls)
+    assert table._calls._routes["GetItem"].direct
 
 
 @pytest.mark.usefixtures("no_sockets")
-def test_a_stubbed_client_is_asked():
-    client = client_of(None)
-    calls = wire.Wire(client, now=lambda: START)
-    with Stubber(client) as stubber:
-        stubber.add_response("get_item", {"Item": {"a": {"S": "b"}}}, GET)
-        assert calls.call("GetItem", GET)["Item"] == {"a": {"S": "b"}}
-
-
-@pytest.mark.usefixtures("no_sockets")
-def test_who_has_replaced_botocores_call_gets_it(monkeypatch):
+def test_who_stubs_a_client_or_replaces_botocores_call_gets_it(monkeypatch):
     def traced(_client: Any, operation: str, request: Any) -> Any:
         return {"traced": operation}
 
     calls = wire_to(None)
+    with Stubber(calls.client) as stubber:
+        stubber.add_response("get_item", {"Item": {"a": {"S": "b"}}}, GET)
+        assert calls.call("GetItem", GET)["Item"] == {"a": {"S": "b"}}
     traced.__module__ = "botocore.client"  # as functools.wraps tells it
     monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", traced)
     assert calls.call("GetItem", GET) == {"traced": "GetItem"}
@@ -589,15 +549,16 @@ def test_who_has_replaced_urllib3s_functions_gets_each_call(monkeypatch, server,
         calls.call("GetItem", GET)
 
 
-def test_who_listens_to_another_event_hears_it_until_he_leaves(server):
-    client = client_of(server.url)
-    calls = wire.Wire(client, now=lambda: START)
+@pytest.mark.parametrize("event", ["before-call", "request-created"])
+def test_who_listens_hears_each_call_and_may_change_it_until_he_leaves(server, event):
+    calls = wire_to(server.url)
 
-    def mark(request: Any, **_: Any) -> None:
-        request.headers["X-Mark"] = "seen"
+    def mark(request: Any = None, params: Any = None, **_: Any) -> None:
+        (params["headers"] if request is None else request.headers)["X-Mark"] = "seen"
 
-    for change in (lambda *_: None, client.meta.events.register, client.meta.events.unregister):
-        change("request-created.dynamodb", mark)
+    events = calls.client.meta.events
+    for change in (lambda *_: None, events.register, events.unregister):
+        change(f"{event}.dynamodb", mark)
         calls.call("GetItem", GET)
     assert ["x-mark" in request.headers for request in server.heard()] == [False, True, False]
 
@@ -622,24 +583,6 @@ def test_a_botocore_that_is_not_known_makes_its_calls_itself(monkeypatch, server
     calls = wire_to(server.url)
     calls.call("GetItem", GET)
     assert "amz-sdk-invocation-id" in server.heard()[0].headers
-
-
-def test_a_refusal_is_not_repeated(server, pauses, calls_to):
-    server.answers = [refused("ConditionalCheckFailedException")]
-    with pytest.raises(ClientError, match="ConditionalCheckFailed"):
-        calls_to(server.url).call("PutItem", {})
-    assert (len(server.heard()), pauses) == (1, [])
-
-
-def test_what_a_before_call_listener_adds_is_sent(server):
-    client = client_of(server.url)
-
-    def trace(params: Any, **_: Any) -> None:
-        params["headers"]["X-Trace"] = "7"
-
-    client.meta.events.register("before-call.dynamodb", trace)
-    wire.Wire(client, now=lambda: START).call("GetItem", GET)
-    assert server.heard()[0].headers["x-trace"] == "7"
 
 
 # Without boto3
@@ -669,55 +612,77 @@ def test_what_only_botocore_knows_is_left_to_it(monkeypatch, different, suffices
 
 
 @pytest.mark.parametrize("region", ["us-east-1", "ap-southeast-5", "mx-central-1"])
-@pytest.mark.parametrize("service", ["dynamodb", "sns"])
+@pytest.mark.parametrize("service", ["dynamodb", "sns", "states"])
 def test_services_are_where_botocore_finds_them(monkeypatch, region, service):
     in_a_function(monkeypatch, AWS_DEFAULT_REGION=region)
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     found = without_boto3._endpoint(service).geturl()
-    assert found == boto3.client(service, region_name=region).meta.endpoint_url
+    client = boto3.client({"states": "stepfunctions"}.get(service, service), region_name=region)
+    assert found == client.meta.endpoint_url
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One of 127.0.0.1's own, with its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")])
-    address, now = x509.IPAddress(ip_address("127.0.0.1")), datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    file = tmp_path_factory.mktemp("tls") / "certificate.pem"
-    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    file.write_bytes(secret + made.public_bytes(Encoding.PEM))
-    return file
-
-
-@pytest.mark.parametrize("in_lambda", [False, True])
-def test_calls_are_encrypted_over_connections_that_are_kept(monkeypatch, certificate, in_lambda):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    server = Server(socket.AF_INET, tls=context)
-    trusted = ssl.create_default_context(cafile=str(certificate))
-    monkeypatch.setattr(without_boto3, "_authorities", lambda: trusted)
+@pytest.fixture
+def clients_of(
+    monkeypatch: pytest.MonkeyPatch, server: Server, host: Any
+) -> Callable[[str], tuple[Any, Any]]:
+    """boto3's client of SNS or Step Functions, and what stands in its place."""
     in_a_function(monkeypatch, AWS_ENDPOINT_URL=server.url)
-    calls: Calls = DynamoCalls(attempts=1, clock=ServerClock(), host=SYSTEM)
-    if not in_lambda:
-        calls = wire_to(server.url, ONCE, verify=str(certificate))
-    server.answers = [reply({"n": n, "long": "x" * 100_000}) for n in range(5)]
-    assert [calls.call("GetItem", GET)["n"] for _ in range(5)] == [*range(5)]
-    server.close()
-    assert len({request.peer for request in server.heard()}) == 1
+    monkeypatch.setattr(without_boto3, "ATTEMPTS", 1)
+    ours = {"sns": Topics, "stepfunctions": States}
+    return lambda service: (boto3.client(service), ours[service](host))
 
 
-def test_only_a_server_with_a_known_authority_is_spoken_to(monkeypatch, server):
-    in_a_function(monkeypatch, AWS_ENDPOINT_URL=server.url.replace("http:", "https:"))
-    calls = DynamoCalls(attempts=1, clock=ServerClock(), host=SYSTEM)
-    context = without_boto3._authorities()
-    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
-    assert context.cert_store_stats()["x509_ca"] > 50
-    with pytest.raises(SSLError):
-        calls.call("GetItem", GET)
+TEXT = {"DataType": "String", "StringValue": "prod & more"}
+ENTRIES = [
+    {"Id": "0", "Message": '{"n": "ü+ "}', "MessageAttributes": {"queue": TEXT, "status": TEXT}},
+    {"Id": "1", "Message": "m", "MessageAttributes": {}},
+]
+BATCH = {"TopicArn": "arn:t", "PublishBatchRequestEntries": ENTRIES}
+SENT = [
+    ("sns", "publish", {"TopicArn": "arn:t", "Message": "there & then"}),
+    ("sns", "publish_batch", BATCH),
+    ("stepfunctions", "send_task_success", {"taskToken": "t", "output": '{"n": "ü"}'}),
+    ("stepfunctions", "send_task_failure", {"taskToken": "t", "error": "e", "cause": "c"}),
+]
+PAGE = b"""<?xml version="1.0"?>
+<PublishBatchResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishBatchResult><Failed>
+<member><Id>1</Id><Code>Internal</Code><Message>a &amp; b</Message><SenderFault>false</SenderFault>
+</member></Failed><Successful><member><Id>0</Id><MessageId>m</MessageId></member></Successful>
+</PublishBatchResult></PublishBatchResponse>"""
+
+
+@pytest.mark.parametrize(("service", "operation", "terms"), SENT, ids=[one[1] for one in SENT])
+def test_a_call_is_what_boto3_would_send(server, clients_of, service, operation, terms):
+    page = PAGE if operation == "publish_batch" else PAGE.replace(b"Batch", b"")
+    server.answers = [reply(page if service == "sns" else {})] * 2
+    for client in clients_of(service):
+        getattr(client, operation)(**terms)
+    boto3s, ours = server.heard()
+    reading = parse_qs if service == "sns" else json.loads
+    assert reading(ours.body.decode()) == reading(boto3s.body.decode())
+    scope = "/us-east-1/" + ("sns" if service == "sns" else "states") + "/aws4_request"
+    for name in ("host", "x-amz-target", "content-type"):
+        assert ours.headers.get(name) == boto3s.headers.get(name)
+    assert all(scope in request.headers["authorization"] for request in (ours, boto3s))
+
+
+def test_what_a_batch_left_out_is_read_as_boto3_reads_it_and_another_page_confirms_nothing(
+    server, clients_of
+):
+    boto3s, ours = clients_of("sns")
+    server.answers = [reply(PAGE)] * 2
+    (expected,), (found,) = (one.publish_batch(**BATCH)["Failed"] for one in (boto3s, ours))
+    assert found["Id"] == expected["Id"] == "1"
+    assert found["Message"] == expected["Message"] == "a & b"
+    for page in (b"<html>", b"<html/>"):
+        server.answers = [reply(page)]
+        with pytest.raises(HTTPClientError):
+            ours.publish_batch(**BATCH)
+
+
+def test_a_refusal_has_the_code_that_boto3_reads(server, clients_of):
+    refusal = {"__type": "com.amazonaws.states#TaskTimedOut", "message": "too late"}
+    for client in clients_of("stepfunctions"):
+        server.answers = [reply(refusal, 400)]
+        with pytest.raises(ClientError, match=r"TaskTimedOut.*too late"):
+            client.send_task_success(taskToken="t", output="1")
