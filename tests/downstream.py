@@ -59,6 +59,6 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def downstream() -> Iterator[Downstream]:
     with Downstream() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield server
         server.shutdown()
