@@ -130,24 +130,14 @@ def test_a_coroutine_that_is_stopped_before_its_first_step_takes_none():
 
     async def begins():
         begun.append(1)
-        await asyncio.sleep(0)
-        begun.append(2)
 
-    before = Awaited("stopped before it was started")
+    before, meanwhile = Awaited("before it was started"), Awaited("between start and first step")
     assert before.stop(why)
     with pytest.raises(TimeoutError):
         before.wait(begins())
-    assert begun == []
-
-    stopped_already = threading.Event()
-    LOOP.soon(stopped_already.wait)  # so that its start and its stop come at once
-    meanwhile = Awaited("stopped before it has begun")
-
-    def stop():
-        meanwhile.stop(why)
-        stopped_already.set()
-
-    threading.Timer(0.1, stop).start()
+    busy = threading.Event()
+    LOOP.soon(busy.wait)  # so that its start and its stop come at once
+    threading.Timer(0.1, lambda: (meanwhile.stop(why), busy.set())).start()
     with pytest.raises(TimeoutError):
         meanwhile.wait(begins())
     assert begun == []
@@ -171,22 +161,28 @@ def test_a_coroutine_that_does_not_heed_it_hangs_as_a_thread_does(bench):
     assert bench.queue.get(task_id).error.type == "TimeoutError"
 
 
-def test_a_coroutine_whose_task_is_cancelled_is_cancelled(bench):
+NO_MORE_ITS_OWN = {
+    "cancelled": lambda queue, task_id: queue.cancel(task_id),
+    "leases_lost": lambda queue, task_id: queue.store.table._remove(task_id),
+}
+
+
+@pytest.mark.parametrize("outcome", NO_MORE_ITS_OWN)
+def test_a_coroutine_whose_task_is_cancelled_or_lost_is_cancelled_and_cleans_up(bench, outcome):
     told = []
 
     @bench.handle()
     async def waits(_payload, context):
-        await asyncio.to_thread(bench.queue.cancel, context.task_id)
+        await asyncio.to_thread(NO_MORE_ITS_OWN[outcome], bench.queue, context.task_id)
         try:
             await stopped(told)
         finally:
             told.append(context.cancelled)
 
-    task_id = bench.put()
-    assert bench.run(heartbeat=0.05, lease=1).cancelled == 1
-    assert told == ["cleaned up", True]
-    ended = bench.queue.get(task_id)
-    assert (ended.status, ended.error) == (Status.CANCELLED, None)
+    bench.put()
+    report = bench.run(heartbeat=0.05, lease=1)
+    assert getattr(report, outcome) == 1
+    assert told == ["cleaned up", outcome == "cancelled"]
 
 
 def test_a_coroutine_that_has_heard_of_it_by_itself_is_left_to_clean_up(bench):
@@ -264,9 +260,13 @@ def test_a_stop_hands_back_what_is_cancelled_once_it_has_cleaned_up(bench):
     assert [(task.status, task.attempts) for task in left] == [(Status.PENDING, 0)] * 2
 
 
-def test_what_surrounds_an_attempt_surrounds_its_coroutine(bench):
+def test_what_surrounds_an_attempt_and_an_async_set_up_are_of_the_coroutines_world(bench):
     span = contextvars.ContextVar("span", default="none")
-    seen = []
+    seen, loops = [], []
+
+    @bench.registry.setup
+    async def connect():
+        loops.append(asyncio.get_running_loop())
 
     @bench.registry.around_attempts
     @contextlib.contextmanager
@@ -278,26 +278,11 @@ def test_what_surrounds_an_attempt_surrounds_its_coroutine(bench):
     @bench.handle()
     async def handler(_payload, _context):
         seen.append(span.get())
+        loops.append(asyncio.get_running_loop())
 
     bench.put()
     bench.run()
     assert seen == ["a", "left"]
-
-
-def test_an_async_set_up_runs_on_the_loop_of_the_handlers(bench):
-    loops = []
-
-    @bench.registry.setup
-    async def connect():
-        loops.append(asyncio.get_running_loop())
-
-    @bench.handle()
-    async def handler(_payload, _context):
-        loops.append(asyncio.get_running_loop())
-
-    bench.put()
-    bench.run()
-    assert len(loops) == 2
     assert loops[0] is loops[1]
 
 
@@ -342,16 +327,3 @@ def test_what_was_done_all_the_same_when_it_was_cancelled_has_succeeded(bench):
     task_id = bench.put()
     assert bench.run().succeeded == 1
     assert bench.queue.get(task_id).result == "done"
-
-
-def test_a_coroutine_whose_lease_is_lost_is_cancelled(bench):
-    told = []
-
-    @bench.handle()
-    async def robbed(_payload, context):
-        bench.queue.store.table._remove(context.task_id)
-        await stopped(told)
-
-    bench.put()
-    assert bench.run(heartbeat=0.05, lease=1).leases_lost == 1
-    assert told == ["cleaned up"]
