@@ -1,8 +1,12 @@
 """What a run has seen of the queue: gaps, memory, order."""
 
+import itertools
 import sys
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.tables.store import Candidate, Candidates
@@ -46,11 +50,48 @@ def seen():
     return Sight(newest_first=True, now=0)
 
 
-def test_rows_come_in_the_order_of_the_queue_whatever_their_type(seen):
-    front(seen, 9, 7, 5)
-    other = page(6, 4, task_type="b", more=False)
-    seen.behind(seen.cursor, other, other.rows)
-    assert order(seen) == [9, 7, 6, 5, 4]
+MOMENTS = st.tuples(*(st.integers(0, most) for most in (6, 2, 3, 4, 1)))
+
+
+@given(st.lists(MOMENTS, max_size=12), st.booleans())
+def test_whatever_comes_and_goes_rows_come_in_the_order_of_the_queue(moments, newest_first):
+    """Only what lies behind rows that were not read yet has to wait for them."""
+    seen, waiting = Sight(newest_first=newest_first, now=0), []
+    numbers, sign = itertools.count(1), 1 if newest_first else -1
+
+    def page(rows):
+        shown = Candidates(rows=tuple(rows[:3]), next=None)
+        if len(rows) > len(shown.rows):
+            last = shown.rows[-1]
+            shown = replace(shown, next={"taskId": last.task_id, "taskCreated": last.created})
+        return shown, shown.rows
+
+    def start():
+        """One more, unless others are to be read before."""
+        started = seen.next(lambda _cohort: True)
+        if started is None:
+            assert seen.cursor or not waiting
+        else:
+            assert started == waiting.pop(0)
+            seen.drop(started)
+        return started
+
+    for come, gone, reads, starts, back in [*moments, (0, 0, 99, 99, 0)]:
+        for _ in range(come):
+            number = next(numbers)
+            waiting.insert(0, row(sign * number, "ab"[number % 2]))
+        waiting[:gone] = []
+        known = [*waiting]
+        seen.front(*page(known))
+        assert len(known) > 3 or seen.cursor is None
+        while seen.cursor and (reads := reads - 1) > 0:
+            read = sign * seen.cursor["taskCreated"]
+            seen.behind(seen.cursor, *page([one for one in known if sign * one.created < read]))
+        started = [start() for _ in range(starts)]
+        if back and started and started[-1]:
+            waiting[:0] = started[-1:]
+            seen.came_back(started[-1])
+    assert waiting == []
     assert seen.empty()
 
 
@@ -59,36 +100,6 @@ def test_suspects_are_a_lane_of_their_own(seen):
     seen.front(shown, shown.rows)
     assert order(seen, lambda cohort: not cohort[1]) == [8]
     assert order(seen) == [9]
-
-
-def test_what_was_not_read_yet_comes_before_what_lies_behind_it(seen):
-    front(seen, 9, 8)
-    behind(seen, 7, 6)
-    seen.came_back(row(2))
-    assert order(seen) == [9, 8, 7, 6]  # between 6 and 2 there may be others
-    behind(seen, 4, more=False)
-    assert order(seen) == [4, 2]
-
-
-def test_a_first_page_that_meets_what_is_known_leaves_nothing_to_read(seen):
-    front(seen, 9, 8)
-    behind(seen, 7, 6, more=False)
-    front(seen, 11, 10, 9)
-    assert seen.cursor is None
-    assert order(seen) == [11, 10, 9, 8, 7, 6]
-
-
-def test_between_a_first_page_and_what_is_known_there_is_a_gap_to_be_read_first(seen):
-    front(seen, 9, 8)
-    behind(seen, 7, more=False)
-    front(seen, 20, 19)
-    assert seen.cursor["taskCreated"] == 19
-    assert order(seen) == [20, 19]
-    behind(seen, 15, 12)
-    assert order(seen) == [15, 12]
-    behind(seen, 10, 9)
-    assert seen.cursor is None
-    assert order(seen) == [10, 9, 8, 7]
 
 
 def test_it_is_relied_on_for_two_seconds_or_for_as_long_as_reading_it_again_may_take(seen):
@@ -111,35 +122,11 @@ def test_of_many_rows_of_a_type_the_first_are_remembered_and_the_others_read_aga
     assert seen.outdated(0)
 
 
-def test_from_the_oldest_on_they_come_the_other_way_round():
-    seen = Sight(newest_first=False, now=0)
-    front(seen, 1, 2)
-    behind(seen, 3, 5, more=False)
-    assert order(seen) == [1, 2, 3, 5]
-
-
 def test_a_type_that_must_not_start_is_left_where_it_is(seen):
     front(seen, 9, 8, more=False)
     seen.came_back(row(5, "b"))
     assert order(seen, lambda cohort: cohort[0] == "b") == [5]
     assert order(seen) == [9, 8]
-
-
-def test_what_a_first_page_does_not_show_any_more_is_forgotten(seen):
-    front(seen, 9, 8, 7)
-    front(seen, 9, 7, 6)
-    assert order(seen) == [9, 7, 6]
-
-
-def test_gaps_that_were_not_read_become_one(seen):
-    front(seen, 9, 8, more=False)
-    front(seen, 20, 19)
-    front(seen, 30, 29)
-    behind(seen, 25, 20)
-    assert seen.cursor["taskCreated"] == 20
-    behind(seen, 19, 9)
-    assert seen.cursor is None
-    assert order(seen) == [30, 29, 25, 20, 19, 9, 8]
 
 
 def test_a_page_that_was_asked_for_before_a_gap_opened_is_of_no_use(seen):
