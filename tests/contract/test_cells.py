@@ -3,8 +3,9 @@
 import inspect
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import astuple
 
 import pytest
 from hypothesis import given, settings
@@ -16,13 +17,11 @@ from lifoq import (
     Count,
     InvalidInput,
     NewTask,
-    Pressure,
     Queue,
     QueueMisconfigured,
     Status,
     StoreUnavailable,
     TaskError,
-    TaskNotFound,
     Wanted,
 )
 from lifoq.tables import pressure
@@ -75,11 +74,6 @@ def with_one_down(cells: Cells, host: ManualHost, error: Exception) -> tuple[Cel
     return Cells([broken, *(cells.queues[name] for name in others)], host=host), down
 
 
-def fail(queue: Queue, task_id: str) -> None:
-    task = queue.store.claim(task_id, claim_id="c", lease=30)
-    queue.store.fail(task, TaskError(type="ValueError", message="boom"))
-
-
 # Where an id lives
 
 a_name = st.from_regex(r"[A-Za-z0-9_.-]{3,20}", fullmatch=True)  # what DynamoDB allows
@@ -87,7 +81,7 @@ names = st.lists(a_name, min_size=2, max_size=8, unique=True)
 ids = st.lists(st.text(max_size=30), max_size=50)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(names, ids, st.randoms(use_true_random=False))
 def test_a_cell_that_is_added_takes_over_ids_and_moves_no_other_in_whichever_order_they_are_given(
     names, ids, random
@@ -142,106 +136,124 @@ def test_each_call_takes_what_the_queues_own_takes(call):
     assert terms(getattr(Cells, call)) == terms(getattr(Queue, call))
 
 
-def test_a_task_is_found_again_by_its_id_given_or_drawn(cells, host):
-    tasks = [cells.put("a", n, task_id=f"t{n}") for n in range(10)]
-    tasks += [cells.put("a", n) for n in range(10)]
-    homes = {cells.home(task.task_id).store.table.name for task in tasks}
-    assert homes == set(NAMES)
-    for task in tasks:
-        assert cells.get(task.task_id) == task
-        assert cells.home(task.task_id).get(task.task_id) == task
-    assert cells.put("a", "again", task_id="t3") == tasks[3]
+def attempt(queue: Queue | Cells, task_id: str, *, fails: bool) -> None:
+    home = queue.home(task_id) if isinstance(queue, Cells) else queue
+    task = home.store.claim(task_id, claim_id=task_id, lease=30)
+    if fails:
+        home.store.fail(task, TaskError(type="ValueError", message="boom"))
+    else:
+        home.store.succeed(task, "7")
 
 
-def test_put_many_keeps_the_order_of_outcomes_and_finds_every_task(cells):
-    told = []
-    new = [
-        NewTask(task_type="a", payload=n, task_id=f"t{n}" if n % 2 else None) for n in range(100)
-    ]
-    outcomes = cells.put_many(new, on_progress=told.append)
-    assert [outcome.task.payload for outcome in outcomes] == list(range(100))
-    assert all(outcome.created for outcome in outcomes)
-    assert all(cells.get(outcome.task.task_id) == outcome.task for outcome in outcomes)
-    assert told == sorted(told)
-    assert told[-1] == 100
+def listed(queue: Queue | Cells, status: Status) -> Iterator[str]:
+    start = None
+    while True:
+        page = queue.search(Wanted(status=status), limit=5, start=start)
+        assert len(page.tasks) <= 5
+        yield from (task.task_id for task in page.tasks)
+        start = page.next
+        if start is None:
+            return
 
 
-def test_wait_cancel_and_redrive_reach_the_tasks_own_cell(cells):
+def put_and_looked_at(queue: Queue | Cells, host: ManualHost) -> Iterator[object]:
     for n in range(12):
-        cells.put("a", task_id=f"t{n}")
-        home = cells.home(f"t{n}")
-        match n % 3:
-            case 0:
-                claimed = home.store.claim(f"t{n}", claim_id="c", lease=30)
-                home.store.succeed(claimed, str(n))
-                assert cells.wait(f"t{n}", timeout=1) == n
-            case 1:
-                assert cells.cancel(f"t{n}").status is Status.CANCELLED
-            case _:
-                fail(home, f"t{n}")
-                assert cells.redrive(f"t{n}").status is Status.PENDING
-    with pytest.raises(TaskNotFound):
-        cells.wait("nobody", timeout=1)
-
-
-def test_redrive_many_keeps_its_limit_and_rate_over_all_cells(cells, host):
-    for n in range(12):
-        cells.put("a" if n % 4 else "b", task_id=f"t{n}")
-        fail(cells.home(f"t{n}"), f"t{n}")
-    assert cells.redrive_many(task_type="b", error_type="KeyError") == 0
-    assert cells.redrive_many(task_type="b", error_type="ValueError") == 3
-    assert cells.redrive_many(limit=5, per_second=4) == 5
-    assert host.slept == [0.25] * 5
-    assert cells.redrive_many() == 4
-
-
-def test_peek_shows_the_newest_of_all_cells(cells, host):
-    for n in range(12):
+        yield queue.put("a" if n % 4 else "b", n, task_id=f"t{n}" if n % 3 else None)
+        queue.put("a", task_id=f"later {n}", delay=100 - 2 * n)
         host.advance(1)
-        cells.put("a", task_id=f"t{n}")
-        cells.put("a", task_id=f"later{n}", delay=100 - n)
-    assert [task.task_id for task in cells.peek(5)] == ["t11", "t10", "t9", "t8", "t7"]
-    delayed = cells.peek(3, status=Status.DELAYED)
-    assert [task.due_at for task in delayed] == sorted(
-        (task.due_at for task in cells.peek(12, status=Status.DELAYED)), reverse=True
-    )[:3]
+    yield queue.put("a", "again", task_id="t1")
+    yield queue.get("t2")
+    yield queue.peek(5)
+    yield queue.peek(5, status=Status.DELAYED)
+    yield list(listed(queue, Status.PENDING))
+    yield list(listed(queue, Status.DELAYED))
+    yield queue.stats()
+    yield queue.stats(cap=1).pending.capped
+    yield queue.waiting()
 
 
-def test_stats_add_up_and_ages_are_those_of_the_ends(cells, host):
-    assert cells.stats().oldest_waiting_seconds is None
-    for n in range(6):
-        cells.put("a", task_id=f"t{n}")
-        host.advance(1)
-    cells.put("a", delay=60)
-    found = cells.stats()
-    assert (found.pending.value, found.live.value, found.delayed.value) == (6, 6, 1)
-    assert found.newest_waiting_seconds == pytest.approx(1, abs=0.01)
-    assert found.oldest_waiting_seconds == pytest.approx(6, abs=0.01)
-    assert cells.stats(cap=1).pending.capped
+def ended_and_redriven(queue: Queue | Cells, host: ManualHost) -> Iterator[object]:
+    attempt(queue, "t1", fails=False)
+    yield queue.wait("t1", timeout=1)
+    yield queue.delete("t1")
+    yield queue.cancel("t2")
+    yield queue.run_now("later 3")
+    for number in (4, 5, 7, 8, 10, 11):
+        attempt(queue, f"t{number}", fails=True)
+    yield queue.redrive("t5")
+    yield queue.redrive_many(task_type="b", error_type="KeyError")
+    yield queue.redrive_many(task_type="b", error_type="ValueError")
+    yield queue.redrive_many(limit=2, per_second=4)
+    yield host.slept
+    yield queue.redrive_many()
 
 
-def test_pressure_is_of_all_that_was_started_or_shed_in_the_cells(cells, host):
-    assert cells.pressure() == Pressure(shed_share=0, starts_per_second=0, wait_seconds=None)
-    north, south, _ = cells.queues.values()
-    for _ in range(30):
-        north.store.put(NewTask(task_type="a"))
-    host.advance(3_601)
-    for queue, number, wait in ((north, 10, 4.0), (south, 30, 2.0)):
-        starts = Starts(seconds=20.0, number=number, wait=wait)
-        pressure.note(queue.store, starts, host=host)
-    found = cells.pressure()
-    assert found.starts_per_second == pytest.approx(0.5 + 1.5)
-    assert found.shed_share == pytest.approx(0.5 / (0.5 + 2.0))
-    assert found.wait_seconds == pytest.approx(2.5)
-
-
-def test_purge_asks_once_for_all_cells(cells):
-    cells.put_many([NewTask(task_type="a", task_id=f"t{n}") for n in range(9)])
+def put_in_many_and_purged(queue: Queue | Cells, _: ManualHost) -> Iterator[object]:
+    done: list[int] = []
+    new = [NewTask(task_type="a", payload=n, task_id=f"m{n}" if n % 2 else None) for n in range(60)]
+    outcomes = queue.put_many(new, on_progress=done.append)
+    yield [(one.created, one.task.payload) for one in outcomes]
+    yield done == sorted(done), done[-1]
+    yield [queue.get(one.task.task_id) == one.task for one in outcomes]
     asked: list[Count] = []
-    assert cells.purge(confirm=lambda waiting: bool(asked.append(waiting))) == 0
-    assert cells.purge(confirm=lambda waiting: asked.append(waiting) is None) == 9
-    assert asked == [Count(value=9, capped=False)] * 2
-    assert cells.stats().pending.value == 0
+    yield queue.purge(confirm=lambda waiting: bool(asked.append(waiting)))
+    yield queue.purge(confirm=lambda waiting: asked.append(waiting) is None)
+    yield asked
+    yield queue.stats()
+
+
+def pressed(queue: Queue | Cells, host: ManualHost) -> Iterator[object]:
+    stores = [
+        each.store for each in (queue.queues.values() if isinstance(queue, Cells) else [queue])
+    ]
+    yield queue.pressure()
+    for store, number, wait in ((stores[0], 10, 4.0), (stores[-1], 30, 2.0)):
+        pressure.note(store, Starts(seconds=20.0, number=number, wait=wait), host=host)
+    queue.put_many([NewTask(task_type="a", deadline=10)] * 30)
+    host.advance(12)
+    yield tuple(round(each, 6) for each in astuple(queue.pressure()))
+
+
+def test_cells_answer_each_call_as_one_queue_does(cells, host):
+    alone = ManualHost()
+    one = Queue(Store(MemoryTable(), host=alone), host=alone)
+    for calls in (pressed, put_and_looked_at, ended_and_redriven, put_in_many_and_purged):
+        for answer, expected in zip(calls(cells, host), calls(one, alone), strict=True):
+            assert answer == expected
+    assert all(queue.stats().pending.value == 0 for queue in cells.queues.values())
+    assert {cells.home(f"t{n}").store.table.name for n in range(12)} == set(NAMES)
+
+
+def test_a_cell_that_is_read_slowly_keeps_the_older_tasks_of_the_others_back(cells, host):
+    north, south = cells.queues["north"], cells.queues["south"]
+    south.put("b", task_id="oldest")
+    host.advance(1)
+    north.put("b", task_id="older")
+    host.advance(1)
+    north.put_many([NewTask(task_type="a") for _ in range(150)])
+    wanted = Wanted(status=Status.PENDING, task_type="b")
+    first = cells.search(wanted, scan=100)
+    assert first.tasks == []
+    rest = cells.search(wanted, scan=100, start=first.next)
+    assert [task.task_id for task in rest.tasks] == ["older", "oldest"]
+
+
+def test_the_command_line_takes_the_tables_of_all_cells(
+    dynamodb_local_endpoint, new_dynamo_table, capsys
+):
+    tables = [new_dynamo_table(dynamodb_local_endpoint).name for _ in range(2)]
+    options = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
+    cells = Cells.connect(tables=tables, **options)
+    cells.put_many([NewTask(task_type="a", task_id=f"t{n}") for n in range(20)])
+    words = [word for table in tables for word in ("--table", table)]
+
+    def lifoq(*command):
+        assert main([*words, "--json", "--endpoint-url", dynamodb_local_endpoint, *command]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert {cells.home(f"t{n}").store.table.name for n in range(20)} == set(tables)
+    assert lifoq("cancel", "t7")["status"] == "CANCELLED"
+    assert lifoq("purge", "--yes") == {"cancelled": 19}
 
 
 # A cell that is down
@@ -263,56 +275,3 @@ def test_a_cell_that_is_down_refuses_its_own_ids_only(cells, host, error):
             assert partly.put("a", task_id=task.task_id) == partly.get(task.task_id)
         with told:
             partly.get(task.task_id)
-
-
-# The command line
-
-
-def test_the_command_line_takes_the_tables_of_all_cells(
-    dynamodb_local_endpoint, new_dynamo_table, capsys
-):
-    tables = [new_dynamo_table(dynamodb_local_endpoint).name for _ in range(2)]
-    options = {"endpoint_url": dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS}
-    cells = Cells.connect(tables=tables, **options)
-    cells.put_many([NewTask(task_type="a", payload=n, task_id=f"t{n}") for n in range(20)])
-    words = [word for table in tables for word in ("--table", table)]
-
-    def lifoq(*command):
-        assert main([*words, "--json", "--endpoint-url", dynamodb_local_endpoint, *command]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    assert {cells.home(f"t{n}").store.table.name for n in range(20)} == set(tables)
-    assert lifoq("stats")["pending"] == 20
-    assert [lifoq("get", f"t{n}")["payload"] for n in range(3)] == [0, 1, 2]
-    assert lifoq("cancel", "t7")["status"] == "CANCELLED"
-    assert len(lifoq("list", "--limit", "30")) == 19
-    assert lifoq("purge", "--yes") == {"cancelled": 19}
-
-
-def test_a_search_over_cells_shows_the_newest_of_all_page_by_page(cells, host):
-    for number in range(12):
-        cells.put("a", task_id=f"t{number}")
-        host.advance(1)
-    shown, start = [], None
-    while True:
-        page = cells.search(Wanted(status=Status.PENDING), limit=5, start=start)
-        shown.append([task.task_id for task in page.tasks])
-        start = page.next
-        if start is None:
-            break
-    assert [id_ for ids in shown for id_ in ids] == [f"t{11 - number}" for number in range(12)]
-    assert max(map(len, shown)) == 5
-
-
-def test_a_cell_that_is_read_slowly_keeps_the_older_tasks_of_the_others_back(cells, host):
-    north, south = cells.queues["north"], cells.queues["south"]
-    south.put("b", task_id="oldest")
-    host.advance(1)
-    north.put("b", task_id="older")
-    host.advance(1)
-    north.put_many([NewTask(task_type="a") for _ in range(150)])
-    wanted = Wanted(status=Status.PENDING, task_type="b")
-    first = cells.search(wanted, scan=100)
-    assert first.tasks == []
-    rest = cells.search(wanted, scan=100, start=first.next)
-    assert [task.task_id for task in rest.tasks] == ["older", "oldest"]

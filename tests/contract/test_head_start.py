@@ -7,12 +7,11 @@ import pytest
 from lifoq.client.listing import Wanted
 from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput
-from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
 from lifoq.tables import open_tasks
 from lifoq.tables.stats import measure
-from lifoq.tables.store import BROWSE_PAGE, Store
+from lifoq.tables.store import BROWSE_PAGE
 from tests.conftest import on_dynamodb_too
 from tests.contract.test_store import BOOM, SECOND, claim, pending, put
 
@@ -38,7 +37,7 @@ def test_a_task_goes_before_all_that_come_within_its_head_start(store, host):
     assert store.get("worth more") == first
 
 
-@pytest.mark.parametrize("none", [None, 0, 0.0, timedelta()])
+@pytest.mark.parametrize("none", [0.0, timedelta()])
 def test_without_a_head_start_the_item_has_no_word_of_it(store, none):
     put(store, "t", head_start=none)
     assert "headStart" not in store.table.get("t")
@@ -63,31 +62,6 @@ def test_a_head_start_is_no_longer_than_the_deadline(store, terms, sentence):
     put(store, "own", head_start=10, deadline=10)
 
 
-def test_a_delayed_task_has_it_from_when_it_enters_the_queue(store, host):
-    delayed = put(store, "t", delay=30, head_start=60)
-    put(store, "hurried", delay=30, head_start=60)
-    assert (delayed.status, delayed.task_created) == (Status.DELAYED, None)
-    host.advance(30)
-    row = store.promote("t")
-    task = store.get("t")
-    assert (row.created, row.head_start) == (task.task_created, task.head_start)
-    assert place(task) == 60
-    assert place(store.run_now("hurried")) == 60
-
-
-def test_retry_and_lost_lease_bring_it_back_to_its_place(store, host):
-    before = [put(store, name, head_start=60) for name in ("again", "later", "lost")]
-    row = store.retry(claim(store, "again", "a"), BOOM, delay=0)
-    store.retry(claim(store, "later", "b"), BOOM, delay=1)
-    lost = claim(store, "lost", "c")
-    host.advance(31)
-    store.promote("later")
-    store.reclaim(lost, max_attempts=3)
-    after = [store.get(task.task_id) for task in before]
-    assert [each.task_created for each in after] == [each.task_created for each in before]
-    assert (row.created, row.head_start) == (after[0].task_created, 60 * SECOND)
-
-
 def test_a_dead_letter_lies_by_its_age_and_a_redrive_gives_it_its_head_start_anew(store, host):
     for name in ("failed", "buried"):
         put(store, name, head_start=60)
@@ -101,47 +75,6 @@ def test_a_dead_letter_lies_by_its_age_and_a_redrive_gives_it_its_head_start_ane
         assert place(redriven) == 4_060
         store.retry(claim(store, name, name), BOOM, delay=0)
         assert store.get(name).task_created == redriven.task_created
-
-
-def test_a_replacing_put_brings_its_own(store, host):
-    def replaced(task_id: str, head_start: float | None) -> Task:
-        host.advance(1)
-        new = NewTask(task_type="a", task_id=task_id, if_exists="replace", head_start=head_start)
-        return store.put(new)
-
-    put(store, "waits", head_start=60)
-    assert place(replaced("waits", 5)) == 5
-    plain = replaced("waits", None)
-    assert (place(plain), plain.head_start) == (0, 0)
-    put(store, "runs")
-    taken = claim(store, "runs")
-    replaced("runs", 7)
-    row = store.succeed(taken, "1")
-    parked = store.get("runs")
-    assert (parked.status, place(parked)) == (Status.PENDING, 7)
-    assert (row.created, row.head_start) == (parked.task_created, 7 * SECOND)
-
-
-def test_it_is_alive_for_as_long_as_any_other(store, host):
-    hour = Store(store.table, lifetimes=Lifetimes(deadline=3_600), host=host)
-    put(hour, "t", head_start=3_600)
-    host.advance(3_599)
-    assert [row.damage for row in hour.candidates(limit=10).rows] == [None]
-    host.advance(1)
-    assert not [row for row in hour.candidates(limit=10).rows if row.expires_at > hour.now()]
-
-
-def test_a_follow_up_and_one_of_many_have_their_own(store):
-    put(store, "first", head_start=60)
-    heir = NewTask(task_type="a", task_id="heir", head_start=5)
-    store.succeed(claim(store, "first"), "1", [heir, NewTask(task_type="a", task_id="plain")])
-    store.put_many([NewTask(task_type="a", head_start=9), NewTask(task_type="a")])
-    assert sorted(row.head_start // SECOND for row in store.candidates(limit=9).rows) == [
-        0,
-        0,
-        5,
-        9,
-    ]
 
 
 # Ages

@@ -18,6 +18,7 @@ from lifoq.items.task_error import TaskError
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
+from tests.fixtures import PastTheLibrary
 
 pytestmark = on_dynamodb_too
 
@@ -39,12 +40,7 @@ def pending(store: Store) -> list[str]:
 
 # Shedding at the deadline, where somebody waits to be told
 
-
 TOKEN = "AAAAKgAAAAIAAAAA"  # noqa: S105 - of nobody
-
-
-def token(text: str) -> dict[str, str]:
-    return {"task_token": text}
 
 
 @pytest.fixture
@@ -53,178 +49,71 @@ def telling(store: Store, host: ManualHost) -> Store:
     return Store(store.table, lifetimes=Lifetimes(task_tokens=True), host=host)
 
 
-def overdue(store: Store) -> list[str]:
-    return store.past_deadline(limit=100)[0]
+def test_what_waits_for_an_answer_is_shed_at_its_deadline_however_it_came_to_wait(telling, host):
+    def told(task_id: str, **terms) -> Task:
+        return put(telling, task_id, **terms, task_token=task_id)
 
+    def held(task_id: str, lease: float = 3600) -> Task:
+        return claim(telling, told(task_id).task_id, task_id, lease)
 
-def test_a_task_is_found_at_its_deadline_where_somebody_waits_to_be_told(telling, store, host):
-    put(telling, "told", deadline=10, task_token=TOKEN)
-    put(telling, "untold", deadline=10)
-    host.advance(10 - 1e-6)
-    assert overdue(telling) == []
-    assert not telling.shed("told")
-    host.advance(1e-6)
-    assert overdue(telling) == ["told"]
-    assert telling.shed("told")
-    assert store.get("told") is None
-    assert overdue(telling) == []
-    everybody = Store(store.table, lifetimes=Lifetimes(shed_at_deadline=True), host=host)
-    put(everybody, "another", deadline=10)
-    host.advance(10)
-    assert overdue(everybody) == ["another"]
-
-
-def test_a_task_is_found_at_its_deadline_however_it_came_to_wait_again(telling, host):
-    def held(task_id: str):
-        put(telling, task_id, **token(task_id))
-        return claim(telling, task_id, task_id)
+    def overdue() -> set[str]:
+        return set(telling.past_deadline(limit=100)[0])
 
     telling.retry(held("given back"), BOOM, delay=0)
     telling.retry(held("backed off"), BOOM, delay=5)
-    lost = held("lost")
-    put(telling, "delayed", delay=5, deadline=3595, **token("delayed"))
+    lost = held("lost", lease=30)
+    told("delayed", delay=5, deadline=3595)
+    waiting = {"given back", "backed off", "lost", "delayed"}
+    held("taken")
+    telling.succeed(held("success"), "1")
+    telling.fail(held("failure"), BOOM)
+    telling.cancel(told("cancelled").task_id)
+    put(telling, "untold")
     host.advance(31)
     telling.reclaim(lost, max_attempts=3)
     telling.promote("backed off")
     telling.promote("delayed")
-    host.advance(3600 - 31 - 1e-6)
-    assert overdue(telling) == []
+
+    host.time = START + 3600 * SECOND - 1
+    assert overdue() == set()
+    assert not telling.shed("given back")
     host.advance(1e-3)
-    waiting = {"given back", "backed off", "lost", "delayed"}
-    assert set(overdue(telling)) == waiting
+    assert overdue() == waiting
     assert {telling.get(task_id).task_token for task_id in waiting} == waiting
-
-
-def test_what_does_not_wait_is_not_found_at_its_deadline_and_not_shed(telling, host):
-    def put_told(task_id: str):
-        put(telling, task_id, deadline=10, task_token=task_id)
-        return claim(telling, task_id, task_id)
-
-    put_told("taken")
-    telling.succeed(put_told("success"), "1")
-    telling.fail(put_told("failure"), BOOM)
-    put(telling, "cancelled", deadline=10, task_token=TOKEN)
-    telling.cancel("cancelled")
-    host.advance(10)
-    assert overdue(telling) == []
     for task_id in ("taken", "success", "failure", "cancelled", "nobody's"):
         assert not telling.shed(task_id)
     assert telling.get("taken").status is Status.TAKEN
-
-
-def test_a_token_goes_with_the_end_that_was_told(telling, host):
-    put(telling, "t", task_token=TOKEN)
-    telling.fail(claim(telling, "t"), BOOM)
-    assert telling.get("t").task_token == TOKEN
-    assert telling.redrive("t").task_token is None
-    host.advance(3600)
-    assert overdue(telling) == []
-
-
-# Putting
-
-
-def test_a_new_task_waits_with_its_deadline(store):
-    task = put(store, "t")
-    assert task == store.get("t")
-    assert task.status is Status.PENDING
-    assert task.payload == {"n": 1}
-    assert task.task_created == task.enqueued_at == task.task_updated == START
-    assert task.expires_at == START + 3600 * SECOND
-    assert task.ttl == START // SECOND + 3600
-    assert task.attempts == 0
-
-
-def test_a_delayed_task_cannot_be_claimed_until_it_is_promoted(store, host):
-    task = put(store, "t", delay=60)
-    assert task.status is Status.DELAYED
-    assert task.due_at == task.enqueued_at == START + 60 * SECOND
-    assert task.expires_at == START + (60 + 3600) * SECOND
-    assert (pending(store), store.due(limit=10)[0]) == ([], [])
-    assert not store.promote("t")
-    with pytest.raises(NotClaimed):
-        claim(store, "t")
-    host.advance(60)
-    assert store.due(limit=10)[0] == ["t"]
-    assert store.promote("t")
-    assert not store.promote("t")
-    task = store.get("t")
-    assert (task.status, task.due_at) == (Status.PENDING, None)
-
-
-def test_a_promotion_tells_the_row_as_the_index_then_shows_it(store, host):
-    put(store, "retried")
-    put(store, "t", delay=60, deadline=100)
-    store.retry(claim(store, "retried"), BOOM, delay=1)
-    host.advance(61)
-    promoted = [store.promote("retried"), store.promote("t")]
-    assert [row.created for row in promoted if row] == [START, START + 60 * SECOND]
-    assert tuple(promoted) == store.candidates(limit=10).rows[::-1]
-
-
-# Keys
-
-
-def keys(store: Store) -> dict[str, str | None]:
-    return {row.task_id: row.key for row in store.candidates(limit=100).rows}
-
-
-def test_a_key_is_shown_by_the_index_and_by_the_task_on_all_its_ways(store, host):
-    longest = "ü" * 128
-    put(store, "without")
-    store.put_many([NewTask(task_type="a", task_id="a", key=longest)])
-    store.put(NewTask(task_type="a", task_id="b", key="k"))
-    store.put(NewTask(task_type="a", task_id="c", key="later", delay=10))
-    store.succeed(claim(store, "without"), "1", [NewTask(task_type="a", task_id="d", key="up")])
-    assert keys(store) == {"a": longest, "b": "k", "d": "up"}
-
-    back = store.retry(claim(store, "a"), BOOM, delay=0)
-    assert back.key == longest
-    store.fail(claim(store, "b"), BOOM)
-    assert store.redrive("b").key == "k"
-    host.advance(10)
-    promoted = store.promote("c")
-    assert promoted.key == "later"
-    assert keys(store) == {"a": longest, "b": "k", "c": "later", "d": "up"}
-    assert claim(store, "c").key == "later"
+    assert all(telling.shed(task_id) for task_id in waiting)
+    assert telling.get("given back") is None
 
 
 # Claiming
 
 
-def test_a_claim_brings_the_task_and_counts_the_attempt(store, host):
-    put(store, "t")
-    host.advance(2)
-    task = claim(store, "t", "mine", lease=30)
-    assert task == store.get("t")
-    assert (task.status, task.attempts, task.claim_id) == (Status.TAKEN, 1, "mine")
-    assert task.first_taken_at == task.taken_at == START + 2 * SECOND
-    assert task.lease_expires == START + 32 * SECOND
-    assert task.task_created == START
-    assert pending(store) == []
+def test_what_falls_due_is_promoted_and_told_as_the_index_then_shows_it(store, host):
+    put(store, "retried", key="k", head_start=9)
+    put(store, "t", delay=60, deadline=100, key="l")
+    store.retry(claim(store, "retried"), BOOM, delay=60)
+    assert not store.promote("t")
+    with pytest.raises(NotClaimed):
+        claim(store, "t")
+    host.advance(60)
+    assert set(store.due(limit=10)[0]) == {"retried", "t"}
+    promoted = (store.promote("retried"), store.promote("t"))
+    assert promoted == store.candidates(limit=10).rows[::-1]
+    assert [(row.since, row.key) for row in promoted] == [(START, "k"), (START + 60 * SECOND, "l")]
+    assert not store.promote("t")
 
 
-def test_ttl_cannot_delete_a_task_in_flight(store, host):
-    put(store, "t", deadline=5)
-    task = claim(store, "t")
-    assert task.expires_at == START + 5 * SECOND
-    assert task.ttl > host.now() // SECOND + 5 * 365 * 86_400
-    store.retry(task, BOOM, delay=0)
-    assert store.get("t").ttl == START // SECOND + 5  # it waits again
-
-
-@pytest.mark.parametrize("put_at", [START, START + 999_999])
-@pytest.mark.parametrize(
-    ("late", "claimed"), [(-SECOND, True), (-1, True), (0, False), (1, False), (SECOND, False)]
-)
-def test_no_claim_comes_at_or_after_the_deadline(store, host, put_at, late, claimed):
-    host.time = put_at
+@pytest.mark.parametrize("early", [1, 0])
+def test_no_claim_comes_at_or_after_the_deadline(store, host, early):
+    host.time = START + 999_999
     put(store, "t", deadline=10)
-    host.time = put_at + 10 * SECOND + late
-    assert store.get("t").expired(host.time) is not claimed
-    assert store.count_live(cap=10).value == claimed
-    assert (store.waits_since(newest=True) is not None) is claimed
-    if claimed:
+    host.time += 10 * SECOND - early
+    assert store.get("t").expired(host.time) == (not early)
+    assert store.count_live(cap=10).value == early
+    assert (store.waits_since(newest=True) is not None) == early
+    if early:
         assert claim(store, "t").status is Status.TAKEN
     else:
         with pytest.raises(NotClaimed):
@@ -281,62 +170,6 @@ def test_a_look_goes_on_though_the_oldest_die_meanwhile(store, host, *, newest_f
 # Settling
 
 
-def test_a_success_keeps_the_result_and_leaves_the_index(store, host):
-    put(store, "t")
-    task = claim(store, "t")
-    host.advance(3)
-    store.succeed(task, '{"ok":true}')
-    done = store.get("t")
-    assert (done.status, done.result) == (Status.SUCCESS, {"ok": True})
-    assert done.finished_at == START + 3 * SECOND
-    assert (done.task_created, done.lease_expires) == (None, None)
-    assert done.enqueued_at == START
-    assert done.ttl == START // SECOND + 3 + 7 * 86_400
-
-
-def test_a_failure_stays_in_the_index_for_the_operator(store):
-    put(store, "t")
-    store.fail(claim(store, "t"), BOOM)
-    task = store.get("t")
-    assert (task.status, task.error) == (Status.FAILURE, BOOM)
-    assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
-    assert task.ttl == START // SECOND + 14 * 86_400
-
-
-def test_a_retry_waits_outside_pending_and_returns_behind_newer_tasks(store, host):
-    put(store, "poison")
-    task = claim(store, "poison")
-    store.retry(task, BOOM, delay=5)
-    waiting = store.get("poison")
-    assert (waiting.status, waiting.task_created) == (Status.DELAYED, None)
-    assert waiting.expires_at == START + 3600 * SECOND
-    assert waiting.ttl == START // SECOND + 3600
-    assert waiting.error == BOOM
-    host.advance(3)
-    put(store, "newer")
-    host.advance(3)
-    assert store.promote("poison")
-    assert pending(store) == ["newer", "poison"]
-    assert claim(store, "poison", "again").attempts == 2
-
-
-@pytest.mark.parametrize("delay", [0, 5])
-def test_a_retry_that_does_not_count_gives_the_attempt_back(store, host, delay):
-    put(store, "t")
-    store.retry(claim(store, "t", "first"), BOOM, delay=delay)
-    if delay:
-        host.advance(delay)
-        store.promote("t")
-    task = claim(store, "t", "second")
-    for _ in range(2):  # an answer that was lost
-        store.retry(task, BOOM, delay=delay, counts=False)
-    assert store.get("t").attempts == 1
-    if delay:
-        host.advance(delay)
-        store.promote("t")
-    assert claim(store, "t", "third").attempts == 2
-
-
 SETTLES = {
     "succeed": lambda store, task: store.succeed(task, "1"),
     "succeed with follow-ups": lambda store, task: store.succeed(
@@ -349,14 +182,28 @@ SETTLES = {
 }
 
 
+def lose(store: Store, host: ManualHost, claim_id: str = "lost") -> None:
+    """The worker of a claim."""
+    task = claim(store, "t", claim_id, lease=1)
+    host.advance(2)
+    store.reclaim(task, max_attempts=2)
+
+
 @pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
-def test_a_settle_repeated_because_its_answer_was_lost_is_recognised(store, settle):
-    put(store, "t")
-    task = claim(store, "t")
+def test_a_settle_clears_a_suspect_and_is_recognised_where_its_answer_was_lost(store, host, settle):
+    put(store, "t", key="k", head_start=60)
+    lose(store, host)
+    (row,) = store.candidates(limit=2).rows
+    assert row.suspect
+    task = claim(store, "t", "survives")
+    assert task.leases_lost == 1
+    waits_as = settle(store, task)
+    shown = [row for row in store.candidates(limit=9).rows if row.task_id == "t"]
+    assert shown == ([waits_as] if waits_as else [])
+    settled = store.table.get("t")
+    assert "leasesLost" not in settled
     settle(store, task)
-    settled = store.get("t")
-    settle(store, task)
-    assert store.get("t") == settled
+    assert store.table.get("t") == settled
 
 
 HOLDS = SETTLES | {
@@ -419,30 +266,13 @@ def test_of_follow_ups_that_share_an_id_the_first_counts(store):
 # The sweep's part
 
 
-def lose(store: Store, host: ManualHost, claim_id: str, *, max_attempts: int = 9) -> None:
-    task = claim(store, "t", claim_id, lease=1)
-    host.advance(2)
-    store.reclaim(task, max_attempts=max_attempts)
-
-
-def suspect(store: Store) -> bool:
-    (row,) = store.candidates(limit=2).rows
-    return row.suspect
-
-
-def test_leases_lost_in_a_row_are_counted_and_make_a_task_suspect(store, host):
+def test_leases_lost_in_a_row_are_counted_until_a_redrive(store, host):
     put(store, "t")
-    assert not suspect(store)
-    for n in range(3):
-        lose(store, host, f"lost-{n}")
-        assert store.get("t").leases_lost == n + 1
-        assert suspect(store)
-    lose(store, host, "last", max_attempts=4)
+    lose(store, host, "first")
+    lose(store, host, "last")
     buried = store.get("t")
-    assert (buried.status, buried.leases_lost) == (Status.FAILURE, 4)
-    store.redrive("t")
-    assert store.get("t").leases_lost == 0
-    assert not suspect(store)
+    assert (buried.status, buried.leases_lost) == (Status.FAILURE, 2)
+    assert store.redrive("t").leases_lost == 0
 
 
 def test_a_sweep_that_saw_an_earlier_claim_does_not_end_the_later_one(store, host):
@@ -454,17 +284,6 @@ def test_a_sweep_that_saw_an_earlier_claim_does_not_end_the_later_one(store, hos
     host.advance(2)
     assert store.reclaim(seen, max_attempts=9) is None
     assert store.get("t").claim_id == "second"
-
-
-@pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
-def test_whoever_settles_a_suspect_clears_it(store, host, settle):
-    put(store, "t")
-    lose(store, host, "lost")
-    task = claim(store, "t", "survives")
-    assert task.leases_lost == 1
-    settle(store, task)
-    assert store.get("t").leases_lost == 0
-    assert "leasesLost" not in store.table.get("t")
 
 
 # Operators
@@ -507,39 +326,30 @@ def test_a_task_that_is_claimed_between_look_and_cancel_stays_claimed(store, mon
 # Cancelling what runs
 
 
-def to_be_cancelled(store: Store) -> Task:
-    """Claimed, and cancelled since."""
+@pytest.mark.parametrize("again", ["checkpoint", "fail", "retry", "retry at once", "no room"])
+def test_a_cancelled_task_is_neither_tried_again_nor_failed(store, again):
     put(store, "t")
     task = claim(store, "t")
-    store.cancel("t")
-    return task
-
-
-@pytest.mark.parametrize("again", ["checkpoint", "fail", "retry", "retry at once", "no room"])
-def test_a_cancelled_task_is_neither_tried_again_nor_failed(store, host, again):
-    task = to_be_cancelled(store)
-    before = store.get("t")
+    with pytest.raises(LeaseLost):
+        store.end_cancelled(task)  # nobody has cancelled it
+    before = store.cancel("t")
     with pytest.raises(Cancelled):
         HOLDS[again](store, task)
     assert store.get("t") == before
-    host.advance(1)
     assert store.end_cancelled(task, BOOM) is None
     ended = store.get("t")
-    assert (ended.status, ended.attempts, ended.error) == (Status.CANCELLED, 1, BOOM)
-    assert ended.ttl == START // SECOND + 1 + 7 * 86_400
-    assert (ended.finished_at, ended.cancel_asked) == (START + SECOND, START)
-    assert (ended.task_created, ended.lease_expires) == (None, None)
+    assert (ended.status, ended.error) == (Status.CANCELLED, BOOM)
     assert [(past.ended, past.message) for past in ended.history] == [(Ended.CANCELLED, "boom")]
     store.end_cancelled(task, BOOM)  # recognised, where the answer was lost
     assert store.get("t") == ended == store.cancel("t")
-    assert (pending(store), store.taken(limit=10, start=None)[0]) == ([], [])
 
 
-def test_what_nobody_has_cancelled_does_not_end_as_cancelled(store):
+def test_a_damaged_task_that_was_cancelled_and_is_redriven_runs_again(store):
     put(store, "t")
-    with pytest.raises(LeaseLost):
-        store.end_cancelled(claim(store, "t"))
-    assert store.get("t").status is Status.TAKEN
+    claim(store, "t")
+    store.cancel("t")
+    store.condemn("t", seen=Status.TAKEN, reason="by hand")
+    assert store.redrive("t").cancel_asked is None
 
 
 @pytest.mark.parametrize("seen_before", [True, False])
@@ -560,28 +370,20 @@ def test_a_cancelled_task_whose_worker_is_lost_ends_as_cancelled(
         store.end_cancelled(seen)
 
 
-def test_a_damaged_task_that_was_cancelled_and_is_redriven_runs_again(store):
-    to_be_cancelled(store)
-    store.condemn("t", seen=Status.TAKEN, reason="by hand")
-    assert store.redrive("t").cancel_asked is None
-
-
-def test_a_redriven_task_is_the_newest_with_new_attempts_and_deadline(store, host):
-    put(store, "t")
-    store.fail(claim(store, "t"), BOOM)
+def test_a_redriven_task_is_the_newest_with_a_new_deadline_and_nobody_waits_for_it(telling, host):
+    put(telling, "t", task_token=TOKEN)
+    telling.fail(claim(telling, "t"), BOOM)
+    assert telling.get("t").task_token == TOKEN
     host.advance(5 * 86_400)
-    put(store, "other")
-    task = store.redrive("t")
-    assert (task.status, task.attempts) == (Status.PENDING, 0)
-    assert task.enqueued_at == START
-    assert task.first_taken_at == START
+    put(telling, "other")
+    task = telling.redrive("t")
     assert task.task_created == host.now() + 1  # a microsecond after `other`
     assert task.expires_at == task.task_created + 3600 * SECOND
-    assert task.ttl == host.now() // SECOND + 3601  # rounded up
-    assert pending(store) == ["t", "other"]
+    assert pending(telling) == ["t", "other"]
     assert task.error == BOOM  # until its next end
+    assert task.task_token is None
     with pytest.raises(WrongStatus):
-        store.redrive("t")
+        telling.redrive("t")
 
 
 @pytest.mark.parametrize("act", ["redrive", "cancel"])
@@ -608,13 +410,19 @@ def test_a_condemned_item_is_a_failure_with_the_reason(store, seen):
     assert not store.condemn("t", seen=seen, reason="again")
 
 
+def fill(store: Store, past: PastTheLibrary, attribute: str = "blob") -> dict:
+    """Write the task anew, so large that a reason finds no room in it."""
+    full = {name: value for name, value in store.table.get("t").items() if name != attribute}
+    room = MAX_ITEM_BYTES - 100 - sum(len(k) + len(str(v)) for k, v in full.items())
+    full[attribute] = "x" * room
+    past.write(full)
+    return full
+
+
 @pytest.mark.parametrize("attribute", ["payload", "taskType", "blob"])
 def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(store, past, attribute):
     put(store, "t")
-    full = dict(store.table.get("t"))
-    full.pop(attribute, None)
-    room = MAX_ITEM_BYTES - 100 - sum(len(k) + len(str(v)) for k, v in full.items())
-    past.write({**full, attribute: "x" * room})
+    fill(store, past, attribute)
     assert store.condemn("t", seen=Status.PENDING, reason="y" * 900)
     assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
     item = store.table.get("t")
@@ -625,16 +433,11 @@ def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(store, past, at
     assert not store.condemn("t", seen=Status.PENDING, reason="again")
 
 
-@pytest.mark.parametrize("meanwhile", ["gone", "taken"])
-def test_an_item_too_large_for_the_reason_that_has_moved_on_is_not_buried(
-    store, past, monkeypatch, meanwhile
+def test_an_item_too_large_for_the_reason_that_was_claimed_meanwhile_is_not_buried(
+    store, past, monkeypatch
 ):
     put(store, "t")
-    full = dict(store.table.get("t"))
-    room = MAX_ITEM_BYTES - 100 - sum(len(k) + len(str(v)) for k, v in full.items())
-    large = {**full, "blob": "x" * room}
-    past.write(large)
-    after = None if meanwhile == "gone" else {**large, "taskStatus": "TAKEN"}
-    once_seen(store, monkeypatch, lambda: past.write(after) if after else past.remove("t"))
+    claimed = {**fill(store, past), "taskStatus": "TAKEN"}
+    once_seen(store, monkeypatch, lambda: past.write(claimed))
     assert not store.condemn("t", seen=Status.PENDING, reason="y" * 900)
-    assert store.table.get("t") == after
+    assert store.table.get("t") == claimed
