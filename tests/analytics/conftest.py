@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset as ds
 import pytest
 from pyspark import SparkContext
 
 from analytics import analysis, session
-from analytics.times import from_iso
 
 
 @pytest.fixture(scope="session")
@@ -35,16 +33,3 @@ class Reporter:
 @pytest.fixture
 def report(spark, tmp_path) -> Reporter:
     return Reporter(spark, tmp_path / "out")
-
-
-@pytest.fixture(scope="module")
-def module_report(spark, tmp_path_factory) -> Reporter:
-    """For reports that several tests look at."""
-    return Reporter(spark, tmp_path_factory.mktemp("report") / "out")
-
-
-def bucket_rows(path: Path) -> list[dict[str, Any]]:
-    rows = ds.dataset(path).to_table().to_pylist()
-    for row in rows:
-        row["bucket_start"] = from_iso(row["bucket_start"].isoformat())
-    return rows

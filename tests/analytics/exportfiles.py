@@ -1,10 +1,11 @@
-"""Writes table exports as DynamoDB lays them out in S3: manifests, checksums, gzipped lines."""
+"""Writes table exports as DynamoDB lays them out in S3, as far as they are read: manifests, gzipped
+lines."""
 
 import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,6 @@ from boto3.dynamodb.types import TypeSerializer
 
 from lifoq.basics.times import iso
 from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute
-
-TABLE_ARN = "arn:aws:dynamodb:us-east-1:123456789012:table/Tasks"
 
 Item = Mapping[str, Any]
 
@@ -36,15 +35,12 @@ def full_line(item: Item) -> dict[str, Any]:
 def incremental_line(
     task_id: str, written_at: int, old: Item | None, new: Item | None
 ) -> dict[str, Any]:
-    line: dict[str, Any] = {
+    images = {"OldImage": old, "NewImage": new}
+    return {
         "Metadata": {"WriteTimestampMicros": {"N": str(written_at)}},
         "Keys": {"taskId": {"S": task_id}},
+        **{name: marshal(image) for name, image in images.items() if image is not None},
     }
-    if old is not None:
-        line["OldImage"] = marshal(old)
-    if new is not None:
-        line["NewImage"] = marshal(new)
-    return line
 
 
 @dataclass(kw_only=True)
@@ -53,15 +49,14 @@ class Exporter:
 
     root: Path
     prefix: str = ""
-    table_arn: str = TABLE_ARN
+    table: str = "Tasks"
     exports: int = 0
     """Made so far; ids go on from here."""
 
     def full(self, lines: Iterable[Any], *, at: int, files: int = 1) -> Path:
         """Returns the export's folder. A line is JSON data, or text that is written as it is."""
-        export_id = self._next_id()
         times = {"exportTime": iso(at), "exportType": "FULL_EXPORT"}
-        return self._write(export_id, f"{export_id}/data", list(lines), times, files)
+        return self._write(lines, times, files)
 
     def incremental(self, lines: Iterable[Any], *, start: int, end: int, files: int = 1) -> Path:
         times = {
@@ -70,66 +65,35 @@ class Exporter:
             "exportType": "INCREMENTAL_EXPORT",
             "outputView": "NEW_AND_OLD_IMAGES",
         }
-        return self._write(self._next_id(), "data", list(lines), times, files)
+        return self._write(lines, times, files)
 
-    def _next_id(self) -> str:
+    def _write(self, lines: Iterable[Any], times: dict[str, str], files: int) -> Path:
         self.exports += 1
-        return f"{1_700_000_000_000 + self.exports:014d}-{self.exports:08x}"
-
-    def _write(
-        self, export_id: str, data: str, lines: Sequence[Any], times: dict[str, str], files: int
-    ) -> Path:
-        base = self.root / "AWSDynamoDB"
-        folder = base / export_id
+        export_id = f"{1_700_000_000_000 + self.exports:014d}-{self.exports:08x}"
+        base, shared = self.root / "AWSDynamoDB", "exportToTime" in times
+        folder, data = base / export_id, "data" if shared else f"{export_id}/data"
         folder.mkdir(parents=True)
-        (base / data).mkdir(parents=True, exist_ok=True)
-        key = f"{self.prefix}/AWSDynamoDB" if self.prefix else "AWSDynamoDB"
-        entries = []
+        (base / data).mkdir(exist_ok=True)
+        all_lines, entries = list(lines), []
         for number in range(files):
-            share = lines[number::files]
             name = f"{data}/{export_id[-8:]}{number:04d}.json.gz"
-            entry = write_data(base / name, share)
-            entries.append({**entry, "dataFileS3Key": f"{key}/{name}"})
-        files_json = "".join(json.dumps(entry) + "\n" for entry in entries)
-        summary = {
-            "version": "2023-08-01",
-            "exportArn": f"{self.table_arn}/export/{export_id}",
-            "tableArn": self.table_arn,
-            "tableId": "0a1b2c3d-0000-1111-2222-333344445555",
-            **times,
-            "s3Bucket": "exports",
-            "s3Prefix": self.prefix or None,
-            "s3SseAlgorithm": "AES256",
-            "s3SseKmsKeyId": None,
-            "manifestFilesS3Key": f"{key}/{export_id}/manifest-files.json",
-            "billedSizeBytes": 0,
-            "itemCount": len(lines),
-            "outputFormat": "DYNAMODB_JSON",
-        }
-        (folder / "_started").touch()
-        for name, text in (
-            ("manifest-summary", json.dumps(summary)),
-            ("manifest-files", files_json),
-        ):
-            (folder / f"{name}.json").write_text(text)
-            (folder / f"{name}.checksum").write_bytes(_md5(text.encode()))
+            entry = write_data(base / name, all_lines[number::files])
+            key = f"{self.prefix}/AWSDynamoDB/{name}".removeprefix("/")
+            entries.append(json.dumps({**entry, "dataFileS3Key": key}) + "\n")
+        arn = f"arn:aws:dynamodb:us-east-1:123456789012:table/{self.table}"
+        summary = {"tableArn": arn, "outputFormat": "DYNAMODB_JSON", **times}
+        (folder / "manifest-summary.json").write_text(json.dumps(summary))
+        (folder / "manifest-files.json").write_text("".join(entries))
         return folder
 
 
-def write_data(path: Path, lines: Sequence[Any]) -> dict[str, Any]:
+def write_data(path: Path, lines: Iterable[Any]) -> dict[str, Any]:
     """Write a data file; returns what its manifest says about it, but for the key."""
-    text = "".join(
-        (line if isinstance(line, str) else json.dumps(line, separators=(",", ":"))) + "\n"
-        for line in lines
-    )
-    content = gzip.compress(text.encode(), compresslevel=1, mtime=0)
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    content = gzip.compress("".join(f"{text}\n" for text in texts).encode(), compresslevel=1)
     path.write_bytes(content)
-    return {
-        "itemCount": len(lines),
-        "md5Checksum": _md5(content).decode(),
-        "etag": hashlib.md5(content, usedforsecurity=False).hexdigest(),
-    }
+    return {"itemCount": len(texts), "md5Checksum": md5(content)}
 
 
-def _md5(content: bytes) -> bytes:
-    return base64.b64encode(hashlib.md5(content, usedforsecurity=False).digest())
+def md5(content: bytes) -> str:
+    return base64.b64encode(hashlib.md5(content, usedforsecurity=False).digest()).decode()

@@ -10,6 +10,7 @@ its deletion falls into (windows are no longer than ``LONGEST_WINDOW``).
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from lifoq.items.schema import Status
 from tests.analytics.exportfiles import Exporter, Item, full_line, incremental_line
@@ -71,7 +72,7 @@ class Author:
         enqueued = put_at + delay
         self.life = Life(task_id=task_id, task_type=task_type, enqueued_at=enqueued)
         deadline = SHORTEST_DEADLINE + self._span(900)
-        self._item: dict[str, int | str] = {
+        self._item: dict[str, Any] = {
             "taskId": task_id,
             "taskType": task_type,
             "enqueuedAt": enqueued,
@@ -112,7 +113,7 @@ class Author:
         if self._now >= self._deadline:
             return self._expire()
         self._item.setdefault("firstTakenAt", self._now)
-        self._item["attempts"] = int(self._item["attempts"]) + 1
+        self._item["attempts"] = self._item["attempts"] + 1
         self._write(Status.TAKEN, takenAt=self._now, claimId=f"c{self._rng.random()}")
         return True
 
@@ -134,12 +135,13 @@ class Author:
 
     def _retry(self) -> bool:
         self._pass(30)
+        self._item["history"] = [*self._item.get("history", ()), {"how": "RETRIED", "type": "E"}]
         status = self._rng.choice([Status.DELAYED, Status.PENDING])
         self._write(status, dueAt=self._now + self._span(60))
         return True
 
     def _promote(self) -> bool:
-        self._now = max(self._now, int(self._item.get("dueAt", 0)))
+        self._now = max(self._now, self._item.get("dueAt", 0))
         self._pass(60)
         if self._now >= self._deadline:
             return self._expire()
@@ -194,7 +196,7 @@ class Author:
 
     @property
     def _deadline(self) -> int:
-        return int(self._item["expiresAt"])
+        return self._item["expiresAt"]
 
     def _span(self, seconds: int) -> int:
         """Up to so many seconds; often whole ones, so that events meet bucket edges."""
@@ -215,7 +217,7 @@ class Author:
         earliest = self.life.steps[-1].at + 1 if self.life.steps else 0
         at = max(self._now + latency, earliest)
         self.life.steps.append(Step(now=self._now, at=at, status=status, item=item))
-        self.life.deadlines.append(int(self._item["expiresAt"]))
+        self.life.deadlines.append(self._item["expiresAt"])
         self._now = at
 
 
@@ -244,10 +246,11 @@ def write(
     rng.shuffle(exports)
     for kind, begin, until in exports:
         files = rng.randint(1, 3)
+        junk = rng.choice([[], ["junk"]])
         if kind == "full":
-            exporter.full(_full(lives, begin), at=begin, files=files)
+            exporter.full([*_full(lives, begin), *junk], at=begin, files=files)
         else:
-            lines = _incremental(lives, begin, until)
+            lines = [*_incremental(lives, begin, until), *junk]
             exporter.incremental(lines, start=begin, end=until, files=files)
     return [life.until(end) for life in lives if _is_seen(life, seen_from, end)]
 

@@ -1,5 +1,13 @@
-"""Task items and moments for examples. Times are given in seconds after ``BASE``."""
+"""Task items and moments for examples, and what is judged of them. Times are given in seconds after
+``BASE``."""
 
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from analytics import tasks
+from analytics.images import Observed, Origin, observe
 from tests.analytics.exportfiles import Item
 
 SECOND = 1_000_000
@@ -23,3 +31,17 @@ def item(task_id: str, status: str, *, kind: str = "mail", **times: float) -> It
         "attempts": attempts,
         **{name: at(seconds) for name, seconds in times.items()},
     }
+
+
+def observed(*lines: Any, full: float | None = None, since: float | None = None) -> Observed:
+    """What lines show of a full export, or of a window's. One that is bytes is as it stands."""
+    full_at, window_from = (None if one is None else at(one) for one in (full, since))
+    texts = (line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
+    block = b"".join(text + b"\n" for text in texts)
+    return observe(block, Origin(file="f", full_at=full_at, window_from=window_from))
+
+
+def judged(*exports: Observed, as_of: float = 60) -> pa.Table:
+    """A row for each task."""
+    together = pa.concat_tables([export.observations for export in exports])
+    return tasks.judge(tasks.merge(together), as_of=at(as_of))

@@ -1,34 +1,59 @@
 """What the command line refuses, it refuses in a sentence, before any work is done."""
 
+import json
+
 import pytest
 from click.testing import CliRunner, Result
 
+from analytics.page import about
 from analytics.report import report
 
 
-def _run(*arguments: object) -> Result:
-    return CliRunner().invoke(report, [str(argument) for argument in arguments])
+@pytest.fixture
+def run(tmp_path):
+    def run(*arguments: object) -> Result:
+        words = [tmp_path, "--out", tmp_path / "out", *arguments]
+        return CliRunner().invoke(report, [str(word) for word in words])
+
+    return run
 
 
-def test_a_moment_that_is_none_is_refused(tmp_path):
-    refused = _run(tmp_path, "--out", tmp_path / "out", "--as-of", "noon")
-    assert refused.exit_code == 2
-    assert "'noon' is not an ISO time such as 2026-11-20T09:30:00Z" in refused.output
-    assert not (tmp_path / "out").exists()
+REFUSED = [
+    ("--as-of", "noon", 2, "'noon' is not an ISO time such as 2026-11-20T09:30:00Z"),
+    ("--out", "/dev/null/out", 1, "--out /dev/null/out: cannot be written to"),
+    ("--state", "/dev/null/state", 1, "--state /dev/null/state: cannot be written to"),
+    ("--about", "nowhere.json", 1, "is neither a JSON object nor a file that can be read"),
+    ("--about", '{"queue": }', 1, "is not JSON"),
+    ("--about", '{"name": "orders"}', 1, "it has the unknown key 'name'"),
+    ("--about", '{"queue": 7}', 1, "queue is no text but 7"),
+    ("--about", '{"phases": [{"name": "sale"}]}', 1, "phase 1 has no 'from'"),
+    ("--about", '{"events": [{"name": "x", "at": "noon"}]}', 1, "'at' of event 1 is 'noon', which"),
+    ("--about", '{"alarms": {"oldest_waiting_seconds": "8 s"}}', 1, "is no number of seconds but"),
+    ("--about", '{"alarms": {"oldest_waiting_seconds": 0}}', 1, "is no number of seconds but 0"),
+    ("--about", '{"alarms": 8}', 1, "alarms is no JSON object but 8"),
+    ("--about", '{"phases": 8}', 1, "'phases' is no list but 8"),
+]
 
 
-@pytest.mark.parametrize("option", ["--out", "--state"])
-def test_a_folder_that_cannot_be_written_to_is_refused(option, tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    blocked = tmp_path / "file" / "folder"
-    refused = _run(tmp_path, "--out", tmp_path / "out", option, blocked)
-    assert refused.exit_code == 1
-    assert f"{option} {blocked}: cannot be written to" in refused.output
+@pytest.mark.parametrize(("option", "value", "status", "complaint"), REFUSED)
+def test_what_cannot_be_used_is_refused_with_the_reason(run, option, value, status, complaint):
+    refused = run(option, value)
+    assert refused.exit_code == status
+    assert option in refused.output
+    assert complaint in refused.output
 
 
-def test_without_java_it_says_how_to_get_it(tmp_path, monkeypatch):
+def test_without_java_it_says_how_to_get_it(run, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    refused = _run(tmp_path, "--out", tmp_path / "out")
+    refused = run()
     assert refused.exit_code == 1
     assert "Spark needs Java 17 or newer and found none" in refused.output
+
+
+def test_json_and_a_file_with_it_say_the_same(tmp_path):
+    text = json.dumps({"queue": "orders", "events": [{"name": "paused", "at": "2026-11-20T10:00"}]})
+    (tmp_path / "about.json").write_text(text)
+    told = about.read(text)
+    assert told == about.read(str(tmp_path / "about.json"))
+    assert told["events"] == [{"name": "paused", "at": "2026-11-20T10:00:00.000000Z"}]

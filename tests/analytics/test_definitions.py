@@ -1,179 +1,144 @@
-"""What counts as what, and when, to the microsecond."""
+"""What counts as what, and when, to the microsecond: what random histories seldom meet."""
 
-from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset as ds
-import pytest
+import numpy as np
+import pyarrow as pa
 
+from analytics import buckets, coverage, outlook, rankings, series, summary
+from analytics.buckets import Buckets, Span
+from analytics.columns import NEVER
+from analytics.intake import Stretch
+from analytics.page import details
+from analytics.peak import Peak
 from lifoq.basics.times import iso
-from tests.analytics.conftest import bucket_rows
-from tests.analytics.exportfiles import Exporter, full_line, incremental_line
-from tests.analytics.items import BASE, SECOND, at, item
+from tests.analytics.exportfiles import full_line, incremental_line
+from tests.analytics.items import BASE, SECOND, at, item, judged, observed
+
+AS_OF = at(60)
+DONE = {"firstTakenAt": 5, "takenAt": 5, "finishedAt": 10}
 
 
-def _done(**times: float) -> dict[str, float]:
-    return {"firstTakenAt": 20, "takenAt": 30, "finishedAt": 31, "attempts": 2, **times}
-
-
-INCREMENTAL = {
-    # What each type's only task shows, in the window from 60 to 660: its write, old and new image.
-    "retried-then-done": (31, None, ("SUCCESS", _done())),
-    "retention": (650, ("SUCCESS", _done()), None),
-    "failure-retention": (650, ("FAILURE", _done()), None),
-    "shed-by-ttl": (659.9, ("PENDING", {}), None),
-    "shed-after-a-retry": (655, ("DELAYED", {"firstTakenAt": 20, "takenAt": 20}), None),
-    "expired-but-there": (61, None, ("PENDING", {"expiresAt": 660})),
-    "expires-just-later": (61, None, ("PENDING", {"expiresAt": 661})),
-    "taken-past-deadline": (61, None, ("TAKEN", {"firstTakenAt": 61, "takenAt": 61})),
-    "deleted-early": (300, ("PENDING", {}), None),
-    "deleted-before-a-deadline-to-come": (300, ("PENDING", {"expiresAt": 900}), None),
-    "not-due": (70, None, ("DELAYED", {"enqueuedAt": 800, "expiresAt": 1400})),
-    "cancelled-before-due": (
-        70,
-        None,
-        ("CANCELLED", {"enqueuedAt": 120, "finishedAt": 70, "expiresAt": 900}),
-    ),
-    "cancelled-while-it-ran": (
-        90,
-        None,
-        ("CANCELLED", {"firstTakenAt": 70, "takenAt": 70, "finishedAt": 90, "cancelAsked": 80}),
-    ),
-    "claimed-on-the-edge": (
-        120,
-        None,
-        ("SUCCESS", {"firstTakenAt": 120, "takenAt": 120, "finishedAt": 180}),
-    ),
-    "claimed-before-the-edge": (
-        120,
-        None,
-        ("SUCCESS", {"firstTakenAt": 119.999999, "takenAt": 119.999999, "finishedAt": 130}),
-    ),
-}
-
-
-@pytest.fixture(scope="module")
-def told(module_report) -> tuple[dict[str, Any], Path]:
-    """The report on these tasks: the summary, and the folder with its tables."""
-    exports = module_report.out.parent / "exports"
-    exporter = Exporter(root=exports)
-
-    def image(kind: str, shown: tuple[str, dict[str, float]] | None) -> Any:
-        return None if shown is None else item(kind, shown[0], kind=kind, **shown[1])
-
-    exporter.incremental(
-        [
-            incremental_line(kind, at(written), image(kind, old), image(kind, new))
-            for kind, (written, old, new) in INCREMENTAL.items()
-        ],
-        start=at(60),
-        end=at(660),
+def told(tasks: pa.Table) -> dict[str, Any]:
+    return summary.build(
+        counted=summary.count(tasks, as_of=AS_OF),
+        found={},
+        peak=Peak(backlog=5, at=BASE),
+        window_from=BASE,
+        as_of=AS_OF,
     )
-    exporter.full([full_line(item("tie", "PENDING", kind="tie"))], at=at(100))
-    exporter.incremental(
-        [
-            incremental_line(
-                "tie", at(100), item("tie", "PENDING", kind="tie"),
-                item("tie", "TAKEN", kind="tie", firstTakenAt=100, takenAt=100),
-            )
-        ],
-        start=at(90),
-        end=at(110),
-    )  # fmt: skip
-    # The window from 0 to 660 sees the deletion of what the one from 600 to 640 saw succeed.
-    old = item("overlap", "PENDING", kind="overlap")
-    done = item("overlap", "SUCCESS", kind="overlap", firstTakenAt=610, takenAt=610, finishedAt=611)
-    done = {**done, "replaced": 4, "taskKey": "d-17"}
-    exporter.incremental(
-        [incremental_line("overlap", at(650), old, None)], start=at(0), end=at(660)
+
+
+def outcomes(tasks: pa.Table) -> dict[str, str]:
+    return dict(zip(tasks["task_id"].to_pylist(), tasks["outcome"].to_pylist(), strict=True))
+
+
+def test_what_arrives_at_the_reports_moment_is_in_it_and_what_comes_later_is_not_due():
+    now, later = (
+        full_line(item(f"at {moment}", "PENDING", enqueuedAt=moment)) for moment in (60, 60.000001)
     )
-    exporter.incremental(
-        [incremental_line("overlap", at(611), old, done)], start=at(600), end=at(640)
-    )
-    return module_report(exports), module_report.out
-
-
-@pytest.mark.parametrize(
-    ("kind", "outcome"),
-    [
-        ("retried-then-done", "succeeded"),
-        ("retention", "succeeded"),
-        ("failure-retention", "failed"),
-        ("shed-by-ttl", "shed"),
-        ("shed-after-a-retry", "shed"),
-        ("expired-but-there", "shed"),
-        ("expires-just-later", "waiting"),
-        ("taken-past-deadline", "taken"),
-        ("deleted-early", "shed"),
-        ("deleted-before-a-deadline-to-come", "shed"),
-        ("not-due", "waiting"),
-        ("cancelled-before-due", "cancelled"),
-        ("cancelled-while-it-ran", "cancelled"),
-        ("tie", "taken"),
-        ("overlap", "succeeded"),
-    ],
-)
-def test_each_task_is_at_one_outcome(told, kind, outcome):
-    counts = told[0]["by_type"][kind]
-    assert counts["created"] == counts[outcome] == 1
-
-
-def test_puts_that_a_newer_one_replaced_are_counted_and_are_no_tasks(told):
-    counts = told[0]["by_type"]["overlap"]
-    assert (counts["created"], counts["replaced"]) == (1, 4)
-    assert told[0]["replaced"] == 4
-
-
-@pytest.mark.parametrize(
-    ("kind", "flow", "seconds"),
-    [
-        ("retried-then-done", "first_claims", 0),
-        ("retried-then-done", "succeeded", 0),
-        # At the deadline, not at the deletion 59.9 s later.
-        ("shed-by-ttl", "shed", 600),
-        ("deleted-early", "shed", 600),
-        ("deleted-before-a-deadline-to-come", "shed", 300),
-        ("expired-but-there", "shed", 660),
-        # An edge belongs to the bucket that starts there.
-        ("claimed-on-the-edge", "first_claims", 120),
-        ("claimed-on-the-edge", "succeeded", 180),
-        ("claimed-before-the-edge", "first_claims", 60),
-    ],
-)
-def test_an_event_counts_in_the_bucket_of_its_moment(told, kind, flow, seconds):
-    rows = bucket_rows(told[1] / "buckets_by_type.parquet")
-    buckets = [row["bucket_start"] for row in rows if row["task_type"] == kind and row[flow]]
-    assert buckets == [at(seconds)]
-
-
-def test_a_task_waits_until_its_first_claim_only(told):
-    waits = told[0]["by_type"]["retried-then-done"]["wait_seconds"]
-    assert waits == {"p50": 20.0, "p95": 20.0, "p99": 20.0, "max": 20.0}
-    facts = {
-        row["task_id"]: row for row in ds.dataset(told[1] / "tasks.parquet").to_table().to_pylist()
+    found = judged(observed(now, later, full=60))
+    oldest = rankings.find_oldest(found, as_of=AS_OF)
+    span = Span(size=10 * SECOND, start=BASE, as_of=AS_OF)
+    flows = buckets.count_flows(found, span)
+    assert rankings.oldest_waiting(oldest, as_of=AS_OF)[0]["age_seconds"] == 0
+    assert oldest["task_id"].to_pylist() == ["at 60"]
+    assert series.ages(series.count_ages(found, as_of=AS_OF)) == [
+        {"kind": "waiting", "bin": 0, "tasks": 1, "age": "< 10 ms"}
+    ]
+    assert dict(zip(flows["flow"].to_pylist(), flows["tasks"].to_pylist(), strict=True)) == {
+        "arrivals": 1
     }
-    assert facts["retried-then-done"]["service_us"] == 1 * SECOND
-    assert facts["retried-then-done"]["sojourn_us"] == 31 * SECOND
-    assert facts["cancelled-before-due"]["sojourn_us"] is None
-    assert facts["cancelled-while-it-ran"]["wait_us"] == 70 * SECOND
-    assert facts["cancelled-while-it-ran"]["sojourn_us"] is None
+    assert buckets.count_stays(found, span)["oldest"].to_pylist() == [AS_OF]
+    assert told(found)["waiting"] == {"for_first_claim": 1, "not_due": 1, "retrying": 0}
 
 
-def test_a_task_that_is_not_due_is_no_backlog_yet(told):
-    assert told[0]["waiting"]["not_due"] == 1
-    rows = bucket_rows(told[1] / "buckets_by_type.parquet")
-    assert not any(row["arrivals"] for row in rows if row["task_type"] == "not-due")
+def test_a_claim_is_fresh_before_the_age_that_is_asked_for():
+    waits = (0.999999, 1, 9.999999, 10)
+    claimed = [
+        full_line(item(f"{wait}", "SUCCESS", firstTakenAt=wait, takenAt=wait, finishedAt=20))
+        for wait in waits
+    ]
+    found = told(judged(observed(*claimed, full_line(item("waits", "PENDING")), full=60)))
+    shares = {"1": 0.25, "10": 0.75, "60": 1.0, "600": 1.0, "3600": 1.0}
+    assert found["fresh_claims"] == found["by_type"]["mail"]["fresh_claims"] == shares
 
 
-def test_rows_of_the_buckets_follow_from_each_other(told):
-    rows = bucket_rows(told[1] / "buckets.parquet")
-    assert [row["bucket_start"] for row in rows] == [BASE + 60 * SECOND * n for n in range(12)]
-    assert rows[-1]["backlog"] == told[0]["backlog"]["end"]
-    assert rows[-1]["oldest_waiting_seconds"] == told[0]["oldest_waiting_seconds"] == 660.0
+def test_the_latest_image_counts_in_whichever_export_it_is():
+    """A write of a full export's own moment is later. A window's old image is from before it: it
+    is older than what a window inside of it saw, in which four puts were replaced, too."""
+    waits, taken = item("tie", "PENDING"), item("tie", "TAKEN", firstTakenAt=40, takenAt=40)
+    old, done = item("t", "PENDING"), item("t", "SUCCESS", **DONE) | {"replaced": 4}
+    found = judged(
+        observed(incremental_line("tie", at(40), waits, taken), since=30),
+        observed(full_line(waits), full=40),
+        observed(incremental_line("t", at(11), old, done), since=9),
+        observed(incremental_line("t", at(50), old, None), since=0),
+    )
+    assert outcomes(found) == {"tie": "taken", "t": "succeeded"}
+    assert (told(found)["replaced"], told(found)["tasks"]["created"]) == (4, 2)
 
 
-def test_windows_longer_than_the_shortest_deadline_and_a_missing_full_export_are_told(told):
-    coverage = told[0]["coverage"]
-    assert coverage["long_windows"] == [{"from": iso(at(0)), "to": iso(at(660))}]
-    assert not coverage["starts_with_full_export"]
-    assert coverage["gaps"] == []
+def test_an_id_that_was_used_again_is_its_latest_task():
+    """Its first task's deletion is none of the second's, whichever moment one looks from."""
+    first = item("again", "PENDING", expiresAt=70)
+    second = item("again", "PENDING", enqueuedAt=150, expiresAt=900)
+    seen = (
+        observed(incremental_line("again", at(80), first, None), since=60),
+        observed(incremental_line("again", at(150), None, second), since=120),
+    )
+    assert outcomes(judged(*seen, as_of=180)) == {"again": "waiting"}
+    assert outcomes(judged(*seen, as_of=100)) == {}
+
+
+def test_one_can_look_back_what_happened_since_has_not_happened_yet():
+    there = (
+        item("running", "SUCCESS", firstTakenAt=20, takenAt=20, finishedAt=50),
+        item("waiting", "SUCCESS", firstTakenAt=40, takenAt=40, finishedAt=50),
+        item("later", "PENDING", enqueuedAt=31),
+        item("shed", "PENDING", expiresAt=25),
+        item("alive", "PENDING", expiresAt=35),
+    )
+    gone = (
+        item("done", "SUCCESS", **DONE),
+        item("by-operator", "PENDING"),
+        item("by-ttl", "PENDING", expiresAt=20),
+    )
+    seen = (
+        observed(*map(full_line, there), full=60),
+        observed(*(incremental_line(one["taskId"], at(45), one, None) for one in gone), since=10),
+    )
+    known = {"running": "taken", "waiting": "waiting", "shed": "shed", "alive": "waiting"}
+    known |= {"done": "succeeded", "by-ttl": "shed", "by-operator": "waiting"}
+    assert outcomes(judged(*seen, as_of=30)) == known
+    assert outcomes(judged(*seen, as_of=45))["by-operator"] == "shed"
+    assert outcomes(judged(*seen, as_of=44.999999))["by-operator"] == "waiting"
+
+
+def test_what_exports_do_not_cover_is_told():
+    stretches = [Stretch(start=a, end=b, full=a == b) for a, b in ((0, 660), (700, 800), (50, 50))]
+    found = coverage.of(stretches, shortest_deadline=600)
+    assert found == {
+        "from": iso(0),
+        "to": iso(800),
+        "starts_with_full_export": False,
+        "gaps": [{"from": iso(660), "to": iso(700)}],
+        "long_windows": [{"from": iso(0), "to": iso(660)}],
+    }
+    read = {"missing": [], "bad_rows": 1, "rows": 9}
+    gap, long, first, bad = details.notes({"coverage": found, "input": read})
+    assert "No export covers" in gap
+    assert "is longer than the shortest shedding deadline" in long
+    assert "do not begin with a full one" in first
+    assert bad.startswith("1 of 9 lines are not tasks")
+
+
+def test_rates_are_of_now_and_a_bucket_is_now_once_half_of_it_is_over():
+    def forecast(as_of: int) -> dict[str, Any]:
+        span = Span(size=60, start=0, as_of=as_of)
+        flows = {"arrivals": np.array([2, 6]), "first_claims": np.array([0, 1]), "left": 0}
+        return outlook.forecast(Buckets(flows=flows, oldest=np.full(2, NEVER)), span, backlog=7)
+
+    now, earlier = forecast(110), forecast(89)
+    assert (now["from"], now["to"], now["arrivals_per_second"]) == (iso(60), iso(110), 6e6 / 50)
+    assert (earlier["from"], earlier["to"]) == (iso(0), iso(60))

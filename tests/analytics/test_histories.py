@@ -3,16 +3,18 @@
 ``LIFOQ_HISTORIES=1000 python -m pytest tests/analytics/test_histories.py`` runs more of them.
 """
 
+import json
 import os
 import random
+from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset as ds
 import pytest
 
 from analytics.times import from_iso
 from lifoq.basics.times import iso
 from tests.analytics import histories, truth
-from tests.analytics.conftest import bucket_rows
 from tests.analytics.exportfiles import Exporter
 from tests.analytics.histories import SECOND, START
 
@@ -38,6 +40,10 @@ def test_the_answers_about_random_histories_are_the_true_ones(seed, tmp_path, re
     summary = report(tmp_path / "exports", bucket_seconds=bucket, as_of=as_of)
 
     fates = [truth.fate(life, as_of) for life in lives]
+    tasks = ds.dataset(report.out / "tasks.parquet").to_table().to_pylist()
+    assert {task["task_id"]: task["outcome"] for task in tasks} == {
+        life.task_id: fate.outcome for life, fate in zip(lives, fates, strict=True)
+    }
     by_type: dict[str, list[truth.Fate]] = {}
     for fate in fates:
         by_type.setdefault(fate.task_type, []).append(fate)
@@ -46,7 +52,7 @@ def test_the_answers_about_random_histories_are_the_true_ones(seed, tmp_path, re
     start = from_iso(summary["window"]["from"])
     shape = {"start": start, "as_of": as_of, "size": bucket * SECOND}
     total, typed = (
-        bucket_rows(tmp_path / "out" / f"{name}.parquet") for name in ("buckets", "buckets_by_type")
+        _buckets(report.out / f"{name}.parquet") for name in ("buckets", "buckets_by_type")
     )
     assert total == truth.bucket_rows(fates, **shape)
     for name, its in by_type.items():
@@ -63,6 +69,34 @@ def test_the_answers_about_random_histories_are_the_true_ones(seed, tmp_path, re
             if row["task_type"] == name
         ]
         assert rows == truth.bucket_rows(its, **shape), name
+
+
+def test_earlier_runs_need_not_be_repeated(tmp_path, report):
+    """With what yesterday's run left, today's exports give what all exports together give, also
+    when the run of today is repeated."""
+    exporter, state = Exporter(root=tmp_path / "exports"), str(tmp_path / "state")
+    histories.write(random.Random(0), exporter, sizes={"a": 50}, end=START + 900 * SECOND)
+
+    def ended(folder: Path) -> str:
+        summary = json.loads((folder / "manifest-summary.json").read_text())
+        return str(summary.get("exportToTime") or summary["exportTime"])
+
+    def told(*folders: Path, **options: Any) -> tuple[Any, ...]:
+        summary = report(*folders, **options)
+        tables = (ds.dataset(report.out / f"{name}.parquet") for name in ("tasks", "quarantine"))
+        return summary, *(sorted(table.to_table().to_pylist(), key=str) for table in tables)
+
+    folders = sorted((path.parent for path in tmp_path.rglob("manifest-summary.json")), key=ended)
+    whole = told(*folders)
+    earlier, today = folders[: len(folders) // 2], folders[len(folders) // 2 :]
+    report(*earlier, state=state)
+    for _ in range(2):
+        assert told(*today, state=state) == whole
+
+
+def _buckets(path: Path) -> list[dict[str, Any]]:
+    rows = ds.dataset(path).to_table().to_pylist()
+    return [row | {"bucket_start": from_iso(row["bucket_start"].isoformat())} for row in rows]
 
 
 def _sizes(rng: random.Random, group: int) -> dict[str, int]:
@@ -96,5 +130,6 @@ def assert_summary(summary: dict[str, Any], fates: list[truth.Fate], as_of: int)
         "wait_seconds": truth.spread(truth.waits(fates)),
         "service_seconds": truth.spread(truth.services(fates)),
         "sojourn_seconds": truth.spread(truth.sojourns(fates)),
+        "past_attempts": truth.past_attempts(fates),
     }
     assert {name: summary[name] for name in expected} == expected

@@ -2,17 +2,18 @@
 it is seen on a phone."""
 
 import html
-import json
+import operator
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.analytics.conftest import Reporter
 from tests.analytics.exportfiles import Exporter, full_line
 from tests.analytics.items import at, item
 
@@ -20,12 +21,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = (
     "--headless",
     "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
-    "--disable-sync",
     "--enable-logging=stderr",
     "--virtual-time-budget=20000",
 )
@@ -59,13 +56,9 @@ onload = () => {{
 }};
 </script>"""
 
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None, reason="Chromium is not installed: the page was NOT tested"
-)
-
 
 @pytest.fixture(scope="module", params=["many", "one", "empty"])
-def reported(request, module_report) -> tuple[dict[str, Any], Path]:
+def reported(request, spark, tmp_path_factory) -> tuple[dict[str, Any], Path]:
     """A report's summary and its page, on a queue with many tasks, one task or none."""
     done = {"firstTakenAt": 10, "takenAt": 10, "finishedAt": 12}
     many = [
@@ -79,91 +72,60 @@ def reported(request, module_report) -> tuple[dict[str, Any], Path]:
         item("0" * 200, "PENDING", kind="t" * 100),
     ]
     items = {"many": many, "one": [item("t", "PENDING")], "empty": []}[request.param]
-    about = ABOUT if request.param == "many" else {}
-    exports = module_report.out.parent / str(request.param)
-    Exporter(root=exports).full([full_line(one) for one in items], at=at(60))
-    return (
-        module_report(exports, bucket_seconds=10, about=about),
-        module_report.out / "report.html",
+    folder = tmp_path_factory.mktemp("report")
+    Exporter(root=folder / "exports").full([full_line(one) for one in items], at=at(60))
+    report = Reporter(spark, folder / "out")
+    about = ABOUT if items is many else {}
+    summary = report(folder / "exports", bucket_seconds=10, about=about)
+    return summary, report.out / "report.html"
+
+
+def browsed(page: Path, home: Path) -> str:
+    """What the page has become; nothing may stand on the console."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed: the page was NOT tested")
+    seen = subprocess.run(
+        [CHROMIUM, *FLAGS, "--dump-dom", f"--user-data-dir={home / 'chromium'}", page.as_uri()],
+        capture_output=True,
+        check=True,
+        text=True,
+        env={**os.environ, "HOME": str(home)},  # it keeps settings and caches there
     )
+    assert "CONSOLE" not in seen.stderr
+    return seen.stdout
 
 
-@pytest.fixture
-def browse(tmp_path) -> Callable[[Path], str]:
-    """Opens a page and returns what it has become; nothing may stand on the console."""
-
-    def dumped(page: Path) -> str:
-        seen = subprocess.run(
-            [
-                *(str(CHROMIUM), *FLAGS, "--dump-dom"),
-                *(f"--user-data-dir={tmp_path / 'chromium'}", page.as_uri()),
-            ],
-            capture_output=True,
-            check=True,
-            text=True,
-            env={**os.environ, "HOME": str(tmp_path)},  # it keeps settings and caches there
-        )
-        assert "CONSOLE" not in seen.stderr
-        return seen.stdout
-
-    return dumped
-
-
-@needs_chromium
-def test_the_page_shows_the_moment_that_its_slider_is_at(reported, browse):
+def test_the_page_shows_the_moment_that_its_slider_is_at(reported, tmp_path):
     summary, page = reported
-    seen = browse(page)
+    seen = browsed(page, tmp_path)
     shown = dict(re.findall(r"<div><dt>([^<]*)</dt><dd>([^<]*)</dd></div>", seen))
-    if not summary["tasks"]["created"]:
-        assert not shown
-        return
-    (said,) = re.findall(r'aria-valuetext="([^"]*)"', seen)
-    told = dict(pair.split(": ", 1) for pair in said.split(", "))
-    assert shown == told
-    assert "waiting" in shown
+    assert ("waiting" in shown) is bool(summary["tasks"]["created"])
+    for said in re.findall(r'aria-valuetext="([^"]*)"', seen):
+        assert shown == dict(pair.split(": ", 1) for pair in said.split(", "))
 
 
-@needs_chromium
-def test_nothing_is_cut_on_a_phone(reported, browse, tmp_path):
+def test_nothing_is_cut_on_a_phone(reported, tmp_path):
     framed = tmp_path / "phone.html"
     framed.write_text(PHONE.format(page=html.escape(reported[1].read_text())))
-    seen = browse(framed)
+    seen = browsed(framed, tmp_path)
     assert 'data-cut=""' in seen, re.findall(r'data-cut="([^"]*)"', seen)
     assert 'data-beside="0"' in seen
     assert 'data-covered="0"' in seen
 
 
-def test_the_numbers_of_the_page_are_the_summarys(reported):
-    summary, page = reported
-    shown = re.findall(r'data-key="([\w.]+)" value="([^"]*)"', page.read_text())
-    assert len(shown) >= (10 if summary["tasks"]["created"] else 0)
-    for key, value in shown:
-        assert float(value) == _at(summary, key), key
-
-
-def test_every_place_of_a_task_is_drawn_unless_there_is_none(reported):
-    summary, page = reported
-    text, there = page.read_text(), bool(summary["tasks"]["created"])
-    assert all((f'data-key="tasks.{name}"' in text) is there for name in summary["tasks"])
-    assert text.count("<svg") == (3 if there else 0)
-    assert ("No task came in." in text) is not there
-    assert ("Why tasks failed" in text) is bool(summary["tasks"]["failed"])
-
-
-def test_the_page_names_the_queue_and_tells_what_was_done_to_it(reported):
+def test_the_page_tells_what_the_summary_does(reported):
     summary, path = reported
-    page = path.read_text()
-    if summary["about"]:
-        for told in (
-            "orders",
-            "stage prod",
-            "sale",
-            "01:00:20 paused",
-            "alarm 48\N{NO-BREAK SPACE}s",
-        ):
-            assert told in page
-    else:
-        assert '<p class="where">Tasks</p>' in page  # the table's own name
+    page, tasks = path.read_text(), summary["tasks"]
+    there = bool(tasks["created"])
+    for key, told in re.findall(r'data-key="([\w.]+)" value="([^"]*)"', page):
+        assert float(told) == reduce(operator.getitem, key.split("."), summary), key
+    assert all((f'data-key="tasks.{name}"' in page) is there for name in tasks)
+    assert page.count("<svg") == (3 if there else 0)
+    assert ("No task came in." in page) is not there
+    assert ("Why tasks failed" in page) is bool(tasks["failed"])
+    named = ("orders", "stage prod", "sale", "01:00:20 paused", "alarm 48\N{NO-BREAK SPACE}s")
+    for words in named if summary["about"] else ['<p class="where">Tasks</p>']:
+        assert words in page
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_trusts_no_input(reported):
@@ -174,10 +136,3 @@ def test_the_page_needs_nothing_from_elsewhere_and_trusts_no_input(reported):
     assert not re.search("<script>alert|[\x1b\u202e]", page)
     assert page.count("</script>") == 1
     assert len(page) < 200_000
-
-
-def _at(summary: dict[str, Any], key: str) -> Any:
-    value: Any = json.loads(json.dumps(summary))
-    for name in key.split("."):
-        value = value[name]
-    return value

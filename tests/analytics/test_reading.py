@@ -1,10 +1,7 @@
 """Exports are read through their manifests; what cannot be read is refused, or set aside."""
 
-import base64
 import gzip
-import hashlib
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +9,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from analytics import passes
+from analytics import exports, passes
 from analytics.errors import (
     DamagedExportError,
     ExportNotFoundError,
@@ -23,33 +20,43 @@ from analytics.errors import (
 )
 from lifoq.items import key_slots
 from lifoq.tables.dynamo_values import typed
-from tests.analytics.exportfiles import Exporter, full_line, incremental_line, write_data
-from tests.analytics.items import at, item
+from tests.analytics.exportfiles import Exporter, full_line, incremental_line, md5, write_data
+from tests.analytics.items import at, item, observed
+
+TASK = item("t", "PENDING")
+NOT_JSON = "not a JSON object in DynamoDB's notation"
+LONG = json.dumps({"Item": {"taskId": {"S": "x" * 50_000}}})
+BAD = {
+    "{broken": NOT_JSON,
+    '{"Item": {"taskId": {"S": 5}}, "x": []': NOT_JSON,
+    "[1, 2]": NOT_JSON,
+    '{"other": {}}': "neither Item nor NewImage nor OldImage",
+    '{"Item": {"id": {"S": "not ours"}}}': "no taskId",
+    json.dumps(full_line(TASK | {"taskStatus": "ODD"})): "unknown taskStatus",
+    json.dumps(full_line(TASK | {"enqueuedAt": "soon"})): "no usable enqueuedAt",
+    # Nanoseconds where microseconds belong.
+    json.dumps(full_line(TASK | {"expiresAt": at(0) * 1_000})): "no usable expiresAt",
+    json.dumps({"NewImage": full_line(TASK)["Item"]}): "no usable WriteTimestampMicros",
+    LONG[:4_096]: f"longer than any task: {len(LONG):,} bytes",
+}
 
 
 def _tasks(*numbers: int) -> list[Any]:
     return [full_line(item(f"t{number}", "PENDING")) for number in numbers]
 
 
-def _data_files(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*.json.gz"))
-
-
 def _edit(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
-def test_slots_of_keys_are_neither_tasks_nor_damage(tmp_path, report):
+def test_slots_of_keys_are_neither_tasks_nor_damage():
     held = key_slots.held(key_slots.slot_id("a", "k", 0), task_id="t1", claim_id="c", now=at(0))
-    slot, exporter = typed(held), Exporter(root=tmp_path / "exports")
-    exporter.full([*_tasks(1, 2), {"Item": slot}, "{broken"], at=at(60))
-    freed = incremental_line("any", at(70), None, None) | {"OldImage": slot}
-    exporter.incremental([freed], start=at(60), end=at(120))
-
-    summary = report(tmp_path / "exports")
-
-    assert summary["tasks"]["created"] == 2
-    assert summary["input"]["bad_rows"] == 1
+    freed = incremental_line("any", at(70), None, None) | {"OldImage": typed(held)}
+    for seen in (
+        observed(*_tasks(1), {"Item": typed(held)}, b"{broken", full=60),
+        observed(incremental_line("t1", at(61), None, TASK), freed, b"{broken", since=60),
+    ):
+        assert (seen.observations.num_rows, seen.bad_lines.num_rows) == (1, 1)
 
 
 def test_a_task_of_spark_whose_pieces_end_early_writes_nothing(tmp_path, monkeypatch, report):
@@ -68,95 +75,64 @@ def test_a_task_of_spark_whose_pieces_end_early_writes_nothing(tmp_path, monkeyp
 
 
 def test_lines_that_are_no_tasks_are_set_aside_with_their_reasons(tmp_path, report):
-    bad = {
-        "{broken": "not a JSON object in DynamoDB's notation",
-        '{"Item": {"taskId": {"S": 5}}, "x": []': "not a JSON object in DynamoDB's notation",
-        "[1, 2]": "not a JSON object in DynamoDB's notation",
-        '{"other": {}}': "neither Item nor NewImage nor OldImage",
-        json.dumps({"Item": {"id": {"S": "not ours"}}}): "no taskId",
-        json.dumps(full_line(item("t", "PENDING") | {"taskStatus": "ODD"})): "unknown taskStatus",
-        json.dumps(
-            full_line(item("t", "PENDING") | {"enqueuedAt": "soon"})
-        ): "no usable enqueuedAt",
-        # Nanoseconds where microseconds belong.
-        json.dumps(
-            full_line(item("t", "PENDING") | {"expiresAt": 1_763_600_400_000_000_000})
-        ): "no usable expiresAt",
-        json.dumps(
-            {"NewImage": full_line(item("t", "PENDING"))["Item"]}
-        ): "no usable WriteTimestampMicros",
-    }
-    exports = tmp_path / "a [copy] of {exports} 100%"
-    exporter = Exporter(root=exports, prefix="x/AWSDynamoDB/y")
-    exporter.full([*_tasks(1, 2), *bad, "", "  "], at=at(60), files=2)
+    root = tmp_path / "a [copy] of {exports} 100%"
+    exporter = Exporter(root=root, prefix="x/AWSDynamoDB/y")
+    bad = [LONG if LONG.startswith(line) else line for line in BAD]
+    folder = exporter.full([*_tasks(1, 2), *bad, "", "  "], at=at(60), files=2)
     exporter.incremental([], start=at(60), end=at(120))
     # What no manifest names is not read, an empty file is no harm, nor is an export in progress.
-    write_data(exports / "AWSDynamoDB" / "data" / "stray.json.gz", _tasks(3))
-    (exports / "AWSDynamoDB" / "02-unfinished").mkdir()
-    (exports / "AWSDynamoDB" / "02-unfinished" / "_started").touch()
+    write_data(root / "AWSDynamoDB" / "data" / "stray.json.gz", _tasks(3))
+    (root / "AWSDynamoDB" / "02-unfinished").mkdir()
 
-    summary = report(exports)
+    summary = report(root, folder, longest_line=20_000)
 
     assert summary["tasks"]["created"] == 2
-    assert summary["input"] == {
-        "exports": 2,
-        "files": 3,
-        "rows": 2 + len(bad),
-        "bad_rows": len(bad),
-        "missing": [],
-    }
-    rows = ds.dataset(tmp_path / "out" / "quarantine.parquet").to_table().to_pylist()
-    assert {row["line"]: row["reason"] for row in rows} == bad
+    read = {"exports": 2, "files": 3, "rows": 2 + len(BAD), "bad_rows": len(BAD), "missing": []}
+    assert summary["input"] == read
+    rows = ds.dataset(report.out / "quarantine.parquet").to_table().to_pylist()
+    assert {row["line"]: row["reason"] for row in rows} == BAD
     assert all(row["file"].endswith(".json.gz") for row in rows)
+
+
+def _shorter(content: bytes) -> bytes:
+    return gzip.compress(b"".join(gzip.decompress(content).splitlines(keepends=True)[:4]))
+
+
+UNCHECKED = {"md5Checksum": None}
+DAMAGES: list[tuple[str, Callable[[bytes], bytes], dict[str, Any]]] = [
+    ("is truncated: it has 0 lines, its manifest says 6", lambda _: b"", UNCHECKED),
+    ("is truncated or changed", lambda content: content[:-12], {}),
+    ("is truncated or changed", _shorter, {}),
+    ("is truncated or not gzip", lambda content: content[:-30], UNCHECKED),
+    ("is truncated: it has 4 lines, its manifest says 6", _shorter, UNCHECKED),
+    ("is truncated: it has 0 lines", lambda _: b"", {"md5Checksum": md5(b"")}),
+]
 
 
 def test_files_that_are_missing_changed_or_truncated_are_refused_by_name_and_can_be_left_out(
     tmp_path, report
 ):
-    exports = tmp_path / "exports"
-    folder = Exporter(root=exports).full(_tasks(1, 2, 3, 4), at=at(60), files=4)
-    missing, changed, cut, _ = _data_files(folder)
+    """Also where the manifest has no checksum; and an empty one wherever it stands."""
+    folder = Exporter(root=tmp_path / "exports").full(_tasks(*range(48)), at=at(60), files=8)
+    *files, missing, _ = sorted(folder.rglob("*.json.gz"))
+    manifest = folder / "manifest-files.json"
+    entries = [json.loads(line) for line in manifest.read_text().splitlines()]
+    told = [f"{missing} is missing"]
+    for file, entry, (complaint, damage, changes) in zip(files, entries, DAMAGES, strict=False):
+        file.write_bytes(damage(file.read_bytes()))
+        entry.update(changes)
+        told.append(f"{file} {complaint}")
+    manifest.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
     missing.unlink()
-    write_data(changed, _tasks(9))
-    cut.write_bytes(cut.read_bytes()[:-12])
 
     with pytest.raises(DamagedExportError) as refused:
-        report(exports)
-    told = str(refused.value)
-    assert f"{missing} is missing" in told
-    assert f"{changed} is truncated or changed" in told
-    assert f"{cut} is truncated or changed" in told
-    assert not (tmp_path / "out").exists()
-
-    summary = report(exports, allow_missing=True)
-    assert summary["tasks"]["created"] == 1
-    assert len(summary["input"]["missing"]) == 3
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert f"Left out: {missing} is missing" in page
-
-
-@pytest.mark.parametrize("damage", ["cut", "short"])
-def test_a_truncated_file_is_found_without_a_checksum(tmp_path, report, damage):
-    folder = Exporter(root=tmp_path / "exports").full(_tasks(*range(50)), at=at(60))
-    (file,) = _data_files(folder)
-    if damage == "cut":
-        file.write_bytes(file.read_bytes()[:-30])
-    else:
-        lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
-        file.write_bytes(gzip.compress(b"".join(lines[:40])))
-    _edit(folder / "manifest-files.json", md5Checksum=None)
-
-    with pytest.raises(DamagedExportError, match=str(file)):
         report(tmp_path / "exports")
-    assert not (tmp_path / "out" / "summary.json").exists()
-
-
-def test_an_export_can_be_named_by_its_own_folder_and_twice(tmp_path, report):
-    exporter = Exporter(root=tmp_path / "exports")
-    first = exporter.full(_tasks(1), at=at(60))
-    exporter.full(_tasks(1, 2), at=at(120))
-
-    assert report(first, first)["input"]["exports"] == 1
+    for complaint, beginning in zip(sorted(refused.value.complaints), sorted(told), strict=True):
+        assert complaint.startswith(beginning)
+    assert not report.out.exists()
+    summary = report(tmp_path / "exports", allow_missing=True)
+    assert (summary["tasks"]["created"], len(summary["input"]["missing"])) == (6, 7)
+    assert f"Left out: {missing} is missing" in (report.out / "report.html").read_text()
 
 
 def _summary(**changes: Any) -> Callable[[Path], None]:
@@ -167,11 +143,6 @@ def _key(key: str) -> Callable[[Path], None]:
     return lambda folder: _edit(folder / "manifest-files.json", dataFileS3Key=key)
 
 
-def _cut(folder: Path) -> None:
-    files = folder / "manifest-files.json"
-    files.write_text(files.read_text()[:-10])
-
-
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
@@ -179,201 +150,40 @@ def _cut(folder: Path) -> None:
         (_summary(exportType="INCREMENTAL_EXPORT", outputView="NEW_IMAGE"), "NEW_AND_OLD_IMAGES"),
         (_summary(exportType="PARTIAL"), "summary.json.*unknown exportType 'PARTIAL'"),
         (_summary(exportTime="yesterday"), "summary.json.*no usable exportTime"),
-        (_cut, "files.json is truncated or not JSON"),
+        (
+            lambda folder: (folder / "manifest-files.json").write_text('{"dataFileS3Key": "'),
+            "files.json is truncated or not JSON",
+        ),
         (
             lambda folder: (folder / "manifest-files.json").unlink(),
             "files.json is missing: copy the whole export again",
         ),
-        (
-            _key("AWSDynamoDB/../../secret.json.gz"),
-            r"/\.\./secret.json.gz.*leads out of the export",
-        ),
+        (_key("AWSDynamoDB/../../x.json.gz"), r"/\.\./x.json.gz.*leads out of the export"),
         (_key("a/AWSDynamoDB//etc/x.gz"), "//etc/x.gz.*leads out of the export"),
     ],
 )
-def test_a_manifest_that_cannot_be_followed_is_named_and_says_what_to_do(
-    tmp_path, report, damage, told
-):
+def test_a_manifest_that_cannot_be_followed_is_named_and_says_what_to_do(tmp_path, damage, told):
     damage(Exporter(root=tmp_path).full(_tasks(1), at=at(60)))
-
     with pytest.raises(ManifestError, match=told):
-        report(tmp_path)
+        exports.find([str(tmp_path)])
 
 
-def test_a_path_without_an_export_is_refused(tmp_path, report):
-    Exporter(root=tmp_path / "good").full(_tasks(1), at=at(60))
+def test_what_is_not_one_tables_exports_is_refused(tmp_path):
+    Exporter(root=tmp_path / "a").full(_tasks(1), at=at(60))
+    Exporter(root=tmp_path / "b", table="other").full(_tasks(1), at=at(60))
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "empty", tmp_path / "nowhere"):
         with pytest.raises(ExportNotFoundError, match=str(path)):
-            report(tmp_path / "good", path)
-
-
-def test_exports_of_two_tables_are_not_mixed(tmp_path, report):
-    Exporter(root=tmp_path / "a").full(_tasks(1), at=at(60))
-    Exporter(root=tmp_path / "b", table_arn="arn:other").full(_tasks(1), at=at(60))
+            exports.find([str(tmp_path / "a"), str(path)])
     with pytest.raises(OptionError, match="exports of one table"):
-        report(tmp_path)
+        exports.find([str(tmp_path)])
 
 
 def test_a_bucket_too_small_for_the_time_is_refused(tmp_path, report):
-    Exporter(root=tmp_path).full(
-        [full_line(item("t", "PENDING", enqueuedAt=-3_000_000))], at=at(60)
-    )
+    lines = [full_line(item("t", "PENDING", enqueuedAt=-3_000_000))]
+    Exporter(root=tmp_path).full(lines, at=at(60))
     with pytest.raises(ReportError, match="use at least 4 seconds"):
         report(tmp_path, bucket_seconds=1)
-
-
-def test_earlier_runs_need_not_be_repeated(tmp_path, report):
-    """With what yesterday's run left, today's exports give what all exports together give."""
-    everything, first, second = (tmp_path / name for name in ("all", "first", "second"))
-    exporter = Exporter(root=everything)
-    done = item("t1", "SUCCESS", firstTakenAt=61, takenAt=61, finishedAt=62)
-    tried = {**item("t9", "PENDING", enqueuedAt=63), "history": [{"how": "RETRIED", "type": "E"}]}
-    exporter.full(_tasks(1, 2, 3), at=at(60))
-    exporter.incremental(
-        [
-            incremental_line("t1", at(62), item("t1", "PENDING"), done),
-            incremental_line("t9", at(63), None, tried),
-            "junk",
-        ],
-        start=at(60),
-        end=at(360),
-    )
-    shutil.copytree(everything, first)
-    shutil.copytree(everything, second)
-    exporter = Exporter(root=second, exports=10)
-    late = [
-        incremental_line("t1", at(640), done, None),
-        incremental_line("t2", at(650), item("t2", "PENDING"), None),
-        "more junk",
-    ]
-    exporter.incremental(late, start=at(360), end=at(660))
-    only_today = max(path.parent for path in second.rglob("manifest-summary.json"))
-
-    whole = report(second)
-    assert whole["past_attempts"]["attempts"] == 1
-    rows = _everything(tmp_path / "out")
-    state = str(tmp_path / "state")
-    report(first, state=state)
-    assert report(only_today, state=state) == whole
-    assert _everything(tmp_path / "out") == rows
-    # The same window once more overwrites what it left.
-    assert report(only_today, state=state) == whole
-    assert _everything(tmp_path / "out") == rows
-
-
-def _everything(out: Path) -> dict[str, Any]:
-    tables = {
-        name: ds.dataset(out / f"{name}.parquet").to_table().to_pylist()
-        for name in ("tasks", "buckets", "buckets_by_type", "quarantine")
-    }
-    for row in tables["quarantine"]:
-        row["file"] = Path(row["file"]).name
-    return {name: sorted(rows, key=str) for name, rows in tables.items()}
-
-
-def test_a_report_can_look_back_from_its_exports(tmp_path, report):
-    """As of an earlier moment: what happened since has not happened yet."""
-    exporter = Exporter(root=tmp_path / "exports")
-    lines = [
-        full_line(item("running", "SUCCESS", firstTakenAt=20, takenAt=20, finishedAt=50)),
-        full_line(item("waiting", "SUCCESS", firstTakenAt=40, takenAt=40, finishedAt=50)),
-        full_line(item("done", "SUCCESS", firstTakenAt=5, takenAt=5, finishedAt=10)),
-        full_line(item("later", "PENDING", enqueuedAt=31)),
-        full_line(item("shed", "PENDING", expiresAt=25)),
-        full_line(item("alive", "PENDING", expiresAt=35)),
-    ]
-    exporter.full(lines, at=at(60))
-
-    summary = report(tmp_path / "exports", as_of=at(30))
-
-    rows = ds.dataset(tmp_path / "out" / "tasks.parquet").to_table().to_pylist()
-    assert {row["task_id"]: row["outcome"] for row in rows} == {
-        "running": "taken",
-        "waiting": "waiting",
-        "done": "succeeded",
-        "shed": "shed",
-        "alive": "waiting",
-    }
-    assert summary["backlog"]["end"] == 2
-    assert summary["tasks"]["created"] == 5
-    assert summary["oldest_waiting_seconds"] == 30
-
-
-@pytest.mark.parametrize(("position", "checksum"), [(0, False), (2, True)])
-def test_an_empty_file_whose_manifest_promises_lines_is_damage_wherever_it_stands(
-    tmp_path, report, position, *, checksum
-):
-    folder = Exporter(root=tmp_path / "exports").full(_tasks(*range(9)), at=at(60), files=3)
-    empty = _data_files(folder)[position]
-    empty.write_bytes(b"")
-    manifest = folder / "manifest-files.json"
-    entries = [json.loads(line) for line in manifest.read_text().splitlines()]
-    md5 = base64.b64encode(hashlib.md5(b"", usedforsecurity=False).digest()).decode()
-    entries[position]["md5Checksum"] = md5 if checksum else None
-    manifest.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
-
-    with pytest.raises(DamagedExportError, match=f"{empty} is truncated: it has 0 lines, .* 3"):
-        report(tmp_path / "exports")
-    assert not (tmp_path / "out").exists()
-    assert report(tmp_path / "exports", allow_missing=True)["tasks"]["created"] == 6
-
-
-def test_a_line_longer_than_any_task_is_set_aside_with_its_beginning_alone(tmp_path, report):
-    exports = tmp_path / "exports"
-    long = json.dumps({"Item": {"taskId": {"S": "x" * 50_000}}})
-    Exporter(root=exports).full([*_tasks(1), long, *_tasks(2)], at=at(60))
-
-    summary = report(exports, longest_line=20_000)
-
-    assert summary["tasks"]["created"] == 2
-    (row,) = ds.dataset(tmp_path / "out" / "quarantine.parquet").to_table().to_pylist()
-    assert row["reason"] == f"longer than any task: {len(long):,} bytes"
-    assert len(row["line"]) < 5_000
-    assert long.startswith(row["line"])
-
-
-def test_looking_back_before_a_deletion_the_task_is_still_there(tmp_path, report):
-    """What was deleted since the report's moment was not deleted by then."""
-    exporter = Exporter(root=tmp_path / "exports")
-    done = item("done", "SUCCESS", firstTakenAt=5, takenAt=5, finishedAt=10)
-    exporter.incremental(
-        [
-            incremental_line("by-operator", at(90), item("by-operator", "PENDING"), None),
-            incremental_line("by-ttl", at(95), item("by-ttl", "PENDING", expiresAt=70), None),
-            incremental_line("done", at(96), done, None),
-        ],
-        start=at(60),
-        end=at(120),
-    )
-
-    def outcomes(moment: float) -> dict[str, str]:
-        report(tmp_path / "exports", as_of=at(moment))
-        rows = ds.dataset(tmp_path / "out" / "tasks.parquet").to_table().to_pylist()
-        return {row["task_id"]: row["outcome"] for row in rows}
-
-    kept = {"done": "succeeded"}
-    assert outcomes(65) == {"by-operator": "waiting", "by-ttl": "waiting", **kept}
-    assert outcomes(89.999999) == {"by-operator": "waiting", "by-ttl": "shed", **kept}
-    assert outcomes(90) == {"by-operator": "shed", "by-ttl": "shed", **kept}
-
-
-def test_an_id_that_was_used_again_is_its_latest_task(tmp_path, report):
-    """Its first task's deletion is none of the second's, whichever moment one looks from."""
-    exporter = Exporter(root=tmp_path / "exports")
-    first = item("again", "PENDING", expiresAt=70)
-    second = item("again", "PENDING", enqueuedAt=150, expiresAt=900)
-    exporter.incremental(
-        [incremental_line("again", at(80), first, None)], start=at(60), end=at(120)
-    )
-    exporter.incremental(
-        [incremental_line("again", at(150), None, second)], start=at(120), end=at(180)
-    )
-
-    summary = report(tmp_path / "exports")
-    assert (summary["tasks"]["created"], summary["tasks"]["waiting"]) == (1, 1)
-    assert summary["oldest_waiting_seconds"] == 30
-    assert report(tmp_path / "exports", as_of=at(100))["tasks"]["created"] == 0
 
 
 def test_what_fails_in_a_task_of_spark_is_told_in_a_sentence(tmp_path, report):

@@ -1,7 +1,6 @@
 """How Spark is started, what is said where it fails, and that it is stopped."""
 
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,24 +10,6 @@ from pyspark import SparkContext
 
 from analytics import session
 from analytics.errors import ReportError, SparkError
-
-
-def test_an_archive_of_classes_is_used_from_the_cache_and_not_missed_where_there_is_none(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv("LIFOQ_CACHE", str(tmp_path))
-    assert "SharedArchiveFile" not in session._local()["spark.driver.extraJavaOptions"]
-
-    archive = tmp_path / "spark" / "classes.jsa"
-    archive.parent.mkdir()
-    archive.touch()
-
-    options = session._local()["spark.driver.extraJavaOptions"]
-    assert f"-XX:SharedArchiveFile={archive}" in options
-
-
-def test_workers_run_the_python_that_started_spark(spark):
-    assert spark.parallelize([0], 1).map(lambda _: sys.executable).collect() == [sys.executable]
 
 
 @pytest.mark.parametrize(

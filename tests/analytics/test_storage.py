@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -51,7 +50,11 @@ def test_exports_in_s3_make_a_report_in_s3_again_and_again_without_an_activated_
         *("--out", f"{root}/out", "--state", "s3a://exports/state", "--format", "json"),
     ]
 
-    path = f"{_no_python(tmp_path)}{os.pathsep}{os.environ['PATH']}"
+    first = tmp_path / "bin" / "python3"  # of whoever has activated nothing: it knows no report
+    first.parent.mkdir()
+    first.write_text("#!/bin/sh\nexit 1\n")
+    first.chmod(0o755)
+    path = f"{first.parent}{os.pathsep}{os.environ['PATH']}"
 
     for _ in range(2):
         told = subprocess.run(
@@ -62,23 +65,10 @@ def test_exports_in_s3_make_a_report_in_s3_again_and_again_without_an_activated_
         assert all(line.startswith("step: ") for line in told.stderr.splitlines()), told.stderr
 
     written = {each.key for each in bucket.objects.all() if not each.key.endswith("/")}
-    assert {
-        "out/summary.json",
-        "out/report.html",
-        "out/tasks.parquet/part-00000.parquet",
-    } <= written
-    assert any(key.startswith("out/quarantine.parquet/") for key in written)
-    assert any(key.startswith("state/observations/window=") for key in written)
+    assert {"out/report.html", "out/tasks.parquet/part-00000.parquet"} <= written
+    for folder in ("out/quarantine.parquet/", "state/observations/window="):
+        assert any(key.startswith(folder) for key in written)
     assert storage.read(f"{root}/out/summary.json").decode().strip() == told.stdout.strip()
-
-
-def _no_python(folder: Path) -> Path:
-    """Where no environment is activated, a python3 comes first that knows nothing of a report."""
-    first = folder / "bin" / "python3"
-    first.parent.mkdir()
-    first.write_text("#!/bin/sh\nexit 1\n")
-    first.chmod(0o755)
-    return first.parent
 
 
 def test_s3_that_refuses_is_told_with_the_path(bucket, report):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from analytics.page import about, timeline
-from analytics.page.axes import Time, durations
+from analytics.page.axes import Time
 from lifoq.basics.times import iso
 
 SECOND = 1_000_000
@@ -53,12 +53,9 @@ def _drawn(
     return found
 
 
-def test_the_stretches_of_which_a_tenth_was_shed_are_overload():
+def test_the_stretches_of_which_a_tenth_was_shed_are_overload_which_may_go_on():
     (found,) = _drawn(shed=[0, 0, 5, 10, 0, 10, 9, 0.5, 0, 0]).overloads
     assert (found.at, found.to) == (0.2, 0.7)
-
-
-def test_an_overload_that_goes_on_goes_on_to_the_end():
     known = [0, 0, 0, 0, 5, 5, 5, 5, 0, 0]  # what came in last can be shed only later
     assert [stretch.to for stretch in _drawn(shed=known, shed_per_hour=9).overloads] == [1]
     assert [stretch.to for stretch in _drawn(shed=known).overloads] == [0.8]
@@ -85,19 +82,3 @@ def test_the_time_axis_has_ticks_at_round_moments():
     ]
     day = Time(start=0, end=86_400 * SECOND)
     assert [tick.label for tick in day.ticks()][:2] == ["1 Jan", "03:00"]
-
-
-def test_waits_of_milliseconds_and_of_hours_stand_on_one_axis():
-    axis = durations(0.02, 3_600)
-    labels = [tick.label.replace("\N{NO-BREAK SPACE}", " ") for tick in axis.ticks]
-    assert labels == ["10 ms", "100 ms", "1 s", "10 s", "1 min", "10 min", "1 h"]
-    assert [tick.at for tick in axis.ticks] == sorted(
-        axis.at(s) for s in (0.01, 0.1, 1, 10, 60, 600, 3_600)
-    )
-    assert axis.at(0) == 0
-    assert axis.at(3_600) < 1
-
-
-def test_the_numbers_of_events_that_lie_close_do_not_touch():
-    marks = _drawn(events=[("a", 30), ("b", 31), ("c", 32), ("d", 60)]).marks
-    assert [mark.is_low for mark in marks] == [False, True, False, False]

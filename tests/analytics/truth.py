@@ -28,6 +28,7 @@ class Fate:
     last_claim: int | None
     finished_at: int | None
     shed_at: int | None
+    retries: int
 
     @property
     def left_at(self) -> float:
@@ -64,6 +65,7 @@ def fate(life: Life, as_of: int) -> Fate:
         last_claim=claims[-1] if claims else None,
         finished_at=standing.now if standing.status in FINISHED else None,
         shed_at=shed_at,
+        retries=len((standing.item or {}).get("history", ())),
     )
 
 
@@ -71,6 +73,21 @@ def counts(fates: Sequence[Fate]) -> dict[str, int]:
     names = ("waiting", "taken", "succeeded", "failed", "cancelled", "shed")
     by_outcome = {name: sum(fate.outcome == name for fate in fates) for name in names}
     return {"created": len(fates), **by_outcome}
+
+
+def past_attempts(fates: Sequence[Fate]) -> dict[str, Any]:
+    by_type = {one.task_type: 0 for one in fates}
+    for one in fates:
+        by_type[one.task_type] += one.retries
+    commonest = sorted((-number, name) for name, number in by_type.items() if number)[:10]
+    return {
+        "tasks": sum(one.retries > 0 for one in fates),
+        "attempts": sum(by_type.values()),
+        "by_reason": [
+            {"task_type": name, "how": "RETRIED", "reason": "E", "attempts": -number}
+            for number, name in commonest
+        ],
+    }
 
 
 def shedding_rate(fates: Sequence[Fate]) -> float | None:
