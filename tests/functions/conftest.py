@@ -1,7 +1,9 @@
 """The functions as Lambda would load them, against moto's table, topics and queues."""
 
 import importlib
+import itertools
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
@@ -153,13 +155,25 @@ def metrics(capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, list[f
     return read
 
 
-def strike(table: DynamoTable, code: str, *, status: int = 400, after: int = 0) -> None:
-    """After so many calls, DynamoDB refuses the others."""
-    calls: list[str] = []
+def strike(
+    table: DynamoTable,
+    code: str,
+    *,
+    status: int = 400,
+    of: str = "",
+    after: int = 0,
+    times: float = math.inf,
+) -> None:
+    """DynamoDB refuses calls that hold this text, so many after so many."""
+    calls = itertools.count()
 
-    def send(request: Any, event_name: str, **_: Any) -> Any:
-        calls.append(event_name)
-        return answer(request, status, code) if len(calls) > after else None
+    def send(request: Any, **_: Any) -> Any:
+        meant = of.encode() in request.body
+        return (
+            answer(request, status, code)
+            if meant and after <= next(calls) < after + times
+            else None
+        )
 
     table._calls = table._once  # boto3's own repeats would take long
     table._once.client.meta.events.register("before-send.dynamodb", send)

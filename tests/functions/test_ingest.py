@@ -1,6 +1,7 @@
 """IngestFunction: messages of other services become tasks."""
 
 import contextlib
+import functools
 import json
 import uuid
 from types import ModuleType
@@ -16,8 +17,8 @@ from lifoq import InvalidInput, Status, StoreUnavailable
 from lifoq.environment import Variable
 from lifoq.ingest.mapping import IngestMapping
 from lifoq.ingest.message import deliveries
-from tests.faults.faults import answer
 from tests.functions import envelopes
+from tests.functions.conftest import strike
 
 BODY = {"device": "d-17", "readings": [1, 2.5, "ü"]}
 JSON = json.dumps(BODY).encode()
@@ -50,8 +51,7 @@ def ingest(load, dead_letters):
     def loaded(**mapping: str) -> ModuleType:
         text = IngestMapping(**mapping).encode()
         return load(
-            "ingest",
-            **{Variable.DEAD_LETTERS: dead_letters.url, Variable.INGEST_MAPPING: text},
+            "ingest", **{Variable.DEAD_LETTERS: dead_letters.url, Variable.INGEST_MAPPING: text}
         )
 
     return loaded
@@ -74,18 +74,19 @@ KINDS = {
     "ActiveMQ": (ACTIVEMQ, envelopes.ACTIVEMQ_ID),
     "RabbitMQ": (envelopes.rabbitmq(envelopes.rabbitmq_message(JSON, "m-2", **TYPE)), "m-2"),
 }
-each_kind = pytest.mark.parametrize(("event", "task_id"), KINDS.values(), ids=KINDS)
 
 
-@each_kind
-def test_a_message_of_each_kind_becomes_one_task_however_often_it_comes(
-    ingest, context, queue, metrics, event, task_id
+@pytest.mark.parametrize(("event", "task_id"), KINDS.values(), ids=KINDS)
+def test_a_message_of_each_kind_becomes_one_task_however_often_it_comes_and_after_it_was_put_aside(
+    ingest, context, queue, dead_letters, metrics, event, task_id
 ):
+    ingest(task_type="body.none").handle(event, context)
+    (aside,) = dead_letters.received()
+    assert (queue.peek(), metrics()["MessagesRefused"]) == ([], [1.0])
     function = ingest()
-    assert function.handle(event, context) == ALL_DONE
-    assert metrics()["TasksCreated"] == [1.0]
-    assert function.handle(event, context) == ALL_DONE
-    assert metrics()["TasksCreated"] == [0.0]
+    for again, created in ((aside["event"], 1.0), (event, 0.0)):
+        assert function.handle(again, context) == ALL_DONE
+        assert metrics()["TasksCreated"] == [created]
     (task,) = queue.peek()
     assert (task.task_id, task.task_type, task.payload) == (task_id, "device.check", BODY)
 
@@ -124,21 +125,14 @@ def test_a_mapping_takes_the_terms_from_anywhere_in_the_message(ingest, context,
         payload="body.order",
         task_id="join('-', ['ship', body.order.number])",
         deadline="body.before",
+        if_exists="'replace'",
     )
-    body = {"order": {"number": "4711"}, "before": "2000-01-01T00:00:00Z"}
-    function.handle(envelopes.sqs(envelopes.sqs_record({**body, "before": 60})), context)
-    task = queue.get("ship-4711")
-    assert (task.task_type, task.payload) == ("order.ship", {"number": "4711"})
-
-
-def test_a_mapping_can_have_the_newest_message_of_an_id_count(ingest, context, queue):
-    function = ingest(task_id="body.device", if_exists="'replace'")
-    for number in (1, 2):
-        body = {"device": "d-17", "n": number}
-        record = envelopes.sqs_record(body, message_id=f"m-{number}", taskType="device.check")
-        function.handle(envelopes.sqs(record), context)
+    for n in (1, 2):
+        body = {"order": {"number": "4711", "n": n}, "before": 60}
+        function.handle(envelopes.sqs(envelopes.sqs_record(body)), context)
     (task,) = queue.peek()
-    assert (task.task_id, task.payload["n"]) == ("d-17", 2)
+    found = (task.task_id, task.task_type, task.payload)
+    assert found == ("ship-4711", "order.ship", {"number": "4711", "n": 2})
 
 
 def test_what_the_broker_says_of_a_message_can_be_used(ingest, context, queue):
@@ -171,17 +165,6 @@ def test_what_makes_no_task_is_put_aside_with_the_reason_and_holds_nobody_up(
     assert aside["event"] == envelopes.sqs(record)
     assert [task.task_id for task in queue.peek()] == ["good"]
     assert metrics()["MessagesRefused"] == [1.0]
-
-
-@each_kind
-def test_what_was_put_aside_can_be_given_to_the_function_again(
-    ingest, context, queue, dead_letters, event, task_id
-):
-    ingest(task_type="body.none").handle(event, context)
-    (aside,) = dead_letters.received()
-    assert queue.peek() == []
-    ingest().handle(aside["event"], context)
-    assert [task.task_id for task in queue.peek()] == [task_id]
 
 
 def test_an_id_that_an_item_has_which_is_no_task_does_not_come_back_for_ever(
@@ -235,41 +218,39 @@ def test_whatever_stands_in_an_envelope_makes_a_task_or_a_reason(event, junk, da
 # What DynamoDB does not confirm
 
 
-def strike(function: ModuleType, task_id: str, *, times: int = 100) -> list[int]:
-    """DynamoDB answers puts of this id with an error. How many errors are left."""
-    left = list(range(times))
-
-    def send(request, event_name, **_):
-        body = request.body if isinstance(request.body, bytes) else b""
-        if task_id.encode() in body and left:
-            left.pop()
-            return answer(request, 500, "InternalServerError")
-        return None
-
+@pytest.fixture
+def striking(ingest):
+    """The function, and that DynamoDB does not confirm what it puts of an id or a type."""
+    function = ingest()
     function.PAUSES = (0.0,) * len(function.PAUSES)
-    function.store.table._calls.client.meta.events.register("before-send.dynamodb", send)
-    return left
+    refusal = {"code": "InternalServerError", "status": 500}
+    return function, functools.partial(strike, function.store.table, **refusal)
+
+
+def records(*ids: str, **groups: str) -> dict[str, Any]:
+    plain = [envelopes.sqs_record(BODY, message_id=one, **TYPE) for one in ids]
+    of_groups = [
+        envelopes.fifo_record(BODY, one, group=group, **TYPE) for one, group in groups.items()
+    ]
+    return envelopes.sqs(*plain, *of_groups)
 
 
 def ids_failed(answered: dict[str, Any]) -> list[str]:
     return [failure["itemIdentifier"] for failure in answered["batchItemFailures"]]
 
 
-def test_in_a_fifo_queue_those_behind_in_the_group_come_again_too(ingest, context, queue):
-    function = ingest()
-    strike(function, "m-1")
-    records = [
-        envelopes.fifo_record(BODY, name, group=group, taskType="device.check")
-        for name, group in (("m-1", "a"), ("m-2", "b"), ("m-3", "a"))
-    ]
-    assert ids_failed(function.handle(envelopes.sqs(*records), context)) == ["m-1", "m-3"]
-    assert [task.task_id for task in queue.peek()] == ["m-2"]
+def test_in_a_fifo_queue_those_behind_in_the_group_come_again_too(striking, context, queue):
+    function, strike_puts = striking
+    strike_puts(of="m1")
+    answered = function.handle(records(m1="a", m2="b", m3="a"), context)
+    assert ids_failed(answered) == ["m1", "m3"]
+    assert [task.task_id for task in queue.peek()] == ["m2"]
 
 
 @pytest.mark.parametrize("event", [envelopes.sns(BODY, **TYPE), ACTIVEMQ])
-def test_where_single_messages_cannot_be_told_the_whole_event_comes_again(ingest, context, event):
-    function = ingest()
-    strike(function, "device.check")
+def test_where_single_messages_cannot_be_told_the_whole_event_comes_again(striking, context, event):
+    function, strike_puts = striking
+    strike_puts(of="device.check")
     with pytest.raises(StoreUnavailable):
         function.handle(event, context)
 
@@ -284,20 +265,13 @@ def test_a_message_is_put_as_long_as_there_is_time_for_it(ingest, context, queue
 
     function.store.table._calls.client.meta.events.register("before-send.dynamodb.PutItem", send)
     context.get_remaining_time_in_millis = lambda: left[0]
-    records = [
-        envelopes.sqs_record(BODY, message_id=f"m-{n}", taskType="device.check") for n in range(20)
-    ]
-    failed = ids_failed(function.handle(envelopes.sqs(*records), context))
+    failed = ids_failed(function.handle(records(*(f"m-{n}" for n in range(20))), context))
     assert failed == [f"m-{n}" for n in range(16, 20)]
     assert len(queue.peek(limit=100)) == 16
 
 
-def test_what_was_not_confirmed_is_tried_again_behind_the_others(ingest, context, queue):
-    function = ingest()
-    refusals = strike(function, "m-1", times=2)
-    records = [
-        envelopes.sqs_record(BODY, message_id=f"m-{n}", taskType="device.check") for n in (1, 2)
-    ]
-    assert function.handle(envelopes.sqs(*records), context) == ALL_DONE
-    assert [task.task_id for task in queue.peek()] == ["m-1", "m-2"]
-    assert refusals == []
+def test_what_was_not_confirmed_is_tried_again_behind_the_others(striking, context, queue):
+    function, strike_puts = striking
+    strike_puts(of="m1", times=2)
+    assert function.handle(records("m1", "m2"), context) == ALL_DONE
+    assert [task.task_id for task in queue.peek()] == ["m1", "m2"]
