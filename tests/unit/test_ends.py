@@ -6,11 +6,11 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import ClientError
 
-from lifoq.ends.end import MAX_RESULT_BYTES, End, Ending
+from lifoq.ends.end import MAX_RESULT_BYTES, End, Ending, end_of
 from lifoq.ends.step_functions import MAX_OUTPUT_BYTES, StepFunctions
 from lifoq.ends.topic import EventsTopic
 from lifoq.items.task_error import TaskError
-from tests.ends import TOKEN
+from tests.ends import TOKEN, WAYS, Way, failures, shed_by_the_sweep, success
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -19,6 +19,71 @@ def end(ending=Ending.SUCCESS, *, number=1, **more):
     return End(
         event_id=f"event-{number}", ending=ending, task_id=f"t-{number}", task_type="a", **more
     )
+
+
+def messages(*records):
+    """What is told of a table's changes."""
+    ends = filter(None, map(end_of, records))
+    return [json.loads(one.message(queue="prod")) for one in ends]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_end_is_told_once_and_nothing_else(way):
+    way = way()
+    others = filter(None, map(end_of, way.others.values()))
+    assert {one.ending for one in others} <= {Ending.REPLACED}  # for who waits for that put alone
+    told = messages(*(record for record, _ in way.ends))
+    assert [event["status"] for event in told] == [ending for _, ending in way.ends]
+    assert [event["id"] for event in told] == [record["eventID"] for record, _ in way.ends]
+
+
+def test_a_success_is_told_with_its_times_and_result():
+    way = success()
+    ((record, _),) = way.ends
+    start = way.host.now() - 8 * 86_400_000_000
+    assert messages(record) == [
+        {
+            "version": 1,
+            "id": record["eventID"],
+            "queue": "prod",
+            "taskId": "t",
+            "taskType": "a",
+            "taskKey": "device",
+            "status": "SUCCESS",
+            "attempts": 1,
+            "enqueuedAt": start,
+            "firstTakenAt": start,
+            "takenAt": start,
+            "endedAt": start,
+            "result": {"n": 1},
+        }
+    ]
+
+
+def test_a_failure_is_told_with_its_error_and_what_was_shed_with_its_deadline():
+    way = shed_by_the_sweep()
+    failure, shedding = messages(failures().ends[0][0], way.ends[0][0])
+    assert failure["error"] == {"type": "ValueError", "message": "boom"}
+    assert shedding["endedAt"] == way.host.now()
+
+
+def test_a_result_that_is_stored_compressed_is_told_as_it_was():
+    way, words = Way(), ["the same again"] * 500
+    way.goes("put", way.put)
+    way.claim()
+    way.ends_as("SUCCESS", lambda: way.store.succeed(way.task, json.dumps(words)))
+    ((record, _),) = way.ends
+    assert "B" in record["dynamodb"]["NewImage"]["result"]
+    assert messages(record)[0]["result"] == words
+
+
+@pytest.mark.parametrize(
+    "value", [{"NULL": True}, {"BS": ["AA=="]}, {"M": {"x": {"BS": ["AA=="]}}}]
+)
+def test_the_end_of_a_damaged_task_is_told_whatever_it_holds(value):
+    ((record, _),) = success().ends
+    record["dynamodb"]["NewImage"]["taskKey"] = value
+    assert messages(record)[0]["error"]["type"] == "DamagedTask"
 
 
 class Sns:
@@ -53,20 +118,12 @@ def topic(sns):
     return EventsTopic(sns, "arn:topic", queue="prod")
 
 
-def test_many_ends_are_told_in_few_calls():
-    sns = Sns()
-    assert topic(sns).publish([end(number=number) for number in range(25)]) == set()
+def test_many_ends_are_told_in_few_calls_and_what_sns_did_not_take_is_named():
+    sns = Sns("t-3", "t-14")
+    failed = topic(sns).publish([end(number=number) for number in range(25)])
+    assert failed == {"event-3", "event-14"}
     assert [len(call) for call in sns.calls] == [10, 10, 5]
     assert [told["taskId"] for told in sns.told] == [f"t-{number}" for number in range(25)]
-
-
-def test_the_trace_goes_on_to_whoever_is_told():
-    sns = Sns()
-    topic(sns).publish([end(), end(number=2, traceparent=TRACE)])
-    entries = sns.calls[0]
-    assert "traceparent" not in entries[0]["MessageAttributes"]
-    assert entries[1]["MessageAttributes"]["traceparent"]["StringValue"] == TRACE
-    assert [told.get("traceparent") for told in sns.told] == [None, TRACE]
 
 
 def test_ends_with_large_results_are_told_in_calls_that_sns_takes():
@@ -96,27 +153,22 @@ def test_a_result_of_nothing_is_told_as_null_and_no_end_but_a_success_has_one():
     assert "result" not in json.loads(end(Ending.SHED).message(queue="prod"))
 
 
-def test_what_sns_did_not_take_is_named():
-    sns = Sns("t-3", "t-14")
-    failed = topic(sns).publish([end(number=number) for number in range(20)])
-    assert failed == {"event-3", "event-14"}
-
-
-def test_subscribers_can_filter_by_status_type_and_key():
-    sns = Sns()
-    topic(sns).publish([end(Ending.SHED, key="device")])
-    ((entry,),) = sns.calls
-    named = {name: one["StringValue"] for name, one in entry["MessageAttributes"].items()}
-    assert named == {"status": "SHED", "taskType": "a", "taskKey": "device"}
-
-
-def test_names_that_no_message_can_hold_are_told_all_the_same():
+def test_subscribers_can_filter_by_status_type_and_key_and_the_trace_goes_on():
+    """A name that no message can hold is told all the same."""
     sns = Sns()
     strange = End(event_id="e", ending=Ending.SUCCESS, task_id="\x01t", task_type="a\x00b\ufffe")
-    topic(sns).publish([strange])
-    ((entry,),) = sns.calls
-    assert entry["MessageAttributes"]["taskType"]["StringValue"] == "a\ufffdb\ufffd"
-    assert json.loads(entry["Message"])["taskId"] == "\x01t"
+    topic(sns).publish([end(Ending.SHED, key="device", traceparent=TRACE), strange])
+    (entries,) = sns.calls
+    named = [
+        {name: one["StringValue"] for name, one in entry["MessageAttributes"].items()}
+        for entry in entries
+    ]
+    assert named == [
+        {"status": "SHED", "taskType": "a", "taskKey": "device", "traceparent": TRACE},
+        {"status": "SUCCESS", "taskType": "a\ufffdb\ufffd"},
+    ]
+    assert [told.get("traceparent") for told in sns.told] == [TRACE, None]
+    assert sns.told[1]["taskId"] == "\x01t"
 
 
 # Step Functions
