@@ -1,18 +1,16 @@
-"""A team's own stack with three queues, deployed by the CDK CLI: two that the local cloud runs, and
-one with long workers. It runs no container: the test runs what the container would, its command in
-its environment, and judges it by its role's permissions."""
+"""A team's own stack, deployed by the CDK CLI to the local cloud: queue, producer, long workers.
 
-import http.server
+The local cloud runs no container: the test runs what it would, its command in its environment, and
+judges it by its role's permissions."""
+
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import aws_cdk as cdk
 import pytest
@@ -22,57 +20,49 @@ from aws_cdk import aws_lambda as lambda_
 from lifoq import Queue
 from lifoq_cdk import LifoQueue, LongTasks, TaskCode
 from localcloud import LocalCloud
-from tests.cli.test_work import Agent
 from tests.constructs.application import HERE, app_in
 from tests.infrastructure import roles
 
 pytestmark = pytest.mark.prove
 
 ROOT = HERE.parents[1]
-DEADLINES = {"Small": 60.0, "Large": 120.0}
+DEADLINE = 120.0
 
 
 def application(folder: Path) -> Path:
-    """The assembly of the stack, with a producer for each queue that works here."""
+    """The assembly of the stack."""
     code = folder / "producer"
     shutil.copytree(HERE / "producer", code)
     shutil.copytree(ROOT / "lifoq", code / "lifoq")
     app = app_in(folder)
     stack = cdk.Stack(app, "pictures")
-    for size, seconds in DEADLINES.items():
-        queue = LifoQueue(
-            stack,
-            f"{size}Queue",
-            tasks=TaskCode(HERE / "thumbnails", environment={"SIZE": size}),
-            deadline=cdk.Duration.seconds(seconds),
-            window=cdk.Duration.seconds(5),
-            task_timeout=cdk.Duration.seconds(5),
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
-        producer = lambda_.Function(
-            stack,
-            f"{size}Producer",
-            code=lambda_.Code.from_asset(str(code)),
-            handler="producer.handle",
-            runtime=lambda_.Runtime.PYTHON_3_14,
-            timeout=cdk.Duration.seconds(30),
-        )
-        queue.grant_put(producer)
-        cdk.CfnOutput(stack, f"{size}ProducerName", value=producer.function_name)
-    long = LifoQueue(
+    queue = LifoQueue(
         stack,
-        "LongQueue",
-        queue_name="long",
-        tasks=TaskCode(HERE / "thumbnails", environment={"SIZE": "lambda"}),
+        "Queue",
+        queue_name="pictures",
+        tasks=TaskCode(HERE / "thumbnails", environment={"SIZE": "small"}),
+        deadline=cdk.Duration.seconds(DEADLINE),
+        window=cdk.Duration.seconds(5),
+        task_timeout=cdk.Duration.seconds(5),
         removal_policy=cdk.RemovalPolicy.DESTROY,
     )
+    producer = lambda_.Function(
+        stack,
+        "Producer",
+        code=lambda_.Code.from_asset(str(code)),
+        handler="producer.handle",
+        runtime=lambda_.Runtime.PYTHON_3_14,
+        timeout=cdk.Duration.seconds(30),
+    )
+    queue.grant_put(producer)
+    cdk.CfnOutput(stack, "ProducerName", value=producer.function_name)
     LongTasks(
         stack,
         "Makers",
-        queue=long,
-        types=["thumbnail"],
+        queue=queue,
+        types=["poster"],
         image=ecs.ContainerImage.from_registry("public.ecr.aws/pictures/makers"),
-        environment={"SIZE": "fargate"},
+        environment={"SIZE": "large"},
     )
     return Path(app.synth().directory)
 
@@ -84,19 +74,20 @@ def cloud(tmp_path_factory) -> Iterator[LocalCloud]:
         yield cloud
 
 
-@pytest.mark.parametrize(("size", "deadline"), DEADLINES.items())
-def test_a_producer_that_was_granted_puts_to_its_own_queue_and_does_nothing_else(
-    cloud, size, deadline
-):
-    name = cloud.outputs("pictures")[f"{size}ProducerName"]
-    answer = cloud.client("lambda").invoke(FunctionName=name, Payload=b'{"picture": "cat"}')
-    said: dict[str, Any] = json.loads(answer["Payload"].read())
-    assert said == {"result": f"cat for {size}", "deadline": deadline}
-
-    calls, statements = roles.calls(cloud, name), roles.of_function(cloud, name)
+def unused(calls: set[roles.Call], statements: list[roles.Statement]) -> set[str]:
+    """Actions that are allowed; all calls are."""
     assert roles.refused(calls, statements) == set()
-    unused = {action for action, _ in roles.granted(statements)} - {action for action, _ in calls}
-    assert unused == {"dynamodb:BatchWriteItem"}  # put_many's
+    return {action for action, _ in roles.granted(statements)} - {action for action, _ in calls}
+
+
+def test_a_producer_that_was_granted_puts_to_its_queue_and_does_nothing_else(cloud):
+    name = cloud.outputs("pictures")["ProducerName"]
+    answer = cloud.client("lambda").invoke(FunctionName=name, Payload=b'{"picture": "cat"}')
+    said = json.loads(answer["Payload"].read())
+    assert said == {"result": "small cat", "deadline": DEADLINE}
+
+    put_many = {"dynamodb:BatchWriteItem"}
+    assert unused(roles.calls(cloud, name), roles.of_function(cloud, name)) == put_many
 
 
 def test_the_local_cloud_says_that_it_runs_no_container(cloud):
@@ -108,11 +99,9 @@ def test_a_worker_does_its_types_by_what_its_role_permits_and_no_more(cloud):
     (arn,) = api.list_task_definitions()["taskDefinitionArns"]
     definition = api.describe_task_definition(taskDefinition=arn)["taskDefinition"]
     (container,) = definition["containerDefinitions"]
-    queue = Queue.connect("long", **cloud.arguments())
+    queue = Queue.connect("pictures", **cloud.arguments())
     before = len(cloud.calls.read_text().splitlines())
-    task_id = queue.put("thumbnail", "cat").task_id
-    agent = http.server.HTTPServer(("127.0.0.1", 0), Agent)
-    threading.Thread(target=agent.serve_forever, daemon=True).start()
+    task_id = queue.put("poster", "cat").task_id
     worker = subprocess.Popen(
         [sys.executable, "-m", *container["entryPoint"], *container["command"]],
         cwd=HERE,
@@ -120,7 +109,7 @@ def test_a_worker_does_its_types_by_what_its_role_permits_and_no_more(cloud):
             **os.environ,
             **cloud.environment(),
             **{one["name"]: one["value"] for one in container["environment"]},
-            "ECS_AGENT_URI": f"http://127.0.0.1:{agent.server_port}",
+            "ECS_AGENT_URI": "http://127.0.0.1:1",  # that nobody answers there is logged
             "PYTHONPATH": str(ROOT),
         },
         stderr=subprocess.PIPE,
@@ -132,24 +121,15 @@ def test_a_worker_does_its_types_by_what_its_role_permits_and_no_more(cloud):
     finally:
         worker.send_signal(signal.SIGTERM)
         _, told = worker.communicate(timeout=600)
-        agent.shutdown()
-        agent.server_close()
-    assert done == "cat for fargate", told
+    assert done == "large cat", told
     assert worker.returncode == 0, told
 
-    resources = cloud.client("cloudformation").list_stack_resources(StackName="pictures")
-    (role,) = (
-        one["PhysicalResourceId"]
-        for one in resources["StackResourceSummaries"]
-        if one["LogicalResourceId"].startswith("MakersTaskTaskRole")
-        and one["ResourceType"] == "AWS::IAM::Role"
-    )
-    statements = roles.of_role(cloud, role)
+    named = [one["RoleName"] for one in cloud.client("iam").list_roles()["Roles"]]
+    (role,) = [name for name in named if name.startswith("pictures-MakersTaskTaskRole")]
     calls = {
         call
         for call in roles.calls(cloud, "", since=before)
         if call[0].startswith(("dynamodb:", "ssm:"))
     }
-    assert roles.refused(calls, statements) == set()
-    unused = {action for action, _ in roles.granted(statements)} - {action for action, _ in calls}
-    assert unused == {"ecs:GetTaskProtection", "ecs:UpdateTaskProtection"}  # the agent's
+    by_the_agent = {"ecs:GetTaskProtection", "ecs:UpdateTaskProtection"}
+    assert unused(calls, roles.of_role(cloud, role)) == by_the_agent

@@ -125,12 +125,10 @@ def sizes(template: Template, **told: float) -> set[int]:
         value = eval("".join(formulas) or "open", {}, {**CALLS, **told}) if steps else 0  # noqa: S307
         beyond = value - alarm["Threshold"]
         if (beyond < 0) is alarm["ComparisonOperator"].startswith("Less"):
-            found |= {
-                step["ScalingAdjustment"]
-                for step in steps
-                if step.get("MetricIntervalLowerBound", -math.inf) <= beyond
-                and beyond < step.get("MetricIntervalUpperBound", math.inf)
-            }
+            for step in steps:
+                least = step.get("MetricIntervalLowerBound", -math.inf)
+                if least <= beyond < step.get("MetricIntervalUpperBound", math.inf):
+                    found.add(step["ScalingAdjustment"])
     return found
 
 

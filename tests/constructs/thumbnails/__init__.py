@@ -6,6 +6,7 @@ from typing import Any
 from lifoq import Context, task
 
 
+@task("poster")
 @task("thumbnail")
-def make_thumbnail(payload: Any, _context: Context) -> Any:
-    return f"{payload} for {os.environ['SIZE']}"
+def make(payload: Any, _context: Context) -> Any:
+    return f"{os.environ['SIZE']} {payload}"
