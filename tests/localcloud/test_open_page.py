@@ -1,23 +1,17 @@
 """A page of another site, in a real browser, tries what pages can while the local cloud runs."""
 
 import json
-import os
-import queue
-import shutil
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.localcloud.harness import CODE_BUCKET, Deployed
+from tests.browser import chromium, in_a_browser
+from tests.downstream import Downstream, downstream
+from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PATIENCE_SECONDS = 120.0
+__all__ = ["downstream"]
 
 PAGE = """<!doctype html>
 <iframe name="hole"></iframe>
@@ -87,57 +81,10 @@ PAGE = """<!doctype html>
 """
 
 
-@contextmanager
-def site(page: str) -> Iterator[tuple[str, "queue.Queue[dict[str, str]]"]]:
-    """Another site with this page; and what the page says that it has read."""
-    read: queue.Queue[dict[str, str]] = queue.Queue()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.answer(page.encode())
-
-        def do_POST(self) -> None:
-            read.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.answer(b"")
-
-        def answer(self, body: bytes) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/", read
-        server.shutdown()
-
-
-@contextmanager
-def browsing(address: str, home: Path) -> Iterator[None]:
-    browser = subprocess.Popen(
-        [
-            *(str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu"),
-            *("--remote-debugging-port=0", f"--user-data-dir={home / 'chromium'}", address),
-        ],
-        env={**os.environ, "HOME": str(home)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield
-    finally:
-        browser.terminate()
-        browser.wait()
-
-
 @pytest.mark.prove
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+@in_a_browser
 def test_a_page_of_another_site_reads_nothing_and_does_nothing(
-    deployed: Deployed, tmp_path: Path
+    deployed: Deployed, downstream: Downstream, tmp_path: Path
 ) -> None:
     stacks = _stacks(deployed)
     before, _ = deployed.invoke("Probe", {})
@@ -148,11 +95,20 @@ def test_a_page_of_another_site_reads_nothing_and_does_nothing(
         "bucket": CODE_BUCKET,
         "runtime": before["environment"]["AWS_LAMBDA_RUNTIME_API"],
     }
-    with (
-        site(PAGE.replace("FACTS", json.dumps(facts))) as (address, told),
-        browsing(address, tmp_path),
-    ):
-        read = told.get(timeout=PATIENCE_SECONDS)
+    downstream.headers = {"Content-Type": "text/html"}
+    downstream.body = PAGE.replace("FACTS", json.dumps(facts)).encode()
+
+    def told() -> dict[str, Any] | None:
+        """What the page says that it has read."""
+        said = [one.body for one in downstream.requests if one.method == "POST"]
+        return json.loads(said[0]) if said else None
+
+    command = chromium(tmp_path, "--remote-debugging-port=0", downstream.url)
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as browser:
+        try:
+            read = eventually(told)
+        finally:
+            browser.terminate()
 
     assert {name: text for name, text in read.items() if text} == {}
     assert _stacks(deployed) == stacks

@@ -1,0 +1,27 @@
+"""A real browser, where one is installed."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+
+def chromium(home: Path, *arguments: str) -> list[str]:
+    """The command."""
+    options = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={home / 'chromium'}",
+    )
+    return [str(CHROMIUM), *options, *arguments]
+
+
+def dumped(address: str, home: Path) -> str:
+    """The page as the browser has made it, after 20 s of the page's time."""
+    command = chromium(home, "--dump-dom", "--virtual-time-budget=20000", address)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
