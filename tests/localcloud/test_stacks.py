@@ -11,20 +11,12 @@ from tests.localcloud.harness import CODE_BUCKET, Deployed
 from tests.localcloud.template import build, of_type, ref
 
 TOPIC = of_type("AWS::SNS::Topic")
+ALL = build(CODE_BUCKET, "probe.zip")["Resources"]
 
 
 @pytest.fixture
 def name() -> str:
     return f"stack-{uuid.uuid4().hex[:8]}"
-
-
-def table() -> dict[str, Any]:
-    return of_type(
-        "AWS::DynamoDB::Table",
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
 
 
 def exporting(name: str, *exports: str, **resources: Any) -> str:
@@ -33,15 +25,18 @@ def exporting(name: str, *exports: str, **resources: Any) -> str:
     return json.dumps({"Resources": resources, "Outputs": outputs})
 
 
-def _parameter(export: str) -> str:
+def held_by(export: str) -> str:
     return f"/{export.replace(':', '/')}"
 
 
-def importing(export: str, **resources: Any) -> str:
-    """A template with a parameter that holds what another stack exports."""
+def parameter(export: str) -> dict[str, Any]:
+    """Holds what another stack exports."""
     value = {"Fn::ImportValue": export}
-    parameter = of_type("AWS::SSM::Parameter", Type="String", Name=_parameter(export), Value=value)
-    return json.dumps({"Resources": {**resources, "Imported": parameter}})
+    return of_type("AWS::SSM::Parameter", Type="String", Name=held_by(export), Value=value)
+
+
+def importing(export: str) -> str:
+    return json.dumps({"Resources": {"Imported": parameter(export)}})
 
 
 class Stacks:
@@ -49,13 +44,14 @@ class Stacks:
         self.api = deployed.client("cloudformation")
         self._deployed = deployed
 
-    def change(self, stack: str, template: str, *, kind: str = "CREATE") -> None:
-        """By a change set, under the name that the CDK CLI gives to each."""
+    def change(self, stack: str, template: str, *, kind: str = "CREATE") -> str:
+        """By a change set, under the name that the CDK CLI gives to each; what becomes of it."""
         names = {"StackName": stack, "ChangeSetName": "cdk-deploy-change-set"}
         self.api.create_change_set(**names, TemplateBody=template, ChangeSetType=kind)
         assert self.api.describe_change_set(**names)["StackName"] == stack
         self.api.execute_change_set(**names)
         self.api.delete_change_set(**names)
+        return self.status(stack)
 
     def status(self, stack: str) -> str:
         return self.api.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"]
@@ -68,15 +64,14 @@ class Stacks:
         return {one["Name"]: one["Value"] for one in self.api.list_exports()["Exports"]}
 
     def imported(self, export: str) -> str:
-        parameter = self._deployed.client("ssm").get_parameter(Name=_parameter(export))
-        return parameter["Parameter"]["Value"]
+        found = self._deployed.client("ssm").get_parameter(Name=held_by(export))
+        return found["Parameter"]["Value"]
 
-    def missing(self, stack: str) -> bool:
-        try:
-            self.api.describe_stacks(StackName=stack)
-        except ClientError as error:
-            return "does not exist" in str(error)
-        return False
+    def delete(self, stack: str) -> None:
+        """It is gone then."""
+        self.api.delete_stack(StackName=stack)
+        with pytest.raises(ClientError, match="does not exist"):
+            self.status(stack)
 
 
 @pytest.fixture
@@ -85,19 +80,18 @@ def stacks(deployed) -> Stacks:
 
 
 def test_what_a_change_set_exports_another_stack_imports(stacks, name):
+    first, second = f"{name}:First", f"{name}:Second"
     stacks.change(name, exporting(name, "First", First=TOPIC))
-    stacks.change(f"{name}-user", importing(f"{name}:First"))
-    assert stacks.imported(f"{name}:First") == stacks.exports()[f"{name}:First"]
+    stacks.change(f"{name}-user", importing(first))
+    assert stacks.imported(first) == stacks.exports()[first]
 
-    stacks.change(
-        name, exporting(name, "First", "Second", First=TOPIC, Second=TOPIC), kind="UPDATE"
-    )
-    stacks.change(f"{name}-other", importing(f"{name}:Second"))
-    assert stacks.imported(f"{name}:Second") == stacks.exports()[f"{name}:Second"]
-    assert stacks.status(name) == "UPDATE_COMPLETE"
-    stacks.api.delete_stack(StackName=f"{name}-user")
+    both = exporting(name, "First", "Second", First=TOPIC, Second=TOPIC)
+    assert stacks.change(name, both, kind="UPDATE") == "UPDATE_COMPLETE"
+    stacks.change(f"{name}-other", importing(second))
+    assert stacks.imported(second) == stacks.exports()[second]
+    stacks.delete(f"{name}-user")
     with pytest.raises(ClientError, match="ParameterNotFound"):
-        stacks.imported(f"{name}:First")
+        stacks.imported(first)
 
 
 def test_change_sets_of_two_stacks_may_have_the_same_name(stacks, name):
@@ -114,94 +108,76 @@ def test_change_sets_of_two_stacks_may_have_the_same_name(stacks, name):
     assert stacks.status(f"{name}-b") == "REVIEW_IN_PROGRESS"
 
 
-@pytest.mark.parametrize("direct", [True, False])
-def test_a_creation_that_fails_leaves_nothing_and_can_be_repeated(
-    deployed, stacks, name, *, direct
-):
-    def create(template: str) -> None:
-        if direct:
-            stacks.api.create_stack(StackName=name, TemplateBody=template)
-        else:
-            stacks.change(name, template)
-
-    before = deployed.client("dynamodb").list_tables()["TableNames"]
-    create(importing("nobody:exports", Table=table()))
-    assert stacks.status(name) == "ROLLBACK_COMPLETE"
-    assert "No export named nobody:exports found" in stacks.reasons(name)
-    assert deployed.client("dynamodb").list_tables()["TableNames"] == before
-
-    stacks.api.delete_stack(StackName=name)
-    create(exporting(name, "Table", Table=table()))
-    assert stacks.status(name) == "CREATE_COMPLETE"
-    assert f"{name}:Table" in stacks.exports()
-    stacks.api.update_stack(StackName=name, TemplateBody=exporting(name, Table=table()))
-    assert f"{name}:Table" not in stacks.exports()
+CHOSEN = ("Role", "Received", "Failures", "Letters", "Reader", "LettersMapping", "BrokerMapping")
 
 
-def test_an_update_that_fails_is_taken_back_and_loses_nothing(deployed, stacks, name):
-    dynamodb = deployed.client("dynamodb")
-    stacks.change(name, exporting(name, "Table", Table=table(), Gone=TOPIC))
-    kept = stacks.exports()[f"{name}:Table"]
-    dynamodb.put_item(TableName=kept, Item={"id": {"S": "kept"}})
-    topics = len(deployed.client("sns").list_topics()["Topics"])
-
-    # It would remove the table, and fails over a resource that comes after.
-    stacks.change(name, importing("nobody:exports", New=TOPIC), kind="UPDATE")
-
-    assert stacks.status(name) == "UPDATE_ROLLBACK_COMPLETE"
-    assert "No export named nobody:exports found" in stacks.reasons(name)
-    assert dynamodb.scan(TableName=kept)["Count"] == 1
-    assert len(deployed.client("sns").list_topics()["Topics"]) == topics
-    stacks.change(name, exporting(name, "Table", Table=table(), New=TOPIC), kind="UPDATE")
-    assert stacks.status(name) == "UPDATE_COMPLETE"
-    assert stacks.exports()[f"{name}:Table"] == kept
-
-
-def behind_a_queue(**changed: Any) -> str:
-    """A template with a function that reads a queue, and a broker, which does nothing here."""
-    resources = build(CODE_BUCKET, "probe.zip")["Resources"]
-    names = ("Role", "Received", "Failures", "Letters", "Reader", "LettersMapping", "BrokerMapping")
-    chosen = {one: resources[one] for one in names}
-    for name, properties in changed.items():
-        chosen[name] = of_type(chosen[name]["Type"], **{**chosen[name]["Properties"], **properties})
-    return json.dumps({"Resources": chosen})
+def changed(**properties: dict[str, Any]) -> dict[str, Any]:
+    """A function that reads a queue, a broker, which does nothing here, and a table."""
+    resources = {one: ALL[one] for one in (*CHOSEN, "Table")}
+    for one, some in properties.items():
+        resources[one] = of_type(ALL[one]["Type"], **{**ALL[one]["Properties"], **some})
+    return resources
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "reason"),
     [
-        {"Reader": {"Timeout": "soon"}},
-        {"LettersMapping": {"FilterCriteria": "none"}},
-        {"BrokerMapping": {"Queues": ["others"]}, "Reader": {"Timeout": "soon"}},
+        # It fails over a resource that comes last, after it would have removed the table.
+        (
+            {"Role": ALL["Role"], "New": TOPIC, "Imported": parameter("nobody:exports")},
+            "No export named nobody:exports found",
+        ),
+        (changed(Reader={"Timeout": "soon"}), ""),
+        (changed(LettersMapping={"FilterCriteria": "none"}), ""),
+        (changed(BrokerMapping={"Queues": ["others"]}, Reader={"Timeout": "soon"}), ""),
     ],
-    ids=" ".join,
+    ids=["import", "function", "mapping", "function beside a broker"],
 )
-def test_what_cannot_run_is_taken_back_and_what_is_right_can_follow(stacks, name, wrong):
-    stacks.change(name, behind_a_queue(**wrong))
-    assert stacks.status(name) == "ROLLBACK_COMPLETE"
-    stacks.api.delete_stack(StackName=name)
-    stacks.change(name, behind_a_queue())
-    assert stacks.status(name) == "CREATE_COMPLETE"
+@pytest.mark.parametrize("by_change_set", [True, False])
+def test_what_fails_is_taken_back_and_what_is_right_can_follow(
+    deployed, stacks, name, wrong, reason, by_change_set
+):
+    def there() -> tuple[Any, Any]:
+        topics = deployed.client("sns").list_topics()["Topics"]
+        return deployed.client("dynamodb").list_tables()["TableNames"], topics
 
-    stacks.change(name, behind_a_queue(**wrong), kind="UPDATE")
-    assert stacks.status(name) == "UPDATE_ROLLBACK_COMPLETE"
-    stacks.change(name, behind_a_queue(Reader={"Timeout": 5}), kind="UPDATE")
-    assert stacks.status(name) == "UPDATE_COMPLETE"
-    stacks.api.delete_stack(StackName=name)
-    assert stacks.missing(name)
+    def change(kind: str, resources: dict[str, Any], *exports: str) -> str:
+        template = exporting(name, *exports, **resources)
+        if by_change_set:
+            return stacks.change(name, template, kind=kind)
+        call = stacks.api.create_stack if kind == "CREATE" else stacks.api.update_stack
+        call(StackName=name, TemplateBody=template)
+        return stacks.status(name)
+
+    before = there()
+    assert change("CREATE", wrong) == "ROLLBACK_COMPLETE"
+    assert reason in stacks.reasons(name)
+    assert there() == before
+    stacks.delete(name)
+    assert change("CREATE", changed(), "Table") == "CREATE_COMPLETE"
+    table = stacks.exports()[f"{name}:Table"]
+    deployed.client("dynamodb").put_item(TableName=table, Item={"id": {"S": "kept"}})
+
+    before = there()
+    assert change("UPDATE", wrong) == "UPDATE_ROLLBACK_COMPLETE"
+    assert there() == before
+    assert deployed.client("dynamodb").scan(TableName=table)["Count"] == 1
+    assert stacks.exports()[f"{name}:Table"] == table
+    assert change("UPDATE", changed(Reader={"Timeout": 5})) == "UPDATE_COMPLETE"
+    assert f"{name}:Table" not in stacks.exports()
+    stacks.delete(name)
 
 
 def test_what_was_gone_with_what_it_belonged_to_is_deleted(stacks, name):
-    resources = json.loads(behind_a_queue())["Resources"]
     settings = of_type(
         "AWS::Lambda::EventInvokeConfig",
         FunctionName=ref("Reader"),
         Qualifier="$LATEST",
         MaximumRetryAttempts=0,
     )
-    stacks.change(name, json.dumps({"Resources": {**resources, "Settings": settings}}))
-    stacks.change(name, json.dumps({"Resources": {"Role": resources["Role"]}}), kind="UPDATE")
-    assert stacks.status(name) == "UPDATE_COMPLETE"
+    stacks.change(name, exporting(name, **changed(), Settings=settings))
+    without = exporting(name, Role=ALL["Role"])
+    assert stacks.change(name, without, kind="UPDATE") == "UPDATE_COMPLETE"
 
 
 def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks, name):
@@ -209,8 +185,8 @@ def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks, name):
     stacks.change(f"{name}-user", importing(f"{name}:Topic"))
     value = stacks.exports()[f"{name}:Topic"]
 
-    stacks.change(name, exporting(name, Topic=TOPIC), kind="UPDATE")
-    assert stacks.status(name) == "UPDATE_ROLLBACK_COMPLETE"
+    without = exporting(name, Topic=TOPIC)
+    assert stacks.change(name, without, kind="UPDATE") == "UPDATE_ROLLBACK_COMPLETE"
     assert f"Export {name}:Topic cannot be deleted as it is in use by {name}-user" in (
         stacks.reasons(name)
     )
@@ -222,7 +198,6 @@ def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks, name):
 
     stacks.api.delete_stack(StackName=name)
     assert stacks.status(name) == "DELETE_FAILED"
-    stacks.api.delete_stack(StackName=f"{name}-user")
-    stacks.api.delete_stack(StackName=name)
-    assert stacks.missing(name)
+    stacks.delete(f"{name}-user")
+    stacks.delete(name)
     assert f"{name}:Topic" not in stacks.exports()
