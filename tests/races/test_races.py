@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from lifoq.client.queue import Queue
+from lifoq.items.book import CLOCKS_APART, SHARE_LASTS
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 from lifoq.tables.dynamo import DynamoTable
@@ -23,38 +24,54 @@ from lifoq.worker.registry import Registry
 from lifoq.worker.sweep import Sweeper, SweepReport
 from tests.faults import streams
 from tests.faults.history import Write, audit
-from tests.races.worker import LEASE, SETTINGS
+from tests.races.worker import LEASE, SETTINGS, TOGETHER, TOGETHER_RATE
 
 pytestmark = pytest.mark.prove
 
 ROOT = Path(__file__).parent.parent.parent
 WORKERS = 8
-STALLS = 4
+STALLS = 2
+"""Of workers that have just begun a task of a type."""
 BACKLOG = 200
-KEYS = 6
-KEYED_BACKLOG = 80
 """Tasks; more than all workers do within a stall."""
+KEYS = 6
 HOLDS = "claimId"
 PATIENCE = 500
 """Seconds; far beyond what an idle machine needs."""
+NS = 1_000_000_000
+COMES_BACK = SHARE_LASTS + LEASE + CLOCKS_APART
+"""Seconds, from when a lost worker last wrote its part, until its slots are another's."""
+HELD_UP = 2 * SETTINGS.in_flight
+"""Starts that a worker had decided on when it was stalled."""
 
 
 class Workers:
-    """Worker processes, one of which can be stalled or killed."""
+    """Worker processes, one of which can be stalled or killed, and a sweep beside them."""
 
-    def __init__(self, endpoint: str, table_name: str, folder: Path) -> None:
-        self._command = [sys.executable, "-m", "tests.races.worker", endpoint, table_name, folder]
+    def __init__(self, endpoint: str, table: DynamoTable, folder: Path) -> None:
+        self.queue = Queue(Store(table))
+        registry, most = Registry(), SETTINGS.max_attempts
+        self._sweeper = Sweeper(self.queue.store, registry, max_attempts=most)
+        self._command = [sys.executable, "-m", "tests.races.worker", endpoint, table.name, folder]
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._until = time.monotonic() + PATIENCE
 
-    def start(self) -> None:
-        self._processes.append(subprocess.Popen(self._command, cwd=ROOT))
+    def start(self, number: int, *, working: int = 0) -> None:
+        """And wait until so many are ``working``."""
+        self._processes += [subprocess.Popen(self._command, cwd=ROOT) for _ in range(number)]
+        while len({line["worker"] for line in self.told("begun")}) < working:
+            self.in_time("the workers do not work")
+            time.sleep(0.1)
 
-    def next_to_begin(self, begun: str, *, within: float) -> subprocess.Popen[bytes] | None:
-        """The first that begins a task from now on, and of several the one not stalled for longest.
-        None: nobody has, for so many seconds."""
-        before, until = self._has_begun(begun), time.monotonic() + within
-        while not (now := self._has_begun(begun) - before):
+    def in_time(self, else_: str) -> None:
+        assert time.monotonic() < self._until, else_
+
+    def next_to_begin(self, task_type: str) -> subprocess.Popen[bytes] | None:
+        """The first that begins such a task from now on, and of several the one not stalled for
+        longest. None: nobody has, for as long as a lease."""
+        before, until = self._has_begun(task_type), time.monotonic() + LEASE
+        while not (now := self._has_begun(task_type) - before):
             if time.monotonic() > until:
                 return None
             time.sleep(0.02)
@@ -69,9 +86,10 @@ class Workers:
         yield
         process.send_signal(signal.SIGCONT)
 
-    def _has_begun(self, begun: str) -> Counter[int]:
+    def _has_begun(self, task_type: str) -> Counter[int]:
         """Tasks by the process that began them."""
-        return Counter(line["worker"] for line in self.told(begun))
+        begun = [line for line in self.told("begun") if line["type"] == task_type]
+        return Counter(line["worker"] for line in begun)
 
     def kill_one(self) -> int:
         killed = self._processes.pop(0)
@@ -79,10 +97,26 @@ class Workers:
         killed.wait()
         return killed.pid
 
-    def finish(self) -> list[int]:
-        """Let each come to its end; the exit codes."""
+    def sweep(self) -> SweepReport:
+        return self._sweeper.run()
+
+    def sweep_for(self, seconds: float) -> int:
+        """Sweep again and again; the last sweep begins after that time, however long one takes. How
+        many leases had expired."""
+        until, began, lost = time.monotonic() + seconds, 0.0, 0
+        while began < until:
+            began = time.monotonic()
+            lost += self.sweep().leases_expired
+            time.sleep(0.2)
+        return lost
+
+    def finish(self) -> None:
+        """Have all tasks done, and let each worker come to its end."""
+        while left := unfinished(self.sweep()):
+            self.in_time(f"not at rest: {left} tasks are left")
+            time.sleep(0.2)
         (self._folder / "stop").touch()
-        return [process.wait(timeout=PATIENCE) for process in self._processes]
+        assert {process.wait(timeout=PATIENCE) for process in self._processes} == {0}
 
     def end(self) -> None:
         for process in self._processes:
@@ -108,53 +142,92 @@ def table(
 
 @pytest.fixture
 def workers(dynamodb_local_endpoint: str, table: DynamoTable, tmp_path: Path) -> Iterator[Workers]:
-    workers = Workers(dynamodb_local_endpoint, table.name, tmp_path)
+    workers = Workers(dynamodb_local_endpoint, table, tmp_path)
     yield workers
     workers.end()
 
 
-def test_each_claim_has_one_holder_and_one_end_while_processes_race_stall_and_die(
+def test_each_claim_and_each_key_has_one_holder_while_processes_race_stall_and_die(
     table, workers, dynamodb_local_endpoint
 ):
-    put = trouble(Queue(Store(table)), workers, lambda _: NewTask(task_type="race"))
-    assert workers.finish() == [0] * WORKERS
-
-    history = streams.writes(dynamodb_local_endpoint, table.name)
-    steps = audit(history)
-    assert steps[None, Status.PENDING] == len(put) == steps[Status.TAKEN, Status.SUCCESS]
-    claims = {claim["taskId"]: claim for claim in ends(history)}
-    assert set(claims) == set(put)
-    assert_as_told(list(claims.values()), workers.told("task"))
-    assert lost_leases(history) > 0, "no lease expired: nothing was proved"
-    fenced = sum(line["leases_lost"] for line in workers.told("leases_lost"))
-    assert fenced > 0, "no stale holder came back: nothing was proved"
-
-
-def test_a_key_has_one_holder_at_a_time_while_processes_race_stall_and_die(
-    table, workers, dynamodb_local_endpoint
-):
-    put = trouble(
-        Queue(Store(table)),
-        workers,
-        lambda n: NewTask(task_type="one-per-key", key=f"k{n % KEYS}"),
-        begun="keyed",
-        workers_needed=KEYS,
-        backlog=KEYED_BACKLOG,
-    )
-    assert workers.finish() == [0] * WORKERS
+    put = trouble(workers)
+    workers.finish()
 
     everything = streams.writes(dynamodb_local_endpoint, table.name)
     history = [write for write in everything if "taskStatus" in write.after]
     steps = audit(history)
     assert steps[None, Status.PENDING] == len(put) == steps[Status.TAKEN, Status.SUCCESS]
-    assert lost_leases(history) > 0, "no lease expired: nothing was proved"
-    assert_one_holder(history)
-    assert_apart(ends(history))
+    ended = [write.after for write in history if write.after["taskStatus"] == Status.SUCCESS]
+    assert {item["taskId"] for item in ended} == set(put)
+    assert_as_told(ended, workers.told("begun"))
+    assert lost_leases(history) == {"race", "one-per-key"}, "nothing was proved"
+    fenced = sum(line["leases_lost"] for line in workers.told("leases_lost"))
+    assert fenced > 0, "no stale holder came back: nothing was proved"
+
+    assert_one_holder([write for write in history if "taskKey" in write.after])
+    assert_apart([item for item in ended if "taskKey" in item])
     stale = [
         w for w in everything if "taskStatus" not in w.after and w.before and HOLDS in w.before
     ]
     taken_over = [w for w in stale if w.after.get(HOLDS) not in (None, w.before[HOLDS])]
     assert taken_over, "no slot of a lost worker was taken over: nothing was proved"
+
+
+def trouble(workers: Workers) -> list[str]:
+    """Kill one worker, stall others beyond their lease, and sweep. All the while there are tasks
+    for all workers, however fast the machine is. The ids of the tasks."""
+    put: list[str] = []
+
+    def fill(waiting: int) -> None:
+        """Every second task has a key, of which one may run at a time."""
+        added = [
+            NewTask(task_type="one-per-key", key=f"k{n % KEYS}")
+            if n % 2
+            else NewTask(task_type="race")
+            for n in range(BACKLOG - waiting)
+        ]
+        put.extend(
+            outcome.task.task_id for outcome in workers.queue.put_many(added) if outcome.task
+        )
+
+    fill(0)
+    workers.start(WORKERS, working=WORKERS)
+    workers.kill_one()
+    workers.start(1)
+    for task_type in ("race", "one-per-key"):
+        stalls = lost = 0
+        # What a worker holds may have ended just before it was stalled.
+        while stalls < STALLS or lost < STALLS:
+            workers.in_time(f"only {lost} leases were lost in {stalls} stalls")
+            fill(unfinished(workers.sweep()))
+            worker = workers.next_to_begin(task_type)
+            if worker is None:  # on a machine that is slow enough all is done before one looks
+                continue
+            with workers.stalled(worker):
+                lost += workers.sweep_for(LEASE + 0.5)
+            stalls += 1
+    return put
+
+
+def unfinished(swept: SweepReport) -> int:
+    assert swept.stats is not None
+    return swept.stats.pending.value + swept.stats.delayed.value + swept.stats.taken.value
+
+
+def lost_leases(history: list[Write]) -> set[str]:
+    """Of which types; what is handed back keeps its claim's id."""
+    back = (Status.TAKEN, Status.PENDING)
+    lost = [write.after for write in history if write.step == back and HOLDS not in write.after]
+    return {item["taskType"] for item in lost}
+
+
+def assert_as_told(ended: list[Any], begun: list[dict[str, Any]]) -> None:
+    """No attempt was begun by two workers; each success is of the worker that began its attempt."""
+    holders = {(line["task"], line["attempt"]): line["worker"] for line in begun}
+    assert len(holders) == len(begun), "two workers held the same claim"
+    for item in ended:
+        result = json.loads(item["result"])
+        assert result["worker"] == holders[item["taskId"], item["attempts"]], item
 
 
 def assert_one_holder(history: list[Write]) -> None:
@@ -180,83 +253,55 @@ def assert_apart(ended: list[Any]) -> None:
             assert first_ended < next_begun, f"two tasks of {key} ran at a time"
 
 
-def lost_leases(history: list[Write]) -> int:
-    """What is handed back keeps its claim's id."""
-    back = (Status.TAKEN, Status.PENDING)
-    return sum(write.step == back and "claimId" not in write.after for write in history)
+# Limits over all workers together
 
 
-def trouble(
-    queue: Queue,
-    workers: Workers,
-    nth: Callable[[int], NewTask],
-    *,
-    begun: str = "task",
-    workers_needed: int = WORKERS,
-    backlog: int = BACKLOG,
-) -> list[str]:
-    """Kill one worker, stall others beyond their lease, and sweep. All the while there are tasks
-    for all workers, however fast the machine is; at the end all are done. The ids of the tasks."""
-    sweeper = Sweeper(queue.store, Registry(), max_attempts=SETTINGS.max_attempts)
-    until = time.monotonic() + PATIENCE
-    put: list[str] = []
-
-    def fill(waiting: int) -> None:
-        added = [nth(n) for n in range(len(put), len(put) + backlog - waiting)]
-        put.extend(outcome.task.task_id for outcome in queue.put_many(added) if outcome.task)
-
-    fill(0)
-    for _ in range(WORKERS):
-        workers.start()
-    while len({line["worker"] for line in workers.told(begun)}) < workers_needed:
-        assert time.monotonic() < until, "the workers do not work"
-        time.sleep(0.1)
-    workers.kill_one()
-    workers.start()
-    stalls = lost = 0
-    # What a worker holds may have ended just before it was stalled.
-    while stalls < STALLS or lost < STALLS:
-        assert time.monotonic() < until, f"only {lost} leases were lost in {stalls} stalls"
-        fill(unfinished(sweeper.run()))
-        worker = workers.next_to_begin(begun, within=LEASE)
-        if worker is None:  # on a machine that is slow enough they have done all before one looked
-            continue
+def test_no_more_run_than_may_and_what_a_lost_worker_had_is_used_again(workers):
+    workers.queue.put_many([NewTask(task_type="together") for _ in range(500)])
+    workers.start(4, working=2)
+    killed_at, killed = time.monotonic_ns(), workers.kill_one()
+    workers.start(1)
+    for stall in (LEASE + 0.5, COMES_BACK + 1):
+        while (worker := workers.next_to_begin("together")) is None:
+            workers.in_time("nobody could be stalled")
         with workers.stalled(worker):
-            lost += sweep_until(time.monotonic() + LEASE + 0.5, sweeper)
-        stalls += 1
-    while left := unfinished(sweeper.run()):
-        assert time.monotonic() < until, f"not at rest: {left} of {len(put)} tasks are left"
-        time.sleep(0.2)
-    return put
+            workers.sweep_for(stall)
+    workers.finish()
 
-
-def sweep_until(moment: float, sweeper: Sweeper) -> int:
-    """Sweep again and again; the last sweep begins after that moment, however long one takes. How
-    many leases had expired."""
-    began, lost = 0.0, 0
-    while began < moment:
-        began = time.monotonic()
-        lost += sweeper.run().leases_expired
-        time.sleep(0.2)
-    return lost
-
-
-def unfinished(swept: SweepReport) -> int:
-    assert swept.stats is not None
-    return swept.stats.pending.value + swept.stats.delayed.value + swept.stats.taken.value
-
-
-def ends(history: list[Write]) -> list[Any]:
-    return [write.after for write in history if write.after["taskStatus"] == Status.SUCCESS]
-
-
-def assert_as_told(ended: list[Any], begun: list[dict[str, Any]]) -> None:
-    """No attempt was begun by two workers; each success is of the worker that began its attempt."""
-    holders = {(line["task"], line["attempt"]): line["worker"] for line in begun}
-    twice = [
-        attempt for attempt, n in Counter((i["task"], i["attempt"]) for i in begun).items() if n > 1
+    begun = {(line["task"], line["attempt"]): line for line in workers.told("begun")}
+    ended = {(line["task"], line["attempt"]): line["ended"] for line in workers.told("ended")}
+    spans = [
+        (line["begun"], end_of(line, ended.get(attempt), {killed: killed_at}))
+        for attempt, line in begun.items()
     ]
-    assert not twice, f"two workers held the same claim: {twice}"
-    for item in ended:
-        result = json.loads(item["result"])
-        assert result["worker"] == holders[item["taskId"], item["attempts"]], item
+    most = most_at_a_time(spans)
+    assert max(most.values()) == TOGETHER
+    later = killed_at + int((COMES_BACK + 2) * NS)
+    assert max(n for at, n in most.items() if at > later) == TOGETHER, "its slots did not come back"
+    assert len({line["worker"] for line in begun.values()}) >= 3
+    assert_rate(sorted(line["begun"] for line in begun.values()))
+
+
+def end_of(line: dict[str, Any], ended: int | None, killed: dict[int, int]) -> int:
+    """A process that stands still has lost its slot, at the earliest, COMES_BACK after it wrote its
+    part; that may have been SHARE_LASTS before this task began."""
+    lost = line["begun"] + int((COMES_BACK - SHARE_LASTS) * NS)
+    return min(lost, ended or killed.get(line["worker"], lost))
+
+
+def most_at_a_time(spans: list[tuple[int, int]]) -> dict[int, int]:
+    """How many were there, from each moment on."""
+    steps = sorted([(end, -1) for _, end in spans] + [(begin, 1) for begin, _ in spans])
+    inside, found = 0, {}
+    for at, step in steps:
+        inside += step
+        found[at] = inside
+    return found
+
+
+def assert_rate(starts: list[int]) -> None:
+    for first, since in enumerate(starts):
+        for last in range(first, len(starts)):
+            span = (starts[last] - since) / NS
+            most = TOGETHER_RATE * (span + 0.1) + TOGETHER_RATE + HELD_UP
+            assert last - first + 1 <= most, f"{last - first + 1} began in {span:.2f} s"

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,6 @@ SETTINGS = WorkerSettings(
 TOGETHER = 3
 TOGETHER_RATE = 20.0
 """Tasks at a time, and starts per second, of one type over all workers."""
-TOGETHER_SECONDS = 0.1
-KEYED_SECONDS = 0.4
-TASK_SECONDS = 0.2
-"""Long enough that slots are mostly busy, and not every worker asks for every task."""
 
 
 def main(endpoint: str, table_name: str, folder: Path) -> None:
@@ -48,32 +45,23 @@ def main(endpoint: str, table_name: str, folder: Path) -> None:
         def write(**line: Any) -> None:
             log.write(json.dumps({"worker": os.getpid(), **line}) + "\n")
 
+        def lasting(seconds: float) -> Callable[[Any, Context], Any]:
+            def work(_payload: Any, context: Context) -> Any:
+                attempt = {"task": context.task_id, "attempt": context.attempt}
+                begun = time.monotonic_ns()
+                write(**attempt, type=context.task_type, begun=begun)
+                time.sleep(seconds)
+                ended = time.monotonic_ns()
+                write(**attempt, ended=ended)
+                return {**attempt, "worker": os.getpid(), "begun": begun, "ended": ended}
+
+            return work
+
         registry = Registry()
-
-        @registry.task("race")
-        def race(_payload: Any, context: Context) -> Any:
-            write(task=context.task_id, attempt=context.attempt)
-            time.sleep(TASK_SECONDS)
-            return {"attempt": context.attempt, "worker": os.getpid()}
-
-        @registry.task("one-per-key", per_key=1)
-        def one_per_key(_payload: Any, context: Context) -> Any:
-            begun = time.monotonic_ns()
-            write(keyed=context.task_id, attempt=context.attempt)
-            time.sleep(KEYED_SECONDS)
-            return {
-                "attempt": context.attempt,
-                "worker": os.getpid(),
-                "begun": begun,
-                "ended": time.monotonic_ns(),
-            }
-
-        @registry.task("together", in_flight=TOGETHER, rate_limit=TOGETHER_RATE)
-        def together(_payload: Any, context: Context) -> None:
-            attempt = {"of": context.task_id, "attempt": context.attempt}
-            write(**attempt, begun=time.monotonic_ns())
-            time.sleep(TOGETHER_SECONDS)
-            write(**attempt, ended=time.monotonic_ns())
+        # Long enough that slots are mostly busy, and not every worker asks for every task.
+        registry.task("race")(lasting(0.2))
+        registry.task("one-per-key", per_key=1)(lasting(0.4))
+        registry.task("together", in_flight=TOGETHER, rate_limit=TOGETHER_RATE)(lasting(0.1))
 
         table = DynamoTable.connect(table_name, endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
         processor = Processor(Store(table), registry, SETTINGS)
