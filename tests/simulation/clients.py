@@ -10,7 +10,6 @@ from typing import Final
 from lifoq.basics import jsontext
 from lifoq.client.queue import Queue
 from lifoq.errors import (
-    DamagedTask,
     StoreUnavailable,
     TaskCancelled,
     TaskNotFound,
@@ -77,11 +76,8 @@ class Client:
             action = self._draw.choices(list(actions), list(actions.values()))[0]
             try:
                 action()
-            except (StoreUnavailable, DamagedTask):
+            except StoreUnavailable:
                 continue  # this client does not insist
-            except Violation as violation:
-                if violation.task_id not in self._database.damaged:
-                    raise
 
     @property
     def alive(self) -> bool:

@@ -19,7 +19,7 @@ from lifoq.items.change import (
     UnfitAttribute,
 )
 from lifoq.items.schema import OWN_PREFIX, TERMINAL, Attribute, Status
-from lifoq.tables.memory import SORT_KEYS, MemoryTable
+from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Count, Cursor, Page, Span
 from tests.simulation.cancelling import Cancelling
 from tests.simulation.history import History, Violation, Write, status_of
@@ -37,15 +37,6 @@ Answer = TypeVar("Answer")
 
 LATE: Final = (0.1, 2.0)
 """Seconds for which a write is on its way that others come before."""
-CLEARED: Final = [
-    name
-    for name in Attribute
-    if name not in (Attribute.TASK_ID, Attribute.TASK_STATUS, *SORT_KEYS.values())
-]
-"""No index holds NULL in a key."""
-DAMAGED: Final = "somebody clears an attribute"
-PUT_ASIDE: Final = "what is damaged is put aside"
-DAMAGES: Final = {DAMAGED, PUT_ASIDE}
 REPLICAS: Final = 2
 """Copies of the indexes, each behind by its own lag; which one answers, chance decides."""
 
@@ -74,7 +65,7 @@ class Replica:
             if item is None:
                 self.table._remove(task_id)
             else:
-                self.table.damage(item)
+                self.table._store(item)
         return self.table
 
 
@@ -108,8 +99,6 @@ class Database:
         self._clocks_agree = 2 * scenario.worker_skew < scenario.worker.lease / 3
         self._replicas = [Replica() for _ in range(REPLICAS)]
         self._calls = 0
-        self.damaged: set[str] = set()
-        """Ids of tasks of which somebody has cleared an attribute."""
         self.waits: dict[str, Item] = {}
         """What is PENDING, and somebody knows, by id."""
 
@@ -118,35 +107,8 @@ class Database:
         return max(replica.arrived_at(task_id) for replica in self._replicas)
 
     def tasks(self) -> list[Item]:
-        """All items of the table that are tasks, and whole."""
-        return [item for item in self.table.items() if not self._is_none(item)]
-
-    def _is_none(self, item: Item) -> bool:
-        return is_slot(item) or item[Attribute.TASK_ID] in self.damaged
-
-    def damage(self) -> None:
-        """Somebody clears an attribute of a task, or of the put that is parked on it, as some tools
-        do: by NULL. Limits count on what such a task was: of types with limits none is chosen."""
-        draw = self.overtaking
-        chosen = [i for i in self.tasks() if status_of(i) not in TERMINAL and _has_no_limits(i)]
-        if not chosen:
-            return
-        item = dict(draw.choice(chosen))
-        task_id, parked = str(item[Attribute.TASK_ID]), item.get(Attribute.PARKED)
-        if parked is not None and draw.random() < 0.5:
-            item[Attribute.PARKED] = {**parked, str(draw.choice(list(Attribute))): None}
-        else:
-            item[str(draw.choice(CLEARED))] = None
-        self.damaged.add(task_id)
-        self.history.forget(task_id)
-        self.waits.pop(task_id, None)
-        self.table.damage(item)
-        self.trace.add(DAMAGED, task_id)
-        self._tell_replicas(task_id, item)
-
-    def damaged_tasks(self) -> list[Item]:
-        """What there is of them."""
-        return [item for item in self.table.items() if item[Attribute.TASK_ID] in self.damaged]
+        """All items of the table that are tasks."""
+        return [item for item in self.table.items() if not is_slot(item)]
 
     def calm(self) -> None:
         """No more faults."""
@@ -190,13 +152,6 @@ class Database:
             after=after,
         )
         self.trace.add(f"{write.was} → {write.becomes} by {machine}", write.task_id)
-        if write.task_id in self.damaged:
-            if write.becomes is Status.FAILURE:
-                self.trace.add(PUT_ASIDE, write.task_id)
-            self.history.add(write, sound=False)
-            self._tell_replicas(write.task_id, after)
-            self.on_write(write)
-            return
         finding = self._rules.check(write, self.history)
         if finding is not None:
             self.trace.add(finding, write.task_id)
@@ -208,11 +163,7 @@ class Database:
         self.keys.check(write)
         self.together.check(write)
         self.waits.pop(write.task_id, None)
-        if (
-            write.becomes is Status.PENDING
-            and after is not None
-            and not self._is_passed_over(after)
-        ):
+        if write.becomes is Status.PENDING and after is not None and not self.is_passed_over(after):
             self.waits[write.task_id] = after
         if write.was is Status.TAKEN and role is Role.SWEEP:
             self._assert_unwell(write)
@@ -226,11 +177,7 @@ class Database:
             arrives = self.scheduler.time + microseconds(lag)
             replica.send(task_id, after, arrives=arrives)
 
-    def is_for_nobody(self, row: Item) -> bool:
-        """Whether no worker has to see it."""
-        return row[Attribute.TASK_ID] in self.damaged or self._is_passed_over(row)
-
-    def _is_passed_over(self, item: Item) -> bool:
+    def is_passed_over(self, item: Item) -> bool:
         return item[Attribute.TASK_TYPE] in self._rules.passed_over
 
     def register(self, machine: Machine) -> None:
@@ -247,10 +194,6 @@ class Database:
         well = moves and not holder.outages
         if self._clocks_agree and well and claim_id not in holder.claim_faults:
             raise Violation(f"was taken away from {holder.name}, which is well", write.task_id)
-
-
-def _has_no_limits(item: Item) -> bool:
-    return item[Attribute.TASK_TYPE] in {"plain", "stubborn", "brief", "stranger"}
 
 
 def _begun_anew(
@@ -407,7 +350,7 @@ class Connection:
         def read(clock: int) -> Page:
             index = self._database.index()
             page = index.query(span, newest_first=newest_first, limit=limit, start=start)
-            for_nobody = self._database.is_for_nobody
+            for_nobody = self._database.is_passed_over
             assert_reach(span, start, page, index, clock, for_nobody, newest_first=newest_first)
             return page
 

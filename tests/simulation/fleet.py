@@ -151,7 +151,6 @@ class Fleet:
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
             together=self._database.together,
             fair=self.scenario.worker.fair_share,
-            damaged=self._database.damaged,
             waits=self._database.waits,
             shown_since=self._database.shown_since,
         )
@@ -401,7 +400,7 @@ class Fleet:
             self._database.trace.add(f"sweep fails: {error}")
             return
         self._database.trace.add(f"swept: {report}")
-        if report.condemned and not self._database.damaged:
+        if report.condemned:
             raise Violation("the sweep condemned a task that nobody had damaged")
         if report.finished and machine.faults == faults:
             self._assert_none_stranded(began)

@@ -118,8 +118,7 @@ class TaskCode:
                     refused.add(context.task_type)
                 raise
             except Violation as violation:  # the processor takes whatever comes for an outcome
-                if violation.task_id not in self._database.damaged:
-                    machine.scheduler.failure = violation
+                machine.scheduler.failure = violation
                 raise
             finally:
                 self._inside.subtract(places)

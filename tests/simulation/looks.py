@@ -86,14 +86,12 @@ class Looks:
         order: OrderRule,
         together: Together,
         fair: bool,
-        damaged: Collection[str],
         waits: Mapping[str, Item],
         shown_since: Callable[[str], int],
     ) -> None:
         """``free_types``: those that may start whenever the processor has a slot.
         ``window``: seconds for which a run claims.
         ``paced``: whether there is a limit on the starts per second of all types together.
-        ``damaged``: ids of tasks that obey no rule.
         ``waits``: items that wait, by id. ``shown_since``: when every index has come to show it."""
         self._machine = machine
         self._free_types = free_types
@@ -103,7 +101,6 @@ class Looks:
         self._order = order
         self._together = together
         self._fair = fair
-        self._damaged = damaged
         self._waits = waits
         self._shown_since = shown_since
         self.refused_types: set[str] = set()
@@ -170,8 +167,7 @@ class Looks:
         if not self._paced:  # else slots stay free, and what is behind the newest waits
             self._assert_none_starves(FOUND_WITHIN)
         now, clock = self._machine.true_time(), self._machine.now()
-        whole = Page(rows=tuple(r for r in page.rows if None not in r.values()), next=page.next)
-        if self._order.begins(whole, newest_first=newest_first, sent=sent, clock=clock, now=now):
+        if self._order.begins(page, newest_first=newest_first, sent=sent, clock=clock, now=now):
             just_ended = {i for i, at in self._ended.items() if now - at <= 2 * MICROSECONDS}
             self._last = Look(
                 newest_first=newest_first,
@@ -286,9 +282,7 @@ class Looks:
         others = [
             attempt.task_id
             for attempt in at_work
-            if attempt.shown_as == {True}
-            and attempt.claim_id not in self._settled
-            and attempt.task_id not in self._damaged
+            if attempt.shown_as == {True} and attempt.claim_id not in self._settled
         ]
         if shown_as == {True} and others:
             raise Violation(f"a suspect was claimed beside {others}", task_id)

@@ -9,7 +9,6 @@ from multiprocessing import get_context
 from typing import Final
 
 from tests.simulation import cancelling, replacing
-from tests.simulation.database import DAMAGES
 from tests.simulation.fleet import HANDS_BACK
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEY_FINDINGS
@@ -17,9 +16,7 @@ from tests.simulation.order import TURNS
 from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
-FOUND: Final = (
-    DAMAGES | KEY_FINDINGS | replacing.FINDINGS | cancelling.FINDINGS | TOGETHER | {HANDS_BACK}
-)
+FOUND: Final = KEY_FINDINGS | replacing.FINDINGS | cancelling.FINDINGS | TOGETHER | {HANDS_BACK}
 NOTABLE: Final = TURNS | FOUND
 """What must occur, beside the transitions, for the rules to have been put to the test."""
 

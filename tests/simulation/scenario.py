@@ -36,8 +36,6 @@ class Faults:
     """How likely others have filled the downstream at an attempt."""
     pause: float = 0
     """Seconds between two pauses of a whole running worker, on average; 0: never."""
-    damage: float = 0
-    """Seconds between two attributes that somebody clears past the library; 0: never."""
     outages: int = 0
     """Times at which every call is refused for a while."""
 
@@ -143,7 +141,6 @@ class Scenario:
             faults=_faults(
                 draw,
                 late=random.Random(f"late {seed}").choice((0, 0.1, 0.4)),
-                damage=random.Random(f"damage {seed}").choice((0, 0, 3, 15)),
             ),
         )
         if shared and together.random() < 0.3:
@@ -153,7 +150,7 @@ class Scenario:
         return scenario
 
 
-def _faults(draw: random.Random, *, late: float, damage: float) -> Faults:
+def _faults(draw: random.Random, *, late: float) -> Faults:
     """Each kind is absent from some seeds, so that others are seen undisturbed."""
     return Faults(
         refused=draw.choice((0, 0.02, 0.1)),
@@ -168,6 +165,5 @@ def _faults(draw: random.Random, *, late: float, damage: float) -> Faults:
         trouble=draw.choice((0.2, 0.6, 0.9)),
         busy=draw.choice((0, 0, 0, 0.3)),
         pause=draw.choice((0, 5, 30)),
-        damage=damage,
         outages=draw.choice((0, 0, 1)),
     )

@@ -91,8 +91,6 @@ class World:
             self._nature.spawn(self._outage, "outage")
         if self.scenario.faults.pause:
             self._nature.spawn(self._pauses, "pauses")
-        if self.scenario.faults.damage:
-            self._nature.spawn(self._damages, "damages")
         while any(client.left for client in clients):
             self._tick()
             clients = [self._replaced(number, client) for number, client in enumerate(clients)]
@@ -131,11 +129,6 @@ class World:
         self.database.out = False
         self.trace.add("the database is back")
 
-    def _damages(self) -> None:
-        while self.database.faults.damage:
-            self._nature.sleep(self.draw.expovariate(1 / self.scenario.faults.damage))
-            self.database.damage()
-
     def _pauses(self) -> None:
         """A whole machine stands still for longer than a lease, and then goes on."""
         worker = self.scenario.worker
@@ -172,11 +165,10 @@ class World:
         self.database.history.assert_adds_up(self.database.tasks())
 
     def _at_rest(self) -> bool:
-        """Nothing is in flight, and nothing waits but what its deadline has overtaken, be it whole
-        or damaged."""
+        """Nothing is in flight, and nothing waits but what its deadline has overtaken."""
         return not (self.fleet.running or self.fleet.serving) and not any(
             item[Attribute.TASK_STATUS] == Status.TAKEN or self._waits(item)
-            for item in (*self.database.tasks(), *self.database.damaged_tasks())
+            for item in self.database.tasks()
         )
 
     def _waits(self, item: Item) -> bool:
@@ -212,8 +204,7 @@ class World:
         self._assert_successes_are_done()
         self._assert_follow_ups()
         self.database.table.expire(self.scheduler.time + microseconds(10**9))
-        left = [i for i in self.database.table.items() if i not in self.database.damaged_tasks()]
-        if left:  # slots among them
+        if self.database.table.items():  # slots among them
             raise Violation("something at rest would stay for ever")
 
     def _assert_successes_are_done(self) -> None:
