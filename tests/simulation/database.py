@@ -113,7 +113,6 @@ class Database:
     def calm(self) -> None:
         """No more faults."""
         self.faults = CALM
-        self.together.calm()
         self.out = False
 
     def index(self) -> MemoryTable:

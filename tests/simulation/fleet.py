@@ -149,7 +149,6 @@ class Fleet:
             window=FOREVER if serves else self.scenario.worker.window,
             paced=self.scenario.worker.rate_limit is not None,
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
-            together=self._database.together,
             fair=self.scenario.worker.fair_share,
             waits=self._database.waits,
             shown_since=self._database.shown_since,

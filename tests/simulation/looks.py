@@ -21,7 +21,6 @@ from tests.simulation.keys import limited
 from tests.simulation.machine import Machine
 from tests.simulation.order import OrderRule
 from tests.simulation.shares import Used, clearly_first
-from tests.simulation.together import Together
 from tests.virtual.scheduler import Strand
 
 FOUND_WITHIN: Final = 4.0
@@ -31,9 +30,6 @@ two seconds."""
 SEEN_WITHIN: Final = 0.5
 """Seconds in which a run that ends, since it believes the queue empty, has seen what every index
 shows."""
-FOUND_TOGETHER: Final = 8.0
-"""Seconds in which one is found whose limit holds over all workers, of which the others use less:
-they give back what they do not use."""
 FAULT: Final = 1.5
 """Seconds that each call for a page may cost that goes wrong."""
 AT_ONCE: Final = microseconds(0.001)
@@ -84,7 +80,6 @@ class Looks:
         window: float,
         paced: bool,
         order: OrderRule,
-        together: Together,
         fair: bool,
         waits: Mapping[str, Item],
         shown_since: Callable[[str], int],
@@ -99,7 +94,6 @@ class Looks:
         self._window = microseconds(window)
         self._paced = paced
         self._order = order
-        self._together = together
         self._fair = fair
         self._waits = waits
         self._shown_since = shown_since
@@ -240,22 +234,19 @@ class Looks:
             task_type = str(item[Attribute.TASK_TYPE])
             held_back = limited(item) or item.get(Attribute.LEASES_LOST) or task_id in at_work
             brief = item[Attribute.EXPIRES_AT] <= clock + microseconds(SEEN_WITHIN)
-            if held_back or brief or task_type in self.refused_types:
+            free = task_type in self._free_types and task_type not in self.refused_types
+            if held_back or brief or not free:
                 continue
-            together, within = 0.0, seconds
-            if task_type not in self._free_types:
-                together, within = self._together.free_since(task_type), FOUND_TOGETHER
             since = max(
                 self._shown_since(task_id),
                 self._began,
                 self._machine.resumed_at,
                 self._slot_since,
                 self._ended.get(task_id, 0),
-                together,
             )
             faults = sum(at > since for at in self._faults)
             waits = (now - since) / MICROSECONDS
-            if waits > within + FAULT * faults:
+            if waits > seconds + FAULT * faults:
                 name = self._machine.name
                 rule = f"waited {waits:g} s in the sight of {name}, which had a slot"
                 raise Violation(rule, task_id)

@@ -39,12 +39,6 @@ class Faults:
     outages: int = 0
     """Times at which every call is refused for a while."""
 
-    @property
-    def smooth(self) -> bool:
-        """Whether no call and no machine fails."""
-        calls = self.refused or self.lost_answer or self.stall or self.late or self.outages
-        return not (calls or self.crash or self.pause)
-
 
 CALM = Faults()
 

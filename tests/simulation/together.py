@@ -5,7 +5,6 @@ A task counts from when its task code begins until it is back; but not that of a
 crashed, or stood still, for longer than its lease: nobody can tell these from each other.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,8 +20,6 @@ EVERYTHING: Final = ""
 LEEWAY: Final = microseconds(0.05)
 """Between a start that is decided and task code that begins lie a claim and its answer."""
 LONGEST_SPAN: Final = 60 * MICROSECONDS
-GONE_AFTER: Final = 55.0
-"""Seconds: the longest pause of a machine, and then the lease of its tasks and of its parts."""
 SETTLES: Final = 2.0
 """Seconds by which a lease, as its holder's clock told it, may end late by the true one."""
 
@@ -49,12 +46,10 @@ class Together:
         caps: Mapping[str, int],
         rates: Mapping[str, float],
         skew: float,
-        smooth: bool,
         tell: Callable[[str], None],
     ) -> None:
         """``caps``: tasks at a time; ``rates``: starts per second; by type, or of all. ``now``: the
-        true time. ``skew``: seconds by which two clocks may differ. ``smooth``: whether nothing
-        goes wrong."""
+        true time. ``skew``: seconds by which two clocks may differ."""
         self._now = now
         self._caps = caps
         self._rates = rates
@@ -68,10 +63,6 @@ class Together:
         """Claims that outlived their lease."""
         self._last: dict[str, str] = {}
         """The machine that began the latest of a type."""
-        self._left: dict[str, int] = {}
-        """When task code of a type was last back."""
-        self._settled: float = 0 if smooth else math.inf
-        """From when on nothing is held any more by who is gone."""
 
     def check(self, write: Write) -> None:
         """Keep account of leases."""
@@ -94,34 +85,7 @@ class Together:
 
     def ends(self, task_type: str, claim: str) -> None:
         for limit in (task_type, EVERYTHING):
-            inside = self._inside[limit].pop(claim, None)
-            self._left[limit] = self._now()
-            if inside is not None and not inside.machine.alive:
-                self.pauses()
-
-    def calm(self) -> None:
-        """From now on nothing goes wrong."""
-        self._settled = min(self._settled, self._now() + microseconds(GONE_AFTER))
-
-    def pauses(self) -> None:
-        """A machine stands still, or is gone with what it had; the last time may be in the calm,
-        since it was drawn before."""
-        self._settled = max(self._settled, self._now() + microseconds(GONE_AFTER))
-
-    def free_since(self, task_type: str) -> float:
-        """The last moment at which no task of this type could start anywhere; infinite where that
-        cannot be told."""
-        limited = self._caps.keys() | self._rates.keys()
-        if EVERYTHING in limited or task_type not in limited:
-            return math.inf
-        since = self._settled
-        if task_type in self._caps:
-            full = len(self._inside[task_type]) >= self._caps[task_type]
-            since = max(since, self._now() if full else self._left.get(task_type, 0))
-        if task_type in self._rates:
-            last = max(self._starts[task_type], default=0)
-            since = max(since, last + microseconds(1 / self._rates[task_type]))
-        return since
+            self._inside[limit].pop(claim, None)
 
     def _enters(self, limit: str, machine: Machine, claim: str, task_id: str) -> None:
         inside, most = self._inside[limit], self._caps[limit]

@@ -59,7 +59,6 @@ class World:
             caps=caps,
             rates=rates,
             skew=2 * scenario.worker_skew,
-            smooth=scenario.faults.smooth,
             tell=self.trace.add,
         )
         self.database = Database(scenario, self.scheduler, rules, self.trace, self.draw, together)
@@ -140,7 +139,6 @@ class World:
                 self.trace.add(f"{machine.name} stands still")
                 machine.faults += 1
                 machine.suspend()
-                self.database.together.pauses()
                 longer = PARTS_LOST * self.draw.random() if worker.shared_limits else 0.0
                 self._nature.sleep(self.draw.uniform(0.3, 3) * worker.lease + longer)
                 machine.resume()
