@@ -30,7 +30,7 @@ from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
 from lifoq.items.task_error import TaskError
 from lifoq.tables.table import Page, Span
 from lifoq.testing.hosts import START
-from tests.virtual.bench import CALL, SLOW, Bench
+from tests.virtual.bench import SLOW, Bench
 from tests.virtual.machine import Machine
 
 # Frozen between runs
@@ -84,31 +84,6 @@ def test_an_error_of_a_heartbeat_that_nobody_understands_ends_the_run_after_its_
     assert bench.statuses(ids) == {"SUCCESS": 2}
 
 
-def test_a_heartbeat_that_fails_is_repeated_at_once(bench):
-    bench.table.fails["heartbeat"] = StoreUnavailable("throttled")
-    bench.handle("long", 15)
-    task_id = bench.put("long")
-    left: list[float] = []
-
-    def look() -> None:
-        left.append((bench.task(task_id).lease_expires - bench.scheduler.time) / MICROSECONDS)
-
-    bench.beside(bench.table.fails.clear, at=10.5)
-    bench.beside(look, at=12)
-    bench.run(lease=30, heartbeat=10)
-    assert left[0] > 28
-
-
-def test_a_look_that_fails_is_repeated_at_once(bench):
-    bench.table.fails["look"] = StoreUnavailable("throttled")
-    bench.beside(bench.table.fails.clear, at=CALL)
-    bench.handle("a")
-    bench.put("a")
-    bench.run()
-    (began, _), *_ = bench.begun
-    assert began < 0.3
-
-
 def test_a_slot_is_free_while_the_outcome_before_is_written_but_not_for_ever_more(bench):
     bench.table.slow["SUCCESS"] = math.inf
     bench.handle("a")
@@ -158,39 +133,33 @@ def test_the_rate_is_kept_over_all_types_and_per_type(bench):
     assert report.remaining
 
 
+def arrive(bench: Bench, task_type: str, *, every: float) -> None:
+    """Tasks come that tell when they did."""
+
+    def come() -> None:
+        while True:
+            bench.sleep(every)
+            bench.put(task_type, bench.seconds)
+
+    bench.beside(come)
+
+
+def waits(bench: Bench) -> list[float]:
+    """Of those."""
+    return [began - put for began, put in bench.begun if isinstance(put, float)]
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_with_one_type_at_its_limit_the_newest_is_taken_and_little_is_read(bench, *, shared):
     bench.handle("limited", 0.2, in_flight=2)
-    bench.handle("idle", 0.2)
+    bench.handle("idle")
     bench.put_many("limited", 2_000)
-    places: list[int] = []
-
-    def arrive() -> None:
-        while True:
-            bench.sleep(0.15)
-            bench.put("limited", "new")
-
-    claims = bench.table.update_and_get
-
-    def watched(task_id: str, change: Change) -> Item:
-        if Attribute.CLAIM_ID in change.set and bench.draw.random() < 0.2:
-            mine = bench.table.get(task_id) or {}
-            newer = [
-                item
-                for item in bench.table.items()
-                if item.get(Attribute.TASK_STATUS) == Status.PENDING
-                and item[Attribute.TASK_CREATED] > mine[Attribute.TASK_CREATED]
-            ]
-            places.append(len(newer))
-        return claims(task_id, change)
-
-    bench.table.update_and_get = watched
-    bench.beside(arrive)
+    arrive(bench, "limited", every=0.15)
     bench.table.rows_read = 0
     report = bench.run(window=60, shared_limits=shared)
     assert report.claimed > 500
-    assert sorted(places)[len(places) // 2] <= 2
-    assert max(places) <= 4
+    assert len(waits(bench)) > 350
+    assert max(waits(bench)) < 0.5
     assert bench.table.rows_read / report.claimed < 30
 
 
@@ -198,26 +167,18 @@ def test_a_flood_of_a_type_that_nobody_knows_delays_no_other_and_costs_bounded_r
     bench.handle("known", 0.5)
     bench.put_many("known", 3)
     bench.put_many("unknown", 20_000)
-
-    def arrive() -> None:
-        while True:
-            bench.sleep(0.1)
-            bench.put("known", bench.seconds)
-            bench.put_many("unknown", 10)
-
-    bench.beside(arrive)
+    arrive(bench, "known", every=0.1)
+    arrive(bench, "unknown", every=0.01)
     bench.table.rows_read = 0
     bench.run(window=30)
-    waits = [began - put for began, put in bench.begun if isinstance(put, float)]
-    assert len(waits) > 200
-    assert max(waits) < 1
+    assert len(waits(bench)) > 200
+    assert max(waits(bench)) < 1
     assert bench.table.rows_read < 30 * 2_000  # of 20,000 and more: see sight.ROWS_PER_SECOND
 
 
-@pytest.mark.parametrize("number", [2_000, 20_000])
-def test_what_expired_ahead_of_the_living_is_passed_over_and_falls_behind_them(bench, number):
+def test_what_expired_ahead_of_the_living_is_passed_over_and_falls_behind_them(bench):
     """With a head start as long as its deadline, it stands before all that came meanwhile."""
-    hour = bench.queue.store.lifetimes.deadline
+    number, hour = 20_000, bench.queue.store.lifetimes.deadline
     bench.handle("a", 0.05)
     bench.queue.put_many([NewTask(task_type="a", head_start=hour)] * number)
     bench.sleep(hour / 2)
@@ -229,17 +190,7 @@ def test_what_expired_ahead_of_the_living_is_passed_over_and_falls_behind_them(b
     assert max(moment for moment, _ in bench.begun) < began + 1
     assert bench.table.rows_read < 4 * number + 60_000  # of some 600 looks
     left = sum(Attribute.HEAD_START in item for item in bench.table.items())
-    assert number - left >= min(number, 5_000)
-
-
-def test_a_task_that_may_start_is_found_behind_any_number_that_must_not(bench):
-    bench.handle("limited", 30, in_flight=1)
-    bench.handle("free")
-    bench.put("free", "found")
-    bench.put_many("limited", 3_000)
-    bench.run(window=5)
-    assert [payload for _, payload in bench.begun if payload == "found"] == ["found"]
-    assert next(at for at, payload in bench.begun if payload == "found") < 1
+    assert left <= number - 5_000
 
 
 @pytest.mark.parametrize("threshold", [None, 1_000])
@@ -295,10 +246,7 @@ def test_whatever_task_code_raises_is_an_outcome(bench, error):
     assert report.failed == 20
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(seed):
-    bench = Bench(seed)
-
+def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(bench):
     @bench.registry.task("poison")
     def poison(_payload: Any, _context: Context) -> None:
         bench.sleep(0.4)
@@ -310,7 +258,6 @@ def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(seed):
     bench.run(in_flight=4)
     done = [bench.task(task_id) for task_id in healthy]
     assert max((t.finished_at or 0) - START for t in done) <= 4 * MICROSECONDS
-    bench.scheduler.close()
 
 
 @pytest.mark.parametrize(
@@ -361,18 +308,6 @@ def test_a_type_whose_slots_all_hang_makes_the_process_unusable_and_the_others_g
     assert unusable.value.report.succeeded == 50
 
 
-def test_a_slot_is_free_again_once_a_handler_that_hung_has_returned(bench):
-    bench.handle("slow", 12, timeout=1, max_attempts=1)
-    bench.handle("a")
-    processor = bench.processor(in_flight=1, window=8, task_timeout=5)
-    bench.put("slow")
-    with pytest.raises(ProcessUnusable):
-        processor.run()
-    bench.sleep(12)
-    bench.put("a")
-    assert processor.run().succeeded == 1
-
-
 class Threadless(Machine):
     """Gives no thread from the so many-th on."""
 
@@ -385,7 +320,7 @@ class Threadless(Machine):
         super().spawn(work, name)
 
 
-@pytest.mark.parametrize("threads", [0, 1, 2, 5, 9])
+@pytest.mark.parametrize("threads", [0, 1, 5])
 def test_a_process_without_threads_says_so_and_loses_no_task(bench, threads):
     bench.handle("a", 1)
     ids = bench.put_many("a", 20)
@@ -426,22 +361,6 @@ def test_a_task_that_kills_its_process_is_put_aside_and_its_neighbours_survive(b
     assert (killed.status, killed.attempts) == (Status.FAILURE, 5)
 
 
-# Clocks
-
-
-@pytest.mark.parametrize("step", [-30, 30])
-def test_a_step_of_the_clock_changes_no_duration(bench, step):
-    bench.handle("a", 0.1)
-    bench.put_many("a", 500)
-
-    def turn() -> None:
-        bench.machine.skew = step * MICROSECONDS
-
-    bench.beside(turn, at=2)
-    bench.run(in_flight=1, window=6)
-    assert 5.9 < bench.seconds < 6.5
-
-
 # The beginning and the end of a run
 
 
@@ -457,45 +376,22 @@ def test_an_empty_queue_is_watched_for_what_is_left_of_the_time_since_the_kick(b
     assert 0.4 < bench.seconds - began < 0.9
 
 
-def test_a_run_that_a_late_kick_started_works_off_what_it_finds_and_then_watches(bench):
-    bench.handle("a")
-    bench.put("a")
-    bench.beside(lambda: bench.put("a"), at=0.2)
-    assert bench.run(linger=0.5, woken_at=ago(bench, 60)).succeeded == 2
-
-
-def lag(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[Span]:
-    """The index shows nothing to the first look; the looks."""
-    looks, query = [], bench.table.query
-
-    def lagging(span: Span, **terms: Any) -> Page:
-        if span.index == STATUS_CREATED_INDEX:
-            looks.append(span)
-            if len(looks) == 1:
-                return Page(rows=(), next=None)
-        return query(span, **terms)
-
-    monkeypatch.setattr(bench.table, "query", lagging)
-    return looks
-
-
 def test_a_run_that_a_late_kick_started_waits_for_the_index_to_show_what_it_brought_in(
     bench, monkeypatch
 ):
-    lag(bench, monkeypatch)
+    looks, query = [], bench.table.query
+
+    def lagging(span: Span, **terms: Any) -> Page:
+        looks.append(span.index == STATUS_CREATED_INDEX)
+        if looks[-1] and sum(looks) == 1:
+            return Page(rows=(), next=None)
+        return query(span, **terms)
+
+    monkeypatch.setattr(bench.table, "query", lagging)
     bench.handle("a")
     bench.put("a", delay=1)
     bench.sleep(2)
     assert bench.run(linger=0.5, woken_at=ago(bench, 60)).succeeded == 1
-
-
-def test_how_late_a_kick_came_is_told_by_the_clock_of_the_server(bench, monkeypatch):
-    """A minute behind this machine's, as one knows after the first look."""
-    looks = lag(bench, monkeypatch)
-    monkeypatch.setattr(bench.table, "clock_ahead", lambda: 60 * MICROSECONDS if looks else 0)
-    bench.handle("a")
-    bench.put("a")
-    assert bench.run(linger=0.5, woken_at=ago(bench, 60)).succeeded == 1  # it came just now
 
 
 def test_follow_ups_of_the_last_task_run_though_the_queue_was_empty_for_long(bench):
@@ -628,11 +524,3 @@ def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_leas
         bench.run()
     assert bench.statuses(ids) == {"TAKEN": 3}
     assert len(bench.begun) == 3
-
-
-def test_an_outcome_that_is_still_on_its_way_when_the_run_must_end_is_counted(bench):
-    bench.table.slow["SUCCESS"] = math.inf
-    bench.handle("a")
-    bench.put_many("a", 2)
-    report = bench.run(window=3, task_timeout=2, settle_time=2)
-    assert (report.claimed, report.succeeded, report.unsettled) == (2, 0, 2)

@@ -270,10 +270,7 @@ class Connection:
 
         if self._looks is not None and not task_id.startswith(OWN_PREFIX):
             send = partial(self._call, "update", task_id, apply, partial(self._blame, change))
-            after = self._watched(task_id, change, send, self._looks)
-            if claim_of(change) not in self._database.history.claims:  # but brings in what is due
-                self._looks.shows(after)
-            return after
+            return self._watched(task_id, change, send, self._looks)
         follows = task_id.startswith(OWN_PREFIX) or self._machine.role is Role.CLIENT
         return self._call("update", task_id, apply, self._blame_all, follows=follows)
 
@@ -288,7 +285,7 @@ class Connection:
         if claims(change):
             looks.claims(task_id, change)
         elif is_end:
-            looks.settles(task_id, change)
+            looks.settles(change)
         answer = send()
         if claims(change):
             looks.granted()

@@ -47,8 +47,9 @@ class Attempt:
     since: int
     """When they had."""
     sent: int
-    shown_as: frozenset[bool]
-    """Whether as a suspect; both, where copies of the index did not agree."""
+    is_suspect: bool
+    """Whether it waited as one that may have killed its process, and every index said so when the
+    run began."""
 
 
 @dataclass(kw_only=True)
@@ -108,11 +109,6 @@ class Looks:
         """When an attempt of a task was last seen to be over."""
         self._settled: set[str] = set()
         """Claims whose outcome was sent."""
-        self._shown_as: dict[str, frozenset[bool]] = {}
-        """Tasks that were shown in this run, and whether as suspects: each copy of the index says
-        what it knows."""
-        self._shown_key: dict[str, str | None] = {}
-        """Their keys: what is claimed counts as the worker was told, whatever it has become."""
         self._used = Used()
         self._slot_since: int | None = 0
         """Since when a slot has been seen to be free."""
@@ -124,9 +120,7 @@ class Looks:
         """A run begins. What still hangs of the one before, that one has settled or lost."""
         self._settled |= {attempt.claim_id for attempt in self._attempts.values()}
         self._last = None
-        self._order.begin()
         self._used.end_all(self._machine.true_time())
-        self._shown_as.clear()
         self._began = self._machine.true_time()
 
     def stops(self) -> None:
@@ -150,8 +144,6 @@ class Looks:
         """A page came; ``sent``: monotonic, when it was asked for."""
         if not _looks_for_tasks(span):
             return
-        for row in page.rows:
-            self.shows(row)
         if start is not None or sent < max(self._latest_sent, self._began):
             return  # or a later look was answered before
         self._latest_sent = sent
@@ -161,7 +153,7 @@ class Looks:
         if not self._paced:  # else slots stay free, and what is behind the newest waits
             self._assert_none_starves(FOUND_WITHIN)
         now, clock = self._machine.true_time(), self._machine.now()
-        if self._order.begins(page, newest_first=newest_first, sent=sent, clock=clock, now=now):
+        if self._order.begins(page, newest_first=newest_first, clock=clock):
             just_ended = {i for i, at in self._ended.items() if now - at <= 2 * MICROSECONDS}
             self._last = Look(
                 newest_first=newest_first,
@@ -171,12 +163,6 @@ class Looks:
                 used=self._used.now(now) if self._fair and self._used.nothing_open else None,
                 out=just_ended | {attempt.task_id for attempt in self._attempts.values()},
             )
-
-    def shows(self, row: Item) -> None:
-        """A page shows it, or the write that promoted it."""
-        task_id, lost = str(row[Attribute.TASK_ID]), (row.get(Attribute.LEASES_LOST) or 0) > 0
-        self._shown_as[task_id] = self._shown_as.get(task_id, frozenset()) | {lost}
-        self._shown_key[task_id] = row.get(Attribute.TASK_KEY)
 
     def _assert_order(self) -> None:
         """What was claimed of a cohort were its first tasks of the page."""
@@ -269,43 +255,36 @@ class Looks:
             self._used.renames(self._attempts[strand].claim_id, claim)
             self._attempts[strand].claim_id = claim
             return
-        shown_as = self._shown_as.get(task_id, frozenset({False}))
-        others = [
-            attempt.task_id
-            for attempt in at_work
-            if attempt.shown_as == {True} and attempt.claim_id not in self._settled
-        ]
-        if shown_as == {True} and others:
-            raise Violation(f"a suspect was claimed beside {others}", task_id)
         item = self._waits.get(task_id)
+        since = now if item is None else self._shown_since(task_id)
         attempt = Attempt(
             task_id=task_id,
             claim_id=claim,
             item=item,
-            since=now if item is None else self._shown_since(task_id),
+            since=since,
             sent=now,
-            shown_as=shown_as,
+            is_suspect=bool((item or {}).get(Attribute.LEASES_LOST)) and since < self._began,
         )
+        others = [a.task_id for a in at_work if a.is_suspect and a.claim_id not in self._settled]
+        if attempt.is_suspect and others:
+            raise Violation(f"a suspect was claimed beside {others}", task_id)
         self._attempts[strand] = attempt
         self._at_work()
         if self._last is not None:
             self._last.tried.append(attempt)
-        self._used.begins(claim, self._shown_key.get(task_id), now)
+        self._used.begins(claim, (item or {}).get(Attribute.TASK_KEY), now)
 
     def granted(self) -> None:
         self.last_claim = self._machine.true_time()
 
-    def settles(self, task_id: str, change: Change) -> None:
+    def settles(self, change: Change) -> None:
         """The outcome of an attempt is sent; or its claim is handed back."""
         self._settled.add(claim_of(change))
-        if task_id in self._shown_as:  # its answer may be lost: written, it is no suspect any more
-            self._shown_as[task_id] |= {False}
 
     def settled(self, task_id: str, change: Change) -> None:
         """It was written, or refused."""
         self._used.ends(claim_of(change), self._machine.true_time())
         self._ended[task_id] = self._machine.true_time()
-        self._shown_as[task_id] = frozenset({False})  # it outlived its attempt
 
     def _at_work(self) -> list[Attempt]:
         """Those whose strands are there; and notes whether a slot is free."""

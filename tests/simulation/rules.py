@@ -58,7 +58,7 @@ LEGAL: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
     # Or by the sweep, at its deadline.
     **{(status, None): {Role.TTL, Role.SWEEP, *WORKERS_AND_CLIENTS} for status in (P, D)},
 }
-"""From, to, and who may. Nothing else happens to a task that nobody damages."""
+"""From, to, and who may. Nothing else happens to a task."""
 
 REPLACING: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
     **{(was, becomes): {Role.CLIENT} for was in (P, D, S, F, C) for becomes in (P, D)},
