@@ -22,20 +22,10 @@ DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "payload fills the item": ({"payload": '"' + "x" * (MAX_ITEM_BYTES - 220) + '"'}, "too large"),
     "type is a number": ({"taskType": 7}, "taskType is missing or not a string"),
     "no deadline": ({"expiresAt": None}, "expiresAt is missing"),
-    "deadline is a fraction": (
-        {"expiresAt": Decimal("1800009999000000.5")},
-        "expiresAt is missing or not a whole number",
-    ),
     "deadline is beyond time": ({"expiresAt": 10**30}, "expiresAt is 1000000"),
     "attempts are a fraction": ({"attempts": Decimal("0.5")}, "attempts"),
     "attempts are below zero": ({"attempts": -5}, "attempts is -4"),
-    "attempts are beyond counting": ({"attempts": 10**37}, "attempts is 1000000"),
     "never enqueued": ({"enqueuedAt": None}, "enqueuedAt is missing"),
-    "enqueued as text": ({"enqueuedAt": "noon"}, "enqueuedAt is str"),
-    "head start is a fraction": (
-        {"headStart": Decimal("0.5")},
-        "headStart is not a whole number",
-    ),
     "head start is below zero": ({"headStart": -5}, "headStart is -5"),
     "checkpoint is no JSON": ({"checkpoint": "{"}, "checkpoint is not JSON"),
     "error is no JSON": ({"error": "{"}, "error is not lifoq's JSON"),
@@ -43,7 +33,6 @@ DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "taken without a lease": ({**LOST, "leaseExpires": None}, "without leaseExpires or claimId"),
     "taken without a payload": ({**LOST, "payload": None}, "payload is missing"),
     "delayed without a payload": ({**DELAYED, "payload": None}, "payload is missing"),
-    "delayed beyond time": ({**DELAYED, "expiresAt": 10**35}, "expiresAt is 1000000"),
 }
 
 MENDED_BY_THE_CLAIM = {
@@ -69,59 +58,37 @@ def world(
     endpoint_of: Callable[[str], str],
     new_dynamo_table: Callable[[str], DynamoTable],
 ) -> World:
-    backend = getattr(request, "param", "memory")
     truth: Truth = MemoryTruth()
-    if backend != "memory":
-        truth = DynamoTruth(new_dynamo_table(endpoint_of(backend)))
+    if request.param != "memory":
+        truth = DynamoTruth(new_dynamo_table(endpoint_of(request.param)))
     return World(truth)
 
 
 on_dynamodb_too = pytest.mark.parametrize("world", ["memory", "dynamodb-local"], indirect=True)
 
 
-@pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_item_goes_to_failure_with_its_reason(world, name):
-    attributes, reason = DAMAGES[name]
-    world.put("ok", "older")
-    world.put_damaged("damaged", **attributes)
-    world.put("ok", "newer")
-
-    work_and_sweep(world)
-
-    item = found(world, "damaged")
-    assert item["taskStatus"] == Status.FAILURE
-    assert reason in item["error"]
-    assert {found(world, n)["taskStatus"] for n in ("older", "newer")} == {Status.SUCCESS}
-    assert world.effects.keys() == {"older", "newer"}
-
-
-@pytest.mark.parametrize("name", MENDED_BY_THE_CLAIM)
-def test_an_item_whose_damage_the_claim_mends_is_done(world, name):
-    world.put_damaged("damaged", **MENDED_BY_THE_CLAIM[name])
-    work_and_sweep(world)
-    assert found(world, "damaged")["taskStatus"] == Status.SUCCESS
-
-
-def test_items_that_no_index_shows_disturb_nobody(world):
-    for name, attributes in IN_NO_INDEX.items():
-        world.put_damaged(name, **attributes)
-    world.put("ok", "healthy")
-    work_and_sweep(world)
-    assert found(world, "healthy")["taskStatus"] == Status.SUCCESS
-    assert world.effects.keys() == {"healthy"}
-
-
 @on_dynamodb_too
-def test_a_crowd_of_damaged_items_is_put_aside_and_redrive_leaves_it_there(world):
+def test_what_is_damaged_goes_to_failure_with_its_reason_and_redrive_leaves_it_there(world):
     for name, (attributes, _) in DAMAGES.items():
+        world.put_damaged(name, **attributes)
+    for name, attributes in (MENDED_BY_THE_CLAIM | IN_NO_INDEX).items():
         world.put_damaged(name, **attributes)
     world.put("ok", "healthy")
     world.put("broken", "broken")
 
-    work_and_sweep(world)
-    work_and_sweep(world)
-    stuck = {name for name in DAMAGES if found(world, name)["taskStatus"] != Status.FAILURE}
-    assert not stuck
+    worker = world.new_process()
+    for _ in range(2):
+        worker.work()
+        worker.host.sleep(LEASE + 1)
+        worker.sweep()
+
+    items = {name: found(world, name) for name in DAMAGES}
+    stuck = {n for n, item in items.items() if item["taskStatus"] != Status.FAILURE}
+    untold = {n for n, (_, reason) in DAMAGES.items() if reason not in items[n].get("error", "")}
+    assert (stuck, untold) == (set(), set())
+    assert world.effects.keys() == {"healthy", "broken", *MENDED_BY_THE_CLAIM}
+    done = {found(world, name)["taskStatus"] for name in ("healthy", *MENDED_BY_THE_CLAIM)}
+    assert done == {Status.SUCCESS}
 
     assert world.operator.queue.redrive_many(task_type="broken") == 1
     for name in ("payload is no JSON", "never enqueued"):
@@ -129,13 +96,6 @@ def test_a_crowd_of_damaged_items_is_put_aside_and_redrive_leaves_it_there(world
             world.operator.queue.redrive(world.id(name))
     shown = world.operator.queue.peek(100, status=Status.FAILURE)
     assert world.id("payload is no JSON") not in {task.task_id for task in shown}
-
-
-def work_and_sweep(world: World) -> None:
-    worker = world.new_process()
-    worker.work()
-    worker.host.sleep(LEASE + 1)
-    worker.sweep()
 
 
 def found(world: World, name: str) -> Any:

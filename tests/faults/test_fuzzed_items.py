@@ -8,19 +8,18 @@ from decimal import Decimal
 from typing import Any, Final
 
 import pytest
-from botocore.exceptions import ClientError
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifoq.client.listing import Wanted
 from lifoq.client.queue import Queue
-from lifoq.errors import DamagedTask, ItemTooLarge, LifoqError, StoreUnavailable
+from lifoq.errors import DamagedTask, LifoqError, StoreUnavailable
+from lifoq.items import size
 from lifoq.items.change import is_number
 from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import MAX_ITEM_BYTES, TERMINAL, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.dynamo_values import plain
 from lifoq.tables.keyed import KeyedClaims
 from lifoq.tables.large import LargeValues, MemoryBlobs
@@ -168,35 +167,18 @@ crowds = st.lists(st.tuples(items(), paddings, st.integers(0, 30)), min_size=1, 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(crowds)
-def test_no_item_stops_anybody_in_memory(crowd):
+def test_no_item_stops_anybody(crowd):
     assert_harmless(MemoryTruth(), crowd)
-
-
-@settings(
-    max_examples=8,
-    phases=[Phase.explicit, Phase.generate],  # to find the smallest example would take very long
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(crowds)
-def test_no_item_stops_anybody_in_dynamodb(dynamodb, crowd):
-    assert_harmless(dynamodb, crowd)
-    dynamodb.remove(dynamodb.items())
-
-
-@pytest.fixture
-def dynamodb(
-    endpoint_of: Callable[[str], str], new_dynamo_table: Callable[[str], DynamoTable]
-) -> DynamoTruth:
-    return DynamoTruth(new_dynamo_table(endpoint_of("dynamodb-local")))
 
 
 def assert_harmless(truth: Truth, crowd: list[tuple[Typed, str | None, int]]) -> None:
     world = World(truth)
-    for n, (item, padded, spare) in enumerate(crowd):
+    for n, (item, padded, spare) in enumerate(crowd):  # so many bytes to spare
         item["taskId"] = {"S": world.id(str(n))}
-        write(truth, item, padded=padded, spare=spare)
+        if padded is not None:
+            rest = size.of(plain({**item, padded: {"S": ""}}))
+            item[padded] = {"S": "x" * (MAX_ITEM_BYTES - rest - spare)}
+        truth.past.write(plain(item))
     world.put("ok", "healthy")
 
     sweeper = world.new_process()
@@ -218,30 +200,6 @@ def assert_harmless(truth: Truth, crowd: list[tuple[Typed, str | None, int]]) ->
         queue.peek(10, status=status)
     queue.redrive_many()
     queue.purge(confirm=lambda _: True)
-
-
-def write(truth: Truth, item: Typed, *, padded: str | None, spare: int) -> None:
-    """Past the library; ``padded`` so that the item has only so many bytes to ``spare``."""
-    if padded is None:
-        store(truth, item)
-        return
-    fits, too_large = MAX_ITEM_BYTES - 16_384, MAX_ITEM_BYTES
-    while too_large - fits > 1:
-        size = (fits + too_large) // 2
-        try:
-            store(truth, {**item, padded: {"S": "x" * size}})
-        except (ItemTooLarge, ClientError):
-            too_large = size
-        else:
-            fits = size
-    store(truth, {**item, padded: {"S": "x" * (fits - spare)}})
-
-
-def store(truth: Truth, item: Typed) -> None:
-    if isinstance(truth, DynamoTruth):
-        truth.table._calls.client.put_item(TableName=truth.table.name, Item=item)
-    else:
-        truth.past.write(plain(item))
 
 
 def left_behind(item: Any, now: int) -> str | None:
@@ -294,13 +252,16 @@ def test_workers_and_sweep_put_each_damage_aside(place):
     assert_harmless(MemoryTruth(), crowd)
 
 
-def test_what_null_does_to_conditions_is_the_same_in_dynamodb(dynamodb):
+def test_what_null_does_to_conditions_is_the_same_in_dynamodb(
+    dynamodb_local_endpoint, new_dynamo_table
+):
+    dynamodb = DynamoTruth(new_dynamo_table(dynamodb_local_endpoint))
     whole = EACH["TAKEN, replaced"]
     found = [damaged(whole, place, {"NULL": True}) for place in PLACES]
     crowd = [item for item in found if item is not None]
     store = World(dynamodb).operator.store
     for n, item in enumerate(crowd):
-        write(dynamodb, {**item, "taskId": {"S": f"replaced-{n}"}}, padded=None, spare=0)
+        dynamodb.past.write(plain({**item, "taskId": {"S": f"replaced-{n}"}}))
         with contextlib.suppress(DamagedTask):
             store.put(NewTask(task_type="ok", task_id=f"replaced-{n}", if_exists="replace"))
     assert_harmless(dynamodb, [(item, None, 0) for item in crowd])
