@@ -43,7 +43,7 @@ def succeed(queue: Queue, task_id: str, result: str = "1"):
 def test_wait_returns_the_result_once_it_is_there(queue, host):
     queue.put("a", task_id="t")
     host.on_sleep = lambda: len(host.slept) == 3 and succeed(queue, "t", '{"x":1}')
-    assert queue.wait("t", timeout=60) == {"x": 1}
+    assert queue.wait("t", timeout=timedelta(minutes=1)) == {"x": 1}
     assert host.slept == [0.1, pytest.approx(0.15), pytest.approx(0.225)]
 
 
@@ -54,21 +54,22 @@ def test_wait_polls_ever_more_slowly_and_ends_in_time(queue, host):
     assert sum(host.slept) == pytest.approx(60)
     assert max(host.slept) == 5
     assert len(host.slept) < 25
+    host.slept.clear()
+    with pytest.raises(WaitTimeout, match="within 0 s"):
+        queue.wait("t", timeout=0)
+    assert host.slept == []
 
 
-def test_wait_raises_with_the_tasks_error(queue):
-    queue.put("a", task_id="t")
-    fail(queue, "t")
+def test_wait_tells_a_failed_from_a_cancelled_and_an_unknown_task(queue):
+    queue.put("a", task_id="failed")
+    fail(queue, "failed")
     with pytest.raises(TaskFailed, match="ValueError: boom") as failed:
-        queue.wait("t", timeout=1)
+        queue.wait("failed", timeout=1)
     assert failed.value.error.type == "ValueError"
-
-
-def test_wait_tells_a_cancelled_from_an_unknown_task(queue):
-    queue.put("a", task_id="t")
-    queue.cancel("t")
+    queue.put("a", task_id="cancelled")
+    queue.cancel("cancelled")
     with pytest.raises(TaskCancelled):
-        queue.wait("t", timeout=1)
+        queue.wait("cancelled", timeout=1)
     with pytest.raises(TaskNotFound):
         queue.wait("nobody", timeout=1)
 
@@ -87,16 +88,20 @@ def test_wait_tells_that_a_task_was_shed_before_and_after_its_deletion(queue, ho
 
 
 def test_a_delayed_put_that_is_run_now_has_as_long_as_it_would_have_had(queue, host):
-    queue.put("a", task_id="t", delay=600, deadline=30)
+    queue.put("a", task_id="t", delay=600, deadline=30, head_start=9)
     host.sleep(5)
     task = queue.run_now("t")
     assert (task.status, task.due_at) == (Status.PENDING, None)
-    assert task.enqueued_at == task.task_created == pytest.approx(host.now(), abs=10)
+    assert task.enqueued_at == pytest.approx(host.now(), abs=10)
+    assert task.task_created == task.enqueued_at + 9_000_000
     assert task.expires_at == task.enqueued_at + 30_000_000
-    assert queue.peek() == [task]
+    with pytest.raises(WrongStatus, match="PENDING, but this needs it to be DELAYED"):
+        queue.run_now("t")
+    with pytest.raises(TaskNotFound):
+        queue.run_now("nobody")
 
 
-def test_a_retry_that_is_run_now_drops_behind_newer_tasks(queue, host):
+def test_a_retry_that_is_run_now_drops_behind_newer_tasks(queue):
     first = queue.put("a", task_id="t")
     claimed = queue.store.claim("t", claim_id="c", lease=30)
     queue.store.retry(claimed, TaskError(type="ValueError", message="boom"), delay=60)
@@ -106,21 +111,18 @@ def test_a_retry_that_is_run_now_drops_behind_newer_tasks(queue, host):
     assert (task.attempts, [one.task_id for one in queue.peek()]) == (1, ["newer", "t"])
 
 
-def test_only_what_is_delayed_can_be_run_now(queue):
-    queue.put("a", task_id="t")
-    with pytest.raises(WrongStatus, match="PENDING, but this needs it to be DELAYED"):
-        queue.run_now("t")
-    with pytest.raises(TaskNotFound):
-        queue.run_now("nobody")
-
-
 # Deleting
 
 
-def test_what_has_ended_can_be_deleted(queue):
+def test_only_what_has_ended_can_be_deleted(queue):
     for task_id in ("done", "failed", "cancelled"):
         queue.put("a", task_id=task_id)
-    succeed(queue, "done")
+    with pytest.raises(WrongStatus, match="PENDING, but this needs it to be SUCCESS, FAILURE or"):
+        queue.delete("done")
+    task = queue.store.claim("done", claim_id="c", lease=30)
+    with pytest.raises(WrongStatus, match="TAKEN"):
+        queue.delete("done")
+    queue.store.succeed(task, "1")
     fail(queue, "failed")
     queue.cancel("cancelled")
     assert queue.delete("failed").status is Status.FAILURE
@@ -131,55 +133,35 @@ def test_what_has_ended_can_be_deleted(queue):
         queue.delete("done")
 
 
-def test_what_waits_or_has_a_worker_is_not_deleted(queue):
-    queue.put("a", task_id="t")
-    with pytest.raises(WrongStatus, match="PENDING, but this needs it to be SUCCESS, FAILURE or"):
-        queue.delete("t")
-    queue.store.claim("t", claim_id="c", lease=30)
-    with pytest.raises(WrongStatus, match="TAKEN"):
-        queue.delete("t")
-    assert queue.get("t").status is Status.TAKEN
-
-
 # Redriving
 
 
-def test_redrive_many_takes_those_of_a_type_and_an_error(queue):
+def test_redrive_many_takes_those_of_a_type_and_an_error_at_a_rate(queue, host):
     for n in range(4):
         queue.put("a" if n % 2 else "b", task_id=f"t{n}")
         fail(queue, f"t{n}", "TimeoutError" if n < 2 else "ValueError")
     assert queue.redrive_many(task_type="a", error_type="TimeoutError") == 1
     assert [task.task_id for task in queue.peek()] == ["t1"]
     assert queue.redrive_many(limit=1) == 1
-    assert queue.redrive_many() == 2
+    assert queue.redrive_many(per_second=2) == 2
+    assert host.slept == [0.5] * 2
     assert queue.redrive_many() == 0
-
-
-def test_redrive_many_keeps_its_rate(queue, host):
-    for n in range(3):
-        queue.put("a", task_id=f"t{n}")
-        fail(queue, f"t{n}")
-    assert queue.redrive_many(per_second=2) == 3
-    assert host.slept == [0.5] * 3
 
 
 # Looking
 
 
-def test_peek_shows_what_would_be_claimed_in_order_and_changes_nothing(queue, host):
+def test_peek_shows_a_status_as_far_as_an_index_knows_it_and_changes_nothing(queue, host):
     queue.put("a", task_id="old", deadline=5)
+    queue.put("a", task_id="later", delay=60)
+    queue.put("a", task_id="bad")
+    fail(queue, "bad")
     for n in range(3):
         queue.put("a", task_id=f"t{n}")
     host.advance(6)
     assert [task.task_id for task in queue.peek()] == ["t2", "t1", "t0"]
     assert [task.task_id for task in queue.peek(2)] == ["t2", "t1"]
     assert {task.attempts for task in queue.peek()} == {0}
-
-
-def test_peek_shows_other_statuses_too_as_far_as_an_index_knows_them(queue):
-    queue.put("a", task_id="later", delay=60)
-    queue.put("a", task_id="bad")
-    fail(queue, "bad")
     assert [task.task_id for task in queue.peek(status=Status.DELAYED)] == ["later"]
     assert [task.task_id for task in queue.peek(status="FAILURE")] == ["bad"]
     with pytest.raises(InvalidInput, match="in no index"):
@@ -211,9 +193,7 @@ def test_an_id_that_can_be_none_is_refused(queue, task_id):
 
 
 REFUSED = [
-    (lambda queue: queue.wait("t", timeout=float("nan")), r"timeout=.*number of seconds"),
     (lambda queue: queue.wait("t", timeout=-1), r"timeout=.*number of seconds"),
-    (lambda queue: queue.redrive_many(per_second=0), "per_second"),
     (lambda queue: queue.redrive_many(task_type=""), "task_type"),
     (lambda queue: queue.redrive_many(error_type=ValueError), "error_type"),
     (lambda queue: queue.purge(confirm=True), "confirm=True: must be a function"),
@@ -228,16 +208,6 @@ def test_what_makes_no_sense_is_refused_before_anything_is_done(queue, call, sen
     with pytest.raises(InvalidInput, match=sentence):
         call(queue)
     assert queue.get("t").status is Status.PENDING
-
-
-def test_wait_takes_a_timedelta_and_may_look_once(queue, host):
-    queue.put("a", task_id="t")
-    with pytest.raises(WaitTimeout, match="within 60 s"):
-        queue.wait("t", timeout=timedelta(minutes=1))
-    host.slept.clear()
-    with pytest.raises(WaitTimeout, match="within 0 s"):
-        queue.wait("t", timeout=0)
-    assert host.slept == []
 
 
 def test_stats_count_and_measure(queue, host):
@@ -316,18 +286,12 @@ def test_a_search_finds_by_type_key_error_and_age(queue, host):
     failed = {"status": Status.FAILURE}
     assert search(queue, **failed, task_type="a") == [["t3", "t2", "t0"]]
     assert search(queue, **failed, error_type="ValueError") == [["t3", "t1", "t0"]]
+    assert search(queue, **failed, error_type="valueERROR", task_type="A") == [[]]
+    told = {"error_type": "valueERROR", "task_type": "A", "any_case": True}
+    assert search(queue, **failed, **told) == [["t3", "t0"]]
     assert search(queue, **failed, older_than=15, newer_than=timedelta(seconds=35)) == [
         ["t2", "t1"]
     ]
-
-
-def test_a_search_takes_capital_and_small_letters_for_the_same_only_where_it_is_told(queue):
-    for name in ("a", "A"):
-        queue.put(name, task_id=name)
-        fail(queue, name, f"{name}Error")
-    asked = {"status": Status.FAILURE, "task_type": "a", "error_type": "aError"}
-    assert search(queue, **asked) == [["a"]]
-    assert search(queue, **asked, any_case=True) == [["A", "a"]]
 
 
 def test_a_search_says_where_to_go_on_when_it_has_read_enough(queue):
@@ -339,7 +303,7 @@ def test_a_search_says_where_to_go_on_when_it_has_read_enough(queue):
     assert [task.task_id for task in found.tasks] == ["wanted"]
 
 
-@pytest.mark.parametrize("start", ["?", "bm8", "W10", "eyJhIjoxfQ", "é"])
+@pytest.mark.parametrize("start", ["?", "W10", "eyJhIjoxfQ", "é"])
 def test_a_place_that_no_search_gave_is_refused(queue, start):
     with pytest.raises(InvalidInput, match="is no place in this list"):
         queue.search(Wanted(status=Status.PENDING), start=start)
