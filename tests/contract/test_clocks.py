@@ -1,8 +1,6 @@
 """Machines whose clocks are off, at a table whose answers tell the time."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,11 +15,9 @@ from lifoq.items.task_error import TaskError
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
-from lifoq.tables.table import Table
 from lifoq.testing.hosts import START, ManualHost
 
 SECOND = MICROSECONDS
-BACKENDS = ("memory", "moto", "dynamodb-local")
 ERROR = TaskError(type="E", message="m")
 NEAR = SECOND
 """How close times come to the server's."""
@@ -63,40 +59,34 @@ class DatedTable:
         return self._clock.ahead()
 
 
-@dataclass
 class Site:
     """One table, and machines that reach it."""
 
-    server: Any
-    """Has the right time."""
-    connect: Callable[[Machine], Table]
+    def __init__(self) -> None:
+        self.server = ManualHost(START + 300_000)
+        """Has the right time."""
+        self._table = MemoryTable()
 
     def machine(self, off: float = 0) -> Store:
         host = Machine(self.server, off)
-        return Store(self.connect(host), host=host)
+        return Store(DatedTable(self._table, self.server, host), host=host)
 
 
-@pytest.fixture(params=BACKENDS)
-def site(
-    request: pytest.FixtureRequest,
-    endpoint_of: Callable[[str], str],
-    new_dynamo_table: Callable[[str], DynamoTable],
-) -> Site:
-    if request.param == "memory":
-        return in_memory()
-    table = new_dynamo_table(endpoint_of(request.param))
-
-    def connect(host: Machine) -> Table:
-        endpoint = endpoint_of(request.param)
-        arguments: Any = dynamodb_local.CREDENTIALS
-        return DynamoTable.connect(table.name, host=host, endpoint_url=endpoint, **arguments)
-
-    return Site(SYSTEM, connect)
+@pytest.fixture
+def site() -> Site:
+    return Site()
 
 
-def in_memory() -> Site:
-    table, server = MemoryTable(), ManualHost(START + 300_000)
-    return Site(server, lambda host: DatedTable(table, server, host))
+@pytest.mark.parametrize("backend", ["moto", "dynamodb-local"])
+@pytest.mark.parametrize("off", [-600, 600])
+def test_the_answers_of_a_database_tell_the_time(endpoint_of, new_dynamo_table, backend, off):
+    endpoint, host = endpoint_of(backend), Machine(SYSTEM, off)
+    name = new_dynamo_table(endpoint).name
+    arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
+    store = Store(DynamoTable.connect(name, host=host, **arguments), host=host)
+    first = store.put(NewTask(task_type="a"))
+    assert abs(first.enqueued_at - SYSTEM.now()) < 30 * SECOND
+    assert first == store.get(first.task_id)
 
 
 @pytest.mark.parametrize("off", [-600, -60, 60, 600])
@@ -105,15 +95,14 @@ def test_what_a_producer_puts_is_timed_by_the_servers_clock_from_the_first_on(si
     producer.put(NewTask(task_type="a", task_id="first", deadline=300))
     producer.put_many([NewTask(task_type="a", task_id="second"), NewTask(task_type="a")])
     for task in [worker.get("first"), worker.get("second")]:
-        assert abs(task.enqueued_at - site.server.now()) < 30 * SECOND
+        assert abs(task.enqueued_at - site.server.now()) < NEAR
         assert task.task_created == task.enqueued_at == task.task_updated
     first = worker.claim("first", claim_id="c", lease=30)
     assert first.expires_at == first.enqueued_at + 300 * SECOND
 
 
 @pytest.mark.parametrize("off", [-600, 600])
-def test_what_was_put_at_once_is_timed_anew_in_its_order(off):
-    site = in_memory()
+def test_what_was_put_at_once_is_timed_anew_in_its_order(site, off):
     new = [NewTask(task_type="a", payload=n, deadline=300) for n in range(60)]
     new[7] = NewTask(task_type="a", payload=7, task_id="own", delay=5)
     outcomes = site.machine(off).put_many(new)
@@ -129,8 +118,7 @@ def test_what_was_put_at_once_is_timed_anew_in_its_order(off):
 
 
 @pytest.mark.parametrize("off", [-600, -60, 60, 600])
-def test_stamps_increase_across_the_correction(off):
-    site = in_memory()
+def test_stamps_increase_across_the_correction(site, off):
     producer = site.machine(off)
     put = []
     for n in range(5):
@@ -139,8 +127,7 @@ def test_stamps_increase_across_the_correction(off):
     assert put == sorted(set(put))
 
 
-def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(monkeypatch):
-    site = in_memory()
+def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(site, monkeypatch):
     producer, worker = site.machine(-60), site.machine()
     learn = ServerClock.learn
 
@@ -154,8 +141,7 @@ def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(monkeypatch):
     assert worker.get("t").claim_id == "quick"
 
 
-def test_a_deadline_that_was_over_at_the_put_is_told(caplog):
-    site = in_memory()
+def test_a_deadline_that_was_over_at_the_put_is_told(site, caplog):
     past = datetime.fromtimestamp(site.server.now() / 1e6 - 60, UTC)
     with caplog.at_level(logging.WARNING):
         site.machine(-600).put(NewTask(task_type="a", task_id="t", deadline=past))
@@ -176,8 +162,7 @@ def test_a_sweep_ends_no_lease_that_holds_whatever_its_clock_says(site, off):
 
 
 @pytest.mark.parametrize("off", [-600, -60, 60, 600])
-def test_a_worker_claims_and_settles_by_the_servers_clock(off):
-    site = in_memory()
+def test_a_worker_claims_and_settles_by_the_servers_clock(site, off):
     producer, worker = site.machine(), site.machine(off)
     producer.put(NewTask(task_type="a", task_id="shed", deadline=10))
     producer.put(NewTask(task_type="a", task_id="t", deadline=60))
