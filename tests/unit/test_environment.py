@@ -2,70 +2,64 @@
 
 import json
 import math
+from dataclasses import fields
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lifoq import Backoff, BadEnvironment, Lifetimes, WorkerSettings, environment
 from lifoq.environment import Environment, Variable
 
-seconds = st.floats(min_value=1e-6, max_value=1e8)
-backoffs = st.builds(
-    Backoff,
-    min_seconds=st.floats(min_value=1e-6, max_value=10),
-    max_seconds=st.floats(min_value=10, max_value=1e6),
-    growth=st.sampled_from(["exponential", "geometric", "linear", "arithmetic"]),
-    immediate=st.integers(0, 10),
-    pre_backoff=st.integers(0, 10),
-    post_backoff=st.integers(0, 10),
-    jitter=st.booleans(),
-)
-workers = st.builds(
-    lambda total, **terms: WorkerSettings(
-        shared_limits=total is not None, total_in_flight=total or None, **terms
+WORKER = WorkerSettings(
+    window=1.5,
+    task_timeout=2.5,
+    lease=31.5,
+    heartbeat=0.1,
+    in_flight=7,
+    total_in_flight=9,
+    shared_limits=True,
+    page=11,
+    max_attempts=13,
+    backoff=Backoff(
+        min_seconds=1 / 3,
+        max_seconds=17,
+        growth="linear",
+        immediate=1,
+        pre_backoff=2,
+        post_backoff=3,
+        jitter=False,
     ),
-    total=st.none() | st.integers(0, 1000),
-    window=seconds,
-    task_timeout=seconds,
-    lease=st.floats(min_value=21, max_value=86_400),
-    heartbeat=st.floats(min_value=0.01, max_value=10),
-    in_flight=st.integers(1, 1000),
-    page=st.integers(1, 1000),
-    max_attempts=st.integers(1, 1000),
-    backoff=backoffs,
-    rate_limit=st.none() | st.floats(min_value=1e-6, max_value=1e6),
-    adaptive_threshold=st.none() | seconds,
-    fair_share=st.booleans(),
-    types_elsewhere=st.frozensets(st.text(min_size=1), max_size=3),
-    unknown_types=st.sampled_from(["wait", "fail"]),
-    linger=seconds,
-    settle_time=seconds,
+    rate_limit=1e-5,
+    adaptive_threshold=19,
+    fair_share=True,
+    types_elsewhere=frozenset({"é", "b"}),
+    unknown_types="fail",
+    linger=0.3,
+    settle_time=0.7,
+)
+LIFETIMES = Lifetimes(
+    deadline=1e6 / 3,
+    success_retention=5,
+    failure_retention=7,
+    shed_at_deadline=True,
+    task_tokens=True,
 )
 
 
-@given(workers)
-def test_a_worker_is_read_as_it_was_written(settings):
-    assert Environment(environment.of_worker(settings)).worker() == settings
+@pytest.mark.parametrize("settings", [WORKER, WORKER.backoff, LIFETIMES], ids=type)
+def test_no_setting_is_left_at_its_default(settings):
+    usual = type(settings)()
+    assert [
+        one.name for one in fields(usual) if getattr(usual, one.name) == getattr(settings, one.name)
+    ] == []
 
 
-@given(
-    st.builds(
-        Lifetimes,
-        deadline=seconds,
-        success_retention=seconds,
-        failure_retention=seconds,
-        shed_at_deadline=st.booleans(),
-        task_tokens=st.booleans(),
-    )
-)
-def test_lifetimes_are_read_as_they_were_written(lifetimes):
-    read = Environment(environment.of_queue("tasks", lifetimes))
-    assert (read.table_name, read.lifetimes()) == ("tasks", lifetimes)
+def test_settings_are_read_as_they_were_written():
+    read = Environment(environment.of_queue("tasks", LIFETIMES) | environment.of_worker(WORKER))
+    assert (read.table_name, read.lifetimes(), read.worker()) == ("tasks", LIFETIMES, WORKER)
 
 
-def changed(**fields):
-    settings = json.loads(environment.of_worker(WorkerSettings())[Variable.WORKER]) | fields
+def changed(**terms):
+    settings = json.loads(environment.of_worker(WorkerSettings())[Variable.WORKER]) | terms
     return {Variable.WORKER: json.dumps(settings)}
 
 

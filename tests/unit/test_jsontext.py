@@ -1,4 +1,4 @@
-"""JSON text: exact both ways."""
+"""JSON text: exact both ways, and no longer in an item than it has to be."""
 
 import math
 
@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from lifoq.basics import jsontext
 from lifoq.errors import InvalidInput
+from lifoq.items.packed import SHORT, pack, unpack
+from lifoq.items.schema import MAX_ITEM_BYTES
 
 VALUES = st.recursive(
     st.none()
@@ -54,3 +56,27 @@ def test_deep_nesting_reads_back_exactly_up_to_the_limit():
 
 def test_text_is_compact_and_keeps_its_characters():
     assert jsontext.encode({"a": [1, "é🐢"]}, "payload") == '{"a":[1,"é🐢"]}'
+
+
+# As an item holds it
+
+
+@given(st.text(max_size=2_000), st.integers(1, 50))
+def test_a_text_reads_back_and_never_takes_more_room_than_before(text, times):
+    whole = text * times
+    packed = pack(whole)
+    assert unpack(packed) == whole
+    size = len(packed.encode() if isinstance(packed, str) else packed)
+    assert size <= len(whole.encode())
+
+
+def test_short_text_stays_readable_and_longer_text_is_compressed():
+    assert pack("x" * SHORT) == "x" * SHORT
+    assert pack("ü" * (SHORT // 2)) == "ü" * (SHORT // 2)
+    assert isinstance(pack("x" * (SHORT + 1)), bytes)
+    assert isinstance(pack("ü" * (SHORT // 2 + 1)), bytes)
+
+
+def test_what_no_item_could_hold_is_not_made_to_fit():
+    assert isinstance(pack("x" * MAX_ITEM_BYTES), bytes)
+    assert isinstance(pack("x" * (MAX_ITEM_BYTES + 1)), str)

@@ -1,9 +1,13 @@
-"""When a run looks next, and when it believes that the queue is empty."""
+"""When a run looks next, when it believes that the queue is empty, and whether it can go on."""
 
 import math
 
+import pytest
+
+from lifoq import QueueMisconfigured, StoreUnavailable
 from lifoq.basics.host import microseconds
 from lifoq.worker.pace import LONGEST_POLL, LOOK_PATIENCE, SHORTEST_POLL, Pace
+from lifoq.worker.trouble import TROUBLE_LIMIT, Trouble
 
 S = microseconds(1)
 
@@ -83,3 +87,33 @@ def test_after_an_outcome_an_empty_queue_is_watched_for_half_as_long_again():
     run.found_nothing(5 * S + 1, seen_at=5 * S)
     assert not run.believed_empty(5 * S + microseconds(0.09))
     assert run.believed_empty(5 * S + microseconds(0.1))
+
+
+# Trouble
+
+DOWN = StoreUnavailable("down")
+LATE = microseconds(TROUBLE_LIMIT)
+
+
+def test_a_database_that_does_not_answer_is_given_up_after_a_while():
+    trouble = Trouble()
+    for moment in (0, LATE - 1):
+        trouble.met(DOWN, moment)
+        assert not trouble.hopeless
+    trouble.passes()  # whatever answers is a new beginning
+    trouble.met(DOWN, LATE)
+    assert not trouble.hopeless
+    trouble.met(DOWN, 2 * LATE)
+    assert (trouble.hopeless, trouble.error) == (True, DOWN)
+
+
+@pytest.mark.parametrize("error", [QueueMisconfigured("no index"), LookupError("what is this")])
+def test_what_does_not_pass_by_waiting_ends_the_run_whatever_answers_later(error):
+    """A run whose index is missing ended as if all were well, where another call was answered just
+    after."""
+    trouble = Trouble()
+    trouble.met(error, 0)
+    trouble.met(ValueError("and this"), 0)
+    trouble.passes()
+    assert trouble.hopeless
+    assert trouble.fatal is error

@@ -1,10 +1,11 @@
-"""Task types."""
+"""Task types, and which of them are a worker's own."""
 
 import functools
 
 import pytest
 
 from lifoq import InvalidInput, Processor, Queue, Registry, WorkerSettings
+from lifoq.worker.types import Types
 
 
 def test_a_name_has_one_handler_which_stays_what_it_was():
@@ -60,3 +61,23 @@ def test_what_could_not_run_a_task_is_refused_where_it_is_registered(handler, se
     with pytest.raises(InvalidInput, match=sentence):
         registry.task("a")(handler)
     assert registry.get("a") is None
+
+
+# Which are a worker's own
+
+
+def names(number: int) -> frozenset[str]:
+    return frozenset(f"type-{n}" for n in range(number))
+
+
+def test_no_more_types_are_left_to_others_than_a_query_can_name():
+    assert len(Types(elsewhere=names(100)).where) == 1
+    with pytest.raises(InvalidInput, match="are 101 task types, 100 at the most"):
+        Types(elsewhere=names(101))
+
+
+@pytest.mark.parametrize(("number", "conditions"), [(0, 0), (1, 1), (100, 1), (101, 0)])
+def test_a_worker_may_have_more_of_its_own(number, conditions):
+    types = Types(only=names(number))
+    assert (len(types.where), len(types.where_not)) == (conditions, conditions)
+    assert [types.has(name) for name in (f"type-{number - 1}", "another")] == [number > 0, False]
