@@ -6,16 +6,6 @@ from contextlib import contextmanager, nullcontext, suppress
 import pytest
 
 from lifoq import Context, Fail, InvalidInput, Status
-from tests.virtual.bench import Bench
-
-
-def failure(bench: Bench) -> str:
-    """What a task of type a fails with."""
-    task_id = bench.put("a")
-    bench.run()
-    task = bench.task(task_id)
-    assert task.status is Status.FAILURE
-    return str(task.error)
 
 
 def test_the_set_up_runs_once_for_all_processors_of_the_process(bench):
@@ -73,28 +63,38 @@ def test_every_attempt_is_surrounded_whichever_was_registered_first(bench):
     ]
 
 
-@pytest.mark.parametrize("where", ["before", "after"])
-def test_an_error_around_the_handler_is_the_attempts(bench, where):
-    @bench.registry.around_attempts
-    @contextmanager
-    def session(_context: Context) -> Iterator[None]:
-        if where == "before":
-            raise Fail("no session")
-        yield
-        raise Fail("not committed")
-
-    bench.handle("a")
-    assert ("no session" if where == "before" else "not committed") in failure(bench)
+@contextmanager
+def without_a_session(_context: Context) -> Iterator[None]:
+    raise Fail("no session")
+    yield
 
 
-def test_a_manager_that_keeps_an_error_back_makes_no_success_of_it(bench):
-    bench.registry.around_attempts(lambda _: suppress(Exception))
+@contextmanager
+def not_committed(_context: Context) -> Iterator[None]:
+    yield
+    raise Fail("not committed")
+
+
+@pytest.mark.parametrize(
+    ("around", "error"),
+    [
+        (without_a_session, "no session"),
+        (not_committed, "not committed"),
+        (lambda _: suppress(Exception), "it did not work"),  # it is no success all the same
+    ],
+)
+def test_an_error_around_the_handler_or_one_that_is_kept_back_is_the_attempts(bench, around, error):
+    bench.registry.around_attempts(around)
 
     @bench.registry.task("a")
-    def refuse(_payload: object, _context: Context) -> None:
-        raise Fail("it did not work")
+    def handler(_payload: object, _context: Context) -> None:
+        if error == "it did not work":
+            raise Fail(error)
 
-    assert "it did not work" in failure(bench)
+    task_id = bench.put("a")
+    bench.run()
+    task = bench.task(task_id)
+    assert (task.status, error in str(task.error)) == (Status.FAILURE, True)
 
 
 def test_there_is_one_of_each(bench):

@@ -5,6 +5,7 @@ import pytest
 from lifoq import Lifetimes, NewTask, Registry, WorkerSettings
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
+from lifoq.testing.hosts import ManualHost
 from lifoq.worker.stall import PATIENCE, StallWatch, patience
 from lifoq.worker.types import Types
 
@@ -23,12 +24,12 @@ def put(store, task_id=None, **terms):
     return store.put(NewTask(task_type="a", task_id=task_id, **terms)).task_id
 
 
-def looks(watch, host, minutes, *, meanwhile=lambda: None):
+def looks(watch, host, minutes, *, meanwhile=lambda: None, pass_=ManualHost.advance):
     """What is found, minute by minute."""
     found = []
     for _ in range(minutes):
         meanwhile()
-        host.advance(60)
+        pass_(host, 60)
         found.append(watch.stalled())
     return found
 
@@ -39,18 +40,10 @@ def work(store, task_id):
     store.succeed(task, "null")
 
 
-def test_tasks_that_nobody_claims_stall_the_queue_after_five_minutes(store, host, watch):
-    found = looks(watch, host, 8, meanwhile=lambda: put(store))
-    assert found == [False] * 5 + [True] * 3
-
-
-def test_frozen_between_its_looks_it_stalls_as_soon(store, host, watch):
-    """As in Lambda, whose monotonic clock stands still then."""
-    put(store)
-    found = []
-    for _ in range(8):
-        host.freeze(60)
-        found.append(watch.stalled())
+@pytest.mark.parametrize("pass_", [ManualHost.advance, ManualHost.freeze])
+def test_tasks_that_nobody_claims_stall_the_queue_after_five_minutes(store, host, watch, pass_):
+    """Also where the process is frozen between its looks, as in Lambda."""
+    found = looks(watch, host, 8, meanwhile=lambda: put(store), pass_=pass_)
     assert found == [False] * 5 + [True] * 3
 
 
@@ -60,15 +53,13 @@ def test_tasks_of_types_that_no_worker_has_neither_stall_a_queue_nor_hide_that_i
         store.put(NewTask(task_type="unknown"))
     assert not any(looks(watch, host, 8))
     put(store)
-    for _ in range(15):
-        store.put(NewTask(task_type="unknown"))
     assert looks(watch, host, 8)[-1]
 
 
-def test_a_claim_ends_it(store, host, watch):
+def test_a_claim_ends_it_and_a_task_that_is_cancelled_was_not_claimed(store, host, watch):
     first = put(store, "a")
     put(store)
-    assert looks(watch, host, 7)[-1]
+    assert looks(watch, host, 7, meanwhile=lambda: store.cancel(put(store)))[-1]
     work(store, first)
     assert looks(watch, host, 7) == [False] * 5 + [True] * 2
 
@@ -119,8 +110,3 @@ def test_a_rate_limit_of_the_queue_or_of_a_type_asks_for_more_patience():
     assert patience(WorkerSettings(rate_limit=0.01), registry) == 1000
     registry.task("slow", rate_limit=0.001)(lambda _, __: None)
     assert patience(WorkerSettings(rate_limit=0.01), registry) == 10_000
-
-
-def test_a_cancelled_task_was_not_claimed(store, host, watch):
-    put(store)
-    assert looks(watch, host, 8, meanwhile=lambda: store.cancel(put(store)))[-1]
