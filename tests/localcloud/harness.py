@@ -47,39 +47,36 @@ class Deployed:
 
     def received(self, queue: str = "Received") -> list[Any]:
         """Takes all messages out of a queue."""
-        messages: list[Any] = []
-        while batch := self._receive(queue):
-            messages += batch
-        return messages
+        sqs, url, bodies = self.client("sqs"), self.ids[queue], list[str]()
+        while batch := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+            for message in batch:
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+                bodies.append(message["Body"])
+        return bodies
 
     def records(self) -> list[Any]:
         """The records that the functions forwarded since the last time."""
-        return [record for message in self.received() for record in message["records"]]
+        return [record for records in self.received() for record in json.loads(records)]
 
     def put(self, key: str, **attributes: Any) -> None:
         item = {"id": {"S": key}, **attributes}
         self.client("dynamodb").put_item(TableName=self.ids["Table"], Item=item)
 
-    def _receive(self, queue: str) -> list[Any]:
-        sqs = self.client("sqs")
-        answer = sqs.receive_message(QueueUrl=self.ids[queue], MaxNumberOfMessages=10)
-        messages = answer.get("Messages", [])
-        for message in messages:
-            sqs.delete_message(QueueUrl=self.ids[queue], ReceiptHandle=message["ReceiptHandle"])
-        return [json.loads(message["Body"]) for message in messages]
 
-
-def asset() -> bytes:
+def zipped(files: dict[str, str]) -> bytes:
+    """Code as Lambda takes it."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.write(Path(__file__).with_name("probe.py"), "probe.py")
+        for name, text in files.items():
+            archive.writestr(name, text)
     return buffer.getvalue()
 
 
 def deploy(cloud: LocalCloud, stack: str = STACK) -> dict[str, str]:
     s3 = cloud.client("s3")
     s3.create_bucket(Bucket=CODE_BUCKET)
-    s3.put_object(Bucket=CODE_BUCKET, Key="probe.zip", Body=asset())
+    code = zipped({"probe.py": Path(__file__).with_name("probe.py").read_text()})
+    s3.put_object(Bucket=CODE_BUCKET, Key="probe.zip", Body=code)
     body = json.dumps(template.build(CODE_BUCKET, "probe.zip"))
     cloud.client("cloudformation").create_stack(StackName=stack, TemplateBody=body)
     return cloud.outputs(stack)

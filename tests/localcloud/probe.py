@@ -23,8 +23,6 @@ def handle(event, context):
             return {"child": subprocess.Popen(["sleep", "600"]).pid}
         case "import":
             return _importable(event["modules"])
-        case "scan":
-            boto3.client("dynamodb").scan(TableName=event["table"])
     return {
         "event": event,
         "pid": os.getpid(),
@@ -36,29 +34,13 @@ def handle(event, context):
 
 
 def forward(event, _context):
-    """Puts what it gets into a queue; fails on poison, and says which records it refuses."""
+    """Puts what it gets into a queue; a message's body says what happens to it then."""
     records = event["Records"]
-    body = json.dumps({"records": records, "at": time.time()})
+    body = json.dumps(records)
     boto3.client("sqs").send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body)
-    images = [one.get("dynamodb", {}).get("NewImage", {}) for one in records]
-    if any("poison" in image for image in images):
+    if any(one.get("body") == "poison" for one in records):
         raise ValueError("poison")
-    refused = [
-        {"itemIdentifier": one["dynamodb"]["SequenceNumber"]}
-        for one, image in zip(records, images, strict=True)
-        if "refuse" in image
-    ]
-    return {"batchItemFailures": refused}
-
-
-def receive(event, _context):
-    """Tell which messages came; their body says what happens to them."""
-    records = event["Records"]
-    body = json.dumps({"records": records, "at": time.time()})
-    boto3.client("sqs").send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body)
-    if any(one["body"] == "poison" for one in records):
-        raise ValueError("poison")
-    refused = [one["messageId"] for one in records if one["body"] == "refuse"]
+    refused = [one["messageId"] for one in records if one.get("body") == "refuse"]
     return {"batchItemFailures": [{"itemIdentifier": name} for name in refused]}
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-NOT_IGNORED = {"dynamodb": {"Keys": {"id": {"S": [{"anything-but": ["ignored"]}]}}}}
+NOT_IGNORED = [{"anything-but": ["ignored"]}]
 Resource = dict[str, Any]
 
 
@@ -33,7 +33,11 @@ def of_type(kind: str, **properties: Any) -> Resource:
     return {"Type": kind, "Properties": properties}
 
 
-def build(bucket: str, key: str, *, state: str = "DISABLED") -> dict[str, Any]:
+def only(pattern: Resource) -> Resource:
+    return {"Filters": [{"Pattern": json.dumps(pattern)}]}
+
+
+def build(bucket: str, key: str) -> dict[str, Any]:
     queue_url = {"Environment": {"Variables": {"QUEUE_URL": ref("Received")}}}
     trust = {
         "Effect": "Allow",
@@ -56,7 +60,6 @@ def build(bucket: str, key: str, *, state: str = "DISABLED") -> dict[str, Any]:
             TimeToLiveSpecification={"AttributeName": "ttl", "Enabled": True},
             PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True},
         ),
-        "Exports": of_type("AWS::S3::Bucket"),
         "Probe": function(bucket, key, "handle", Environment={"Variables": {"GREETING": "hello"}}),
         "Single": function(bucket, key, "handle", ReservedConcurrentExecutions=1, Timeout=600),
         "Listener": function(bucket, key, "forward", **queue_url),
@@ -77,7 +80,7 @@ def build(bucket: str, key: str, *, state: str = "DISABLED") -> dict[str, Any]:
             MaximumRetryAttempts=0,
             BisectBatchOnFunctionError=True,
             FunctionResponseTypes=["ReportBatchItemFailures"],
-            FilterCriteria={"Filters": [{"Pattern": json.dumps(NOT_IGNORED)}]},
+            FilterCriteria=only({"dynamodb": {"Keys": {"id": {"S": NOT_IGNORED}}}}),
             DestinationConfig={"OnFailure": {"Destination": arn("Failures")}},
         ),
         "Letters": of_type(
@@ -85,16 +88,14 @@ def build(bucket: str, key: str, *, state: str = "DISABLED") -> dict[str, Any]:
             VisibilityTimeout=1,
             RedrivePolicy={"deadLetterTargetArn": arn("Failures"), "maxReceiveCount": 2},
         ),
-        "Reader": function(bucket, key, "receive", **queue_url),
+        "Reader": function(bucket, key, "forward", **queue_url),
         "LettersMapping": of_type(
             "AWS::Lambda::EventSourceMapping",
             FunctionName=ref("Reader"),
             EventSourceArn=arn("Letters"),
             BatchSize=3,
             FunctionResponseTypes=["ReportBatchItemFailures"],
-            FilterCriteria={
-                "Filters": [{"Pattern": json.dumps({"body": [{"anything-but": ["ignored"]}]})}]
-            },
+            FilterCriteria=only({"body": NOT_IGNORED}),
         ),
         "BrokerMapping": of_type(
             "AWS::Lambda::EventSourceMapping",
@@ -105,7 +106,7 @@ def build(bucket: str, key: str, *, state: str = "DISABLED") -> dict[str, Any]:
         "Schedule": of_type(
             "AWS::Scheduler::Schedule",
             ScheduleExpression="rate(1 minute)",
-            State=state,
+            State="DISABLED",
             FlexibleTimeWindow={"Mode": "OFF"},
             Target={
                 "Arn": arn("Listener"),

@@ -113,9 +113,8 @@ def test_an_update_reaches_mapping_subscription_schedule_and_table(deployed):
 
     after = template.build(CODE_BUCKET, "probe.zip")
     resources: dict[str, Any] = after["Resources"]
-    resources["Mapping"]["Properties"]["FilterCriteria"]["Filters"] = [
-        {"Pattern": json.dumps({"dynamodb": {"Keys": {"id": {"S": ["only"]}}}})}
-    ]
+    wanted = template.only({"dynamodb": {"Keys": {"id": {"S": ["only"]}}}})
+    resources["Mapping"]["Properties"]["FilterCriteria"] = wanted
     resources["Single"]["Properties"]["ReservedConcurrentExecutions"] = 0
     resources["Schedule"]["Properties"]["ScheduleExpression"] = "rate(2 minutes)"
     resources["Table"]["Properties"]["TimeToLiveSpecification"]["AttributeName"] = "until"

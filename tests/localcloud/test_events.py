@@ -8,6 +8,7 @@ from tests.localcloud.harness import eventually
 
 def test_a_write_reaches_the_function_that_follows_the_stream(deployed):
     deployed.put("a", n={"N": "1"})
+    deployed.put("a", n={"N": "1"})  # which changes nothing, and leaves no record
     deployed.put("a", n={"N": "2"}, bytes={"L": [{"B": b"\x00\xff"}]})
     deployed.client("dynamodb").delete_item(TableName=deployed.ids["Table"], Key={"id": {"S": "a"}})
     records: list[dict] = []
@@ -16,7 +17,7 @@ def test_a_write_reaches_the_function_that_follows_the_stream(deployed):
     assert [one["eventName"] for one in records] == ["INSERT", "MODIFY", "REMOVE"]
     changed = records[1]
     assert changed["eventSource"] == "aws:dynamodb"
-    assert changed["eventSourceARN"].endswith(changed["eventSourceARN"].split("/stream/")[1])
+    assert "/stream/" in changed["eventSourceARN"]
     assert changed["dynamodb"]["Keys"] == {"id": {"S": "a"}}
     assert changed["dynamodb"]["OldImage"] == {"id": {"S": "a"}, "n": {"N": "1"}}
     assert changed["dynamodb"]["NewImage"] == {
@@ -25,16 +26,6 @@ def test_a_write_reaches_the_function_that_follows_the_stream(deployed):
         "bytes": {"L": [{"B": "AP8="}]},
     }
     assert "userIdentity" not in records[2]
-
-
-def test_a_write_that_changes_nothing_leaves_no_record(deployed):
-    deployed.put("same", n={"N": "1"})
-    deployed.put("same", n={"N": "1"})
-    deployed.put("other")
-    records: list[dict] = []
-    eventually(lambda: records.extend(deployed.records()) or len(records) >= 2)
-
-    assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["same", "other"]
 
 
 def test_a_disabled_mapping_delivers_later_what_was_written_meanwhile(deployed):

@@ -1,9 +1,7 @@
 """Deployed functions, as clients of the Lambda API see them."""
 
 import base64
-import io
 import json
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,11 +10,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from localcloud.pool import UNRESERVED_CONCURRENCY
-from tests.localcloud.harness import CODE_BUCKET, eventually
-from tests.localcloud.template import function
+from tests.localcloud.harness import eventually, zipped
 
 
-def test_a_function_runs_with_its_deployed_environment_and_the_local_endpoint(deployed):
+def test_a_function_runs_with_its_deployed_environment_in_a_process_that_is_used_again(deployed):
     answer, error = deployed.invoke("Probe", {"n": 1})
 
     assert error is None
@@ -26,15 +23,10 @@ def test_a_function_runs_with_its_deployed_environment_and_the_local_endpoint(de
     assert answer["environment"]["AWS_LAMBDA_FUNCTION_NAME"] == deployed.ids["Probe"]
     assert 0 < answer["remaining"] <= 2000
     assert answer["arn"].endswith(f":function:{deployed.ids['Probe']}")
-
-
-def test_an_instance_is_used_again_and_listed_by_its_process(deployed):
-    first, _ = deployed.invoke("Probe", {})
-    second, _ = deployed.invoke("Probe", {})
-
-    assert first["pid"] == second["pid"]
-    assert first["pid"] in deployed.cloud.processes(deployed.ids["Probe"])
-    assert deployed.ids["Probe"] in psutil.Process(first["pid"]).cmdline()
+    again, _ = deployed.invoke("Probe", {})
+    assert again["pid"] == answer["pid"]
+    assert answer["pid"] in deployed.cloud.processes(deployed.ids["Probe"])
+    assert deployed.ids["Probe"] in psutil.Process(answer["pid"]).cmdline()
 
 
 def test_a_function_finds_its_asset_and_lambdas_packages_and_nothing_of_the_project(deployed):
@@ -93,7 +85,7 @@ def test_a_process_that_dies_fails_its_event_and_the_next_one_gets_another(deplo
 
 
 def test_reserved_concurrency_throttles_and_who_is_killed_from_outside_fails_what_it_does(deployed):
-    deployed.invoke("Single", {})
+    started, _ = deployed.invoke("Single", {"action": "child"})
     log = deployed.cloud.logs / f"{deployed.ids['Single']}.log"
     with ThreadPoolExecutor(1) as caller:
         busy = caller.submit(deployed.invoke, "Single", {"action": "sleep", "seconds": 600})
@@ -104,6 +96,7 @@ def test_reserved_concurrency_throttles_and_who_is_killed_from_outside_fails_wha
     answer, error = busy.result()
 
     assert len(killed) == 1
+    eventually(lambda: _gone(started["child"]))
     assert error == "Unhandled"
     assert "SIGKILL" in answer["errorMessage"]
     assert deployed.invoke("Single", {})[1] is None
@@ -121,29 +114,20 @@ def test_changed_configuration_takes_effect_with_a_new_process(deployed):
     eventually(lambda: not psutil.pid_exists(before["pid"]))
 
 
-def test_what_a_function_started_dies_with_it(deployed):
-    answer, _ = deployed.invoke("Single", {"action": "child"})
-    deployed.cloud.kill_function(deployed.ids["Single"])
-
-    eventually(lambda: _gone(answer["child"]))
-
-
 def test_what_cannot_be_installed_here_fails_the_invocation_and_says_so(deployed):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("probe.py", "def handle(event, context): return event\n")
-        archive.writestr("requirements.lock", f"absent==1.0 --hash=sha256:{64 * '0'}\n")
-        archive.writestr("uv.toml", "no-index = true\n")
-    deployed.client("s3").put_object(Bucket=CODE_BUCKET, Key="absent.zip", Body=buffer.getvalue())
+    lock = f"absent==1.0 --hash=sha256:{64 * '0'}\n"
+    code = {"probe.py": "", "requirements.lock": lock, "uv.toml": "no-index = true\n"}
     role = deployed.client("iam").get_role(RoleName=deployed.ids["Role"])["Role"]["Arn"]
-    resources = {"Absent": function(CODE_BUCKET, "absent.zip", "handle", Timeout=30, Role=role)}
-    body = {"Resources": resources, "Outputs": {"Absent": {"Value": {"Ref": "Absent"}}}}
-    deployed.client("cloudformation").create_stack(
-        StackName="absent", TemplateBody=json.dumps(body)
+    deployed.client("lambda").create_function(
+        FunctionName="absent",
+        Handler="probe.handle",
+        Runtime="python3.13",
+        Role=role,
+        Timeout=30,
+        Code={"ZipFile": zipped(code)},
     )
-    absent = replace(deployed, ids=deployed.cloud.outputs("absent"))
 
-    answer, error = absent.invoke("Absent", {})
+    answer, error = replace(deployed, ids={"Absent": "absent"}).invoke("Absent", {})
 
     assert (error, answer["errorType"]) == ("Unhandled", "Runtime.InvalidRequirements")
     assert "cannot be found for this machine" in answer["errorMessage"]

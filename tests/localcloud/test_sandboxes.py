@@ -1,7 +1,5 @@
 """The local cloud's folder does not grow with each change of the code."""
 
-import io
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -9,7 +7,7 @@ from localcloud.credentials import Credentials
 from localcloud.function import FunctionConfig
 from localcloud.pool import Pool
 from localcloud.sandboxes import Sandboxes
-from tests.localcloud.harness import eventually
+from tests.localcloud.harness import eventually, zipped
 
 UNTIL_A_FILE_IS_THERE = """
 import os, time
@@ -32,14 +30,11 @@ CONFIG = FunctionConfig(
 
 
 def test_code_that_was_replaced_is_deleted_once_nothing_runs_it(tmp_path):
-    code = io.BytesIO()
-    with zipfile.ZipFile(code, "w") as archive:
-        archive.writestr("waiter.py", UNTIL_A_FILE_IS_THERE)
     cloud, file = tmp_path / "cloud", tmp_path / "file"
     sandboxes = Sandboxes(
         directory=cloud,
         credentials=Credentials(endpoint="http://localhost:1"),
-        code=lambda _: code.getvalue(),
+        code=lambda _: zipped({"waiter.py": UNTIL_A_FILE_IS_THERE}),
         on_output=lambda _: None,
     )
     pool = Pool(CONFIG, sandboxes)
