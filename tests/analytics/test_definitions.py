@@ -12,7 +12,7 @@ from analytics.intake import Stretch
 from analytics.page import details
 from analytics.peak import Peak
 from lifoq.basics.times import iso
-from tests.analytics.exportfiles import full_line, incremental_line
+from tests.analytics.exportfiles import Item, full_line, incremental_line
 from tests.analytics.items import BASE, SECOND, at, item, judged, observed
 
 AS_OF = at(60)
@@ -29,8 +29,13 @@ def told(tasks: pa.Table) -> dict[str, Any]:
     )
 
 
-def outcomes(tasks: pa.Table) -> dict[str, str]:
-    return dict(zip(tasks["task_id"].to_pylist(), tasks["outcome"].to_pylist(), strict=True))
+def by_task(tasks: pa.Table, name: str) -> dict[str, Any]:
+    values = tasks[name].cast(pa.string() if name == "outcome" else pa.int64())
+    return dict(zip(tasks["task_id"].to_pylist(), values.to_pylist(), strict=True))
+
+
+def outcomes(tasks: pa.Table) -> dict[str, Any]:
+    return by_task(tasks, "outcome")
 
 
 def test_what_arrives_at_the_reports_moment_is_in_it_and_what_comes_later_is_not_due():
@@ -113,6 +118,19 @@ def test_one_can_look_back_what_happened_since_has_not_happened_yet():
     assert outcomes(judged(*seen, as_of=30)) == known
     assert outcomes(judged(*seen, as_of=45))["by-operator"] == "shed"
     assert outcomes(judged(*seen, as_of=44.999999))["by-operator"] == "waiting"
+
+
+def test_a_task_is_shed_at_its_deadline_unless_it_was_deleted_early():
+    def waits(task_id: str, deadline: float) -> Item:
+        return item(task_id, "PENDING", expiresAt=deadline)
+
+    gone = (waits("by-ttl", 20), waits("by-operator", 90))
+    found = judged(
+        observed(*(incremental_line(one["taskId"], at(45), one, None) for one in gone), since=10),
+        observed(full_line(waits("there", 30)), full_line(waits("alive", 90)), full=60),
+    )
+    known = {"by-ttl": at(20), "there": at(30), "by-operator": at(45), "alive": None}
+    assert by_task(found, "shed_at") == known
 
 
 def test_what_exports_do_not_cover_is_told():

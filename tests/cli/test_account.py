@@ -3,9 +3,12 @@
 import json
 from collections.abc import Iterator
 
+import boto3
 import pytest
 from moto import mock_aws
 
+from lifoq.client.connection import Connection
+from lifoq.items.lifetimes import Lifetimes
 from lifoq_cli.app import main
 from tests.deployed import PROCESSORS, concurrency, deploy_dev
 
@@ -24,6 +27,15 @@ def test_a_pause_lets_no_processor_start_and_says_how_long_one_may_run(capsys):
     told = capsys.readouterr().out
     assert "One that runs ends within 77 s" in told
     assert "lifoq resume --queue dev" in told
+    assert main(["smoke", "dev", "--yes"]) == 1
+    assert "dev is paused: lifoq resume --queue dev" in capsys.readouterr().err
+
+
+def test_a_queue_whose_tasks_would_be_shed_is_not_tried(capsys):
+    short = Connection(table="t", lifetimes=Lifetimes(deadline=60))
+    boto3.client("ssm").put_parameter(Name="/lifoq/dev/queue", Value=short.encode(), Overwrite=True)
+    assert main(["smoke", "dev", "--yes"]) == 1
+    assert "the deadline of dev is 60 s" in capsys.readouterr().err
 
 
 def test_a_resume_lets_as_many_run_as_were_deployed_and_kicks_the_first(capsys):

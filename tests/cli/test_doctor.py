@@ -1,7 +1,7 @@
 """What the doctor finds, and the command that mends it. It is given answers in the shape that AWS
 documents, in place of an account; ``test_stage.py`` has it examine a queue that is deployed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -11,28 +11,29 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
+import lifoq
 from lifoq.client.account import Account, NotAllowed, NotThere
 from lifoq.client.connection import Connection
 from lifoq.client.deployment import Deployment
 from lifoq.errors import QueueMisconfigured
 from lifoq.items import schema
 from lifoq.items.lifetimes import Lifetimes
-from lifoq_cli.doctor import access, bucket, command, loop, table, watched
-from lifoq_cli.doctor.finding import Finding
+from lifoq_cli.doctor import bucket, command, watched
 from lifoq_cli.doctor.patient import Patient
 
 ARN = "arn:aws:{}:eu-central-1:123456789012:{}"
 STREAM = ARN.format("dynamodb", "table/t/stream/2026-11-20T09:30:00.000")
 TOPIC, ALARMS = ARN.format("sns", "process"), ARN.format("sns", "alarms")
+UUID = "14e0db71-5d35-4eb5-b481-8945cf9d10c2"
 GONE = NotThere("no such thing")
 SETTINGS = Connection(table="t", lifetimes=Lifetimes(), topics={"process": TOPIC}, bucket="b")
 DEPLOYED = Deployment(
-    release="0.1.0",
+    release=lifoq.__version__,
     functions={
         name: f"{name}-1" for name in ("trigger", "process_tasks", "sweep", "ingest", "task_events")
     },
     processors=1,
-    stream_mapping="14e0db71-5d35-4eb5-b481-8945cf9d10c2",
+    stream_mapping=UUID,
     mappings={"u": "ingest"},
     long_tasks={"Encoders": "c/s"},
     schedules=("sweep-1",),
@@ -41,285 +42,257 @@ DEPLOYED = Deployment(
     dead_letters="https://sqs.eu-central-1.amazonaws.com/123456789012/dead-letters",
     export_bucket="exports",
 )
-Check = Callable[[Patient], Iterator[Finding]]
+Answer = dict[str, Any] | Exception | Callable[..., Any]
+
+
+def only(name: str, answer: Answer) -> Answer:
+    """What is answered about one of several things; the others are well."""
+    return lambda **asked: answer if name in asked.values() else None
+
+
+def parameter(value: Connection | Deployment) -> dict[str, Any]:
+    return {"Parameter": {"Value": value.encode()}}
+
+
+def forget_after(days: int, **more: Any) -> dict[str, Any]:
+    rule = {"Status": "Enabled", "Prefix": "", "Expiration": {"Days": days}, **more}
+    return {"Rules": [rule]}
+
+
+def date(seconds: float) -> Answer:
+    def told() -> dict[str, Any]:
+        at = format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+        return {"ResponseMetadata": {"HTTPHeaders": {"date": at}}}
+
+    return told
+
+
+def age(latest: float) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    values = ((now, latest), (now - timedelta(minutes=5), 600_000.0))
+    return {"Datapoints": [{"Timestamp": at, "Maximum": value} for at, value in values]}
+
+
+def subscribed(endpoint: str, arn: str = "arn") -> dict[str, Any]:
+    return {"Subscriptions": [{"Endpoint": endpoint, "SubscriptionArn": arn}]}
+
+
+NEEDED = schema.table_definition("t")
+TABLE = {**NEEDED, "TableStatus": "ACTIVE", "LatestStreamArn": STREAM}
+FIRST, SECOND = NEEDED["GlobalSecondaryIndexes"]
+MAPPING = {"State": "Enabled", "EventSourceArn": STREAM}
+WORKERS = {"status": "ACTIVE", "desiredCount": 2, "runningCount": 1}
+ALARM = {
+    "AlarmName": "Failures",
+    "ActionsEnabled": True,
+    "StateValue": "OK",
+    "AlarmActions": [ALARMS],
+}
+WELL: dict[str, Any] = {
+    "get_caller_identity": date(2),
+    "get_parameter": lambda Name: parameter(  # noqa: N803 - boto3's
+        SETTINGS if Name.endswith("queue") else DEPLOYED
+    ),
+    "describe_table": {"Table": TABLE},
+    "describe_time_to_live": {
+        "TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": "ttl"}
+    },
+    "describe_continuous_backups": {
+        "ContinuousBackupsDescription": {
+            "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "ENABLED"}
+        }
+    },
+    "list_objects_v2": {"Contents": [{"Key": "k"}]},
+    "get_object": {"Body": BytesIO()},
+    "get_bucket_lifecycle_configuration": forget_after(400),
+    "get_public_access_block": {
+        "PublicAccessBlockConfiguration": dict.fromkeys(bucket.CLOSED, True)
+    },
+    "get_function_configuration": {"LoggingConfig": {"LogGroup": "logs-of-the-trigger"}},
+    "get_event_source_mapping": MAPPING,
+    "describe_services": {"services": [WORKERS]},
+    "get_metric_statistics": age(59_000.0),
+    "get_function_recursion_config": {"RecursiveLoop": "Allow"},
+    "get_function_concurrency": {"ReservedConcurrentExecutions": 1},
+    "list_subscriptions_by_topic": subscribed("arn:function:process_tasks-1"),
+    "get_schedule": {"State": "ENABLED"},
+    "describe_alarms": {"MetricAlarms": [ALARM]},
+    "get_queue_attributes": {"Attributes": {"ApproximateNumberOfMessages": "0"}},
+    "query": {"Count": 0},
+    "get_item": {"Item": {"payload": {"S": "{"}}},  # a note that somebody has damaged
+}
+"""What AWS answers about a queue that is well, by the name of the operation."""
+PARTS, NEWER = "/lifoq/dev/deployment", replace(DEPLOYED, release="99.1.0")
+KEYS = {"ProjectionType": "KEYS_ONLY"}
+STREAMED_KEYS = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+NO_BACKUPS: dict[str, Any] = {"ContinuousBackupsDescription": {}}
+FAILED = {"State": "Failed", "StateReason": "no image"}
+ELSEWHERE = {"Environment": {"Variables": {"LIFOQ_TABLE": "u"}}}
+NONE_RUNS = {"services": [{**WORKERS, "runningCount": 0, "events": [{"message": "no image"}]}]}
+NOTED = {"Item": {"payload": {"S": '{"unknown_types": ["new one", "newer"]}'}}}
+KEPT = '{"Filter": {"Prefix": "other/"}, "Status": "Enabled", "Expiration": {"Days": 3}}, '
+MENDED = '{"Status": "Enabled", "Filter": {}, "Expiration": {"Days": 45}}]}'
+DEPLOY = "make deploy STAGE=dev"
+SEE_LOGS = "aws logs tail --since 1h logs-of-the-trigger"
+RESUME = "lifoq resume --queue dev"
 
 
 class Answers(Account):
-    """Answers as AWS would, by the name of the operation; whatever else is asked is denied."""
+    """Answers as AWS would, of a queue that is well but for what a test says."""
 
     def __init__(self, **answers: Any) -> None:
         super().__init__()
         self._answers = answers
 
     def call(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:
-        answer = self._answers.get(operation)
-        if answer is None:
-            raise NotAllowed(f"{service}:{operation}", f"grant it {service}:{operation}")
-        if callable(answer):
-            answer = answer(**parameters)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        for answer in (self._answers.get(operation), WELL[operation]):
+            found = answer(**parameters) if callable(answer) else answer
+            if isinstance(found, Exception):
+                raise found
+            if found is not None:
+                return found
+        raise NotImplementedError
 
 
-def patient(**answers: Any) -> Patient:
-    found = Patient(name="dev", account=Answers(**answers))
-    found.settings, found.deployed = SETTINGS, DEPLOYED
-    return found
+def examined(**answers: Answer) -> list[command.Result]:
+    return command._examined(Patient(name="dev", account=Answers(**answers)))
 
 
-def described(**changes: Any) -> dict[str, Any]:
-    needed = schema.table_definition("t")
-    there = {"GlobalSecondaryIndexes": [FIRST, SECOND], "TableStatus": "ACTIVE"}
-    return {"describe_table": {"Table": {**needed, **there, "LatestStreamArn": STREAM, **changes}}}
+def table(**changes: Any) -> Answer:
+    return {"Table": TABLE | changes}
 
 
-def bucket_with(**answers: Any) -> dict[str, Any]:
-    """Its objects are kept for long enough, and for nobody else."""
-    closed = {"PublicAccessBlockConfiguration": dict.fromkeys(bucket.CLOSED, True)}
-    there = {"list_objects_v2": {"Contents": [{"Key": "k"}]}, "get_object": {"Body": BytesIO()}}
-    return {**there, **rules(forget_after(400)), "get_public_access_block": closed, **answers}
+def index(**changes: Any) -> Answer:
+    return table(GlobalSecondaryIndexes=[FIRST | changes, SECOND])
 
 
-def rules(*given: dict[str, Any]) -> dict[str, Any]:
-    return {"get_bucket_lifecycle_configuration": {"Rules": given}}
+def mapping(uuid: str, **changes: str) -> Answer:
+    return only(uuid, MAPPING | changes)
 
 
-def forget_after(days: int, prefix: str = "") -> dict[str, Any]:
-    return {"Status": "Enabled", "Prefix": prefix, "Expiration": {"Days": days}}
+def alarm(**changes: Any) -> Answer:
+    return {"MetricAlarms": [ALARM | changes]}
 
 
-def date(seconds: float) -> dict[str, Any]:
-    def told() -> dict[str, Any]:
-        at = format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
-        return {"ResponseMetadata": {"HTTPHeaders": {"date": at}}}
-
-    return {"get_caller_identity": told}
-
-
-def age(latest: float) -> dict[str, Any]:
-    now = datetime.now(UTC)
-    values = ((now, latest), (now - timedelta(minutes=5), 600_000.0))
-    points = [{"Timestamp": at, "Maximum": value} for at, value in values]
-    return {"get_metric_statistics": {"Datapoints": points}, **LOGS}
-
-
-def function(broken: str, answer: Any) -> dict[str, Any]:
-    def told(FunctionName: str) -> Any:  # noqa: N803 - boto3's
-        return answer if FunctionName == broken else {"RecursiveLoop": "Allow"}
-
-    return {"get_function_configuration": told, "get_function_recursion_config": told}
-
-
-def mapping(**changes: Any) -> dict[str, Any]:
-    there = {"State": "Enabled", "EventSourceArn": STREAM, **changes}
-    return {"get_event_source_mapping": there, **described(), **LOGS}
-
-
-def workers(**changes: Any) -> dict[str, Any]:
-    well = {"status": "ACTIVE", "desiredCount": 2, "runningCount": 1, "events": []}
-    return {"describe_services": {"services": [{**well, **changes}], "failures": []}}
-
-
-def alarm(**changes: Any) -> dict[str, Any]:
-    well = {"AlarmName": "Failures", "ActionsEnabled": True, "StateValue": "OK"}
-    return {"describe_alarms": {"MetricAlarms": [{**well, "AlarmActions": [ALARMS], **changes}]}}
-
-
-def subscribed(*endpoints: str) -> dict[str, Any]:
-    each = [{"Endpoint": one, "SubscriptionArn": watched.PENDING} for one in endpoints]
-    return {"list_subscriptions_by_topic": {"Subscriptions": each}}
-
-
-FIRST, SECOND = (
-    {**one, "IndexStatus": "ACTIVE"}
-    for one in schema.table_definition("t")["GlobalSecondaryIndexes"]
-)
-KEYS = {"ProjectionType": "KEYS_ONLY"}
-SHOWS_KEYS = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
-NOTED = {"Item": {"payload": {"S": '{"unknown_types": ["new one", "newer"]}'}}}
-LOGS = {"get_function_configuration": {"LoggingConfig": {"LogGroup": "logs-of-the-trigger"}}}
-KEPT = '{"Filter": {"Prefix": "other/"}, "Status": "Enabled", "Expiration": {"Days": 3}}, '
-MENDED = '{"Status": "Enabled", "Filter": {}, "Expiration": {"Days": 45}}]}'
-OFF = {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED", "AttributeName": "ttl"}}
-DEPLOY = "make deploy STAGE=dev"
-SEE_LOGS = "aws logs tail --since 1h logs-of-the-trigger"
-RESUME = "lifoq resume --queue dev"
-BREAKAGES: dict[Check, list[tuple[dict[str, Any], str, str]]] = {
-    access.clock: [
+BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
+    "get_caller_identity": [
+        (QueueMisconfigured("there are no credentials"), "no credentials", "AWS_PROFILE is set"),
         (date(90), "s behind", "timedatectl"),
         (date(-3600), "s ahead", "timedatectl"),
     ],
-    access.settings: [({"get_parameter": GONE}, "no SSM parameter /lifoq/dev/queue", DEPLOY)],
-    access.parts: [({"get_parameter": GONE}, "no SSM parameter /lifoq/dev/deployment", DEPLOY)],
-    table.shape: [
-        ({"describe_table": GONE}, "There is no table t", "restore it"),
-        (described(TableStatus="UPDATING"), "t is UPDATING", "aws dynamodb wait table-exists"),
-        (described(KeySchema=[]), "other keys", DEPLOY),
+    "get_parameter": [
+        (only("/lifoq/dev/queue", GONE), "no SSM parameter /lifoq/dev/queue", DEPLOY),
+        (only(PARTS, GONE), f"no SSM parameter {PARTS}", DEPLOY),
+        (only(PARTS, parameter(NEWER)), "deployed by lifoq 99.1.0", "pip install 'lifoq==99.1.0'"),
     ],
-    table.indexes: [
-        (described(GlobalSecondaryIndexes=[SECOND]), "status-created-index is missing", DEPLOY),
-        (
-            described(GlobalSecondaryIndexes=[{**FIRST, "Projection": KEYS}, SECOND]),
-            "status-created-index does not project expiresAt",
-            DEPLOY,
-        ),
-        (
-            described(GlobalSecondaryIndexes=[FIRST, {**SECOND, "IndexStatus": "CREATING"}]),
-            "due-index is CREATING",
-            DEPLOY,
-        ),
+    "describe_table": [
+        (GONE, "There is no table t", "restore it"),
+        (table(TableStatus="UPDATING"), "t is UPDATING", "aws dynamodb wait table-exists"),
+        (table(KeySchema=[]), "other keys", DEPLOY),
+        (index(IndexName="another"), "status-created-index is missing", DEPLOY),
+        (index(Projection=KEYS), "status-created-index does not project expiresAt", DEPLOY),
+        (index(IndexStatus="CREATING"), "status-created-index is CREATING", DEPLOY),
+        (table(StreamSpecification=None), "The table has no stream", DEPLOY),
+        (table(StreamSpecification=STREAMED_KEYS), "shows KEYS_ONLY only", DEPLOY),
     ],
-    table.time_to_live: [
-        ({"describe_time_to_live": OFF}, "TTL is off", "aws dynamodb update-time-to-live --tab"),
+    "describe_time_to_live": [
+        ({"TimeToLiveDescription": {}}, "TTL is off", "aws dynamodb update-time-to-live --tab"),
     ],
-    table.backups: [
-        (
-            {"describe_continuous_backups": {"ContinuousBackupsDescription": {}}},
-            "recovery is off",
-            "aws dynamodb update-continuous-backups --table-name t",
-        ),
+    "describe_continuous_backups": [
+        (NO_BACKUPS, "recovery is off", "aws dynamodb update-continuous-backups --table-name t"),
     ],
-    table.stream: [
-        (described(StreamSpecification=None), "The table has no stream", DEPLOY),
-        (described(StreamSpecification=SHOWS_KEYS), "shows KEYS_ONLY only", DEPLOY),
+    "list_objects_v2": [(GONE, "There is no bucket b", DEPLOY)],
+    "get_bucket_lifecycle_configuration": [
+        (forget_after(3), "after 3 days", f'{{"Rules": [{MENDED}'),
+        (forget_after(3, Prefix="other/"), "Nothing deletes", KEPT + MENDED),
+        (forget_after(90, Status="Disabled"), "Nothing deletes", ""),
     ],
-    bucket.large_payloads: [
-        ({"list_objects_v2": GONE}, "There is no bucket b", DEPLOY),
-        (bucket_with(**rules(forget_after(3))), "after 3 days", f'{{"Rules": [{MENDED}'),
-        (bucket_with(**rules(forget_after(3, "other/"))), "Nothing deletes", KEPT + MENDED),
-        (bucket_with(**rules(forget_after(90) | {"Status": "Disabled"})), "Nothing deletes", ""),
-        (bucket_with(get_public_access_block=GONE), "to the public", "put-public-access-block"),
+    "get_public_access_block": [(GONE, "to the public", "put-public-access-block")],
+    "get_function_configuration": [
+        (only("trigger-1", GONE), "The function trigger-1 is gone", DEPLOY),
+        (only("sweep-1", FAILED), "sweep-1 is not able to run: no image", DEPLOY),
+        (only("sweep-1", ELSEWHERE), "sweep-1 works on the table u, clients on t", DEPLOY),
     ],
-    loop.functions: [
-        (function("trigger-1", GONE), "The function trigger-1 is gone", DEPLOY),
-        (
-            function("sweep-1", {"State": "Failed", "StateReason": "the image is gone"}),
-            "sweep-1 is not able to run: the image is gone",
-            DEPLOY,
-        ),
-        (
-            function("sweep-1", {"Environment": {"Variables": {"LIFOQ_TABLE": "u"}}}),
-            "The function sweep-1 works on the table u, clients on t",
-            DEPLOY,
-        ),
+    "get_event_source_mapping": [
+        (only(UUID, GONE), "Nothing reads the table's stream", DEPLOY),
+        (mapping(UUID, State="Disabled"), "is Disabled", f"--enabled --uuid {UUID}"),
+        (mapping(UUID, EventSourceArn="before"), "the table no longer has", DEPLOY),
+        (mapping(UUID, LastProcessingResult="PROBLEM: it"), "PROBLEM: it", SEE_LOGS),
+        (only("u", GONE), "A mapping of ingest-1 is gone", DEPLOY),
+        (mapping("u", State="Disabled"), f"mapping of {STREAM} is Disabled", "--enabled --uuid u"),
     ],
-    loop.mapping: [
-        ({"get_event_source_mapping": GONE}, "Nothing reads the table's stream", DEPLOY),
-        (mapping(State="Disabled"), "is Disabled", "--enabled --uuid 14e0db71"),
-        (mapping(EventSourceArn=f"{STREAM}-before"), "the table no longer has", DEPLOY),
-        (mapping(LastProcessingResult="PROBLEM: it failed"), "PROBLEM: it failed", SEE_LOGS),
+    "describe_services": [
+        ({"services": []}, "long workers Encoders is gone", DEPLOY),
+        (NONE_RUNS, "None of 2 long workers Encoders runs: no image", "--cluster c --services s"),
     ],
-    loop.other_mappings: [
-        ({"get_event_source_mapping": GONE}, "A mapping of ingest-1 is gone", DEPLOY),
-        (mapping(State="Disabled"), f"The mapping of {STREAM} is Disabled", "--enabled --uuid u"),
+    "get_metric_statistics": [(age(90_000.0), "90 s late", SEE_LOGS)],
+    "get_function_recursion_config": [
+        (only("trigger-1", {"RecursiveLoop": "Terminate"}), "the loop", "--recursive-loop Allow"),
     ],
-    loop.long_workers: [
-        ({"describe_services": {"services": []}}, "long workers Encoders is gone", DEPLOY),
-        (workers(status="INACTIVE"), "is INACTIVE", DEPLOY),
-        (
-            workers(runningCount=0, events=[{"message": "unable to pull the image"}]),
-            "None of 2 long workers Encoders runs: unable to pull the image",
-            "aws ecs describe-services --cluster c --services s",
-        ),
+    "get_function_concurrency": [
+        ({"ReservedConcurrentExecutions": 0}, "paused", RESUME),
+        ({"ReservedConcurrentExecutions": None}, "any number of processors", RESUME),
     ],
-    loop.lag: [(age(90_000.0), "90 s late", SEE_LOGS)],
-    loop.recursion: [
-        (
-            function("process_tasks-1", {"RecursiveLoop": "Terminate"}),
-            "the loop that process_tasks-1 is part of",
-            "--function-name process_tasks-1 --recursive-loop Allow",
-        ),
+    "list_subscriptions_by_topic": [
+        (only(TOPIC, subscribed("arn:another")), "process_tasks-1 is not subscribed", DEPLOY),
+        (only(TOPIC, GONE), f"The topic {TOPIC} is gone", DEPLOY),
+        (only(ALARMS, {"Subscriptions": []}), "Nobody is subscribed", f"--topic-arn {ALARMS}"),
+        (only(ALARMS, subscribed("a@b", watched.PENDING)), "a@b has not confirmed", "in the mail"),
     ],
-    loop.concurrency: [
-        ({"get_function_concurrency": {"ReservedConcurrentExecutions": 0}}, "paused", RESUME),
-        ({"get_function_concurrency": {}}, "any number of processors", RESUME),
+    "get_schedule": [
+        ({"State": "DISABLED"}, "sweep-1 is DISABLED", DEPLOY),
+        (GONE, "sweep-1 is gone", DEPLOY),
     ],
-    loop.subscriptions: [
-        (subscribed("arn:another"), "process_tasks-1 is not subscribed", DEPLOY),
-        ({"list_subscriptions_by_topic": GONE}, f"The topic {TOPIC} is gone", DEPLOY),
-    ],
-    loop.schedules: [
-        ({"get_schedule": {"State": "DISABLED"}}, "sweep-1 is DISABLED", DEPLOY),
-        ({"get_schedule": GONE}, "sweep-1 is gone", DEPLOY),
-    ],
-    watched.alarms: [
-        ({"describe_alarms": {"MetricAlarms": []}}, "1 of 1 alarms are gone: Failures", DEPLOY),
+    "describe_alarms": [
+        ({"MetricAlarms": []}, "1 of 1 alarms are gone: Failures", DEPLOY),
         (alarm(ActionsEnabled=False), "is muted", "enable-alarm-actions --alarm-names Failures"),
         (alarm(AlarmActions=[]), "does not lead to", DEPLOY),
         (alarm(StateValue="ALARM"), "rings", "describe-alarm-history --alarm-name Failures"),
     ],
-    watched.people: [
-        (subscribed(), "Nobody is subscribed", f"aws sns subscribe --topic-arn {ALARMS}"),
-        (subscribed("a@b"), "a@b has not confirmed", "the link in the mail"),
+    "get_queue_attributes": [
+        ({"Attributes": {"ApproximateNumberOfMessages": "1"}}, "1 events", "aws sqs receive-mess"),
     ],
-    watched.dead_letters: [
-        (
-            {"get_queue_attributes": {"Attributes": {"ApproximateNumberOfMessages": "1"}}},
-            "1 events",
-            "aws sqs receive-message --queue-url",
-        ),
-    ],
-    watched.failures: [({"query": {"Count": 1}}, "1 tasks have failed", "lifoq list --queue dev")],
-    watched.unknown_types: [
-        ({"get_item": NOTED}, "known to have: new one, newer.", "--queue dev --type 'new one'"),
-    ],
+    "query": [({"Count": 1}, "1 tasks have failed", "lifoq list --queue dev")],
+    "get_item": [(NOTED, "known to have: new one, newer.", "--queue dev --type 'new one'")],
 }
 
 
+def test_a_queue_that_is_well_has_no_finding_and_is_checked_whole():
+    for result in examined():
+        assert (result.findings, result.not_checked) == ([], None), result.subject
+
+
 @pytest.mark.parametrize(
-    ("check", "answers", "wrong", "remedy"),
-    [(check, *one) for check, found in BREAKAGES.items() for one in found],
+    ("operation", "answer", "wrong", "remedy"),
+    [(operation, *one) for operation, found in BREAKAGES.items() for one in found],
 )
-def test_a_breakage_is_found_with_what_mends_it(check, answers, wrong, remedy):
-    (finding,) = check(patient(**answers))
+def test_a_breakage_is_the_one_finding_with_what_mends_it(operation, answer, wrong, remedy):
+    (finding,) = [one for result in examined(**{operation: answer}) for one in result.findings]
     assert wrong in finding.wrong
     assert remedy in finding.remedy
     assert finding.meaning
 
 
-WELL: list[tuple[Check, dict[str, Any]]] = [
-    (access.clock, date(2)),
-    *((check, described()) for check in (table.shape, table.indexes, table.stream)),
-    (bucket.large_payloads, bucket_with()),
-    (loop.lag, age(59_000.0)),
-    (loop.recursion, function("", {})),
-    (loop.long_workers, workers()),
-    (watched.unknown_types, {"get_item": {}}),
-    (watched.unknown_types, {"get_item": {"Item": {"payload": {"S": "{"}}}}),
-]
+def test_a_person_reads_what_is_wrong_what_it_means_what_mends_it_and_what_was_not_checked(
+    lifoq, monkeypatch
+):
+    denied = NotAllowed("a:B", "grant it a:B")
+    sick = Answers(describe_continuous_backups=NO_BACKUPS, describe_time_to_live=denied)
+    monkeypatch.setattr(command, "Account", lambda **_: sick)
+    status, printed, _ = lifoq("doctor", "dev")
+    lines = [line.strip() for line in printed.splitlines()]
+    at = lines.index("✗ backups")
+    assert lines[at + 1] == "Point-in-time recovery is off."
+    assert lines[at + 3].startswith("→ aws dynamodb update-continuous-backups --table-name ")
+    assert lines[lines.index("? TTL") + 1] == "not checked: grant it a:B"
+    assert (status, "✓ table" in lines, lines[-1]) == (3, True, "1 findings")
 
 
-@pytest.mark.parametrize(("check", "answers"), WELL)
-def test_what_is_as_it_should_be_is_well(check, answers):
-    assert not list(check(patient(**answers)))
-
-
-def test_another_release_than_ones_own_is_found():
-    newer = patient()
-    newer.deployed = replace(DEPLOYED, release="9.1.0")
-    (finding,) = access.versions(newer)
-    assert "deployed by lifoq 9.1.0" in finding.wrong
-    assert finding.remedy == "pip install 'lifoq==9.1.0'"
-
-
-def test_without_credentials_that_alone_is_said():
-    (only,) = command._examined(
-        patient(get_caller_identity=QueueMisconfigured("there are no credentials"))
-    )
-    assert [one.wrong for one in only.findings] == ["there are no credentials"]
-
-
-def test_what_the_caller_may_not_ask_is_not_taken_for_a_finding():
-    results = command._examined(patient(**date(0)))
-    (result,) = [one for one in results if one.subject == "TTL"]
-    assert result.not_checked == "grant it dynamodb:describe_time_to_live"
-    assert result.findings == []
-
-
-@pytest.mark.parametrize(
-    ("service", "operation", "parameters"),
-    [
+@mock_aws
+def test_each_service_says_in_its_own_way_that_there_is_no_such_thing():
+    account = Account(region_name="us-east-1")
+    account.client("s3").create_bucket(Bucket="there")
+    for service, operation, parameters in (
         ("dynamodb", "describe_table", {"TableName": "gone"}),
         ("ssm", "get_parameter", {"Name": "/gone"}),
         ("lambda", "get_function_configuration", {"FunctionName": "gone"}),
@@ -330,13 +303,6 @@ def test_what_the_caller_may_not_ask_is_not_taken_for_a_finding():
         ("s3", "get_object", {"Bucket": "there", "Key": "gone"}),
         ("s3", "get_public_access_block", {"Bucket": "there"}),
         ("s3", "get_bucket_lifecycle_configuration", {"Bucket": "there"}),
-    ],
-)
-@mock_aws
-def test_each_service_says_in_its_own_way_that_there_is_no_such_thing(
-    service, operation, parameters
-):
-    account = Account(region_name="us-east-1")
-    account.client("s3").create_bucket(Bucket="there")
-    with pytest.raises(NotThere):
-        account.call(service, operation, **parameters)
+    ):
+        with pytest.raises(NotThere):
+            account.call(service, operation, **parameters)

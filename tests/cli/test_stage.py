@@ -4,8 +4,6 @@ import json
 import secrets
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 
 import aws_cdk as cdk
 import pytest
@@ -14,7 +12,6 @@ from lifoq.client.connection import Connection
 from lifoq.client.deployment import SWEEP, Deployment
 from lifoq.client.processing import Processing
 from lifoq.items.book import book_id
-from lifoq.items.transitions import Lifetimes
 from lifoq.tables.pressure import NOTE
 from lifoq_cli.app import main
 from lifoq_cli.smoke import STEPS
@@ -22,40 +19,18 @@ from localcloud import LocalCloud
 from tests.infrastructure.deployments import a_stage, synthesized
 
 STAGE = "demo"
-SETTINGS = f"/lifoq/{STAGE}/queue"
-PARTS = f"/lifoq/{STAGE}/deployment"
 pytestmark = pytest.mark.prove
 
 
 class Stage:
     def __init__(self, cloud: LocalCloud) -> None:
         self.client = cloud.client
-        self.settings = Connection.decode(self.parameter(SETTINGS), source="the stage")
-        self.parts = Deployment.decode(self.parameter(PARTS), source="the stage")
+        self.settings = Connection.decode(self._parameter("queue"), source="the stage")
+        self.parts = Deployment.decode(self._parameter("deployment"), source="the stage")
 
-    def parameter(self, name: str) -> str:
-        return str(self.client("ssm").get_parameter(Name=name)["Parameter"]["Value"])
-
-    def write(self, name: str, value: str) -> None:
-        self.client("ssm").put_parameter(Name=name, Value=value, Type="String", Overwrite=True)
-
-    @contextmanager
-    def swept_each_second(self) -> Iterator[None]:
-        """For who would wait a minute for the sweep, again and again."""
-        over = threading.Event()
-
-        def sweep() -> None:
-            while not over.wait(1):
-                function = self.parts.functions[SWEEP]
-                self.client("lambda").invoke(FunctionName=function, Payload=b"{}")
-
-        sweeper = threading.Thread(target=sweep)
-        sweeper.start()
-        try:
-            yield
-        finally:
-            over.set()
-            sweeper.join()
+    def _parameter(self, name: str) -> str:
+        found = self.client("ssm").get_parameter(Name=f"/lifoq/{STAGE}/{name}")
+        return str(found["Parameter"]["Value"])
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +64,19 @@ def test_a_queue_as_it_was_deployed_is_well(stage, capsys):
 
 
 def test_a_queue_is_tried_and_left_as_it_was(stage, capsys):
-    with stage.swept_each_second():
-        status = main(["smoke", STAGE, "--yes", "--json"])
+    over = threading.Event()
+
+    def sweep() -> None:
+        """Each second: else each step may wait a minute for it."""
+        while not over.wait(1):
+            function = stage.parts.functions[SWEEP]
+            stage.client("lambda").invoke(FunctionName=function, Payload=b"{}")
+
+    sweeper = threading.Thread(target=sweep, daemon=True)
+    sweeper.start()
+    status = main(["smoke", STAGE, "--yes", "--json"])
+    over.set()
+    sweeper.join()
     seen = json.loads(capsys.readouterr().out)
     assert [one for one in seen if not one["well"]] == []
     assert ([one["step"] for one in seen], status) == (list(STEPS), 0)
@@ -116,20 +102,6 @@ def test_a_large_payload_is_put_and_read_by_table_and_bucket(stage, capsys, tmp_
     capsys.readouterr()
 
 
-def test_a_queue_whose_tasks_would_be_shed_is_not_tried(stage, capsys):
-    stage.write(SETTINGS, replace(stage.settings, lifetimes=Lifetimes(deadline=60)).encode())
-    assert main(["smoke", STAGE, "--yes"]) == 1
-    stage.write(SETTINGS, stage.settings.encode())
-    assert "the deadline of demo is 60 s" in capsys.readouterr().err
-
-
-def test_a_paused_queue_is_not_tried(stage, capsys):
-    main(["pause", "--queue", STAGE, "--json"])
-    assert main(["smoke", STAGE, "--yes"]) == 1
-    main(["resume", "--queue", STAGE, "--json"])
-    assert "demo is paused: lifoq resume --queue demo" in capsys.readouterr().err
-
-
 def test_an_export_is_where_the_command_says(stage, capsys):
     assert main(["export", "--queue", STAGE, "--wait", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -138,21 +110,3 @@ def test_an_export_is_where_the_command_says(stage, capsys):
     found = stage.client("s3").list_objects_v2(Bucket=bucket, Prefix=folder)
     names = {one["Key"].removeprefix(f"{folder}/") for one in found["Contents"]}
     assert {"manifest-summary.json", "manifest-files.json"} <= names
-
-
-def test_a_person_reads_what_is_wrong_what_it_means_and_what_mends_it(stage, capsys):
-    def keep_backups(*, on: bool) -> None:
-        stage.client("dynamodb").update_continuous_backups(
-            TableName=stage.settings.table,
-            PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": on},
-        )
-
-    keep_backups(on=False)
-    assert main(["doctor", STAGE]) == 3
-    keep_backups(on=True)
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    at = lines.index("✗ backups")
-    assert lines[at + 1] == "Point-in-time recovery is off."
-    assert lines[at + 3].startswith("→ aws dynamodb update-continuous-backups --table-name ")
-    assert "✓ table" in lines
-    assert lines[-1] == "1 findings"
