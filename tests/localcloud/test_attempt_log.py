@@ -54,35 +54,22 @@ def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once():
     ]
 
 
-def test_code_that_cannot_be_imported_is_told_with_its_line_and_where_packages_are_named(
+def test_code_is_imported_to_tell_what_is_wrong_with_it_and_how_often_its_types_may_be_tried(
     tmp_path, monkeypatch
 ):
     tasks = tmp_path / "tasks"
     tasks.mkdir()
     (tasks / "__init__.py").write_text("import lifoq\nfrom . import prices\n")
-    (tasks / "prices.py").write_text("\nimport a_package_that_is_missing\n")
 
-    def look() -> Imported:
+    def look(*lines: str) -> Imported:
+        (tasks / "prices.py").write_text("\n".join(lines))
         return importing.look(tasks, "tasks", runtime=tmp_path, environment={})
 
-    def wrong() -> str | None:
-        return look().problem
-
-    assert wrong() == (
-        "tasks/prices.py, line 2: ModuleNotFoundError: No module named 'a_package_that_is_missing'"
-        "; packages are named in tasks/requirements.txt"
-    )
-    (tasks / "prices.py").write_text("1 / 0\n")
-    assert wrong() == "tasks/prices.py, line 1: ZeroDivisionError: division by zero"
-    (tasks / "prices.py").write_text("print('imported')\n")
-    assert look() == Imported()
-    (tasks / "prices.py").write_text(
-        "import lifoq\n"
-        "lifoq.task('show', max_attempts=3)(print)\n"
-        "lifoq.task('check')(print)\n"
-        "print('imported')\n"
-    )
-    assert look() == Imported(attempts={"show": 3, "check": None})
+    types = ("import lifoq", "lifoq.task('show', max_attempts=3)(print)", "lifoq.task('b')(print)")
+    assert look(*types, "print('imported')") == Imported(attempts={"show": 3, "b": None})
+    missing = look("", "import a_package_that_is_missing").problem
+    assert missing.startswith("tasks/prices.py, line 2: ModuleNotFoundError: No module named")
+    assert missing.endswith("; packages are named in tasks/requirements.txt")
     monkeypatch.setattr(importing, "SECONDS", 0.2)
-    (tasks / "prices.py").write_text("import time\ntime.sleep(600)\n")
-    assert wrong() == "tasks: its import takes more than 0.2 s; wait in a handler instead"
+    asleep = look("import time", "time.sleep(600)").problem
+    assert asleep == "tasks: its import takes more than 0.2 s; wait in a handler instead"
