@@ -41,24 +41,12 @@ def test_nobody_is_woken_for_nothing(load, context, queue, processor_topic, metr
     assert counted["OldestWaitingAgeSeconds"] == [0.0]
 
 
-def test_each_count_of_a_sweep_is_a_metric_of_its_own(load, metrics):
-    function = load("sweep")
-    function.emit(function.counts(SweepReport(leases_expired=1, failed=2, condemned=4, promoted=8)))
-    function.metrics.flush_metrics()
-    assert metrics() == {
-        "Sweeps": [1],
-        "LeasesExpired": [1],
-        "TasksFailed": [2 + 4],
-        "TasksPromoted": [8],
-        "Kicks": [1],
-    }
-
-
-def test_each_gauge_has_a_metric_of_its_own(load, metrics):
+def test_each_count_and_each_gauge_of_a_sweep_is_a_metric_of_its_own(load, metrics):
     def count(value):
         return Count(value=value, capped=False)
 
     function = load("sweep")
+    function.emit(function.counts(SweepReport(leases_expired=1, failed=2, condemned=4, promoted=8)))
     function.emit_gauges(
         QueueStats(
             pending=count(1),
@@ -76,6 +64,11 @@ def test_each_gauge_has_a_metric_of_its_own(load, metrics):
     )
     function.metrics.flush_metrics()
     assert metrics() == {
+        "Sweeps": [1],
+        "LeasesExpired": [1],
+        "TasksFailed": [2 + 4],
+        "TasksPromoted": [8],
+        "Kicks": [1],
         "TasksPending": [2],
         "TasksExpiredPresent": [4],
         "TasksDelayed": [8],
@@ -109,15 +102,14 @@ def test_tasks_that_no_worker_knows_are_told_by_their_types_and_wake_nobody(
 
 def test_a_queue_that_stands_still_is_told(load, context, queue, metrics, monkeypatch):
     put(earlier(queue, 30), "t")
-    sweep = load("sweep")
+    sweep, told = load("sweep"), []
     monkeypatch.setattr(sweep.watch, "_patience", 0)
-    sweep.handle({}, context)
-    assert metrics()["Stalled"] == [0]
-    sweep.handle({}, context)
-    assert metrics()["Stalled"] == [1]
-    queue.store.claim("t", claim_id="c", lease=30)
-    sweep.handle({}, context)
-    assert metrics()["Stalled"] == [0]
+    claim = lambda: queue.store.claim("t", claim_id="c", lease=30)  # noqa: E731
+    for step in (lambda: None, lambda: None, claim):
+        step()
+        sweep.handle({}, context)
+        told += metrics()["Stalled"]
+    assert told == [0, 1, 0]
 
 
 def test_what_waits_for_long_workers_is_measured_by_their_types(load, context, queue, capsys):
