@@ -2,6 +2,7 @@
 
 import queue
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -15,16 +16,8 @@ def test_stamps_increase_though_the_clock_stands_still_or_steps_back():
 
 def test_stamps_of_all_threads_are_distinct():
     host = SystemHost()
-    seen: list[int] = []
-
-    def draw():
-        seen.extend(host.stamp(host.now()) for _ in range(2000))
-
-    threads = [threading.Thread(target=draw) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        seen = [*threads.map(lambda _: host.stamp(host.now()), range(8000), chunksize=1)]
     assert len(set(seen)) == 8000
 
 

@@ -17,20 +17,7 @@ def run(bench: Bench, threshold: float | None = THRESHOLD) -> list[object]:
     return bench.order
 
 
-def test_the_newest_comes_first_where_no_threshold_is_set(bench):
-    bench.handle("a", 1)
-    bench.put_many("a", 5)
-    assert run(bench, threshold=None) == [4, 3, 2, 1, 0]
-
-
-def test_the_oldest_comes_first_while_it_is_younger_than_the_threshold(bench):
-    bench.handle("a", 1)
-    bench.put_many("a", 5)
-    bench.sleep(THRESHOLD - 10)
-    assert run(bench) == [0, 1, 2, 3, 4]
-
-
-def test_the_newest_comes_first_from_the_moment_the_oldest_is_older_than_the_threshold(bench):
+def test_the_oldest_comes_first_until_it_is_older_than_the_threshold(bench):
     bench.handle("a", 8)
     bench.put_many("a", 20)
     # The oldest that waits is 0, 8, … 56 s old when one is chosen, and then 64.
