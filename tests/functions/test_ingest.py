@@ -23,9 +23,6 @@ from tests.functions.conftest import strike
 BODY = {"device": "d-17", "readings": [1, 2.5, "ü"]}
 JSON = json.dumps(BODY).encode()
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-SQS_ID = "059f36b4-87a3-44ab-83d2-661975830a7d"
-SNS_ID = "95df01b4-ee98-5cb9-9903-4c221d41eb5e"
-EVENT_ID = "6a7e8feb-b491-4cf7-a9f1-bf3703467718"
 ALL_DONE: dict[str, Any] = {"batchItemFailures": []}
 
 
@@ -58,21 +55,18 @@ def ingest(load, dead_letters):
 
 
 TYPE = {"taskType": "device.check"}
-RECORD = envelopes.sqs_record(BODY, **TYPE)
-FIFO = envelopes.fifo_record(BODY, "m-1", group="a", **TYPE)
 EVENT = envelopes.eventbridge(BODY, "device.check")
 BY_SQS = envelopes.sqs_record(envelopes.notification(BODY, **TYPE))
-ACTIVEMQ = envelopes.activemq(envelopes.activemq_message(JSON, **TYPE))
+ACTIVEMQ = envelopes.activemq(JSON, **TYPE)
 KINDS = {
-    "SQS": (envelopes.sqs(RECORD), SQS_ID),
-    "SQS FIFO": (envelopes.sqs(FIFO), "m-1"),
-    "SNS": (envelopes.sns(BODY, **TYPE), SNS_ID),
-    "SNS by SQS": (envelopes.sqs(BY_SQS), SNS_ID),
-    "EventBridge": (EVENT, EVENT_ID),
-    "EventBridge by SQS": (envelopes.sqs(envelopes.sqs_record(EVENT)), EVENT_ID),
-    "EventBridge by SNS": (envelopes.sns(EVENT), EVENT_ID),
+    "SQS": (envelopes.sqs(envelopes.sqs_record(BODY, **TYPE)), envelopes.SQS_ID),
+    "SNS": (envelopes.sns(BODY, **TYPE), envelopes.SNS_ID),
+    "SNS by SQS": (envelopes.sqs(BY_SQS), envelopes.SNS_ID),
+    "EventBridge": (EVENT, envelopes.EVENT_ID),
+    "EventBridge by SQS": (envelopes.sqs(envelopes.sqs_record(EVENT)), envelopes.EVENT_ID),
+    "EventBridge by SNS": (envelopes.sns(EVENT), envelopes.EVENT_ID),
     "ActiveMQ": (ACTIVEMQ, envelopes.ACTIVEMQ_ID),
-    "RabbitMQ": (envelopes.rabbitmq(envelopes.rabbitmq_message(JSON, "m-2", **TYPE)), "m-2"),
+    "RabbitMQ": (envelopes.rabbitmq(JSON, "m-2", **TYPE), "m-2"),
 }
 
 
@@ -93,7 +87,7 @@ def test_a_message_of_each_kind_becomes_one_task_however_often_it_comes_and_afte
 
 def test_a_rabbitmq_message_without_an_id_becomes_a_task_each_time(ingest, context, queue):
     function = ingest()
-    event = envelopes.rabbitmq(envelopes.rabbitmq_message(b"hello", taskType="greet"))
+    event = envelopes.rabbitmq(b"hello", taskType="greet")
     function.handle(event, context)
     function.handle(event, context)
     assert [task.payload for task in queue.peek()] == ["hello", "hello"]
@@ -137,7 +131,7 @@ def test_a_mapping_takes_the_terms_from_anywhere_in_the_message(ingest, context,
 
 def test_what_the_broker_says_of_a_message_can_be_used(ingest, context, queue):
     function = ingest(task_type="message.queue", task_id="message.correlationId")
-    function.handle(envelopes.activemq(envelopes.activemq_message(b"\xff\x00")), context)
+    function.handle(envelopes.activemq(b"\xff\x00"), context)
     task = queue.get("myJMSCoID")
     assert (task.task_type, task.payload) == ("testQueue", "/wA=")
 
@@ -170,7 +164,7 @@ def test_what_makes_no_task_is_put_aside_with_the_reason_and_holds_nobody_up(
 def test_an_id_that_an_item_has_which_is_no_task_does_not_come_back_for_ever(
     ingest, context, table, dead_letters
 ):
-    table.put({"taskId": SQS_ID, "taskStatus": "nonsense"})
+    table.put({"taskId": envelopes.SQS_ID, "taskStatus": "nonsense"})
     event = envelopes.sqs(envelopes.sqs_record(BODY, taskType="device.check"))
     assert ingest().handle(event, context) == ALL_DONE
     assert "damaged" in dead_letters.received()[0]["reason"]
@@ -228,11 +222,11 @@ def striking(ingest):
 
 
 def records(*ids: str, **groups: str) -> dict[str, Any]:
-    plain = [envelopes.sqs_record(BODY, message_id=one, **TYPE) for one in ids]
-    of_groups = [
-        envelopes.fifo_record(BODY, one, group=group, **TYPE) for one, group in groups.items()
-    ]
-    return envelopes.sqs(*plain, *of_groups)
+    """Messages of a queue, and of a FIFO queue those that have groups."""
+    grouped = {**dict.fromkeys(ids), **groups}
+    return envelopes.sqs(
+        *(envelopes.sqs_record(BODY, message_id=i, group=g, **TYPE) for i, g in grouped.items())
+    )
 
 
 def ids_failed(answered: dict[str, Any]) -> list[str]:
