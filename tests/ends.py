@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lifoq.items.change import Item
@@ -24,23 +25,31 @@ Record = dict[str, Any]
 
 
 class Way:
-    """The way of a task that somebody waits to be told of. Each step is a record, as Lambda has
-    it."""
+    """The way of a task that somebody waits to be told of: seconds that pass, and steps. Each step
+    is a record, as Lambda has it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *steps: str | float) -> None:
         self.host = ManualHost()
         self.table = MemoryTable()
         lifetimes = Lifetimes(shed_at_deadline=True, task_tokens=True)
         self.store = Store(self.table, lifetimes=lifetimes, host=self.host)
         self.ends: list[tuple[Record, str]] = []
         self.others: dict[str, Record] = {}
+        for step in steps:
+            if not isinstance(step, str):
+                self.host.advance(step)
+            elif step in ENDS:
+                action, ending = ENDS[step]
+                self.ends_as(ending, partial(action, self))
+            else:
+                self.goes(step, partial(OTHERS[step], self))
 
     def goes(self, what: str, action: Callable[[], object]) -> None:
         """No end."""
         self.others[what] = self._change(action)
 
-    def ends_as(self, ending: str, action: Callable[[], object], *, by_ttl: bool = False) -> None:
-        self.ends.append((self._change(action, by_ttl=by_ttl), ending))
+    def ends_as(self, ending: str, action: Callable[[], object]) -> None:
+        self.ends.append((self._change(action), ending))
 
     def put(self, **terms: Any) -> None:
         new = NewTask(task_type="a", task_id=ID, task_token=TOKEN, key="device", **terms)
@@ -52,19 +61,20 @@ class Way:
     def claim(self) -> None:
         self.goes("claim", lambda: self.store.claim(ID, claim_id="c", lease=30))
 
-    def back_off(self) -> None:
-        self.goes("back off", lambda: self.store.retry(self.task, BOOM, delay=5))
+    def reclaim(self) -> None:
+        self.store.reclaim(self.task, max_attempts=2)
 
     @property
     def task(self):
         return self.store.get(ID)
 
-    def expire(self) -> None:
+    def expire(self) -> str:
         self.table.expire(self.host.now() + 2_000_000)
+        return "TTL"
 
-    def _change(self, action: Callable[[], object], *, by_ttl: bool = False) -> Record:
+    def _change(self, action: Callable[[], object]) -> Record:
         old = self.table.get(ID)
-        action()
+        by_ttl = action() == "TTL"
         new = self.table.get(ID)
         assert old != new, "nothing changed"
         number = len(self.ends) + len(self.others) + 1
@@ -89,149 +99,111 @@ def _told(item: Item) -> dict[str, Any]:
     return told
 
 
+OTHERS: dict[str, Callable[[Way], object]] = {
+    "put": Way.put,
+    "put for 10 s": lambda way: way.put(deadline=10),
+    "delayed put": lambda way: way.put(delay=5, deadline=10),
+    "a delayed put falls due": lambda way: way.store.promote(ID),
+    "a delayed put is hurried": lambda way: way.store.run_now(ID),
+    "claim": lambda way: way.store.claim(ID, claim_id="c", lease=30),
+    "heartbeat": lambda way: way.store.extend(way.task, lease=60),
+    "checkpoint": lambda way: way.store.checkpoint(way.task, "half", lease=60),
+    "back off": lambda way: way.store.retry(way.task, BOOM, delay=5),
+    "a retry falls due": lambda way: way.store.promote(ID),
+    "hand back": lambda way: way.store.retry(way.task, BOOM, delay=0),
+    "redrive": lambda way: way.store.redrive(ID),
+    "cancelled, and its worker is to hear of it": lambda way: way.store.cancel(ID),
+    "a lease is over": Way.reclaim,
+    "somebody writes to the item": lambda way: way.table.damage(
+        {**(way.table.get(ID) or {}), "payload": "{"}
+    ),
+    "replaced": Way.replace,
+    "replaced again": Way.replace,
+    "a newer put is parked": lambda way: way.replace(payload=["the same again"] * 500),
+    "it succeeds, and is replaced": lambda way: way.store.succeed(way.task, "1"),
+    "its retention is over": Way.expire,
+}
+ENDS: dict[str, tuple[Callable[[Way], object], str]] = {
+    "succeed": (lambda way: way.store.succeed(way.task, '{"n":1}'), "SUCCESS"),
+    "fail": (lambda way: way.store.fail(way.task, BOOM), "FAILURE"),
+    "the last lease is over": (Way.reclaim, "FAILURE"),
+    "condemn": (
+        lambda way: way.store.condemn(ID, seen=Status.PENDING, reason="payload is no JSON"),
+        "FAILURE",
+    ),
+    "cancel": (lambda way: way.store.cancel(ID), "CANCELLED"),
+    "end cancelled": (lambda way: way.store.end_cancelled(way.task), "CANCELLED"),
+    "shed": (lambda way: way.store.shed(ID), "SHED"),
+    "TTL deletes": (Way.expire, "SHED"),
+    "put over": (lambda way: way.put(deadline=10), "SHED"),
+    "delayed put over": (lambda way: way.put(delay=5, deadline=10), "SHED"),
+    "replace": (Way.replace, "SHED"),
+}
+DAY = 86_400
+
+
 def success() -> Way:
-    way = Way()
-    way.goes("delayed put", lambda: way.put(delay=5))
-    way.host.advance(5)
-    way.goes("a delayed put falls due", lambda: way.store.promote(ID))
-    way.claim()
-    way.goes("heartbeat", lambda: way.store.extend(way.task, lease=60))
-    way.goes("checkpoint", lambda: way.store.checkpoint(way.task, "half", lease=60))
-    way.ends_as("SUCCESS", lambda: way.store.succeed(way.task, '{"n":1}'))
-    way.host.advance(8 * 86_400)
-    way.goes("its retention is over", way.expire)
-    way.others["its retention is over"]["userIdentity"] = TTL
-    return way
+    return Way(
+        *("delayed put", 5, "a delayed put falls due", "claim", "heartbeat", "checkpoint"),
+        *("succeed", 8 * DAY, "its retention is over"),
+    )
 
 
 def failures() -> Way:
-    way = Way()
-    way.goes("put", way.put)
-    way.claim()
-    way.back_off()
-    way.host.advance(5)
-    way.goes("a retry falls due", lambda: way.store.promote(ID))
-    way.claim()
-    way.goes("hand back", lambda: way.store.retry(way.task, BOOM, delay=0))
-    way.claim()
-    way.ends_as("FAILURE", lambda: way.store.fail(way.task, BOOM))
-    way.goes("redrive", lambda: way.store.redrive(ID))
-    way.claim()
-    way.ends_as("FAILURE", lambda: way.store.fail(way.task, BOOM))
-    return way
+    return Way(
+        *("put", "claim", "back off", 5, "a retry falls due", "claim", "hand back", "claim"),
+        *("fail", "redrive", "claim", "fail"),
+    )
 
 
 def cancelled() -> Way:
-    way = Way()
-    way.goes("delayed put", lambda: way.put(delay=5))
-    way.goes("a delayed put is hurried", lambda: way.store.run_now(ID))
-    way.ends_as("CANCELLED", lambda: way.store.cancel(ID))
-    return way
+    return Way("delayed put", "a delayed put is hurried", "cancel")
 
 
 def cancelled_while_it_ran() -> Way:
-    way = Way()
-    way.goes("put", way.put)
-    way.claim()
-    way.goes("cancelled, and its worker is to hear of it", lambda: way.store.cancel(ID))
-    way.ends_as("CANCELLED", lambda: way.store.end_cancelled(way.task))
-    return way
+    return Way("put", "claim", "cancelled, and its worker is to hear of it", "end cancelled")
 
 
 def shed_by_the_sweep() -> Way:
-    way = Way()
-    way.goes("put", lambda: way.put(deadline=10))
-    way.claim()
-    way.back_off()
-    way.host.advance(10)
-    way.goes("a retry falls due", lambda: way.store.promote(ID))
-    way.ends_as("SHED", lambda: way.store.shed(ID))
-    return way
+    return Way("put for 10 s", "claim", "back off", 10, "a retry falls due", "shed")
 
 
 def shed_by_ttl() -> Way:
-    way = Way()
-    way.goes("delayed put", lambda: way.put(delay=5, deadline=10))
-    way.host.advance(16)
-    way.ends_as("SHED", way.expire, by_ttl=True)
-    return way
+    return Way("delayed put", 16, "TTL deletes")
 
 
 def begun_anew() -> Way:
-    way = Way()
-    way.goes("put", lambda: way.put(deadline=10))
-    way.host.advance(10)
-    way.ends_as("SHED", lambda: way.put(deadline=10))
-    way.host.advance(11)
-    way.ends_as("SHED", lambda: way.put(delay=5, deadline=10))
-    way.host.advance(16)
-    way.ends_as("SHED", lambda: way.put(delay=5, deadline=10))
-    way.host.advance(16)
-    way.ends_as("SHED", lambda: way.put(deadline=10))
-    way.claim()
-    way.back_off()
-    way.host.advance(10)
-    way.ends_as("SHED", way.put)
-    return way
+    return Way(
+        *("put for 10 s", 10, "put over", 11, "delayed put over", 16, "delayed put over", 16),
+        *("put over", "claim", "back off", 10, "put over"),
+    )
 
 
 def lost() -> Way:
-    way = Way()
-    way.goes("put", way.put)
-    way.claim()
-    way.host.advance(31)
-    way.goes("a lease is over", lambda: way.store.reclaim(way.task, max_attempts=2))
-    way.claim()
-    way.host.advance(31)
-    way.ends_as("FAILURE", lambda: way.store.reclaim(way.task, max_attempts=2))
-    return way
+    return Way("put", "claim", 31, "a lease is over", "claim", 31, "the last lease is over")
 
 
 def damaged() -> Way:
-    way = Way()
-    way.goes("put", way.put)
-    damage = {**(way.table.get(ID) or {}), "payload": "{"}
-    way.goes("somebody writes to the item", lambda: way.table.damage(damage))
-    way.ends_as(
-        "FAILURE", lambda: way.store.condemn(ID, seen=Status.PENDING, reason="payload is no JSON")
-    )
-    return way
+    return Way("put", "somebody writes to the item", "condemn")
 
 
 def replaced_while_it_waited() -> Way:
-    way = Way()
-    way.goes("put", way.put)
-    way.host.advance(1)
-    way.goes("replaced", way.replace)
-    way.host.advance(1)
-    way.goes("replaced again", way.replace)
-    way.host.advance(3600)
-    way.ends_as("SHED", way.replace)
-    return way
+    return Way("put", 1, "replaced", 1, "replaced again", 3600, "replace")
 
 
 def replaced_while_it_ran() -> Way:
-    way = Way()
-    way.goes("put", way.put)
-    way.claim()
-    way.host.advance(1)
-    way.goes("a newer put is parked", lambda: way.replace(payload=["the same again"] * 500))
-    way.goes("replaced", lambda: way.store.succeed(way.task, "1"))
-    way.claim()
-    way.ends_as("SUCCESS", lambda: way.store.succeed(way.task, "2"))
-    return way
+    return Way(
+        "put",
+        "claim",
+        1,
+        "a newer put is parked",
+        "it succeeds, and is replaced",
+        "claim",
+        "succeed",
+    )
 
 
 WAYS = (
-    success,
-    failures,
-    cancelled,
-    cancelled_while_it_ran,
-    shed_by_the_sweep,
-    shed_by_ttl,
-    begun_anew,
-    lost,
-    damaged,
-    replaced_while_it_waited,
-    replaced_while_it_ran,
+    *(success, failures, cancelled, cancelled_while_it_ran, shed_by_the_sweep, shed_by_ttl),
+    *(begun_anew, lost, damaged, replaced_while_it_waited, replaced_while_it_ran),
 )

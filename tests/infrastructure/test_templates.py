@@ -231,6 +231,7 @@ def test_each_end_is_told_and_hardly_anything_else_invokes_what_tells(everything
         "a delayed put is hurried",
         "replaced",  # of which a state machine is told
         "replaced again",
+        "it succeeds, and is replaced",
         "somebody writes to the item",
     }
 
