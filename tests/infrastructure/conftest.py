@@ -7,7 +7,7 @@ import pytest
 
 from tests.infrastructure.commands import run
 from tests.infrastructure.deployments import ROOT, Deployment, synthesize, synthesized
-from tests.infrastructure.everything import Everything
+from tests.infrastructure.everything import plain
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,7 @@ def demo() -> Deployment:
 
 @pytest.fixture(scope="session")
 def everything() -> Deployment:
-    return synthesized(Everything().with_default_numbers().stage("prod"))
+    return synthesized(plain())
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """A stage that has everything that a queue can be told, none of it at its default."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import aws_cdk as cdk
@@ -39,6 +38,16 @@ from lifoq_cdk.ingest import Source
 from stacks.stage import Stage, task_code
 
 HERE: Final = "eu-west-1:123456789012"
+STATES_OWN: Final = {"large_payloads", "alarm_topic", "encryption_key", "removal_policy"}
+"""Properties that a queue with a state of its own refuses."""
+GIVEN: Final = {"self", "scope", "construct_id", "queue_name", "state", "tasks"}
+SWITCHES: Final = {
+    *("key", "email", "large_payloads", "environment", "secrets", "memory", "recurring", "load"),
+    *("producers", "ingest", "existing_sources", "api", "long_tasks", "spot", "reports"),
+    *("protected", "tags"),
+}
+"""What can be switched off beside the properties of the queue itself. ``existing_sources``: queue,
+topic and broker, which must be there."""
 
 
 def properties() -> dict[str, Any]:
@@ -88,109 +97,69 @@ def numbers() -> set[str]:
     }
 
 
-STATES_OWN: Final = {"large_payloads", "alarm_topic", "encryption_key", "removal_policy"}
-"""Properties that a queue with a state of its own refuses."""
-GIVEN: Final = {"self", "scope", "construct_id", "queue_name", "state", "tasks"}
+def plain(*off: str) -> Callable[[cdk.App], None]:
+    """As ``prod``, with the defaults of whatever decides about no resource; but for a deadline that
+    is longer than a schedule can try."""
+    optional = {"rate_limit_per_second", "adaptive_threshold", "total_in_flight"}
+    at_default = {*numbers(), "backoff", "stream", "kicks", "log_retention"} - optional
+    return everything("prod", off={*at_default, *off}, deadline=cdk.Duration.days(7))
 
 
-@dataclass(frozen=True)
-class Everything:
-    """What is switched on. ``properties``: of the queue itself, by name; None: all."""
+def everything(
+    name: str = "all", *, off: Collection[str] = (), **others: Any
+) -> Callable[[cdk.App], None]:
+    """``off``: switches, or properties of the queue. ``others``: properties with other values."""
 
-    properties: Mapping[str, Any] | None = None
-    key: bool = True
-    email: bool = True
-    large_payloads: bool = True
-    environment: bool = True
-    secrets: bool = True
-    memory: bool = True
-    recurring: bool = True
-    load: bool = True
-    producers: bool = True
-    ingest: bool = True
-    existing_sources: bool = True
-    """Queue, topic and broker, which must be there."""
-    api: bool = True
-    long_tasks: bool = True
-    spot: bool = True
-    reports: bool = True
-    protected: bool = True
-    tags: bool = True
+    def build(app: cdk.App) -> None:
+        tags = {} if "tags" in off else {"team": "pictures"}
+        put_everything(Stage(app, name, protected="protected" not in off, tags=tags), off, **others)
 
-    def but(self, *off: str) -> "Everything":
-        """Without these: switches, or properties of the queue."""
-        switches = {one.name for one in fields(self)} & {*off}
-        kept = properties() if self.properties is None else self.properties
-        return replace(
-            self,
-            properties={name: value for name, value in kept.items() if name not in off},
-            **dict.fromkeys(switches, False),
-        )
+    return build
 
-    def with_default_numbers(self) -> "Everything":
-        """But for a deadline that is longer than a schedule can try."""
-        optional = {"rate_limit_per_second", "adaptive_threshold", "total_in_flight"}
-        off = {*numbers(), "backoff", "stream", "kicks", "log_retention"} - optional
-        plain = self.but(*off)
-        week = {"deadline": cdk.Duration.days(7)}
-        return replace(plain, properties={**(plain.properties or {}), **week})
 
-    def stage(self, name: str = "all") -> Callable[[cdk.App], None]:
-        def build(app: cdk.App) -> None:
-            self._build(Stage(app, name, protected=self.protected, tags=self._tags), name)
-
-        return build
-
-    @property
-    def _tags(self) -> dict[str, str]:
-        return {"team": "pictures"} if self.tags else {}
-
-    def _build(self, stage: Stage, name: str) -> None:
-        key = stage.key() if self.key else None
-        state = stage.state(
-            encryption_key=key,
-            alarm_email="operators@example.com" if self.email else None,
-            large_payload_retention=cdk.Duration.days(90) if self.large_payloads else None,
-        )
-        stack = stage.stack("queue", "trigger, processor and sweep")
-        needs: dict[str, Any] = {"memory_size": 1024} if self.memory else {}
-        if self.environment:
-            needs["environment"] = {"DOWNSTREAM_URL": "https://downstream.example.com"}
-        if self.secrets:
-            needs["secrets"] = {"DOWNSTREAM_KEY": _secret(stack, "downstream/key")}
-        queue = LifoQueue(
+def put_everything(stage: Stage, off: Collection[str] = (), **others: Any) -> None:
+    on = SWITCHES.difference(off)
+    state = stage.state(
+        encryption_key=stage.key() if "key" in on else None,
+        alarm_email="operators@example.com" if "email" in on else None,
+        large_payload_retention=cdk.Duration.days(90) if "large_payloads" in on else None,
+    )
+    stack = stage.stack("queue", "trigger, processor and sweep")
+    needs: dict[str, Any] = {"memory_size": 1024} if "memory" in on else {}
+    if "environment" in on:
+        needs["environment"] = {"DOWNSTREAM_URL": "https://downstream.example.com"}
+    if "secrets" in on:
+        needs["secrets"] = {"DOWNSTREAM_KEY": _secret(stack, "downstream/key")}
+    kept = {name: value for name, value in properties().items() if name not in off}
+    queue = LifoQueue(
+        stack,
+        "Default",
+        queue_name=stage.name,
+        state=state,
+        tasks=task_code(**needs),
+        **kept | others,
+    )
+    if "producers" in on:
+        queue.grant_put(iam.ArnPrincipal("arn:aws:iam::210987654321:role/producer"))
+    if "ingest" in on:
+        _ingest(stack, queue, existing="existing_sources" in on)
+    if "api" in on:
+        QueueApi(stack, "Api", queue=queue, requests_per_second=7, burst=9)
+    if "long_tasks" in on:
+        images = ecr.Repository.from_repository_name(stack, "Images", "videos")
+        LongTasks(
             stack,
-            "Default",
-            queue_name=name,
-            state=state,
-            tasks=task_code(**needs),
-            **(properties() if self.properties is None else self.properties),
+            "Encoders",
+            queue=queue,
+            types=["video.encode"],
+            image=ecs.ContainerImage.from_ecr_repository(images, "v1"),
+            scaling=WorkerScaling(max_workers=3),
+            spot="spot" in on,
         )
-        if self.producers:
-            queue.grant_put(iam.ArnPrincipal("arn:aws:iam::210987654321:role/producer"))
-        if self.ingest:
-            _ingest(stack, queue, existing=self.existing_sources)
-        if self.api:
-            QueueApi(stack, "Api", queue=queue, requests_per_second=7, burst=9)
-        if self.long_tasks:
-            images = ecr.Repository.from_repository_name(stack, "Images", "videos")
-            LongTasks(
-                stack,
-                "Encoders",
-                queue=queue,
-                types=["video.encode"],
-                image=ecs.ContainerImage.from_ecr_repository(images, "v1"),
-                scaling=WorkerScaling(max_workers=3),
-                spot=self.spot,
-            )
-        _generator(stage, queue, recurring=self.recurring, load=self.load)
-        if self.reports:
-            QueueReports(
-                stage.stack("analytics", "exports and the report on them"),
-                "Default",
-                queue=queue,
-                window=cdk.Duration.minutes(30),
-            )
+    _generator(stage, queue, recurring="recurring" in on, load="load" in on)
+    if "reports" in on:
+        analytics = stage.stack("analytics", "exports and the report on them")
+        QueueReports(analytics, "Default", queue=queue, window=cdk.Duration.minutes(30))
 
 
 def _generator(stage: Stage, queue: LifoQueue, *, recurring: bool, load: bool) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.infrastructure.deployments import Deployment, synthesized
-from tests.infrastructure.everything import Everything
+from tests.infrastructure.everything import plain
 
 FILE = Path(__file__).with_name("snapshot.txt")
 ELSEWHERE = re.compile(
@@ -21,10 +21,14 @@ NOISE = {
     *("AlarmActions", "OKActions", "AlarmDescription", "BucketEncryption", "KmsMasterKeyId"),
     *("Architectures", "AttributeDefinitions", "Code", "DefinitionString", "Description", "Family"),
     *("FilterCriteria", "FunctionName", "GlobalSecondaryIndexes", "KeySchema", "LogConfiguration"),
-    *("LoggingConfig", "LoggingConfiguration", "PolicyName", "Role", "RoleArn"),
-    *("Roles", "Runtime", "SSESpecification", "Tags", "TracingConfig", "Version"),
+    *("LoggingConfig", "LoggingConfiguration", "POWERTOOLS_METRICS_NAMESPACE", "PolicyName"),
+    *("POWERTOOLS_LOG_LEVEL", "POWERTOOLS_SERVICE_NAME", "Qualifier", "Role"),
+    *("RoleArn", "Roles", "Runtime", "SSESpecification", "Tags", "TracingConfig", "Version"),
 }
 """Left out, since laws judge it, or since it is executed."""
+SIGNS = {"GreaterThan": ">", "GreaterThanOrEqualTo": "≥", "LessThan": "<"}
+LONG = 60
+"""Characters: a value that is longer is shown once."""
 
 
 def snapshot(deployment: Deployment) -> str:
@@ -32,33 +36,39 @@ def snapshot(deployment: Deployment) -> str:
 
 
 def _stack(deployment: Deployment, stack: str) -> Iterator[str]:
+    """What has the same properties stands together; a long value stands there once."""
     template = deployment.templates[stack]
-    yield f"# {stack}"
+    alike: dict[tuple[str, ...], list[str]] = {}
+    long: set[str] = set()
     for logical_id, resource in sorted(template["Resources"].items()):
         kind = resource["Type"].removeprefix("AWS::")
         of_a_function = kind == "IAM::Policy" and "Function" in logical_id
         if not ELSEWHERE.match(resource["Type"]) and not of_a_function:
             kept = ", kept" if resource.get("DeletionPolicy", "").startswith("Retain") else ""
-            yield f"{_name(logical_id)} ({kind}{kept})"
-            for line in _told(_plain(resource.get("Properties", {}))):
-                yield _wrapped(line)
+            told = _told(_plain(resource.get("Properties", {})), long)
+            alike.setdefault((f"({kind}{kept})", *told), []).append(_name(logical_id))
+    yield f"# {stack}"
+    for (kind, *told), names in alike.items():
+        yield _wrapped(f"{', '.join(names)} {kind}", indent="")
+        yield from map(_wrapped, told)
     outputs = (name for name in template.get("Outputs", {}) if not name.startswith("Exports"))
     yield _wrapped(f"Outputs: {' '.join(sorted(outputs))}") + "\n"
 
 
-def _wrapped(line: str) -> str:
+def _wrapped(line: str, indent: str = "    ") -> str:
     return textwrap.fill(
         _without_hashes(line),
         100,
-        initial_indent="    ",
-        subsequent_indent="        ",
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
         break_long_words=False,
         break_on_hyphens=False,
     )
 
 
-def _told(properties: dict[str, Any]) -> Iterator[str]:
-    """A line for each statement of a policy, and one for all the rest."""
+def _told(properties: dict[str, Any], long: set[str]) -> Iterator[str]:
+    """A line for each statement of a policy, and one for all the rest. ``long``: what stands there
+    already."""
     if "ComparisonOperator" in properties:
         yield _alarm(properties)
         return
@@ -67,29 +77,31 @@ def _told(properties: dict[str, Any]) -> Iterator[str]:
     for one in (one for document in documents for one in document.get("Statement", ())):
         to = " ".join(_leaves({key: one.get(key, {}) for key in ("Principal", "Condition")}))
         yield f"{one['Effect']} {_listed(one['Action'])} on {_listed(one['Resource'])} {to}".strip()
-    if rest := " ".join(_leaves(properties)):
-        yield rest
+    leaves = [*_leaves(properties)]
+    if leaves:
+        yield " ".join(f"{one.partition('=')[0]}=…" if one in long else one for one in leaves)
+    long.update(one for one in leaves if len(one) > LONG)
 
 
 def _alarm(properties: dict[str, Any]) -> str:
+    """Metrics of which an alarm judges the plain sum have no formula here."""
     metrics = [one["MetricStat"] for one in properties.get("Metrics", ()) if "MetricStat" in one]
-    watched = [(one["Metric"], one["Stat"], one["Period"]) for one in metrics]
-    if not watched:
-        watched = [(properties, properties.get("Statistic"), properties.get("Period"))]
-    of = ", ".join(
-        f"{stat} of {metric['MetricName']} in {period} s ("
-        + ", ".join(str(one["Value"]) for one in metric.get("Dimensions", ()))
-        + ")"
-        for metric, stat, period in watched
-    )
-    formula = "".join(
-        f": {one['Expression']}" for one in properties.get("Metrics", ()) if "Expression" in one
-    )
-    return (
-        f"{properties['ComparisonOperator']} {properties['Threshold']}, "
-        f"{properties['EvaluationPeriods']} times, missing {properties['TreatMissingData']}: "
-        f"{of}{formula}"
-    )
+    watched: dict[str, list[str]] = {}
+    for one in metrics or [{"Metric": properties, "Stat": properties.get("Statistic")}]:
+        metric, period = one["Metric"], one.get("Period", properties.get("Period"))
+        name = f"{one['Stat']} of {metric['MetricName']} in {period} s"
+        of = " ".join(str(dimension["Value"]) for dimension in metric.get("Dimensions", ()))
+        watched.setdefault(name, []).append(of)
+    text = ", ".join(f"{name} ({', '.join(of)})" for name, of in watched.items())
+    for one in properties.get("Metrics", ()):
+        plain_sum = " + ".join(f"FILL(m{number}, 0)" for number in range(len(metrics)))
+        if one.get("Expression", plain_sum) != plain_sum:
+            text += f": {one['Expression']}"
+    sign = SIGNS[properties["ComparisonOperator"].removesuffix("Threshold")]
+    missing = properties["TreatMissingData"]
+    unless = "" if missing == "notBreaching" else f", missing {missing}"
+    times = properties["EvaluationPeriods"]
+    return f"{sign} {properties['Threshold']}, {times} times{unless}: {text}"
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[str]:
@@ -143,4 +155,4 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    FILE.write_text(snapshot(synthesized(Everything().with_default_numbers().stage("prod"))))
+    FILE.write_text(snapshot(synthesized(plain())))

@@ -6,62 +6,67 @@ Once it is tried with all settings together, on the local cloud.
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from lifoq_cdk import LifoQueue, TaskEvents
 from localcloud import LocalCloud
 from tests.infrastructure.deployments import Deployment, synthesized
-from tests.infrastructure.everything import GIVEN, STATES_OWN, Everything, numbers, properties
+from tests.infrastructure.everything import (
+    GIVEN,
+    STATES_OWN,
+    SWITCHES,
+    everything,
+    numbers,
+    properties,
+)
 
 Template = Mapping[str, Any]
 
-SWITCHES = {one.name for one in fields(Everything)} - {"properties"}
 HOLDING_DATA = {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::KMS::Key"}
 
 
-def switched_off() -> Iterator[Everything]:
+def switched_off() -> Iterator[Callable[[cdk.App], None]]:
     """All; then so that each is off while any other one is on. The numbers, which decide about no
     resource, count as one."""
-    on = Everything()
     names = SWITCHES | properties().keys()
-    yield on.but(*names)
+    yield everything(off=names)
     switches = [numbers(), *({name} for name in sorted(names - numbers()))]
     for bit in range(len(switches).bit_length()):
         for side in (0, 1):
             off = [each for place, each in enumerate(switches) if place >> bit & 1 == side]
-            yield on.but(*set().union(*off))
-    yield on.but("spot")
+            yield everything(off=set().union(*off))
+    yield everything(off={"spot"})
     for told in (
         TaskEvents(topic=False, step_functions=True),
         TaskEvents(step_functions=False),
         TaskEvents(step_functions=True, shed_at_deadline=False),
     ):
-        yield replace(on, properties={**properties(), "events": told})
+        yield everything(events=told)
 
 
 @pytest.mark.prove
 def test_each_setting_can_be_switched_on_off_and_on_again():
     known = set(inspect.signature(LifoQueue.__init__).parameters)
     assert known == GIVEN | STATES_OWN | properties().keys(), "add a property that is new"
-    on = synthesized(Everything().stage())
+    on = synthesized(everything())
     problems = []
-    for settings in switched_off():
-        off = synthesized(settings.stage())
+    for stage in switched_off():
+        off = synthesized(stage)
         problems += [*refused(on, off), *refused(off, on)]
     assert not problems
 
 
 @pytest.mark.prove
 def test_after_each_deployment_the_cdk_cli_sees_no_difference(tmp_path):
-    on = Everything().but("existing_sources", "protected")
+    beyond = {"existing_sources", "protected"}
     with LocalCloud(tmp_path) as cloud:
-        for settings in (on, on.but(*SWITCHES, *properties()), on):
-            assembly = synthesized(settings.stage()).assembly
+        for off in (beyond, SWITCHES | properties().keys(), beyond):
+            assembly = synthesized(everything(off=off)).assembly
             cloud.deploy(assembly)
             cloud.cdk(assembly, "diff", "--all", "--fail", "--method=template")
 

@@ -1,7 +1,8 @@
-"""Laws that hold for each resource, whatever is added; one snapshot of what decides; and who
-wakes whom."""
+"""Laws that hold for each resource, whatever is added; one snapshot of what decides; who wakes
+whom; and what is refused."""
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -9,18 +10,29 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_iam as iam
+from cdk_nag import ServerlessChecks
+from constructs import Construct
 
 from lifoq.ends.changes import ENDS, WAKING
+from lifoq.errors import InvalidInput
 from lifoq.items import schema
 from lifoq_cdk import TaskEvents
 from lifoq_cdk.reports import window_expression
 from localcloud.moto_adapter import passes
-from stacks import application
+from stacks.stage import Stage, task_code
+from stacks.stages import STAGES
 from tests.ends import WAYS
-from tests.infrastructure.commands import run
-from tests.infrastructure.deployments import Deployment, a_stage, new_app, synthesized
-from tests.infrastructure.everything import Everything
+from tests.infrastructure.commands import refused, run
+from tests.infrastructure.deployments import (
+    CONTEXT,
+    Deployment,
+    a_stage,
+    new_app,
+    synthesize,
+    synthesized,
+)
+from tests.infrastructure.everything import plain, put_everything
 from tests.infrastructure.snapshot import FILE, snapshot
 
 
@@ -69,33 +81,20 @@ def test_the_stacks_of_a_protected_stage_cannot_be_deleted_by_a_slip(prod, demo)
 
 def test_the_table_is_the_one_that_the_schema_defines(prod):
     (table,) = prod.resources("state", "AWS::DynamoDB::Table").values()
-    properties = table["Properties"]
-    definition = schema.table_definition("")
+    written, defined = table["Properties"], schema.table_definition("")
 
-    assert properties["KeySchema"] == definition["KeySchema"]
-    assert properties["GlobalSecondaryIndexes"] == definition["GlobalSecondaryIndexes"]
-
-    def by_name(attributes: list[dict[str, str]]) -> list[dict[str, str]]:
-        return sorted(attributes, key=lambda attribute: attribute["AttributeName"])
-
-    assert by_name(properties["AttributeDefinitions"]) == by_name(
-        definition["AttributeDefinitions"]
-    )
+    assert written["KeySchema"] == defined["KeySchema"]
+    assert written["GlobalSecondaryIndexes"] == defined["GlobalSecondaryIndexes"]
+    for properties in (written, defined):
+        properties["AttributeDefinitions"].sort(key=lambda one: one["AttributeName"])
+    assert written["AttributeDefinitions"] == defined["AttributeDefinitions"]
 
 
 # Names
 
 PHYSICAL_NAMES = {
-    "BucketName",
-    "FunctionName",
-    "LogGroupName",
-    "QueueName",
-    "RoleName",
-    "StateMachineName",
-    "TableName",
-    "TopicName",
-    "AlarmName",
-    "DashboardName",
+    *("AlarmName", "BucketName", "DashboardName", "FunctionName", "LogGroupName", "QueueName"),
+    *("RoleName", "StateMachineName", "TableName", "TopicName"),
 }
 
 
@@ -215,6 +214,7 @@ ELSE |= {("SUCCESS", ""), ("FAILURE", ""), ("CANCELLED", "")}
 
 
 def test_what_can_be_claimed_or_was_shed_wakes_the_trigger_and_nothing_else(prod):
+    assert max(len(WAKING), len(ENDS)) <= 5, "filters that Lambda takes"
     for change in CAN_BE_CLAIMED | WAS_SHED | ELSE:
         assert wakes(record(*change), prod) == (change not in ELSE), change
 
@@ -244,10 +244,6 @@ def test_where_step_functions_alone_are_answered_tasks_without_a_token_invoke_no
             assert wakes(one, deployment, "TaskEvents") == had_token
     topics = deployment.resources("queue", "AWS::SNS::Topic")
     assert not [name for name in topics if "Events" in name]
-
-
-def test_there_are_no_more_filters_than_lambda_takes():
-    assert max(len(WAKING), len(ENDS)) <= 5
 
 
 # Roles
@@ -377,7 +373,7 @@ def services(policy: dict[str, Any]) -> set[str]:
 
 def test_roles_ask_for_nothing_more_when_the_key_is_switched_on(everything):
     """Else calls would be denied from the update of the table to that of the roles."""
-    without = synthesized(Everything().with_default_numbers().but("key").stage("prod"))
+    without = synthesized(plain("key"))
 
     for stack in ("queue", "generator", "analytics"):
         policies = (one.resources(stack, "AWS::IAM::Policy") for one in (everything, without))
@@ -394,10 +390,49 @@ def test_cfn_lint_finds_nothing(everything):
     assert run(lint, "-i", "W3005", "--", *templates) == ""
 
 
-def test_a_finding_of_cdk_nag_stops_synthesis():
-    app = new_app(stage="dev")
-    application.build(app)
-    s3.Bucket(cdk.Stack(app, "careless"), "Bucket")
+class InOneStack(Stage):
+    """As somebody's own application may have it."""
 
-    with pytest.raises(RuntimeError):
-        app.synth()
+    def stack(self, part: str, holds: str) -> Any:
+        stack = self._app.node.try_find_child("pictures") or cdk.Stack(self._app, "pictures")
+        return Construct(stack, part)
+
+
+def test_cdk_nag_finds_nothing_in_one_stack_with_all_there_is():
+    def build(app: cdk.App) -> None:
+        put_everything(InOneStack(app, "pictures"), off={"key", "email", "existing_sources"})
+        cdk.Validations.of(app).add_plugins(ServerlessChecks())
+
+    assert synthesized(build).templates.keys() == {"pictures"}
+
+
+def test_what_cdk_nag_finds_in_what_others_add_stops_the_synthesis():
+    cats = iam.PolicyStatement(actions=["s3:GetObject"], resources=["arn:aws:s3:::cats/*"])
+    found = r"IAM5\[Resource::arn:aws:s3:::cats/\*\]"
+
+    with pytest.raises(RuntimeError, match=found) as refused:
+        synthesized(a_stage(tasks=task_code(initial_policy=[cats])))
+    assert str(refused.value).count("Acknowledge with") == 1
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_no_stage_makes_load_by_itself(name):
+    schedules = synthesize(name).resources("generator", "AWS::Scheduler::Schedule")
+    assert {one["Properties"]["State"] for one in schedules.values()} <= {"DISABLED"}
+
+
+@pytest.mark.parametrize("name", ["Prod", "1st", "a" * 21, "a_b"])
+def test_a_name_that_no_stack_can_have_is_refused(name):
+    with pytest.raises(InvalidInput, match="lower-case letters"):
+        Stage(new_app(), name)
+
+
+def test_an_unknown_stage_is_one_sentence_with_the_known_ones():
+    env = {**os.environ, "CDK_CONTEXT_JSON": json.dumps({**CONTEXT, "stage": "prd"})}
+    assert refused(sys.executable, "app.py", env=env) == (
+        "stage='prd': is unknown: choose one of dev, prod, demo with '-c stage=NAME', or add it to "
+        "stacks/stages.py\n"
+    )
