@@ -1,73 +1,142 @@
 """``lifoq`` as a shell starts it: what a process of its own alone can show."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lab import dynamodb_local
-from lifoq import NewTask, Queue
+from lifoq import NewTask, Queue, Status
 from tests.infrastructure.commands import refused
 
 ROOT = Path(__file__).parents[2]
+PATIENCE = 600.0
+TASKS = """
+import asyncio
+import pathlib
+import time
+from lifoq import task
+
+@task("doze")
+async def doze(seconds, _context):
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        pathlib.Path("woken").touch()
+        await asyncio.to_thread(time.sleep, 7200)
+
+@task("nap", timeout=7200)
+def nap(seconds, _context):
+    time.sleep(seconds)
+"""
+Start = Callable[..., subprocess.Popen[str]]
 
 
 def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def start(*words: str, **more: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "lifoq", *words],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Where the tests run in the background, it may be ignored, and that is inherited.
-        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - it does nothing else
-        **more,
-    )
+@pytest.fixture
+def table(moto_endpoint, new_dynamo_table) -> str:
+    return str(new_dynamo_table(moto_endpoint).name)
 
 
 @pytest.fixture
-def named(moto_endpoint, new_dynamo_table) -> tuple[Queue, tuple[str, ...]]:
-    """A queue, and the words that name it to a command."""
-    table = new_dynamo_table(moto_endpoint).name
-    connected = Queue.connect(table=table, endpoint_url=moto_endpoint, **dynamodb_local.CREDENTIALS)
-    return connected, ("--table", table, "--endpoint-url", moto_endpoint, "--region", "us-east-1")
+def queue(moto_endpoint, table) -> Queue:
+    return Queue.connect(table=table, endpoint_url=moto_endpoint, **dynamodb_local.CREDENTIALS)
 
 
-def test_an_interrupt_at_a_question_cancels_nothing(named):
-    queue, words = named
+@pytest.fixture
+def start(moto_endpoint, table, tmp_path) -> Iterator[Start]:
+    """Starts a command about the queue, in a folder with task code."""
+    (tmp_path / "tasks.py").write_text(TASKS)
+    started = []
+    named = ("--table", table, "--endpoint-url", moto_endpoint, "--region", "us-east-1")
+
+    def start(*words: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lifoq", *named, *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # Where the tests run in the background, it may be ignored, and that is inherited.
+            preexec_fn=_heed_interrupts,  # noqa: PLW1509 - it does nothing else
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def until_taken(queue: Queue, *task_ids: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while {task.status for task in map(queue.get, task_ids) if task} != {Status.TAKEN}:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_a_worker_finishes_what_runs_when_it_is_told_to_stop(queue, start, tmp_path):
+    worker = start("work", "--in-flight", "1", "--metrics", "--health-file", "health")
+    runs = queue.put("nap", 3).task_id
+    until_taken(queue, runs)
+    late = queue.put("nap", 0).task_id
+    worker.send_signal(signal.SIGTERM)
+    out, told = worker.communicate(timeout=PATIENCE)
+    assert (worker.returncode, queue.get(runs).status) == (0, Status.SUCCESS)
+    assert queue.get(late).status is Status.PENDING
+    assert "Stopped: 1 claimed, 1 succeeded" in told
+    metrics = [json.loads(line) for line in out.splitlines()]
+    assert sum(sum(line.get("TasksSucceeded", [])) for line in metrics) == 1
+    assert (tmp_path / "health").exists()
+
+
+def test_what_the_grace_does_not_suffice_for_is_cancelled_and_runs_elsewhere_at_once(
+    queue, start, tmp_path
+):
+    """No thread of it keeps the process, be it a handler's or a coroutine's."""
+    worker = start("work", "--grace", "1s")
+    tasks = [queue.put(kind, 7200).task_id for kind in ("doze", "nap")]
+    until_taken(queue, *tasks)
+    worker.send_signal(signal.SIGTERM)
+    worker.communicate(timeout=PATIENCE)
+    assert worker.returncode == 0
+    for task in map(queue.get, tasks):
+        assert (task.status, task.attempts) == (Status.PENDING, 0)
+    assert (tmp_path / "woken").exists()
+
+
+def test_an_interrupt_at_a_question_cancels_nothing(queue, start):
     queue.put("a", task_id="t")
-    with start(*words, "purge", stdin=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        asked = process.stderr.read(len("Cancel 1"))
-        while not asked.endswith("[y/N] "):
-            asked += process.stderr.read(1)
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=600)
+    process = start("purge")
+    asked = process.stderr.read(len("Cancel 1"))
+    while not asked.endswith("[y/N] "):
+        asked += process.stderr.read(1)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Traceback" not in told
     assert queue.waiting().value == 1
 
 
 @pytest.mark.parametrize("command", [["list", "--limit", "40"], ["--help"]])
-def test_a_reader_that_goes_away_is_no_trouble(named, command):
-    queue, words = named
+def test_a_reader_that_goes_away_is_no_trouble(queue, start, command):
     queue.put_many([NewTask(task_type="a", payload="x" * 10_000)] * 40)
-    with start(*words, *command, stdin=subprocess.DEVNULL) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()  # before anything is written
-        told = process.stderr.read()
-        process.wait(timeout=600)
-    assert told == ""
-    assert process.returncode == 141
+    process = start(*command)
+    process.stdout.close()  # before anything is written
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=PATIENCE) == 141
 
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
