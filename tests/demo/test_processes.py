@@ -1,11 +1,9 @@
-"""What the demo starts: a legacy system, and steps that end with everything that they started."""
+"""What the demo starts: a legacy system, and steps; and that it ends with everything it started."""
 
 import http.client
-import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from urllib.parse import urlsplit
@@ -50,41 +48,14 @@ def test_a_step_tells_its_parts_and_one_that_fails_its_last_words(tmp_path):
     assert told == ["reading", "counting"]
 
 
-CHILD = """
-import subprocess, sys
-grandchild = "import time; print('started', flush=True); time.sleep(60)"
-subprocess.run([sys.executable, "-c", grandchild])
-"""
-
-
-def test_an_interrupted_step_ends_with_everything_that_it_started(tmp_path):
-    log = tmp_path / "log"
-    code = f"""
-import signal
-import sys
-from pathlib import Path
-from demo.steps import run
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a test in the background ignores
-run([sys.executable, "-c", {CHILD!r}], log=Path({str(log)!r}))
-"""
-    step = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-    give_up = time.monotonic() + 300
-    while not (log.exists() and "started" in log.read_text()) and time.monotonic() < give_up:
-        time.sleep(0.02)
-    started = psutil.Process(step.pid).children(recursive=True)
-    assert len(started) == 2
-    os.kill(step.pid, signal.SIGINT)
-    assert step.wait(timeout=300) != 0
-    _, alive = psutil.wait_procs(started, timeout=300)
-    assert alive == []
-
-
-INTERRUPTED = f"""
+INTERRUPTED = """
 import subprocess, sys, time
 from demo.interruption import Interruption
 
 interruption = Interruption()
-process = subprocess.Popen([sys.executable, "-c", {CHILD!r}])
+grandchild = "import time; print('started', flush=True); time.sleep(60)"
+child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {grandchild!r}])"
+process = subprocess.Popen([sys.executable, "-c", child])
 try:
     time.sleep(60)
 except KeyboardInterrupt:

@@ -54,28 +54,6 @@ def test_every_make_target_that_is_named_exists(document):
     assert named <= targets
 
 
-@pytest.mark.parametrize(
-    ("word", "page", "heading"),
-    [
-        ("mock", "library", "## Test your task code"),
-        ("priority", "library", "## Put tasks"),
-        ("cron", "constructs", "## Recurring tasks, exports and reports"),
-        ("middleware", "library", "### Around your task code"),
-        ("Django", "library", "### In your own transaction"),
-        ("FastAPI", "library", "### In your own transaction"),
-    ],
-)
-def test_what_one_searches_for_by_another_name_is_answered(word, page, heading):
-    text = (ROOT / "docs" / f"{page}.md").read_text()
-    section = re.split(r"^#+ ", text.partition(f"\n{heading}\n")[2], flags=re.MULTILINE)[0]
-    assert word in section
-
-
-def test_the_readme_has_the_commands_that_a_newcomer_and_ci_begin_with():
-    readme = (ROOT / "README.md").read_text()
-    assert {"demo", "test", "help"} <= set(re.findall(r"\bmake ([a-z-]+)", readme))
-
-
 def test_what_keeps_a_promise_is_where_the_page_of_promises_says():
     rows = [line.split("|") for line in INVARIANTS.read_text().splitlines() if "`: `" in line]
     assert rows

@@ -114,17 +114,6 @@ def build(bucket: str, key: str) -> dict[str, Any]:
                 "Input": '{"Records": [{"scheduled": "<aws.scheduler.scheduled-time>"}]}',
             },
         ),
-        "Alarm": of_type(
-            "AWS::CloudWatch::Alarm",
-            Namespace="probe",
-            MetricName="Probes",
-            Statistic="Sum",
-            Period=60,
-            EvaluationPeriods=1,
-            Threshold=1,
-            ComparisonOperator="GreaterThanThreshold",
-        ),
-        "Unknown": of_type("AWS::Nowhere::Thing"),
     }
     outputs = {name: {"Value": ref(name)} for name in resources}
     return {"Resources": resources, "Outputs": outputs}

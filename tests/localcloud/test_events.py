@@ -92,12 +92,3 @@ def test_lost_messages_and_records_are_lost_when_asked_for(deployed):
     deployed.put("found")
     records = eventually(deployed.records)
     assert [one["dynamodb"]["Keys"]["id"]["S"] for one in records] == ["found"]
-
-
-def test_what_is_neither_run_nor_imitated_is_named(deployed):
-    lines = deployed.cloud.not_imitated()
-
-    assert "AWS::Nowhere::Thing: has an id, and nothing behind it" in lines
-    assert "AWS::Lambda::EventSourceMapping: there is no broker to read from" in lines
-    assert "AWS::CloudWatch::Alarm: is stored, and never evaluated" in lines
-    assert not [line for line in lines if line.startswith("AWS::SNS::Subscription")]

@@ -1,11 +1,8 @@
 """How a local cloud starts and ends."""
 
-import contextlib
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import psutil
 import pytest
@@ -19,48 +16,32 @@ from tests.localcloud.harness import Deployed, deploy, eventually
 STOP_SECONDS = 300.0
 
 
-@contextlib.contextmanager
-def serving(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], Deployed, list[int]]]:
-    """A local cloud as a user starts it, with functions at work, and what runs under it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "localcloud", "serve", "--port=0", f"--directory={directory}"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline().decode().startswith("Local cloud at http://localhost:")
-        cloud = LocalCloud.at(directory)
-        deployed = Deployed(cloud=cloud, ids=deploy(cloud))
-        deployed.invoke("Probe", {})
-        deployed.client("lambda").invoke(
-            FunctionName=deployed.ids["Single"],
-            InvocationType="Event",
-            Payload=b'{"action": "sleep", "seconds": 60}',
-        )
-        eventually(lambda: deployed.cloud.processes(deployed.ids["Single"]))
-        below = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
-        assert len(below) >= 2
-        yield process, deployed, below
-    finally:
-        process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-
-
 @pytest.mark.parametrize(
     ("number", "times"), [(signal.SIGINT, 1), (signal.SIGTERM, 200), (signal.SIGKILL, 1)]
 )
 def test_no_process_is_left_and_the_folder_is_free_however_it_ends(tmp_path, number, times):
-    with serving(tmp_path) as (process, _, below):
-        for _ in range(times):  # one may interrupt the handling of another
-            process.send_signal(number)
-        status = process.wait(STOP_SECONDS)
+    command = [sys.executable, "-m", "localcloud", "serve", "--port=0", f"--directory={tmp_path}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith(b"Local cloud at http://localhost:")
+            cloud = LocalCloud.at(tmp_path)
+            deployed = Deployed(cloud=cloud, ids=deploy(cloud))
+            deployed.invoke("Probe", {})
+            deployed.invoke("Single", {"action": "sleep", "seconds": 60}, InvocationType="Event")
+            eventually(lambda: cloud.processes(deployed.ids["Single"]))
+            below = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+            assert len(below) >= 2
 
-        assert status == (-signal.SIGKILL if number == signal.SIGKILL else 0)
-        eventually(lambda: not any(map(psutil.pid_exists, below)), within_seconds=STOP_SECONDS)
-        hold(tmp_path)
+            for _ in range(times):  # one may interrupt the handling of another
+                process.send_signal(number)
+            status = process.wait(STOP_SECONDS)
+        finally:
+            process.kill()
+
+    assert status == (-signal.SIGKILL if number == signal.SIGKILL else 0)
+    eventually(lambda: not any(map(psutil.pid_exists, below)), within_seconds=STOP_SECONDS)
+    hold(tmp_path)
 
 
 def test_it_ends_with_the_program_that_started_it(tmp_path):
@@ -71,15 +52,12 @@ def test_it_ends_with_the_program_that_started_it(tmp_path):
         "    print(cloud.endpoint, flush=True)\n"
         "    time.sleep(600)\n"
     )
-    starter = subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE
-    )
-    assert starter.stdout is not None
-    assert starter.stdout.readline().startswith(b"http://localhost:")
-    (cloud,) = psutil.Process(starter.pid).children()
-    starter.kill()
-    starter.wait()
-    starter.stdout.close()
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline().startswith(b"http://localhost:")
+        (cloud,) = psutil.Process(starter.pid).children()
+        starter.kill()
 
     eventually(lambda: not psutil.pid_exists(cloud.pid), within_seconds=STOP_SECONDS)
 

@@ -5,10 +5,11 @@ import socket
 import struct
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import localcloud
 from localcloud import threads
-from localcloud.runtime_api import RuntimeApi, Task
+from localcloud.runtime_api import RuntimeApi
 
 
 def test_a_loop_that_fails_says_so_and_goes_on(monkeypatch, caplog):
@@ -45,19 +46,8 @@ def test_every_thread_has_the_guard():
     assert unguarded == {"threads.py", "bootstrap.py"}
 
 
-class Nobody:
-    """An instance that has no work."""
-
-    def next_task(self) -> Task | None:
-        return None
-
-    def finished(self, request_id: str, payload: bytes, *, failed: bool) -> None: ...
-
-    def init_failed(self, payload: bytes) -> None: ...
-
-
 def test_a_function_that_is_gone_before_its_answer_is_not_told(monkeypatch, capfd, caplog):
-    api, over = RuntimeApi(Nobody()), threading.Event()
+    api, over = RuntimeApi(Mock()), threading.Event()
     monkeypatch.setattr(api._server, "shutdown_request", lambda _: over.set())
     host, port = api.address.split(":")
     with socket.create_connection((host, int(port))) as client:
