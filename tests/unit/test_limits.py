@@ -1,11 +1,17 @@
-"""Rate limits and caps, on a clock that the test moves."""
+"""Rate limits and caps, and a worker's share of those that hold over all workers, on a clock that
+the test moves."""
 
 import math
+from itertools import takewhile
 
 import pytest
 
+from lifoq.items.book import SHARE_LASTS
+from lifoq.items.change import Change
+from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.gate import PROBE_AFTER, Gate, Room, TokenBucket
+from lifoq.worker.limit_share import PATIENCE, TURN_EVERY, LimitShares
 from lifoq.worker.limits import Limits
 from lifoq.worker.registry import TaskType
 
@@ -96,3 +102,137 @@ def test_who_waits_for_a_slot_is_told_when_a_handler_is_back_or_a_claim_gave_not
     assert limits.shortest_wait() == math.inf
     limits.leave("a", refused=False, hung=False)
     assert waits == [0, 0]
+
+
+# A share of a limit that holds over all workers
+
+LEASE = 30.0
+
+
+def worker(
+    store: Store,
+    host: ManualHost,
+    *,
+    in_flight: int | None = None,
+    rate: float | None = None,
+    total: int | None = None,
+) -> Limits:
+    """The limits of one of the workers that share a limit on tasks of type a, or on all."""
+    shares = LimitShares(store, lease=LEASE, host=host)
+    kind = TaskType(
+        name="a", handler=lambda _payload, _context: None, in_flight=in_flight, rate_limit=rate
+    )
+    return Limits(
+        [kind], in_flight=10, rate_limit=None, host=host, total_in_flight=total, limit_shares=shares
+    )
+
+
+def ask(limits: Limits) -> None:
+    """A task waits, and is the next."""
+    if limits.wait("a") > 0:
+        assert not limits.enter("a")
+
+
+def take_turns(limits: Limits, host: ManualHost) -> list[bool]:
+    """A task waits, and the turns are taken that are due; whether more may start since."""
+    ask(limits)
+    told = []
+    while turns := limits.turns(host.monotonic()):
+        told += [limits.turned(turn()) for turn in turns]
+    return told
+
+
+def starts(limits: Limits) -> int:
+    """As many as may."""
+    return len(list(takewhile(bool, (limits.enter("a") for _ in range(100)))))
+
+
+@pytest.mark.parametrize("limit", [{"in_flight": 2}, {"total": 2}], ids=["a type's", "the total"])
+def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it(store, host, limit):
+    limits = worker(store, host, in_flight=limit.get("in_flight"), total=limit.get("total"))
+    assert not limits.enter("a")
+    assert take_turns(limits, host) == [True]
+    assert limits.enter("a")
+    host.advance(SHARE_LASTS - 1)
+    assert limits.usable("a")
+    assert limits.lease("a", LEASE) == LEASE
+    host.advance(1)
+    assert not limits.usable("a")
+    assert not limits.enter("a")
+    host.advance(20)
+    assert limits.lease("a", LEASE) == pytest.approx(10)
+    host.advance(20)
+    assert limits.lease("a", LEASE) == 0
+
+
+def test_a_part_lasts_from_when_it_was_asked_for_however_late_the_answer(store, host, monkeypatch):
+    limits, update = worker(store, host, in_flight=2), store.table.update
+
+    def slow(task_id: str, change: Change) -> None:
+        update(task_id, change)
+        host.advance(2)
+
+    monkeypatch.setattr(store.table, "update", slow)
+    take_turns(limits, host)
+    assert limits.usable("a")
+    host.advance(SHARE_LASTS - 2)
+    assert not limits.usable("a")
+
+
+def test_who_has_more_slots_than_is_fair_gives_back_none_that_is_in_use(store, host):
+    first, second = (worker(store, host, in_flight=4) for _ in range(2))
+    take_turns(first, host)
+    assert all(first.enter("a") for _ in range(3))
+    for _ in range(4):
+        take_turns(second, host)
+        take_turns(first, host)
+        host.advance(TURN_EVERY)
+    assert (starts(first), starts(second)) == (0, 1)
+
+
+@pytest.mark.parametrize(("in_flight", "stuck"), [(1, ["a"]), (2, [])])
+def test_handlers_that_hang_take_all_of_a_limit_only_where_no_more_of_it_may_be_had(
+    store, host, in_flight, stuck
+):
+    limits = worker(store, host, in_flight=in_flight)
+    take_turns(limits, host)
+    assert limits.enter("a")
+    for _ in range(4):  # no other task waits: what is not used goes back
+        host.advance(TURN_EVERY)
+        for turn in limits.turns(host.monotonic()):
+            limits.turned(turn())
+    limits.hangs("a")
+    assert limits.hung_types == stuck
+
+
+def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_its_way(store, host):
+    first, second = (worker(store, host, rate=4) for _ in range(2))
+    for _ in range(2):  # at its second turn the second worker insists
+        take_turns(first, host)
+        take_turns(second, host)
+        assert starts(first) > 0
+        host.advance(TURN_EVERY)
+    (turn,) = first.turns(host.monotonic())
+    first.turned(turn())  # it hears what is fair
+    assert first.enter("a")  # one token is left
+    (turn,) = first.turns(host.monotonic())
+    turn()
+    take_turns(second, host)
+    assert starts(second) == 0
+    host.advance(1)
+    assert (starts(first), starts(second)) == (2, 2)
+
+
+def test_an_answer_that_a_later_turn_has_overtaken_is_not_used(store, host):
+    first, second = (worker(store, host, in_flight=4) for _ in range(2))
+    ask(first)
+    (turn,) = first.turns(host.monotonic())
+    answer = turn()
+    take_turns(second, host)
+    host.advance(TURN_EVERY)
+    take_turns(second, host)
+    host.advance(PATIENCE - TURN_EVERY)
+    take_turns(first, host)
+    first.turned(answer)
+    take_turns(second, host)
+    assert (starts(first), starts(second)) == (2, 2)

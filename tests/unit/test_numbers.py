@@ -53,11 +53,6 @@ def test_every_door_refuses_what_is_no_number(make, field):
     assert error.value.field.endswith(field)
 
 
-def test_a_heartbeat_must_come_before_the_lease_is_over():
-    with pytest.raises(InvalidInput, match="shorter than the lease, which is 5 s"):
-        WorkerSettings(lease=5, heartbeat=5)
-
-
 @pytest.mark.parametrize("error", [Retry, Busy])
 def test_task_code_asks_for_a_retry_in_seconds_or_a_timedelta(error):
     assert error("why", after=timedelta(minutes=2)).after == 120

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,9 +48,6 @@ from lifoq.testing.hosts import START
 GET: Any = {"TableName": "queue", "Key": {"taskId": {"S": "t"}}}
 ERROR = "com.amazonaws.dynamodb.v20120810#"
 
-Request = SimpleNamespace
-Answering = Callable[[Request], bytes | None]
-
 
 def reply(body: Any, status: int = 200, **headers: str) -> bytes:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -62,64 +60,59 @@ def refused(code: str, status: int = 400, **more: Any) -> bytes:
     return reply({"__type": ERROR + code, "message": "as the test says", **more}, status)
 
 
-class Server:
+class Server(ThreadingHTTPServer):
     """Answers with what is in ``answers``, in this order, and then with an empty success; None
     closes the connection instead, and so does the end of an answer that does not tell it."""
 
-    def __init__(
-        self, family: int, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None
-    ) -> None:
-        self.answers: list[bytes | Answering | None] = []
-        self.requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+    daemon_threads = True
+
+    def __init__(self, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        super().__init__((address, 0), _Handler)
+        self.answers: list[bytes | Callable[[Any], bytes | None] | None] = []
+        self.requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.piece = 1_000_000
         """Bytes that are sent at once."""
         self.closing = False
         """Whether each connection is closed after its answer, which does not say so."""
-        self._socket = socket.create_server((address, 0), family=socket.AddressFamily(family))
         host = "localhost" if tls else f"[{address}]" if ":" in address else address
-        self.url = f"http{'s' if tls else ''}://{host}:{self._socket.getsockname()[1]}"
-        self._tls = tls
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.url = f"http{'s' if tls else ''}://{host}:{self.server_port}"
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
-    def heard(self) -> list[Request]:
+    def heard(self) -> list[Any]:
         return [self.requests.get() for _ in range(self.requests.qsize())]
 
     def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
+        self.shutdown()
+        self.server_close()
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, peer = self._socket.accept()
-                threading.Thread(target=self._serve, args=(connection, peer), daemon=True).start()
+    def handle_error(self, *_: Any) -> None:
+        """Who asked has left."""
 
-    def _serve(self, connection: socket.socket, peer: Any) -> None:
-        with contextlib.suppress(OSError):
-            if self._tls is not None:
-                connection = self._tls.wrap_socket(connection, server_side=True)
-            with connection, connection.makefile("rb") as stream:
-                while first := stream.readline():
-                    headers = {}
-                    while line := stream.readline().decode().strip():
-                        name, value = line.split(": ", 1)
-                        headers[name.lower()] = value
-                    body = stream.read(int(headers["content-length"]))
-                    request = Request(peer=peer, first=first, headers=headers, body=body)
-                    self.requests.put(request)
-                    answer = self.answers.pop(0) if self.answers else reply({})
-                    answer = answer(request) if callable(answer) else answer
-                    if answer is None:
-                        return
-                    for at in range(0, len(answer), self.piece):
-                        connection.sendall(answer[at : at + self.piece])
-                    if self.closing or b"\r\nContent-Length: " not in answer:
-                        return
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        server: Any = self.server
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        body = self.rfile.read(int(headers["content-length"]))
+        request = SimpleNamespace(peer=self.client_address, headers=headers, body=body)
+        server.requests.put(request)
+        answer = server.answers.pop(0) if server.answers else reply({})
+        answer = (answer(request) if callable(answer) else answer) or b""
+        self.close_connection = server.closing or b"\r\nContent-Length: " not in answer
+        for at in range(0, len(answer), server.piece):
+            self.wfile.write(answer[at : at + server.piece])
+
+    def log_message(self, *_: Any) -> None: ...
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    there = Server(socket.AF_INET)
+    there = Server()
     yield there
     there.close()
 
@@ -187,13 +180,9 @@ def in_a_function(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
 
 
 @pytest.mark.parametrize("token", [None, "a-token"])
-@pytest.mark.parametrize(
-    ("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
-)
-def test_a_request_has_the_signature_that_botocore_gives_it(
-    monkeypatch, calls_to, token, family, address
-):
-    server = Server(family, address)
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_a_request_has_the_signature_that_botocore_gives_it(monkeypatch, calls_to, token, address):
+    server = Server(address)
     calls_to(server.url, token=token).call("GetItem", GET)
     server.close()
     (sent,) = server.heard()
@@ -397,7 +386,7 @@ def test_a_connection_that_the_server_has_closed_is_not_used_again(server, calls
 
 
 def test_threads_get_their_own_answers_over_a_bounded_number_of_connections(server):
-    def echo(request: Request) -> bytes:
+    def echo(request: Any) -> bytes:
         return reply({"Item": json.loads(request.body)["Key"]})
 
     server.answers = [echo] * 400
@@ -462,7 +451,7 @@ def test_calls_are_encrypted_over_connections_that_are_kept_to_who_has_a_known_a
     certificate.write_bytes(secret + made.public_bytes(Encoding.PEM))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    server = Server(socket.AF_INET, tls=context)
+    server = Server(tls=context)
     in_a_function(monkeypatch, AWS_ENDPOINT_URL=server.url)
 
     def calls(authorities: Path | None = None) -> Calls:
