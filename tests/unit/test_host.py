@@ -59,22 +59,14 @@ def test_a_clock_that_is_set_in_an_invocation_or_back_between_two_changes_no_dur
     assert clocks.steady.read() - start == 10
 
 
-def test_a_thread_that_has_come_back_is_given_the_next_work():
-    host, done = SystemHost(), queue.SimpleQueue()
-
-    def run(name):
-        host.spawn(lambda: done.put((threading.get_ident(), threading.current_thread().name)), name)
-        return done.get(timeout=300)
-
-    first, _ = run("first")
-    ran = [run(f"task {n}") for n in range(20)]
-    assert [name for _, name in ran] == [f"task {n}" for n in range(20)]
-    assert len({thread for thread, _ in ran} | {first}) <= 2  # one may not be quite back yet
-
-
-def test_work_that_hangs_keeps_no_other_waiting():
-    host, release, done = SystemHost(), threading.Event(), threading.Event()
+def test_threads_are_used_again_and_work_that_hangs_keeps_no_other_waiting():
+    host, release, ran = SystemHost(), threading.Event(), queue.SimpleQueue()
     host.spawn(lambda: release.wait(300), "hangs")
-    host.spawn(done.set, "goes on")
-    assert done.wait(300)
+    threads = set()
+    for n in range(20):
+        host.spawn(lambda: ran.put((me := threading.current_thread(), me.name)), f"{n}")
+        thread, name = ran.get(timeout=300)
+        threads.add(thread)
+        assert name == f"{n}"
     release.set()
+    assert len(threads) <= 2  # one may not be quite back yet

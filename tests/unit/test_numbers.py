@@ -1,6 +1,7 @@
 """Numbers that a caller gives: what is no number, or an impossible one, gets a sentence."""
 
 import math
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
@@ -8,8 +9,6 @@ import pytest
 
 from lifoq import Backoff, Busy, InvalidInput, Lifetimes, Queue, Registry, Retry, WorkerSettings
 from lifoq.basics.numbers import check_count, check_rate, check_seconds, seconds
-from lifoq.testing.hosts import ManualHost
-from lifoq.worker.gate import TokenBucket
 
 NO_NUMBER = [math.nan, math.inf, -math.inf, -1, 10**400, 10**5000, "5", True, [], None]
 WRONG = {
@@ -33,16 +32,16 @@ def registered(**terms: Any) -> None:
 
 QUEUE = Queue.in_memory()
 DOORS = [
-    *((Lifetimes, name) for name in ("deadline", "success_retention", "failure_retention")),
-    *((WorkerSettings, name) for name in ("window", "task_timeout", "lease", "heartbeat")),
-    *((WorkerSettings, name) for name in ("linger", "settle_time", "adaptive_threshold")),
-    *((WorkerSettings, name) for name in ("in_flight", "page", "max_attempts", "rate_limit")),
-    *((Backoff, name) for name in ("min_seconds", "max_seconds", "immediate")),
-    *((Backoff, name) for name in ("pre_backoff", "post_backoff")),
+    *(
+        (settings, one.name)
+        for settings in (Lifetimes, WorkerSettings, Backoff)
+        for one in fields(settings)
+        if type(getattr(settings(), one.name)) in (int, float)
+    ),
+    *((WorkerSettings, name) for name in ("adaptive_threshold", "rate_limit")),
     *((registered, name) for name in ("timeout", "in_flight", "max_attempts", "rate_limit")),
     *((QUEUE.stats, "cap"), (QUEUE.peek, "limit")),
     *((QUEUE.redrive_many, "limit"), (QUEUE.redrive_many, "per_second")),
-    (lambda rate: TokenBucket(rate, ManualHost()), "rate"),
 ]
 
 

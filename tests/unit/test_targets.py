@@ -6,6 +6,7 @@ import socket
 import ssl
 from ipaddress import ip_address
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -232,54 +233,46 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(downstream):
 # Lambda
 
 
-class Lambda:
-    def __init__(self, answer: bytes = b"null", error: str | None = None) -> None:
-        self.calls = []
-        self._answer, self._error = answer, error
-
-    def invoke(self, **call):
-        self.calls.append(call)
-        if self._error and self._error != "Unhandled":
-            raise ClientError({"Error": {"Code": self._error, "Message": "no"}}, "Invoke")
-        body = SimpleNamespace(read=lambda size: self._answer[:size])
-        return {"Payload": body, **({"FunctionError": self._error} if self._error else {})}
-
-
 ARN = "arn:aws:lambda:eu-west-1:123456789012:function:resize"
 
 
-def invoke(client: Lambda, **more):
+def invoke(answer: bytes = b"null", error: str | None = None, refusal: str = "", **more):
+    """The result, and the call."""
+    body = SimpleNamespace(read=lambda size: answer[:size])
+    client = Mock(**{"invoke.return_value": {"Payload": body, "FunctionError": error}})
+    if refusal:
+        client.invoke.side_effect = ClientError({"Error": {"Code": refusal}}, "Invoke")
     target = LambdaTarget(function_arn=ARN, **more)
     about = context("d-17", traceparent=TRACE)
-    return LambdaHandler(target, client=lambda _: client)({"n": 1}, about)
+    result = LambdaHandler(target, client=lambda _: client)({"n": 1}, about)
+    return result, client.invoke.call_args.kwargs
 
 
 def test_a_function_gets_the_payload_and_its_answer_is_the_result_as_text_where_it_is_no_json():
-    client = Lambda(b'{"done":true}')
-    assert invoke(client) == {"done": True}
-    assert invoke(Lambda(b"NaN\xff")) == "NaN\ufffd"
-    (call,) = client.calls
+    result, call = invoke(b'{"done":true}')
+    assert result == {"done": True}
     assert (call["FunctionName"], json.loads(call["Payload"])) == (ARN, {"n": 1})
     about = json.loads(base64.b64decode(call["ClientContext"]))
     assert about == {"custom": {"taskId": "d-17", "attempt": 1, "traceparent": TRACE}}
+    assert invoke(b"NaN\xff")[0] == "NaN\ufffd"
 
 
 SAID = json.dumps({"errorType": "ValueError", "errorMessage": "boom"}).encode()
 
 
 @pytest.mark.parametrize(
-    ("client", "error", "says"),
+    ("answered", "error", "says"),
     [
-        (Lambda(SAID, error="Unhandled"), Retry, "ValueError: boom"),
-        (Lambda(b" " * 1001, error="Unhandled"), Retry, "the function failed"),
-        (Lambda(b'"' + b"x" * 1000 + b'"'), Fail, "more than 1,000 bytes"),
-        (Lambda(error="TooManyRequestsException"), Busy, None),
-        (Lambda(error="AccessDeniedException"), ClientError, None),
+        ({"answer": SAID, "error": "Unhandled"}, Retry, "ValueError: boom"),
+        ({"answer": b" " * 1001, "error": "Unhandled"}, Retry, "the function failed"),
+        ({"answer": b'"' + b"x" * 1000 + b'"'}, Fail, "more than 1,000 bytes"),
+        ({"refusal": "TooManyRequestsException"}, Busy, "no room"),
+        ({"refusal": "AccessDeniedException"}, ClientError, "AccessDenied"),
     ],
 )
-def test_a_function_that_fails_is_an_error_of_its_kind(client, error, says):
+def test_a_function_that_fails_is_an_error_of_its_kind(answered, error, says):
     with pytest.raises(error, match=says) as raised:
-        invoke(client, answer_bytes=1000)
+        invoke(**answered, answer_bytes=1000)
     assert raised.type is error
 
 
@@ -341,17 +334,13 @@ def test_more_targets_than_an_environment_holds_are_refused():
 
 
 def test_a_secret_is_kept_for_five_minutes():
-    host, asked = ManualHost(), []
-
-    def get_secret_value(SecretId):  # noqa: N803
-        asked.append(SecretId)
-        return {"SecretString": f"{SecretId} {len(asked)}"}
-
-    client = SimpleNamespace(get_secret_value=get_secret_value)
+    host, answers = ManualHost(), [{"SecretString": f"s{n}"} for n in range(4)]
+    client = Mock(**{"get_secret_value.side_effect": answers})
     secrets = Secrets(client=lambda: client, host=host)
-    assert [secrets.text("a"), secrets.text("a"), secrets.text("b")] == ["a 1", "a 1", "b 2"]
+    assert [secrets.text("a"), secrets.text("a"), secrets.text("b")] == ["s0", "s0", "s1"]
     host.advance(301)
-    assert secrets.text("a") == "a 3"
+    assert secrets.text("a") == "s2"
     host.freeze(301)
     with host.invocation():
-        assert secrets.text("a") == "a 4"
+        assert secrets.text("a") == "s3"
+    assert [call.kwargs["SecretId"] for call in client.get_secret_value.mock_calls] == [*"abaa"]
