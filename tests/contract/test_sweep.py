@@ -1,5 +1,6 @@
 """The sweep."""
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -11,18 +12,20 @@ from lifoq.tables.notes import Note
 from lifoq.tables.stats import QueueStats, measure
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.stall import PATIENCE, StallWatch
 from lifoq.worker.types import Types
 
 
 @pytest.fixture
-def registry():
-    return Registry()
+def new_sweeper(store: Store, host: ManualHost) -> Callable[..., Sweeper]:
+    def create(store: Store = store, **terms) -> Sweeper:
+        return Sweeper(store, Registry(), max_attempts=3, host=host, **terms)
+
+    return create
 
 
 @pytest.fixture
-def sweeper(store: Store, registry: Registry, host: ManualHost) -> Sweeper:
-    return Sweeper(store, registry, max_attempts=3, host=host)
+def sweeper(new_sweeper: Callable[..., Sweeper]) -> Sweeper:
+    return new_sweeper()
 
 
 def strand(store: Store, task_id: str, *, lease: float = 30):
@@ -44,21 +47,11 @@ def test_a_stranded_task_comes_back_until_its_attempts_are_used_up(store, sweepe
     assert store.get("t").status is Status.FAILURE
 
 
-def test_that_the_queue_stands_still_is_noted(store, registry, host):
-    stall = StallWatch(store, patience=PATIENCE, host=host)
-    sweeper = Sweeper(store, registry, max_attempts=3, stall=stall, host=host)
-    store.put(NewTask(task_type="a"))
-    sweeper.run()
-    host.advance(PATIENCE + 1)
-    assert sweeper.run().stats.stalled
-    assert measure(store, now=store.now()).stalled
-
-
 def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted(
-    store, registry, host, past
+    store, new_sweeper, host, past
 ):
     types = Types(only=frozenset({"a", "b"}), elsewhere=frozenset({"b", "long"}))
-    sweeper = Sweeper(store, registry, max_attempts=3, types=types, host=host)
+    sweeper = new_sweeper(types=types)
     for task_type in ("new", "new", "newer", "b", "long"):
         store.put(NewTask(task_type=task_type, task_id=f"{task_type} {host.new_id()}"))
     report = sweeper.run()
@@ -72,9 +65,9 @@ def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted(
     assert measure(store, now=store.now()).unknown_types == ()
 
 
-def test_what_is_noted_is_written_only_when_it_changes(store, registry, host, monkeypatch):
+def test_what_is_noted_is_written_only_when_it_changes(store, new_sweeper, host, monkeypatch):
     types = Types(only=frozenset({"a"}))
-    sweeper = Sweeper(store, registry, max_attempts=3, types=types, host=host)
+    sweeper = new_sweeper(types=types)
     store.put(NewTask(task_type="a"))
     store.put(NewTask(task_type="new"))
     sweeper.run()
@@ -84,7 +77,7 @@ def test_what_is_noted_is_written_only_when_it_changes(store, registry, host, mo
 
 
 def test_a_task_of_its_own_is_seen_among_others_that_come_while_the_sweep_counts(
-    store, registry, host, monkeypatch
+    store, new_sweeper, host, monkeypatch
 ):
     def arriving(store: Store, *, now: int, note: Note) -> QueueStats:
         stats = measure(store, now=now, note=note)
@@ -94,31 +87,20 @@ def test_a_task_of_its_own_is_seen_among_others_that_come_while_the_sweep_counts
     monkeypatch.setattr("lifoq.worker.sweep.measure", arriving)
     types = Types(only=frozenset({"a"}))
     store.put(NewTask(task_type="a"))
-    assert Sweeper(store, registry, max_attempts=3, types=types, host=host).run().needs_processor
+    assert new_sweeper(types=types).run().needs_processor
 
 
-def test_many_damaged_types_do_not_hold_up_a_sweep(store, registry, host, past, monkeypatch):
+def test_many_damaged_types_do_not_hold_up_a_sweep(store, new_sweeper, host, past, monkeypatch):
     for task_id in ("t", "u"):
         item = store.new_item(NewTask(task_type="a", task_id=task_id))
         past.write({**item, "taskType": None})
     condemn = store.condemn
     monkeypatch.setattr(store, "condemn", lambda *a, **k: host.advance(60) or condemn(*a, **k))
     types = Types(only=frozenset({"a"}))
-    sweeper = Sweeper(store, registry, max_attempts=3, types=types, host=host)
+    sweeper = new_sweeper(types=types)
     reports = [sweeper.run() for _ in range(3)]
     assert [report.condemned for report in reports] == [1, 1, 0]
     assert None not in [report.stats for report in reports]
-
-
-def test_an_item_whose_type_is_damaged_is_put_aside_though_workers_pass_it_over(
-    store, registry, host, past
-):
-    types = Types(only=frozenset({"a"}))
-    item = store.new_item(NewTask(task_type="a", task_id="t"))
-    past.write({**item, "taskType": None, "expiresAt": None})
-    sweeper = Sweeper(store, registry, max_attempts=3, types=types, host=host)
-    assert sweeper.run().condemned == 1
-    assert (store.table.get("t") or {})["taskStatus"] == Status.FAILURE
 
 
 def test_whoever_waits_calls_for_a_processor(store, sweeper, host):
@@ -134,7 +116,7 @@ def test_whoever_waits_calls_for_a_processor(store, sweeper, host):
 
 
 def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
-    store, registry, host, monkeypatch
+    store, new_sweeper, host, monkeypatch
 ):
     monkeypatch.setattr("lifoq.worker.sweep.PAGE", 10)
 
@@ -153,25 +135,13 @@ def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
     for n in range(25):
         strand(store, f"t{n:02}")
     host.advance(31)
-    sweeper = Sweeper(slow, registry, max_attempts=3, time_budget=9, host=host)
+    sweeper = new_sweeper(slow, time_budget=9)
     report = sweeper.run()
     assert (report.finished, report.leases_expired) == (False, 10)
     assert report.needs_processor  # it did not get as far as to know better
     assert sweeper.run().leases_expired == 10
     report = sweeper.run()
     assert (report.finished, report.leases_expired) == (True, 5)
-
-
-def test_an_item_that_no_worker_would_ever_find_is_put_aside(store, sweeper, host):
-    longer = Store(store.table, host=host)
-    longer.put(NewTask(task_type="a", task_id="lost"))
-    host.advance(600)
-    shorter = Store(store.table, lifetimes=Lifetimes(deadline=300), host=host)
-    report = Sweeper(shorter, Registry(), max_attempts=3, host=host).run()
-    assert report.condemned == 1
-    task = store.get("lost")
-    assert task.status is Status.FAILURE
-    assert "longer deadline than the queue's" in task.error.message
 
 
 @pytest.mark.parametrize("status", ["TAKEN", "PENDING"])
@@ -209,10 +179,10 @@ def test_a_lease_further_ahead_than_any_workers_is_damage(store, sweeper, host, 
     "lifetimes", [Lifetimes(shed_at_deadline=True), Lifetimes(task_tokens=True)]
 )
 def test_what_waited_beyond_its_deadline_is_shed_where_somebody_waits_to_be_told(
-    store, registry, host, lifetimes
+    store, new_sweeper, host, lifetimes
 ):
     telling = Store(store.table, lifetimes=lifetimes, host=host)
-    sweeper = Sweeper(telling, registry, max_attempts=3, host=host)
+    sweeper = new_sweeper(telling)
     token = "token" if lifetimes.task_tokens else None
     for number in range(3):
         name = f"expired {number}"

@@ -152,44 +152,42 @@ def test_a_batch_writes_all_its_items(table):
     assert sorted(found, key=lambda one: one["taskId"]) == items
 
 
-@pytest.mark.parametrize(
-    ("condition", "holds"),
-    [
-        (StatusIs(Status.PENDING), True),
-        (StatusIs(Status.TAKEN), False),
-        (Exists(Attribute.PAYLOAD), True),
-        (Exists(Attribute.RESULT), False),
-        (Equals(Attribute.TASK_TYPE, "a"), True),
-        (Equals(Attribute.TASK_TYPE, "b"), False),
-        (Equals(Attribute.CLAIM_ID, "x"), False),
-        (OneOf(Attribute.TASK_TYPE, frozenset({"a", "b"})), True),
-        (OneOf(Attribute.TASK_TYPE, frozenset({"b", "c"})), False),
-        (OneOf(Attribute.TASK_TYPE, frozenset({"a", *map(str, range(MOST_VALUES - 1))})), True),
-        (GreaterThan(Attribute.EXPIRES_AT, 99), True),
-        (GreaterThan(Attribute.EXPIRES_AT, 100), False),
-        (GreaterThan(Attribute.LEASE_EXPIRES, 0), False),
-        (AtMost(Attribute.EXPIRES_AT, 100), True),
-        (AtMost(Attribute.EXPIRES_AT, 99), False),
-        (AtMost(Attribute.LEASE_EXPIRES, 10), False),
-        (Not(AtMost(Attribute.EXPIRES_AT, 100)), False),
-        (Not(AtMost(Attribute.EXPIRES_AT, 99)), True),
-        (Not(AtMost(Attribute.LEASE_EXPIRES, 10)), True),
-    ],
-)
-def test_a_change_applies_only_where_its_condition_holds(table, condition, holds):
-    table.put(item("a"))
-    change = Change(when=(condition,), set={Attribute.TASK_UPDATED: 7})
-    if holds:
-        changed = item("a", taskUpdated=7)
-        assert table.update("a", change) is None
-        assert table.get("a") == changed
-        assert table.update_and_get("a", change) == changed
-    else:
-        for apply in (table.update, table.update_and_get):
-            with pytest.raises(ConditionFailed) as refused:
-                apply("a", change)
-            assert refused.value.item == item("a")
-        assert table.get("a") == item("a")
+CONDITIONS = [
+    (StatusIs(Status.PENDING), True),
+    (StatusIs(Status.TAKEN), False),
+    (Exists(Attribute.PAYLOAD), True),
+    (Exists(Attribute.RESULT), False),
+    (Equals(Attribute.TASK_TYPE, "a"), True),
+    (Equals(Attribute.TASK_TYPE, "b"), False),
+    (Equals(Attribute.CLAIM_ID, "x"), False),
+    (OneOf(Attribute.TASK_TYPE, frozenset({"a", *map(str, range(MOST_VALUES - 1))})), True),
+    (OneOf(Attribute.TASK_TYPE, frozenset({"b", "c"})), False),
+    (GreaterThan(Attribute.EXPIRES_AT, 99), True),
+    (GreaterThan(Attribute.EXPIRES_AT, 100), False),
+    (GreaterThan(Attribute.LEASE_EXPIRES, 0), False),
+    (AtMost(Attribute.EXPIRES_AT, 100), True),
+    (AtMost(Attribute.EXPIRES_AT, 99), False),
+    (AtMost(Attribute.LEASE_EXPIRES, 10), False),
+]
+
+
+@pytest.mark.parametrize("negated", [False, True])
+def test_a_change_applies_only_where_its_condition_holds(table, negated):
+    for number, (condition, holds) in enumerate(CONDITIONS):
+        there = item(f"t{number}")
+        table.put(there)
+        when = (Not(condition) if negated else condition,)
+        change = Change(when=when, set={Attribute.TASK_UPDATED: 7})
+        if holds is not negated:
+            table.update(there["taskId"], change)
+            changed = {**there, "taskUpdated": 7}
+            assert table.get(there["taskId"]) == changed, when
+            assert table.update_and_get(there["taskId"], change) == changed, when
+        else:
+            for apply in (table.update, table.update_and_get):
+                with pytest.raises(ConditionFailed) as refused:
+                    apply(there["taskId"], change)
+                assert refused.value.item == table.get(there["taskId"]) == there, when
 
 
 @pytest.mark.parametrize("condition", [GreaterThan, AtMost])
