@@ -16,6 +16,7 @@ from lifoq.items.change import Change
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.packed import Large
 from lifoq.items.schema import LARGE_DELAY, MAX_ITEM_BYTES, MAX_LARGE_BYTES, Attribute
+from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError, TaskFailed
 from lifoq.tables.bucket import S3Blobs
 from lifoq.tables.large import INLINE, Blobs, LargeValues, MemoryBlobs
@@ -72,22 +73,35 @@ def queue(table: Table, bucket: Bucket, host: ManualHost) -> Queue:
     return Queue(Store(table, host=host, large=LargeValues(bucket, host=host)), host=host)
 
 
-def test_what_no_item_holds_comes_to_the_handler_and_back(queue, host, table, bucket):
-    registry, seen = Registry(), []
+def claimed(queue: Queue, task_id: str, payload: Any = MEDIUM, **terms: Any) -> Task:
+    queue.put("a", payload, task_id=task_id, **terms)
+    return queue.store.claim(task_id, claim_id=task_id, lease=30)
 
-    @registry.task("echo")
+
+def worker(queue: Queue, handler: Any = lambda payload, _: payload, **terms: Any) -> Processor:
+    registry = Registry()
+    registry.task("a", **terms)(handler)
+    return Processor(queue.store, registry, WorkerSettings(window=5))
+
+
+MEDIUM_RESULT = jsontext.encode(MEDIUM, "result")
+BOOM = TaskError(type="ValueError", message="boom")
+
+
+def test_what_no_item_holds_comes_to_the_handler_and_back(queue, host, table, bucket):
+    seen = []
+
     def echo(payload, context):
         seen.append(payload)
         follow_up = NewTask(task_type="nobody's", payload=[payload], task_id="follow-up", delay=9)
         return Done(result={"echo": payload}, follow_ups=[follow_up])
 
-    put = queue.put("echo", LARGE, task_id="t")
+    put = queue.put("a", LARGE, task_id="t")
     assert put.payload == LARGE
     assert bucket.calls == ["put"]
     assert isinstance(queue.look("t").payload, Large)
     assert len(str(table.get("t")["payload"])) < 300
-    Processor(queue.store, registry, WorkerSettings(window=5)).run()
-
+    worker(queue, echo).run()
     assert seen == [LARGE]
     assert queue.wait("t", timeout=0) == {"echo": LARGE}
     task = queue.get("t")
@@ -152,52 +166,46 @@ def test_a_put_again_keeps_the_first_payload_and_one_that_replaces_brings_its_ow
     host.advance(1)
     queue.put("a", [4, MEDIUM], task_id="t", if_exists="replace")
     assert queue.store.whole(running).payload == [3, MEDIUM]
-    queue.store.succeed(running, jsontext.encode(MEDIUM, "result"))
+    queue.store.succeed(running, MEDIUM_RESULT)
     assert queue.get("t").payload == [4, MEDIUM]
 
 
 def test_a_put_that_finds_its_task_there_leaves_nothing_in_the_bucket(queue, bucket, host):
-    queue.put("a", LARGE, task_id="t")
-    claimed = queue.store.claim("t", claim_id="c", lease=30)
+    task = claimed(queue, "t", LARGE)
     again = NewTask(task_type="a", payload=[LARGE], task_id="t")
     assert queue.put("a", LARGE, task_id="t").payload == LARGE
     assert not queue.put_many([again])[0].created
     queue.put("a", 1, task_id="u")
-    queue.store.succeed(claimed, "1", [replace(again, task_id="u")])
+    queue.store.succeed(task, "1", [replace(again, task_id="u")])
     assert bucket.calls.count("put") == 1
     host.advance(3_601)  # the other is shed by then, and its id is free
     assert queue.put("a", MEDIUM, task_id="u").payload == MEDIUM
 
 
 def test_a_checkpoint_beside_a_large_payload_is_handed_to_the_next_attempt(queue):
-    registry, seen = Registry(), []
+    seen = []
 
-    @registry.task("steps")
     def steps(payload, context):
         seen.append(context.last_checkpoint)
         if context.last_checkpoint is None:
             context.checkpoint([payload, LARGE])
             raise Retry(after=0)
 
-    queue.put("steps", LARGE, task_id="t")
-    Processor(queue.store, registry, WorkerSettings(window=5)).run()
-
+    queue.put("a", LARGE, task_id="t")
+    worker(queue, steps).run()
     assert seen == [None, [LARGE, LARGE]]
     assert queue.look("t").status is Status.SUCCESS
 
 
 @pytest.mark.parametrize("gone", [True, False], ids=["gone", "another"])
 def test_an_object_that_is_gone_or_another_fails_its_task_and_says_so(queue, bucket, gone):
-    registry = Registry()
-    registry.task("a")(lambda payload, _: payload)
     large = Large.decode(queue.store.table.get(queue.put("a", MEDIUM).task_id)["payload"])
     bucket.delete(large.key)
     if not gone:
         bucket.put(large.key, b'"something else"')
     queue.put("a", "fine", task_id="beside")
 
-    report = Processor(queue.store, registry, WorkerSettings(window=5)).run()
-
+    report = worker(queue).run()
     (failed,) = queue.peek(status=Status.FAILURE)
     assert (failed.error.type, failed.attempts) == ("DamagedTask", 1)
     told = "is not there" if gone else "is not what was written"
@@ -208,27 +216,21 @@ def test_an_object_that_is_gone_or_another_fails_its_task_and_says_so(queue, buc
 
 
 def test_a_bucket_that_is_out_costs_a_task_time_and_no_attempt(queue, bucket):
-    registry = Registry()
-    registry.task("a", backoff=Backoff.fixed(0.3), max_attempts=1)(lambda payload, _: payload)
     queue.put("a", MEDIUM, task_id="t")
     bucket.error = StoreUnavailable("S3 is out")
-    processor = Processor(queue.store, registry, WorkerSettings(window=5))
-    processor.run(time_limit=70)
-
+    worker(queue, backoff=Backoff.fixed(0.3), max_attempts=1).run(time_limit=70)
     waiting = queue.look("t")
     assert (waiting.status, waiting.attempts) == (Status.DELAYED, 0)
     assert waiting.error.type == "StoreUnavailable"
 
 
 def test_a_redrive_lets_the_object_live_on_and_refuses_a_task_that_lost_it(queue, bucket):
-    queue.put("a", MEDIUM, task_id="t")
-    error = TaskError(type="ValueError", message="boom")
-    queue.store.fail(queue.store.claim("t", claim_id="c", lease=30), error)
+    queue.store.fail(claimed(queue, "t"), BOOM)
     assert queue.redrive("t").status is Status.PENDING
     assert bucket.calls[-1] == "renew"
     assert queue.get("t").payload == MEDIUM
 
-    queue.store.fail(queue.store.claim("t", claim_id="d", lease=30), error)
+    queue.store.fail(queue.store.claim("t", claim_id="d", lease=30), BOOM)
     bucket.delete(queue.look("t").payload.key)
     with pytest.raises(DamagedTask, match="not there any more"):
         queue.redrive("t")
@@ -237,9 +239,7 @@ def test_a_redrive_lets_the_object_live_on_and_refuses_a_task_that_lost_it(queue
 
 def test_what_is_deleted_goes_with_its_objects_though_the_bucket_may_be_out(queue, bucket):
     for task_id in ("t", "u"):
-        queue.put("a", MEDIUM, task_id=task_id)
-        claimed = queue.store.claim(task_id, claim_id=task_id, lease=30)
-        queue.store.succeed(claimed, jsontext.encode(MEDIUM, "result"))
+        queue.store.succeed(claimed(queue, task_id), MEDIUM_RESULT)
     task = queue.look("t")
     queue.delete("t")
     assert bucket.get(task.payload.key) is bucket.get(task.result.key) is None
@@ -263,13 +263,8 @@ def test_who_waits_with_a_token_finds_the_result_in_the_item(table, bucket, host
     lifetimes, large = Lifetimes(task_tokens=True), LargeValues(bucket, host=host)
     queue = Queue(Store(table, lifetimes=lifetimes, host=host, large=large), host=host)
     task = claimed(queue, "t", task_token="token")  # noqa: S106 - nobody's
-    queue.store.succeed(task, jsontext.encode(MEDIUM, "result"))
+    queue.store.succeed(task, MEDIUM_RESULT)
     assert queue.look("t").result == MEDIUM
-
-
-def claimed(queue: Queue, task_id: str, **terms: Any):
-    queue.put("a", MEDIUM, task_id=task_id, **terms)
-    return queue.store.claim(task_id, claim_id="c", lease=30)
 
 
 @pytest.mark.parametrize("table", ["dynamodb-local"], indirect=True)

@@ -10,7 +10,6 @@ from lifoq.items.schema import Attribute
 from lifoq.tables import pressure
 from lifoq.tables.pressure import NOTE, Pressure, Starts
 from lifoq.tables.store import Store
-from lifoq.tables.table import Table
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
 
@@ -22,12 +21,13 @@ def started(store: Store, host: ManualHost, number: int, *, wait: float | None =
     pressure.note(store, starts, host=host)
 
 
-def test_it_is_what_workers_noted_beside_what_was_shed(store: Store, host: ManualHost):
+def test_it_is_what_workers_noted_beside_what_was_shed(store, host):
     queue = Queue(store, host=host)
     assert queue.pressure() == Pressure(shed_share=0, starts_per_second=0, wait_seconds=None)
     for _ in range(30):
         store.put(NewTask(task_type="a"))
     host.advance(3_601)
+    assert Queue(store, host=host).pressure().shed_share == 0, "no worker tells of a start"
     started(store, host, 10, wait=1.0)
     started(store, host, 30, wait=2.0)
     store.put(NewTask(task_type="a"))
@@ -43,7 +43,7 @@ def test_it_is_what_workers_noted_beside_what_was_shed(store: Store, host: Manua
     assert queue.pressure() == Pressure(shed_share=0, starts_per_second=0, wait_seconds=None)
 
 
-def test_what_the_sweep_has_deleted_counts(table: Table, host: ManualHost):
+def test_what_the_sweep_has_deleted_counts(table, host):
     lifetimes = Lifetimes(deadline=10, shed_at_deadline=True)
     store = Store(table, lifetimes=lifetimes, host=host)
     for _ in range(30):
@@ -56,15 +56,7 @@ def test_what_the_sweep_has_deleted_counts(table: Table, host: ManualHost):
     assert Queue(store, host=host).pressure().shed_share == pytest.approx(0.5)
 
 
-def test_where_no_worker_tells_of_a_start_nothing_is_told_of_a_share(
-    store: Store, host: ManualHost
-):
-    store.put(NewTask(task_type="a"))
-    host.advance(3_601)
-    assert Queue(store, host=host).pressure().shed_share == 0
-
-
-def test_of_many_that_were_shed_a_sample_is_read(store: Store, host: ManualHost):
+def test_of_many_that_were_shed_a_sample_is_read(store, host):
     for _ in range(150):
         store.put(NewTask(task_type="a"))
         host.advance(0.1)
@@ -74,9 +66,7 @@ def test_of_many_that_were_shed_a_sample_is_read(store: Store, host: ManualHost)
 
 
 @pytest.mark.parametrize("text", ['[{"at": "x"}]', "[", "null"])
-def test_a_note_that_cannot_be_read_tells_nothing_and_is_written_over(
-    store: Store, host: ManualHost, text: str
-):
+def test_a_note_that_cannot_be_read_tells_nothing_and_is_written_over(store, host, text):
     damage = {Attribute.PAYLOAD: text, Attribute.CLAIM_ID: "theirs"}
     store.table.update(NOTE, Change(when=(), creates=True, set=damage))
     assert Queue(store, host=host).pressure().starts_per_second == 0

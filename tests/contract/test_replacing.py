@@ -37,14 +37,6 @@ def found(store: Store) -> Task:
     return task
 
 
-def earlier(store: Store, host: ManualHost, payload: object, by: float, **terms) -> Item:
-    """The item of a put that was made ``by`` seconds ago, and is still on its way."""
-    host.advance(-by)
-    item = store.new_item(new(payload, **terms))
-    host.advance(by)
-    return item
-
-
 # While it waits
 
 
@@ -145,68 +137,52 @@ def test_a_put_that_finds_no_room_beside_the_run_is_refused(store):
 
 
 def succeeded(store: Store) -> None:
-    store.succeed(claim(store), "1")
+    store.succeed(claim(store, "another"), "1")
 
 
 # Which is the newest
 
 
-def test_an_older_put_that_arrives_late_replaces_nothing_newer(store, host):
-    host.advance(60)
-    store.put(new("first"))
-    host.advance(60)
-    late = earlier(store, host, "late", 30)
-    newer = store.put(new("newer"))
-    assert store.put_item(late) == (newer, False)
-    task = claim(store)
-    assert store.put_item(late)[0] == task
-    host.advance(60)
-    late = earlier(store, host, "late", 30)
-    parked = store.put(new("newest"))
-    assert store.put_item(late)[0] == parked
-    store.succeed(task, "1")
-    store.succeed(claim(store, "again"), "2")
-    assert store.put_item(late)[0].result == 2
-    assert found(store).replaced == 1
+def newer(store: Store, _host: ManualHost, **terms) -> None:
+    store.put(new("newer", **terms))
 
 
-def run_anew(store: Store, _host: ManualHost) -> None:
-    store.put(new("newer"))
+def run_anew(store: Store, host: ManualHost) -> None:
+    newer(store, host)
     store.succeed(store.get("t"), "1")
     claim(store, "again")
 
 
-def parked_anew(store: Store, _host: ManualHost) -> None:
-    store.put(new("newest"))
-
-
-def ended_anew(store: Store, _host: ManualHost) -> None:
-    store.put(new("newer"))
-    store.succeed(claim(store, "again"), "2")
+def ended_anew(store: Store, host: ManualHost) -> None:
+    newer(store, host)
+    succeeded(store)
 
 
 def shed_anew(store: Store, host: ManualHost) -> None:
-    store.put(new("newer", deadline=5))
+    newer(store, host, deadline=5)
     host.advance(6)
 
 
 @pytest.mark.parametrize(
     ("seen", "meanwhile"),
     [
-        (keep, lambda store, _: store.put(new("newer"))),
+        (keep, newer),
+        (lambda store: (keep(store), claim(store)), newer),
         (lambda store: (keep(store), claim(store)), run_anew),
-        (lambda store: (keep(store), claim(store), store.put(new("parked"))), parked_anew),
+        (lambda store: (keep(store), claim(store), store.put(new("parked"))), newer),
         (lambda store: (keep(store), succeeded(store)), ended_anew),
         (lambda store: keep(store, deadline=5), shed_anew),
     ],
-    ids=["waits", "runs", "runs, and another is parked", "has ended", "was shed"],
+    ids=["waits", "runs", "has run", "runs, and another is parked", "has ended", "was shed"],
 )
-def test_an_older_put_replaces_nothing_newer_that_came_since_it_saw_what_there_is(
-    store, host, monkeypatch, seen, meanwhile
+@pytest.mark.parametrize("since_it_looked", [True, False])
+def test_an_older_put_that_arrives_late_replaces_nothing_newer(
+    store, host, monkeypatch, seen, meanwhile, since_it_looked
 ):
     seen(store)
-    host.advance(20)
-    late = earlier(store, host, "late", 10)
+    host.advance(10)
+    late = store.new_item(new("late"))
+    host.advance(10)
     write, there = store.table.update_and_get, []
 
     def refused(task_id: str, change: Change) -> Item:
@@ -218,7 +194,11 @@ def test_an_older_put_replaces_nothing_newer_that_came_since_it_saw_what_there_i
             there.append(found(store))
             raise
 
-    monkeypatch.setattr(store.table, "update_and_get", refused)
+    if since_it_looked:
+        monkeypatch.setattr(store.table, "update_and_get", refused)
+    else:
+        meanwhile(store, host)
+        there.append(found(store))
     assert store.put_item(late) == (*there, False)
     assert [found(store)] == there
 
@@ -297,14 +277,6 @@ def test_cancel_withdraws_the_run_and_what_is_parked_but_not_what_is_put_later(s
     assert found(store).status is Status.PENDING
 
 
-def test_a_follow_up_cannot_replace(store):
-    store.put(NewTask(task_type="a", task_id="parent"))
-    task = store.claim("parent", claim_id="c", lease=30)
-    with pytest.raises(InvalidInput, match=r"follow_ups\[0\]\.if_exists"):
-        store.succeed(task, "1", [new(1)])
-    assert store.get("t") is None
-
-
 @pytest.mark.parametrize(
     ("terms", "sentence"),
     [
@@ -315,7 +287,11 @@ def test_a_follow_up_cannot_replace(store):
 def test_what_cannot_replace_is_refused(store, terms, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         store.put(new(1, **terms))
-    assert pending(store) == []
+    keep(store)
+    with pytest.raises(InvalidInput, match=r"follow_ups\[0\]\.if_exists"):
+        store.succeed(claim(store), "1", [new(1, task_id="next")])
+    assert store.get("next") is None
+    assert found(store).status is Status.TAKEN
 
 
 DAMAGES = [{"putAt": "now"}, {"parked": {}, "parkedAt": START}, {"parkedAt": START}]
