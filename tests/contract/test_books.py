@@ -43,25 +43,10 @@ def take(books: Books, worker: str, wants: Amount, *, whole: Whole = WHOLE, **te
     return grant
 
 
-def turn(
-    worker: str,
-    wants: Amount,
-    *,
-    keeps: Amount = ALL,
-    insists: bool = True,
-    returns: float = 0.0,
-    number: int | None = None,
-) -> Turn:
-    return Turn(
-        worker=worker,
-        number=next(NUMBERS) if number is None else number,
-        keeps=keeps,
-        wants=wants,
-        insists=insists,
-        returns=returns,
-        lease=microseconds(LEASE),
-        renew=True,
-    )
+def turn(worker: str, wants: Amount, **terms: Any) -> Turn:
+    usual = {"keeps": ALL, "insists": True, "returns": 0.0, "renew": True}
+    told = {**usual, "number": next(NUMBERS), "lease": microseconds(LEASE), **terms}
+    return Turn(worker=worker, wants=wants, **told)
 
 
 def test_the_parts_of_all_workers_are_never_more_than_the_whole(books):

@@ -4,11 +4,9 @@ import json
 import re
 from pathlib import Path
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from lab import dynamodb_local
 from lifoq import NewTask, Status
 from lifoq.client.connection import VERSION, Connection
 from lifoq.items.schema import (
@@ -28,13 +26,6 @@ SETTINGS, PUT, DELAYED_PUT = (
     json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
 )
 LIFETIMES = Connection.decode(json.dumps(SETTINGS), source="the page").lifetimes
-
-
-@pytest.fixture
-def client(dynamodb_local_endpoint):
-    return boto3.client(
-        "dynamodb", endpoint_url=dynamodb_local_endpoint, **dynamodb_local.CREDENTIALS
-    )
 
 
 @pytest.mark.parametrize(
@@ -60,10 +51,10 @@ def test_the_library_writes_what_the_page_says(request_, delay):
 
 
 def test_what_is_put_by_the_pages_request_runs_and_is_kept_and_shown_where_it_is_there(
-    client, dynamodb_local_endpoint, new_dynamo_table
+    dynamodb_local_endpoint, new_dynamo_table
 ):
     store = Store(new_dynamo_table(dynamodb_local_endpoint), host=ManualHost())
-    request = {**PUT, "TableName": store.table.name}
+    request, client = {**PUT, "TableName": store.table.name}, store.table._calls.client
     client.put_item(**request)
     assert store.claim("d-17-connected-4711", claim_id="c", lease=30).attempts == 1
 
@@ -80,14 +71,10 @@ def test_the_page_names_every_attribute_with_its_type():
     assert named == {str(name): kind for name, kind in ATTRIBUTE_TYPES.items()}
 
 
-def test_the_page_names_every_status_the_limits_and_the_version():
+def test_the_page_names_every_status_the_limits_and_the_settings_as_a_queue_writes_them():
     assert PAGE.startswith(f"# Item format {VERSION}\n")
-    assert SETTINGS["version"] == VERSION
+    shown = Connection(table=SETTINGS["table"], region="eu-west-1", lifetimes=LIFETIMES)
+    assert json.loads(shown.encode()) == SETTINGS
     assert all(f"`{status}`" in PAGE for status in Status)
     for limit in (MAX_ID_BYTES, MAX_TYPE_BYTES, MAX_TASK_KEY_BYTES, MAX_PAYLOAD_BYTES):
         assert f"{limit:,} bytes" in PAGE
-
-
-def test_the_page_shows_the_settings_as_a_queue_writes_them():
-    shown = Connection(table=SETTINGS["table"], region="eu-west-1", lifetimes=LIFETIMES)
-    assert json.loads(shown.encode()) == SETTINGS

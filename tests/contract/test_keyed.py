@@ -48,19 +48,6 @@ def is_busy(keyed: KeyedClaims, shown: Candidate, per_key: int = 1) -> bool:
     return False
 
 
-@pytest.mark.parametrize("per_key", [1, 3])
-def test_of_a_key_as_many_are_taken_as_may_be(store, keyed, per_key):
-    rows = [put(store, f"t{n}") for n in range(per_key + 1)]
-    held = [claim(keyed, shown, per_key) for shown in rows[:per_key]]
-    before = store.table.get(rows[-1].task_id)
-    assert is_busy(keyed, rows[-1], per_key)
-    assert store.table.get(rows[-1].task_id) == before
-    slots = [store.table.get(slot_id("a", "k", n)) or {} for n in range(per_key)]
-    assert {slot["heldBy"] for slot in slots} == {one.task.task_id for one in held}
-    store.succeed(held[0].task, "1")
-    assert not is_busy(keyed, rows[-1], per_key)
-
-
 def test_keys_and_types_do_not_count_for_each_other(store, keyed):
     claim(keyed, put(store, "t"))
     for n, (task_type, key) in enumerate([("a", "k2"), ("b", "k"), ("a:k", "k"), ("a", "k:k")]):

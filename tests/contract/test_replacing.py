@@ -8,7 +8,6 @@ from lifoq.items.history import Ended
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
 from lifoq.tables.store import Store
-from lifoq.tables.table import Table
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
 from tests.contract.test_store import BOOM, SECOND, SETTLES, once_seen, pending
@@ -308,20 +307,10 @@ def test_a_put_over_what_is_no_task_is_told_so(store, host, past, damage):
 
 def test_to_replace_what_waits_takes_one_write(store, monkeypatch):
     store.put(new(0))
-    table: Table = store.table
-    write, calls = table.update_and_get, []
-
-    def counted(*arguments):
-        calls.append(arguments)
-        return write(*arguments)
-
-    for name in ("get", "put", "update"):
-        monkeypatch.setattr(table, name, None)
-    monkeypatch.setattr(table, "update_and_get", counted)
-    store.put(new(1))
-    store.put(new("another", task_id="u"))
-    monkeypatch.undo()
-    assert len(calls) == 2
+    for call in ("get", "put", "update", "replace"):
+        monkeypatch.setattr(store.table, call, None)
+    assert store.put(new(1)).replaced == 1
+    assert store.put(new("another", task_id="u")).replaced == 0
 
 
 def test_put_many_replaces_too_in_the_order_of_its_tasks(store):

@@ -10,9 +10,10 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
+from lifoq.items.change import AtMost, Change, ConditionFailed, GreaterThan
 from lifoq.items.history import Ended
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.items.schema import MAX_ITEM_BYTES, Status
+from lifoq.items.schema import MAX_ITEM_BYTES, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
 from lifoq.tables.store import Store
@@ -263,6 +264,16 @@ def test_of_follow_ups_that_share_an_id_the_first_counts(store):
     assert pending(store) == ["x"]
 
 
+def test_follow_ups_of_just_below_4_mb_are_put(store):
+    """moto takes more."""
+    put(store, "parent")
+    heirs = [store.new_item(NewTask(task_type="a", task_id=f"t{n}")) for n in range(11)]
+    change = Change(when=(), set={Attribute.TASK_UPDATED: 7})
+    large = [{**heir, "payload": "x" * 381_000} for heir in heirs]
+    store.table.update_and_put("parent", change, large)
+    assert store.table.get("t10") == large[10]
+
+
 # The sweep's part
 
 
@@ -395,6 +406,15 @@ def test_a_task_that_vanishes_between_look_and_write_is_not_found(store, past, m
     with pytest.raises(TaskNotFound):
         getattr(store, act)("t")
     assert store.get("t") is None
+
+
+@pytest.mark.parametrize("condition", [GreaterThan, AtMost])
+def test_a_comparison_with_a_damaged_attribute_does_not_hold(store, condition):
+    """moto compares them."""
+    put(store, "t")
+    change = Change(when=(condition(Attribute.TASK_TYPE, 1),), set={Attribute.TASK_UPDATED: 7})
+    with pytest.raises(ConditionFailed):
+        store.table.update("t", change)
 
 
 @pytest.mark.parametrize("seen", [Status.PENDING, Status.TAKEN])
