@@ -9,13 +9,13 @@ import pytest
 from lab import dynamodb_local
 from lifoq import NewTask, Registry, Status, Sweeper
 from lifoq.basics.clock import TOLERANCE, ServerClock
-from lifoq.basics.host import MICROSECONDS, SYSTEM, Stamps, SystemHost, microseconds
+from lifoq.basics.host import MICROSECONDS, SYSTEM, microseconds
 from lifoq.errors import NotClaimed
 from lifoq.items.task_error import TaskError
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
-from lifoq.testing.hosts import START, ManualHost
+from lifoq.testing.hosts import START, ManualHost, TurnableHost
 
 SECOND = MICROSECONDS
 ERROR = TaskError(type="E", message="m")
@@ -23,13 +23,12 @@ NEAR = SECOND
 """How close times come to the server's."""
 
 
-class Machine(SystemHost):
-    def __init__(self, server: Any, off: float) -> None:
+class Machine(ManualHost):
+    def __init__(self, server: ManualHost, off: float = 0) -> None:
         """``off``: seconds by which its clock is ahead."""
         self._server = server
         self._off = microseconds(off)
         super().__init__()
-        self._stamps = Stamps()
 
     def now(self) -> int:
         return self._server.now() + self._off
@@ -80,7 +79,8 @@ def site() -> Site:
 @pytest.mark.parametrize("backend", ["moto", "dynamodb-local"])
 @pytest.mark.parametrize("off", [-600, 600])
 def test_the_answers_of_a_database_tell_the_time(endpoint_of, new_dynamo_table, backend, off):
-    endpoint, host = endpoint_of(backend), Machine(SYSTEM, off)
+    endpoint, host = endpoint_of(backend), TurnableHost()
+    host.advance(off)
     name = new_dynamo_table(endpoint).name
     arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
     store = Store(DynamoTable.connect(name, host=host, **arguments), host=host)

@@ -196,9 +196,6 @@ def test_what_waited_beyond_its_deadline_is_shed_where_somebody_waits_to_be_told
     host.advance(1)
     assert sweeper.run().shed == 0
     assert measure(telling, now=telling.now()).shed_lately.value == 3  # though they are gone
-    host.advance(300)
-    sweeper.run()
-    assert measure(telling, now=telling.now()).shed_lately.value == 1
 
 
 def test_a_queue_that_tells_nobody_does_not_look_for_what_to_shed(
