@@ -1,10 +1,9 @@
-"""The files of each how-to page, in a folder of their own: its tests pass, its application is
-synthesized, its scripts do what they say."""
+"""The files of each page that tells how to, in a folder of their own: its tests pass, its
+application is synthesized, its scripts do what they say."""
 
 import json
 import os
 import re
-import shutil
 import sys
 import time
 import uuid
@@ -22,10 +21,13 @@ from lifoq.testing import create_table
 from tests.docs.test_docs import ROOT
 from tests.infrastructure.commands import run
 
-PAGES = {page.stem: page.read_text() for page in sorted((ROOT / "docs" / "how-to").glob("*.md"))}
+DOCS = ROOT / "docs"
+HOW_TO = {page.stem: page.read_text() for page in sorted((DOCS / "how-to").glob("*.md"))}
+OTHERS = {name: (DOCS / f"{name}.md").read_text() for name in ("constructs", "long-tasks")}
+"""Pages with one complete example, among others."""
 FILES = {
     name: dict(re.findall(r'```\w+ title="(.+?)"\n(.*?)```', page, re.DOTALL))
-    for name, page in PAGES.items()
+    for name, page in (HOW_TO | OTHERS).items()
 }
 
 
@@ -47,9 +49,9 @@ def python(folder: Path, *arguments: str, **environment: str) -> str:
 
 def test_every_code_of_the_pages_is_a_file_that_is_run_here():
     untitled = re.compile(r"^```(?:python|yaml)$", re.MULTILINE)
-    assert [name for name, page in PAGES.items() if untitled.search(page)] == []
+    assert [name for name, page in HOW_TO.items() if untitled.search(page)] == []
     are_run = {"app.py", "test_tasks.py", "bring_back.py", "forget.py"}
-    assert [name for name in PAGES if not are_run & set(FILES[name])] == []
+    assert [name for name in HOW_TO if not are_run & set(FILES[name])] == []
 
 
 @pytest.mark.prove
@@ -63,18 +65,6 @@ def test_the_tests_of_a_page_pass(page, tmp_path):
 @pytest.mark.parametrize("page", sorted({*having("app.py")} - {"ci-cd"}))
 def test_the_application_of_a_page_is_synthesized(page, tmp_path):
     python(written(page, tmp_path), "app.py", CDK_OUTDIR=str(tmp_path / "out"))
-    assert list((tmp_path / "out").glob("*.template.json"))
-
-
-@pytest.mark.prove
-@pytest.mark.parametrize("page", ["constructs", "long-tasks"])
-def test_the_complete_example_of_a_page_is_synthesized(page, tmp_path):
-    text = (ROOT / "docs" / f"{page}.md").read_text()
-    (example,) = re.findall(r'```python title="app\.py"\n(.*?)```', text, re.DOTALL)
-    (tmp_path / "app.py").write_text(example)
-    for folder, used in (("tasks", "thumbnails"), ("uploads", "producer")):
-        shutil.copytree(ROOT / "tests" / "constructs" / used, tmp_path / folder)
-    python(tmp_path, "app.py", CDK_OUTDIR=str(tmp_path / "out"))
     assert list((tmp_path / "out").glob("*.template.json"))
 
 

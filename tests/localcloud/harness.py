@@ -58,7 +58,7 @@ class Deployed:
         """The records that the functions forwarded since the last time."""
         return [record for records in self.received() for record in json.loads(records)]
 
-    def put(self, key: str, **attributes: Any) -> None:
+    def put(self, key: str, /, **attributes: Any) -> None:
         item = {"id": {"S": key}, **attributes}
         self.client("dynamodb").put_item(TableName=self.ids["Table"], Item=item)
 
