@@ -23,15 +23,30 @@ from tests.faults.faults import answer
 WORKER = WorkerSettings(window=10, task_timeout=5, in_flight=4, backoff=Backoff(min_seconds=60))
 
 
-class Topic:
-    """An SNS topic, and a queue behind it that shows what was published."""
+class Mailbox:
+    """An SQS queue."""
 
     def __init__(self, endpoint: str, name: str) -> None:
-        arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
-        sns, self._sqs = boto3.client("sns", **arguments), boto3.client("sqs", **arguments)
+        self._sqs = boto3.client("sqs", endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
+        self.url = self._sqs.create_queue(QueueName=name)["QueueUrl"]
+
+    def messages(self) -> list[Any]:
+        """What has come since the last call."""
+        answer = self._sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10)
+        messages = answer.get("Messages", [])
+        for message in messages:
+            self._sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
+        return [json.loads(message["Body"]) for message in messages]
+
+
+class Topic(Mailbox):
+    """An SNS topic, with a queue behind it that shows what was published."""
+
+    def __init__(self, endpoint: str, name: str) -> None:
+        super().__init__(endpoint, name)
+        sns = boto3.client("sns", endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
         self.arn = sns.create_topic(Name=name)["TopicArn"]
-        self._url = self._sqs.create_queue(QueueName=name)["QueueUrl"]
-        queue = self._sqs.get_queue_attributes(QueueUrl=self._url, AttributeNames=["QueueArn"])
+        queue = self._sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=["QueueArn"])
         sns.subscribe(TopicArn=self.arn, Protocol="sqs", Endpoint=queue["Attributes"]["QueueArn"])
 
     def emptied(self) -> "Topic":
@@ -40,13 +55,8 @@ class Topic:
             pass
         return self
 
-    def messages(self) -> list[str]:
-        """What has been published since the last call."""
-        answer = self._sqs.receive_message(QueueUrl=self._url, MaxNumberOfMessages=10)
-        messages = answer.get("Messages", [])
-        for message in messages:
-            self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=message["ReceiptHandle"])
-        return [json.loads(message["Body"])["Message"] for message in messages]
+    def messages(self) -> list[Any]:
+        return [body["Message"] for body in super().messages()]
 
 
 @pytest.fixture

@@ -7,18 +7,16 @@ import uuid
 from types import ModuleType
 from typing import Any
 
-import boto3
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab import dynamodb_local
 from lifoq import InvalidInput, Status, StoreUnavailable
 from lifoq.environment import Variable
 from lifoq.ingest.mapping import IngestMapping
 from lifoq.ingest.message import deliveries
 from tests.functions import envelopes
-from tests.functions.conftest import strike
+from tests.functions.conftest import Mailbox, strike
 
 BODY = {"device": "d-17", "readings": [1, 2.5, "ü"]}
 JSON = json.dumps(BODY).encode()
@@ -26,19 +24,9 @@ TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 ALL_DONE: dict[str, Any] = {"batchItemFailures": []}
 
 
-class DeadLetters:
-    def __init__(self, endpoint: str) -> None:
-        self._sqs: Any = boto3.client("sqs", endpoint_url=endpoint, **dynamodb_local.CREDENTIALS)
-        self.url = self._sqs.create_queue(QueueName=f"dead-{uuid.uuid4().hex}")["QueueUrl"]
-
-    def received(self) -> list[dict[str, Any]]:
-        answer = self._sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10)
-        return [json.loads(message["Body"]) for message in answer.get("Messages", [])]
-
-
 @pytest.fixture
 def dead_letters(moto_endpoint):
-    return DeadLetters(moto_endpoint)
+    return Mailbox(moto_endpoint, f"dead-{uuid.uuid4().hex}")
 
 
 @pytest.fixture
@@ -75,7 +63,7 @@ def test_a_message_of_each_kind_becomes_one_task_however_often_it_comes_and_afte
     ingest, context, queue, dead_letters, metrics, event, task_id
 ):
     ingest(task_type="body.none").handle(event, context)
-    (aside,) = dead_letters.received()
+    (aside,) = dead_letters.messages()
     assert (queue.peek(), metrics()["MessagesRefused"]) == ([], [1.0])
     function = ingest()
     for again, created in ((aside["event"], 1.0), (event, 0.0)):
@@ -154,7 +142,7 @@ def test_what_makes_no_task_is_put_aside_with_the_reason_and_holds_nobody_up(
 ):
     good = envelopes.sqs_record(BODY, message_id="good", taskType="device.check")
     assert ingest().handle(envelopes.sqs(record, good), context) == ALL_DONE
-    (aside,) = dead_letters.received()
+    (aside,) = dead_letters.messages()
     assert reason in aside["reason"]
     assert aside["event"] == envelopes.sqs(record)
     assert [task.task_id for task in queue.peek()] == ["good"]
@@ -167,13 +155,13 @@ def test_an_id_that_an_item_has_which_is_no_task_does_not_come_back_for_ever(
     table.put({"taskId": envelopes.SQS_ID, "taskStatus": "nonsense"})
     event = envelopes.sqs(envelopes.sqs_record(BODY, taskType="device.check"))
     assert ingest().handle(event, context) == ALL_DONE
-    assert "damaged" in dead_letters.received()[0]["reason"]
+    assert "damaged" in dead_letters.messages()[0]["reason"]
 
 
 def test_what_sqs_has_no_room_for_is_put_aside_by_its_beginning(ingest, context, dead_letters):
     record = envelopes.sqs_record('"' * 700_000)
     ingest().handle(envelopes.sqs(record), context)
-    (aside,) = dead_letters.received()
+    (aside,) = dead_letters.messages()
     assert aside["eventBytes"] == len(json.dumps(envelopes.sqs(record)))
     assert json.dumps(envelopes.sqs(record)).startswith(aside["eventBegins"])
 

@@ -1,7 +1,6 @@
 """A write that is refused again and again ends within a bound, and pauses on the way."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -14,7 +13,7 @@ from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import START, ManualHost
 
-BOOM: Final = TaskError(type="ValueError", message="boom")
+BOOM = TaskError(type="ValueError", message="boom")
 
 
 class RefusingTable(MemoryTable):
@@ -57,8 +56,7 @@ def replaced(store: Store) -> Task:
     return task
 
 
-Operation = tuple[Callable[[Store], Task], Callable[[Store, Task], object]]
-OPERATIONS: dict[str, Operation] = {
+OPERATIONS = {
     "put": (put, lambda store, _: put(store)),
     "replace": (replaced, lambda store, _: put(store, if_exists="replace")),
     "cancel": (put, lambda store, _: store.cancel("t")),
