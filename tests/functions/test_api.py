@@ -85,7 +85,7 @@ def test_an_id_may_have_any_character(api, task_id):
     assert (cancelled["id"], cancelled["status"]) == (task_id, "CANCELLED")
 
 
-def test_a_repeated_request_with_its_key_returns_the_first_task_and_another_is_refused(api, queue):
+def test_of_several_puts_of_an_id_the_first_counts_or_where_it_says_so_the_newest(api, queue):
     task = {"type": "greet", "payload": {"n": 1}}
     first = api.ask("POST", "/tasks", task, idempotency_key='"k-1"')
     again = api.ask("POST", "/tasks", task, idempotency_key="k-1")
@@ -94,12 +94,8 @@ def test_a_repeated_request_with_its_key_returns_the_first_task_and_another_is_r
     status, body, _ = api.ask("POST", "/tasks", {"type": "greet"}, idempotency_key="k-1")
     assert (status, body["error"]["type"]) == (422, "KeyReused")
     assert [(one.task_id, one.payload) for one in queue.peek()] == [("k-1", {"n": 1})]
-
-
-def test_the_newest_put_of_an_id_counts_where_it_says_so(api):
-    task = {"type": "greet", "id": "a", "payload": 1}
-    api.ask("POST", "/tasks", task)
-    status, body, _ = api.ask("POST", "/tasks", {**task, "payload": 2, "ifExists": "replace"})
+    newest = {"type": "greet", "id": "k-1", "payload": 2, "ifExists": "replace"}
+    status, body, _ = api.ask("POST", "/tasks", newest)
     assert (status, body["payload"]) == (200, 2)
 
 
