@@ -166,15 +166,11 @@ def test_what_sqs_has_no_room_for_is_put_aside_by_its_beginning(ingest, context,
     assert json.dumps(envelopes.sqs(record)).startswith(aside["eventBegins"])
 
 
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=10,
-)
+JUNK = st.sampled_from([None, True, -1, 1.5, "x", "\ud800", [], {}, [[]], {"a": []}])
 FORMS = st.sampled_from([event for event, _ in KINDS.values()])
 
 
-@given(event=FORMS, junk=JSON_VALUES, data=st.data())
+@given(event=FORMS, junk=JUNK, data=st.data())
 @settings(deadline=None)
 def test_whatever_stands_in_an_envelope_makes_a_task_or_a_reason(event, junk, data):
     """Any other error would bring a broker's batch back for ever."""

@@ -222,24 +222,18 @@ def test_a_stop_hands_back_what_is_cancelled_once_it_has_cleaned_up(bench):
         runs.release()
         await stopped(told, clean_up=0.1)
 
-    @bench.handle("stubborn")
-    async def stubborn(_payload, _context):
-        runs.release()
-        await asyncio.to_thread(threading.Event().wait, FOREVER)
-
-    ids = [bench.put(), bench.put(task_type="stubborn")]
+    task_id = bench.put()
     worker = WorkerSettings(**{**QUICK, "task_timeout": FOREVER})
     processor = Processor(bench.queue.store, bench.registry, worker)
     served = threading.Thread(target=processor.serve, daemon=True)
     served.start()
     assert runs.acquire(timeout=300)
-    assert runs.acquire(timeout=300)
     processor.stop(grace=0.1)
     served.join(300)
     assert not served.is_alive()
     assert told == ["cleaned up"]
-    left = [bench.queue.get(task_id) for task_id in ids]
-    assert [(task.status, task.attempts) for task in left] == [(Status.PENDING, 0)] * 2
+    left = bench.queue.get(task_id)
+    assert (left.status, left.attempts) == (Status.PENDING, 0)
 
 
 def test_what_surrounds_an_attempt_and_an_async_set_up_are_of_the_coroutines_world(bench):

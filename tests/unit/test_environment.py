@@ -68,9 +68,7 @@ def changed(**terms):
     [
         (changed(window="soon"), "window='soon': must be a number"),
         (changed(window=math.nan), "window=nan: must be a number"),
-        (changed(in_flight=2.5), "in_flight=2.5: must be a whole number"),
         (changed(heartbeat=40), "heartbeat=40: must be shorter than the lease, which is"),
-        (changed(fair_share=1), "fair_share=1: must be"),
         (changed(backoff={"growth": "fast"}), "must be exponential"),
         ({Variable.WORKER: "{"}, "does not hold WorkerSettings"),
         ({Variable.WORKER: "[]"}, "does not hold WorkerSettings"),

@@ -12,13 +12,16 @@ def test_a_flood_of_a_busy_key_is_no_barrier_and_is_read_once(bench):
         bench.begun.append((bench.seconds, payload))
         bench.sleep(2 if context.key == "flood" else 0.01)
 
+    bench.handle("b")
+    bench.put("a", "quiet")  # has no key, and the next no limit: they are claimed as ever
+    bench.put("b", "quiet", key="flood")
     for n in range(20):
         bench.put("a", "quiet", key=f"quiet-{n}")
     for _ in range(900):
         bench.put("a", "flood", key="flood")
     bench.table.rows_read = bench.table.looks = 0
     bench.run(in_flight=5, window=1)
-    assert bench.order.count("quiet") == 20
+    assert bench.order.count("quiet") == 22
     # Each row once, and first pages.
     assert bench.table.looks < 40
     assert bench.table.rows_read < 1.5 * 920
@@ -69,13 +72,3 @@ def test_the_pauses_of_a_key_that_others_hold_grow_up_to_a_bound():
             now += MICROSECONDS // 4
         pauses.append((now - began) / MICROSECONDS)
     assert pauses == [FIRST_PAUSE, 1, 2, LONGEST_PAUSE, LONGEST_PAUSE, LONGEST_PAUSE]
-
-
-def test_tasks_without_a_key_and_of_types_without_a_limit_are_claimed_as_ever(bench):
-    bench.handle("limited", per_key=1)
-    bench.handle("free")
-    for _ in range(5):
-        bench.put("limited")
-        bench.put("free", key="k")
-    assert bench.run().succeeded == 10
-    assert bench.table.transactions == 0
