@@ -1,6 +1,7 @@
-"""What is answered faster than by moto is the same answer."""
+"""What is answered otherwise than by moto alone has the values that DynamoDB would send."""
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import GlobalSecondaryIndex
 
 from localcloud.moto_adapter import answers
+from tests.localcloud.harness import eventually
 
 ATTRIBUTES: dict[str, Any] = {
     "text": {"S": 'ü "quoted" \n'},
@@ -50,3 +52,28 @@ def test_an_index_shows_the_same_of_an_item_as_with_moto(projection):
     expected = index.project(copy.deepcopy(item)).to_json()
 
     assert answers.project(index, item).to_json() == expected
+
+
+def test_a_state_that_reads_an_item_has_its_bytes_as_base64(deployed):
+    deployed.put("read", list={"L": [{"B": b"\x00\xff"}]})
+    read = {
+        "Type": "Task",
+        "Resource": "arn:aws:states:::dynamodb:getItem",
+        "Parameters": {"TableName": deployed.ids["Table"], "Key": {"id": {"S": "read"}}},
+        "End": True,
+    }
+    states = deployed.client("stepfunctions")
+    machine = states.create_state_machine(
+        name="reads",
+        definition=json.dumps({"StartAt": "Read", "States": {"Read": read}}),
+        roleArn="arn:aws:iam::123456789012:role/reader",
+    )["stateMachineArn"]
+    execution = states.start_execution(stateMachineArn=machine)["executionArn"]
+
+    def ended() -> dict | None:
+        found: dict = states.describe_execution(executionArn=execution)
+        return None if found["status"] == "RUNNING" else found
+
+    found = eventually(ended)
+    assert found["status"] == "SUCCEEDED"
+    assert json.loads(found["output"])["Item"]["list"] == {"L": [{"B": "AP8="}]}

@@ -1,0 +1,214 @@
+"""What `lifoq dev` does beside the local cloud: its log, code that is saved, and a debugger."""
+
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from queue import SimpleQueue
+from unittest.mock import Mock
+
+import pytest
+import watchfiles
+
+from lifoq import Queue, TaskError
+from lifoq.environment import Environment, Variable
+from lifoq.tables.dynamo_values import typed
+from lifoq.worker.registry import REGISTRY
+from localcloud import LocalCloud, importing
+from localcloud.attempt_log import AttemptLog
+from localcloud.debugged import Debugged
+from localcloud.importing import Imported
+from localcloud.joined_logs import JoinedLogs
+from localcloud.journal import Journal
+from localcloud.reload import Reloader
+
+PATIENCE = 300.0
+"""Seconds, far longer than anything here takes."""
+
+# The log
+
+
+class Written:
+    """A queue in memory, whose writes a journal has."""
+
+    def __init__(self) -> None:
+        self.queue = Queue.in_memory()
+        self.journal = Journal()
+        self._before: dict = {}
+
+    def lines(self, log: AttemptLog) -> list[str]:
+        now = {str(item["taskId"]): typed(item) for item in self.queue.store.table.items()}
+        for task_id in self._before | now:
+            old, new = self._before.get(task_id), now.get(task_id)
+            self.journal.stage(key={"taskId": {"S": task_id}}, old=old, new=new)
+        self._before = now
+        self.journal.commit()
+        return [re.sub(r"^\d\d:\d\d:\d\d  |(under )?[\d.]+ m?s", "", line) for line in log.news()]
+
+
+def test_each_attempt_has_a_line_and_each_kind_of_error_its_traceback_once():
+    written = Written()
+    log = AttemptLog(lambda: {"t": written.journal}, {"price.show": 3})
+    store, shown = written.queue.store, []
+    for task_id in ("good", "one", "two"):
+        written.queue.put("price.show", task_id=task_id)
+        written.lines(log)
+        task = store.claim(task_id, claim_id=task_id, lease=30)
+        shown += written.lines(log)
+        trace = f'  File "/x/.local/assets/{64 * "a"}/tasks/__init__.py", line 7, in show'
+        error = TaskError(type="KeyError", message="'cents'", traceback=trace)
+        if task_id == "good":
+            store.succeed(task, "1")
+        elif task_id == "one":
+            store.retry(task, error, delay=4)
+        else:
+            store.fail(task, error)
+        shown += written.lines(log)
+    assert shown == [
+        "✓ done      price.show good: , attempt 1 of 3",
+        "↻ again     price.show one: , attempt 1 of 3, next in , KeyError: 'cents'",
+        '  File "tasks/__init__.py", line 7, in show',
+        "✗ failed    price.show two: , attempt 1 of 3, KeyError: 'cents'",
+    ]
+
+
+FUNCTION = "lifoq-dev-queue-ProcessTasksFunction1A2B3C4D-x1y2z3.log"
+
+
+@pytest.fixture
+def logs(tmp_path) -> JoinedLogs:
+    (tmp_path / FUNCTION).write_text("written before\n")
+    return JoinedLogs(tmp_path)
+
+
+def test_only_what_is_new_is_told_and_only_whole_lines(logs, tmp_path):
+    with (tmp_path / FUNCTION).open("a") as file:
+        file.write("a line\nhalf a")
+        file.flush()
+        assert list(logs.news()) == ["ProcessTasksFunction  a line"]
+        file.write(" line\n")
+        file.flush()
+        assert list(logs.news()) == ["ProcessTasksFunction  half a line"]
+    (tmp_path / "another.log").write_text("from its first line on\n")
+    assert list(logs.news()) == ["another  from its first line on"]
+
+
+def test_a_line_is_told_as_a_person_reads_it(logs, tmp_path):
+    own = {"level": "INFO", "message": "swept", "function_arn": "arn:…", "Sweeps": 1}
+    lines = {
+        json.dumps(
+            {"level": "INFO", "message": "asked", "taskId": "t", "n": 0}
+        ): "INFO asked taskId=t",
+        json.dumps(own): None,
+        json.dumps({**own, "level": "WARNING"}): "WARNING swept Sweeps=1",
+        json.dumps({"_aws": {}, "TasksClaimed": [1]}): None,
+        "START RequestId: 1 Version: $LATEST": None,
+        '{"level": "WARNING", "message": "LAMBDA_WARNING: Unhandled exception. …"}': None,
+        "[1, 2]": "[1, 2]",
+        "\x1b[2Jprinted": r"\u001b[2Jprinted",
+        '{"level": "INFO", "message": "\\u009bJ \\n"}': r"INFO \u009bJ",
+        "": None,
+    }
+    with (tmp_path / FUNCTION).open("a") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    told = [news.partition("  ")[2] for news in logs.news()]
+    assert told == [text for text in lines.values() if text]
+
+
+# Code that is saved
+
+
+def test_code_is_imported_to_tell_what_is_wrong_with_it_and_how_often_its_types_may_be_tried(
+    tmp_path, monkeypatch
+):
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    (tasks / "__init__.py").write_text("import lifoq\nfrom . import prices\n")
+
+    def look(*lines: str) -> Imported:
+        (tasks / "prices.py").write_text("\n".join(lines))
+        return importing.look(tasks, "tasks", runtime=tmp_path, environment={})
+
+    types = ("import lifoq", "lifoq.task('show', max_attempts=3)(print)", "lifoq.task('b')(print)")
+    assert look(*types, "print('imported')") == Imported(attempts={"show": 3, "b": None})
+    missing = look("", "import a_package_that_is_missing").problem
+    assert missing.startswith("tasks/prices.py, line 2: ModuleNotFoundError: No module named")
+    assert missing.endswith("; packages are named in tasks/requirements.txt")
+    monkeypatch.setattr(importing, "SECONDS", 0.2)
+    asleep = look("import time", "time.sleep(600)").problem
+    assert asleep == "tasks: its import takes more than 0.2 s; wait in a handler instead"
+
+
+def test_what_is_saved_before_the_deployment_has_ended_is_live_after_it(tmp_path, monkeypatch):
+    saved, applied = tmp_path / "tasks.py", Mock()
+    told, deployed = threading.Event(), threading.Event()
+
+    def changes(*_: object, **__: object) -> Iterator[set[tuple[watchfiles.Change, str]]]:
+        told.set()
+        yield {(watchfiles.Change.modified, str(saved))}
+
+    monkeypatch.setattr(watchfiles, "watch", changes)
+    reloader = Reloader(LocalCloud(tmp_path), tmp_path, lambda _: None)
+    monkeypatch.setattr(reloader, "apply", lambda paths: applied(*paths))
+    watching = threading.Thread(target=reloader.watch, args=(threading.Event(), deployed))
+    watching.start()
+    assert told.wait(PATIENCE)
+    applied.assert_not_called()
+
+    deployed.set()
+    watching.join(PATIENCE)
+    applied.assert_called_once_with(saved)
+
+
+# A debugger
+
+CODE = """
+import lifoq
+
+@lifoq.task("stop", timeout=0.05)
+def stop(payload, context):
+    breakpoint()
+    return {answer}
+"""
+
+
+def test_a_breakpoint_stops_the_handler_in_this_process_and_saved_code_follows_it(
+    tmp_path, monkeypatch
+):
+    stopped: SimpleQueue[int] = SimpleQueue()
+    go_on = threading.Event()
+
+    def debugger() -> None:
+        stopped.put(os.getpid())
+        assert go_on.wait(PATIENCE)
+
+    def save(answer: int) -> None:
+        (tmp_path / "debugged_tasks.py").write_text(CODE.format(answer=answer))
+
+    monkeypatch.setattr(sys, "breakpointhook", debugger)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(tmp_path)
+    save(1)
+    registered = dict(vars(REGISTRY))
+    queue = Queue.in_memory()
+    first, second = queue.put("stop"), queue.put("stop")
+    worker = Debugged(
+        queue.store, Environment({Variable.TASKS: "debugged_tasks", Variable.WORKER: "{}"})
+    )
+    running = threading.Thread(target=worker.run)
+    running.start()
+    try:
+        assert stopped.get(timeout=PATIENCE) == os.getpid()
+        save(2)
+        worker.reload()
+        threading.Event().wait(0.2)  # longer than the type's own timeout
+        go_on.set()
+        assert queue.wait(second.task_id, timeout=PATIENCE) == 1
+        assert queue.wait(first.task_id, timeout=PATIENCE) == 2
+    finally:
+        worker.end()
+        running.join(PATIENCE)
+        vars(REGISTRY).update(registered)
+    assert not running.is_alive()
