@@ -4,18 +4,16 @@ import itertools
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import aws_cdk as cdk
 import psutil
 import pytest
 
-from lifoq import Queue, Store
+from lifoq import Queue, Status, Store
 from lifoq.basics.host import SystemHost, microseconds
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.items.schema import OWN_PREFIX, Status
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.worker.backoff import Backoff
 from localcloud import LocalCloud
@@ -32,7 +30,6 @@ TASKS_A_ROUND = 6
 ROUND_SECONDS = 1.5
 REST_SECONDS = 600.0
 AHEAD_SECONDS = 20.0
-LIFETIMES = Lifetimes(deadline=3600)
 
 
 class FastClock(SystemHost):
@@ -64,26 +61,10 @@ def cloud(tmp_path, downstream) -> Iterator[LocalCloud]:
         yield cloud
 
 
-def queue_on(cloud: LocalCloud, host: SystemHost) -> Queue:
-    name = cloud.outputs(f"lifoq-{STAGE}-state")["TableName"]
-    return Queue(Store(DynamoTable.connect(name), lifetimes=LIFETIMES, host=host), host=host)
-
-
-def items(cloud: LocalCloud) -> dict[str, Mapping[str, Any]]:
-    name = cloud.outputs(f"lifoq-{STAGE}-state")["TableName"]
-    pages = cloud.client("dynamodb").get_paginator("scan").paginate(TableName=name)
-    found = {item["taskId"]["S"]: item for page in pages for item in page["Items"]}
-    return {i: item for i, item in found.items() if not i.startswith(OWN_PREFIX)}
-
-
 def asked_of(downstream: Downstream) -> Counter[tuple[str, int]]:
     """How often, by task and attempt."""
     bodies = [json.loads(request.body) for request in downstream.requests]
     return Counter((body["taskId"], body["attempt"]) for body in bodies)
-
-
-def statuses(cloud: LocalCloud) -> Counter[str]:
-    return Counter(item["taskStatus"]["S"] for item in items(cloud).values())
 
 
 def test_all_tasks_end_and_no_claim_works_twice(cloud, downstream, monkeypatch):
@@ -91,7 +72,12 @@ def test_all_tasks_end_and_no_claim_works_twice(cloud, downstream, monkeypatch):
         monkeypatch.setenv(name, value)
     functions = cloud.outputs(f"lifoq-{STAGE}-queue")
     worker, sweep = functions["ProcessTasksFunctionName"], functions["SweepFunctionName"]
-    producers = itertools.cycle((queue_on(cloud, SystemHost()), queue_on(cloud, FastClock())))
+    table = DynamoTable.connect(cloud.outputs(f"lifoq-{STAGE}-state")["TableName"])
+    queue, ahead = (
+        Queue(Store(table, lifetimes=Lifetimes(deadline=3600), host=host), host=host)
+        for host in (SystemHost(), FastClock())
+    )
+    producers = itertools.cycle((queue, ahead))
     put: list[str] = []
     killed: list[int] = []
 
@@ -115,23 +101,22 @@ def test_all_tasks_end_and_no_claim_works_twice(cloud, downstream, monkeypatch):
 
     # then with nothing but its sweep the queue comes to rest,
     until = time.monotonic() + REST_SECONDS
-    while (found := statuses(cloud)) != Counter({Status.SUCCESS.value: len(put)}):
-        assert time.monotonic() < until, found
+    while (ends := {queue.get(task_id).status for task_id in put}) != {Status.SUCCESS}:
+        assert time.monotonic() < until, ends
         sweep_now()
         time.sleep(1)
 
     # no task is missing, and every one ended with the result of its last attempt,
-    ended, asked = items(cloud), asked_of(downstream)
-    assert set(ended) == set(put)
-    for task_id, item in ended.items():
-        last = int(item["attempts"]["N"])
-        assert json.loads(item["result"]["S"]) == {"taskId": task_id, "attempt": last}
+    tasks, asked = [queue.get(task_id) for task_id in put], asked_of(downstream)
+    for task in tasks:
+        assert task.result == {"taskId": task.task_id, "attempt": task.attempts}
         # which the downstream was asked for,
-        assert asked[task_id, last] == 1
+        assert asked[task.task_id, task.attempts] == 1
     # no claim worked twice, and no more attempts worked than were counted,
     assert set(asked.values()) == {1}
-    assert all(attempt <= int(ended[task_id]["attempts"]["N"]) for task_id, attempt in asked)
+    counted = {task.task_id: task.attempts for task in tasks}
+    assert all(attempt <= counted[task_id] for task_id, attempt in asked)
     # and the chaos did hit: workers died, and took attempts with them.
     assert len(killed) >= ROUNDS
     assert not any(map(psutil.pid_exists, killed))
-    assert any(int(item["attempts"]["N"]) > 1 for item in ended.values())
+    assert any(task.attempts > 1 for task in tasks)
