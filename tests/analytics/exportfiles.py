@@ -5,31 +5,20 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boto3.dynamodb.types import TypeSerializer
-
 from lifoq.basics.times import iso
-from lifoq.items.schema import ATTRIBUTE_TYPES, Attribute
+from lifoq.items.change import Item
+from lifoq.tables.dynamo_values import typed
 
-Item = Mapping[str, Any]
-
-
-def marshal(item: Item) -> dict[str, dict[str, Any]]:
-    """The item in DynamoDB's JSON notation."""
-    return {
-        name: TypeSerializer().serialize(value)
-        if isinstance(value, list)
-        else {ATTRIBUTE_TYPES[Attribute(name)]: str(value)}
-        for name, value in item.items()
-    }
+__all__ = ["Item"]
 
 
 def full_line(item: Item) -> dict[str, Any]:
-    return {"Item": marshal(item)}
+    return {"Item": typed(item)}
 
 
 def incremental_line(
@@ -39,7 +28,7 @@ def incremental_line(
     return {
         "Metadata": {"WriteTimestampMicros": {"N": str(written_at)}},
         "Keys": {"taskId": {"S": task_id}},
-        **{name: marshal(image) for name, image in images.items() if image is not None},
+        **{name: typed(image) for name, image in images.items() if image is not None},
     }
 
 

@@ -8,11 +8,17 @@ its deletion falls into (windows are no longer than ``LONGEST_WINDOW``).
 """
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
+from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
+from lifoq.items.task import NewTask, Task
+from lifoq.items.task_error import TaskError
+from lifoq.tables.memory import MemoryTable
+from lifoq.tables.store import Store
+from lifoq.testing.hosts import ManualHost
 from tests.analytics.exportfiles import Exporter, Item, full_line, incremental_line
 
 SECOND = 1_000_000
@@ -63,30 +69,26 @@ class Life:
 
 
 class Author:
-    """Writes one life; every choice comes from ``rng``."""
+    """Writes one life, by the library, to a table of its own; every choice comes from ``rng``."""
 
     def __init__(self, rng: random.Random, *, task_id: str, task_type: str, put_at: int) -> None:
         self._rng = rng
-        self._now = put_at
-        delay = rng.choice([0, 0, 0, 0, self._span(600)])
-        enqueued = put_at + delay
-        self.life = Life(task_id=task_id, task_type=task_type, enqueued_at=enqueued)
-        deadline = SHORTEST_DEADLINE + self._span(900)
-        self._item: dict[str, Any] = {
-            "taskId": task_id,
-            "taskType": task_type,
-            "enqueuedAt": enqueued,
-            "expiresAt": enqueued + deadline,
-            "payload": '{"n": 1, "text": "\\"taskId\\": {\\"S\\": \\"x\\"} </script> ünï"}',
-            "attempts": 0,
-        }
-        ahead = rng.choice([0, self._span(300)])  # its place is nobody's age
-        if ahead:
-            self._item["headStart"] = ahead
-        if delay:
-            self._write(Status.DELAYED, dueAt=enqueued)
-        else:
-            self._write(Status.PENDING, taskCreated=put_at + ahead)
+        self._id = task_id
+        self._host = ManualHost(put_at)
+        self._table = MemoryTable()
+        self._store = Store(self._table, lifetimes=Lifetimes(deadline=1200), host=self._host)
+        self.life = Life(task_id=task_id, task_type=task_type, enqueued_at=0)
+        new = NewTask(
+            task_type=task_type,
+            payload={"n": 1, "text": '"taskId": {"S": "x"} </script> ünï'},
+            task_id=task_id,
+            delay=rng.choice([0, 0, 0, 0, self._span(600) / SECOND]),
+            deadline=(SHORTEST_DEADLINE + self._span(900)) / SECOND,
+            head_start=rng.choice([0, self._span(300) / SECOND]),  # its place is nobody's age
+        )
+        self._store.put(new)
+        self._write()
+        self.life.enqueued_at = self._time("enqueuedAt")
 
     def write(self, *, steps: int) -> Life:
         while len(self.life.steps) < steps and self._next():
@@ -96,9 +98,9 @@ class Author:
     def _next(self) -> bool:
         """One more step; False when nothing more happens."""
         status = self.life.steps[-1].status
-        if self._rng.random() < 0.02:
-            return self._operator_deletes()
-        choices = {
+        if status is None or self._rng.random() < 0.02:
+            return status is not None and self._delete(LONGEST_WINDOW, 60)  # by an operator
+        choices: dict[Status, list[Callable[[], bool]]] = {
             Status.PENDING: [self._claim, self._claim, self._cancel, self._expire],
             Status.DELAYED: [self._promote, self._promote, self._cancel, self._expire],
             Status.TAKEN: [*[self._succeed] * 3, *[self._fail, self._retry] * 2, self._stop],
@@ -106,97 +108,80 @@ class Author:
             Status.FAILURE: [self._redrive, self._retire],
             Status.CANCELLED: [self._retire],
         }
-        return status is not None and self._rng.choice(choices[status])()
+        return self._rng.choice(choices[status])()
 
     def _claim(self) -> bool:
-        self._pass(self._rng.choice([5, 60, 600]))
-        if self._now >= self._deadline:
-            return self._expire()
-        self._item.setdefault("firstTakenAt", self._now)
-        self._item["attempts"] = self._item["attempts"] + 1
-        self._write(Status.TAKEN, takenAt=self._now, claimId=f"c{self._rng.random()}")
-        return True
-
-    def _succeed(self) -> bool:
-        self._pass(30)
-        self._write(Status.SUCCESS, finishedAt=self._now, result="{}")
-        return True
-
-    def _fail(self) -> bool:
-        self._pass(30)
-        self._write(
-            Status.FAILURE,
-            finishedAt=self._now,
-            error=self._rng.choice(
-                ['{"type":"Timeout","message":"slow"}', '{"type":"ValueError","message":"bad"}']
-            ),
-        )
-        return True
-
-    def _retry(self) -> bool:
-        self._pass(30)
-        self._item["history"] = [*self._item.get("history", ()), {"how": "RETRIED", "type": "E"}]
-        status = self._rng.choice([Status.DELAYED, Status.PENDING])
-        self._write(status, dueAt=self._now + self._span(60))
-        return True
+        claim = partial(self._store.claim, self._id, claim_id=f"c{self._rng.random()}", lease=30)
+        return self._while_it_waits(self._rng.choice([5, 60, 600]), claim)
 
     def _promote(self) -> bool:
-        self._now = max(self._now, self._item.get("dueAt", 0))
-        self._pass(60)
-        if self._now >= self._deadline:
-            return self._expire()
-        self._write(Status.PENDING)
-        return True
+        self._host.time = max(self._host.time, self._time("dueAt"))
+        return self._while_it_waits(60, partial(self._store.promote, self._id))
 
     def _cancel(self) -> bool:
-        self._pass(300)
-        if self._now >= self._deadline:
+        return self._while_it_waits(300, partial(self._store.cancel, self._id))
+
+    def _while_it_waits(self, seconds: int, action: Callable[[], object]) -> bool:
+        self._pass(seconds)
+        if self._host.time >= self._time("expiresAt"):
             return self._expire()
-        self._write(Status.CANCELLED, finishedAt=self._now)
-        return True
+        action()
+        return self._write()
+
+    def _succeed(self) -> bool:
+        return self._settle(lambda task: self._store.succeed(task, "{}"))
+
+    def _fail(self) -> bool:
+        return self._settle(lambda task: self._store.fail(task, self._error()))
+
+    def _retry(self) -> bool:
+        delay = self._rng.choice([0, self._span(60) / SECOND])
+        return self._settle(lambda task: self._store.retry(task, self._error(), delay=delay))
 
     def _stop(self) -> bool:
         """It was cancelled while it ran."""
+
+        def stop(task: Task) -> None:
+            self._store.cancel(self._id)
+            self._store.end_cancelled(task)
+
+        return self._settle(stop)
+
+    def _settle(self, action: Callable[[Task], object]) -> bool:
+        task = self._store.get(self._id)
+        assert task is not None
         self._pass(30)
-        self._write(Status.CANCELLED, finishedAt=self._now, cancelAsked=self._now)
-        return True
+        action(task)
+        return self._write()
+
+    def _error(self) -> TaskError:
+        return TaskError(type=self._rng.choice(["Timeout", "ValueError"]), message="bad")
 
     def _redrive(self) -> bool:
         self._pass(600)
-        self._item["expiresAt"] = self._now + SHORTEST_DEADLINE
-        self._item["attempts"] = 0
-        for name in ("finishedAt", "error"):
-            self._item.pop(name, None)
-        self._write(Status.PENDING)
-        return True
+        self._store.redrive(self._id)
+        return self._write()
 
     def _expire(self) -> bool:
         """TTL deletes, some time after the deadline; or has not come round to it yet."""
-        self._now = max(self._now, self._deadline)
-        if "firstTakenAt" in self._item:
-            self._now += LONGEST_WINDOW
-        self._pass(1800)
-        return self._delete()
+        self._host.time = max(self._host.time, self._time("expiresAt"))
+        return self._delete(LONGEST_WINDOW if "firstTakenAt" in self._item else 0, 1800)
 
     def _retire(self) -> bool:
-        self._now += SHORTEST_RETENTION
-        self._pass(1800)
-        return self._delete()
+        return self._delete(SHORTEST_RETENTION, 1800)
 
-    def _operator_deletes(self) -> bool:
-        if self.life.steps[-1].status is None:
-            return False
-        self._now += LONGEST_WINDOW
-        self._pass(60)
-        return self._delete()
-
-    def _delete(self) -> bool:
+    def _delete(self, least: int, more: int) -> bool:
+        self._host.time += least
+        self._pass(more)
         self._append(None, None)
         return False
 
     @property
-    def _deadline(self) -> int:
-        return self._item["expiresAt"]
+    def _item(self) -> Item:
+        return self._table.get(self._id) or {}
+
+    def _time(self, name: str) -> int:
+        return int(self._item[name])
 
     def _span(self, seconds: int) -> int:
         """Up to so many seconds; often whole ones, so that events meet bucket edges."""
@@ -204,21 +189,21 @@ class Author:
         return self._rng.choice([micros, -(-micros // SECOND) * SECOND])
 
     def _pass(self, seconds: int) -> None:
-        self._now += self._span(seconds)
+        self._host.time += self._span(seconds)
         if self._rng.random() < 0.2:
-            self._now = -(-self._now // (60 * SECOND)) * 60 * SECOND
+            self._host.time = -(-self._host.time // (60 * SECOND)) * 60 * SECOND
 
-    def _write(self, status: Status, **attributes: int | str) -> None:
-        self._item.update(attributes, taskStatus=status.value, taskUpdated=self._now)
-        self._append(status, dict(self._item))
+    def _write(self) -> bool:
+        self._append(Status(self._item["taskStatus"]), self._item)
+        return True
 
     def _append(self, status: Status | None, item: Item | None) -> None:
         latency = self._rng.choice([0, 1, self._rng.randrange(50_000)])
         earliest = self.life.steps[-1].at + 1 if self.life.steps else 0
-        at = max(self._now + latency, earliest)
-        self.life.steps.append(Step(now=self._now, at=at, status=status, item=item))
-        self.life.deadlines.append(self._item["expiresAt"])
-        self._now = at
+        at = max(self._host.time + latency, earliest)
+        self.life.steps.append(Step(now=self._host.time, at=at, status=status, item=item))
+        self.life.deadlines.append(self._time("expiresAt"))
+        self._host.time = at
 
 
 def write(

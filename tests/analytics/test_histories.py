@@ -68,7 +68,8 @@ def test_the_answers_about_random_histories_are_the_true_ones(seed, tmp_path, re
             for row in typed
             if row["task_type"] == name
         ]
-        assert rows == truth.bucket_rows(its, **shape), name
+        is_to_come = all(min(fate.enqueued_at, fate.left_at) > as_of for fate in its)
+        assert rows == ([] if is_to_come else truth.bucket_rows(its, **shape)), name
 
 
 def test_earlier_runs_need_not_be_repeated(tmp_path, report):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analytics.page import details, verdict, words
+from analytics.page import verdict, words
 
 
 def test_a_duration_is_told_in_the_unit_that_fits_and_a_share_is_never_rounded_to_all_or_nothing():
@@ -83,27 +83,6 @@ LONGEST = "the median wait was 85 ms, the longest 10 s"
 )
 def test_the_verdict_is_one_sentence_for_every_kind_of_queue(answers, said):
     assert _plain(verdict.sentence(answers)) == said
-
-
-def test_the_rates_at_the_end_are_told_with_the_time_that_they_are_of():
-    answers = {
-        "tasks": {"created": 900},
-        "window": {"from": "2026-11-20T14:59:00Z", "to": "2026-11-20T15:01:00Z"},
-        "backlog": {"end": 0},
-        "forecast": {
-            "from": "2026-11-20T15:00:55.000000Z",
-            "to": "2026-11-20T15:01:00.000000Z",
-            "arrivals_per_second": 0.0,
-            "first_claims_per_second": 5.4,
-            "clears_in_seconds": 0.0,
-            "shed_per_hour": 0.0,
-        },
-        "utilisation": {"share": None, "slots": None, "busy_slots": None},
-    }
-    assert details.now(answers) == [
-        "From 15:00:55 to 15:01:00, 0 tasks a second came in and 5.4 were served.",
-        "Nothing waits.",
-    ]
 
 
 def test_a_moment_is_told_with_its_day_where_there_are_several():

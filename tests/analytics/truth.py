@@ -2,13 +2,14 @@
 nothing of what the report computes with."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from lifoq.items.schema import Status
-from tests.analytics.histories import SECOND, Life
+from tests.analytics.histories import SECOND, Life, Step
 
 FINISHED = {
     Status.SUCCESS: "succeeded",
@@ -28,7 +29,8 @@ class Fate:
     last_claim: int | None
     finished_at: int | None
     shed_at: int | None
-    retries: int
+    past: tuple[tuple[str, str], ...]
+    """How its past attempts ended, and why."""
 
     @property
     def left_at(self) -> float:
@@ -65,8 +67,13 @@ def fate(life: Life, as_of: int) -> Fate:
         last_claim=claims[-1] if claims else None,
         finished_at=standing.now if standing.status in FINISHED else None,
         shed_at=shed_at,
-        retries=len((standing.item or {}).get("history", ())),
+        past=_past(standing),
     )
+
+
+def _past(step: Step) -> tuple[tuple[str, str], ...]:
+    noted = (step.item or {}).get("history", ())
+    return tuple((one["how"], one.get("type", "(none)")) for one in noted)
 
 
 def counts(fates: Sequence[Fate]) -> dict[str, int]:
@@ -76,16 +83,14 @@ def counts(fates: Sequence[Fate]) -> dict[str, int]:
 
 
 def past_attempts(fates: Sequence[Fate]) -> dict[str, Any]:
-    by_type = {one.task_type: 0 for one in fates}
-    for one in fates:
-        by_type[one.task_type] += one.retries
-    commonest = sorted((-number, name) for name, number in by_type.items() if number)[:10]
+    counted = Counter((one.task_type, *why) for one in fates for why in one.past)
+    commonest = sorted((-number, *by) for by, number in counted.items())[:10]
     return {
-        "tasks": sum(one.retries > 0 for one in fates),
-        "attempts": sum(by_type.values()),
+        "tasks": sum(bool(one.past) for one in fates),
+        "attempts": counted.total(),
         "by_reason": [
-            {"task_type": name, "how": "RETRIED", "reason": "E", "attempts": -number}
-            for number, name in commonest
+            {"task_type": kind, "how": how, "reason": reason, "attempts": -number}
+            for number, kind, how, reason in commonest
         ],
     }
 

@@ -1,6 +1,6 @@
 """What an operator is told of the limits that all workers share."""
 
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -15,7 +15,6 @@ from lifoq_cli import lent
 OWN = Whole(in_flight=10, rate=5.0)
 VIDEO = Whole(in_flight=3)
 LEASE = 30.0
-Take = Callable[[str, Whole, str, Amount], None]
 
 
 @pytest.fixture
@@ -24,38 +23,26 @@ def queue(store, host) -> Queue:
     return Queue(store, host=host, shared_limits=shared)
 
 
-@pytest.fixture
-def take(queue, host) -> Take:
+def take(queue: Queue, limit: str, whole: Whole, worker: str, wants: Amount) -> None:
     """A worker's turn at the book of a limit."""
-
-    def take(limit: str, whole: Whole, worker: str, wants: Amount) -> None:
-        turn = Turn(
-            worker=worker,
-            number=1,
-            keeps=NONE,
-            wants=wants,
-            insists=True,
-            returns=0,
-            lease=microseconds(LEASE),
-            renew=True,
-        )
-        assert Books(queue.store, host=host).take(limit, whole, turn) is not None
-
-    return take
+    lease = microseconds(LEASE)
+    terms: dict[str, Any] = {"insists": True, "returns": 0, "lease": lease, "renew": True}
+    turn = Turn(worker=worker, number=1, keeps=NONE, wants=wants, **terms)
+    assert Books(queue.store, host=queue.store._host).take(limit, whole, turn) is not None
 
 
-def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host, take):
+def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
     (own,) = lent.find(queue)
     assert (own.title, own.at_a_time, own.of_rate) == ("all types", "0 of 10", "0 of 5")
     assert (own.workers, own.free_at, own.is_short) == (0, None, False)
     queue.put("video", task_id="runs")
     queue.store.claim("runs", claim_id="c", lease=30)
     queue.put("mail")  # has no limit of its own
-    take("", OWN, "lost", Amount(4, 3))
-    take("video", VIDEO, "lost", Amount(3, 0))
+    take(queue, "", OWN, "lost", Amount(4, 3))
+    take(queue, "video", VIDEO, "lost", Amount(3, 0))
     lost_at = host.now()
     host.advance(SHARE_LASTS + 1)
-    take("", OWN, "well", Amount(8, 1))
+    take(queue, "", OWN, "well", Amount(8, 1))
     own, video = lent.find(queue)
     assert (own.at_a_time, own.of_rate, own.holders) == (
         "10 of 10",

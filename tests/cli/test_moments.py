@@ -6,7 +6,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lifoq.basics.times import iso
 from lifoq_cli import moments
 
 NOW = 1_795_000_000_000_000
@@ -37,10 +36,6 @@ def test_a_time_is_local_and_tells_how_far_away_it_is(monkeypatch):
     finally:
         monkeypatch.undo()
         time.tzset()
-
-
-def test_an_iso_time_has_microseconds_and_its_zone():
-    assert iso(1_795_000_000_000_001).endswith(".000001Z")
 
 
 def test_a_time_without_a_zone_is_this_machines():

@@ -84,13 +84,3 @@ def test_a_workers_log_obeys_nothing():
     record = logging.LogRecord("lifoq", logging.INFO, "", 0, "task %s\n2", (HOSTILE,), None)
     told = logged.Formatter("%(message)s").format(record)
     assert (UNSEEN.findall(told), told.count("\n")) == ([], 1)
-
-
-def test_lines_of_a_pipe_have_no_blanks_at_their_ends(queue, session, lifoq, capsys):
-    queue.put("a", "x" * 5_000, task_id="long")
-    printed = [lifoq("get", "long")[1], lifoq("list")[1]]
-    finding = Finding(wrong="w", meaning="m", remedy="r")
-    results = [doctor.Result(subject="table", findings=[finding], not_checked="n")]
-    session.answer(None, lambda console: doctor._print(console, [("dev", results)]))
-    printed.append(capsys.readouterr().out)
-    assert [line for text in printed for line in text.splitlines() if line.endswith(" ")] == []

@@ -1,6 +1,5 @@
 """Each promise of ``docs/invariants.md`` broken once, by hand: ``promises.txt``."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -19,20 +18,10 @@ def made(root: Path) -> Iterator[Mutant]:
             continue
         rule, _, change = line.strip().replace("\\n", "\n").partition(" | ")
         was, _, becomes = change.partition(" →")
-        yield _mutant(root, path, rule, was, becomes.removeprefix(" "))
-
-
-def _mutant(root: Path, path: str, rule: str, was: str, becomes: str) -> Mutant:
-    text = (root / path).read_text()
-    if text.count(was) != 1:
-        raise ValueError(
-            f"{path} holds {text.count(was)} times, not once: {was!r}; write the break of {rule!r} "
-            "anew"
-        )
-    start = text.index(was)
-    line = text.count("\n", 0, start) + 1
-    constant = re.match(r"[A-Z_]+(?=:)", was)
-    names = constant and constant[0]
-    return Mutant(
-        path=path, line=line, was=was, becomes=becomes, start=start, names=names, rule=rule
-    )
+        becomes, text = becomes.removeprefix(" "), (root / path).read_text()
+        if (number := text.count(was)) != 1:
+            told = f"{path} holds {number} times, not once: {was!r}"
+            raise ValueError(f"{told}; write the break of {rule!r} anew")
+        start = text.index(was)
+        at = {"line": text.count("\n", 0, start) + 1, "start": start}
+        yield Mutant(path=path, was=was, becomes=becomes, rule=rule, **at)

@@ -33,9 +33,6 @@ RECKONED_AS: Final[dict[type[ast.operator], str]] = {
     ast.BitAnd: "|",
 }
 
-CALLED: Final = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-"""Whose bodies do not run at import."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
@@ -47,14 +44,8 @@ class Mutant:
     becomes: str
     start: int
     """Where ``was`` begins in the file's text, in characters."""
-    names: str | None = None
-    """What it is the value of, where it runs at import alone."""
     rule: str | None = None
     """The promise that it breaks, for a mutant made by hand."""
-
-    @property
-    def module(self) -> str:
-        return Path(self.path).stem
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {_one_line(self.was)} → {_one_line(self.becomes)}"
@@ -85,42 +76,29 @@ def mutants_of(text: str, path: str) -> Iterator[Mutant]:
     def at(line: int, column: int) -> int:
         return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
-    def mutant(node: ast.expr | ast.stmt, becomes: str, names: str | None) -> Mutant:
+    def mutant(node: ast.expr | ast.stmt, becomes: str) -> Mutant:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         start, end = at(node.lineno, node.col_offset), at(node.end_lineno, node.end_col_offset)
         return Mutant(
-            path=path, line=node.lineno, was=text[start:end], becomes=becomes, start=start,
-            names=names,
-        )  # fmt: skip
+            path=path, line=node.lineno, was=text[start:end], becomes=becomes, start=start
+        )
 
-    for node, names in _code(ast.parse(text), ""):
-        yield from (mutant(part, becomes, names) for part, becomes in _changes(node))
+    for node in _code(ast.parse(text)):
+        yield from (mutant(part, becomes) for part, becomes in _changes(node))
 
 
-def _code(node: ast.AST, names: str | None) -> Iterator[tuple[ast.AST, str | None]]:
-    """What runs, and what it is the value of if it runs at import: no annotation or text, and
-    nothing that a class is declared with."""
+def _code(node: ast.AST) -> Iterator[ast.AST]:
+    """What runs: no annotation or text, and nothing that a class is declared with."""
     for field, value in ast.iter_fields(node):
         if field in {"annotation", "returns", "type_params"}:
             continue
         if isinstance(node, ast.ClassDef) and field in {"decorator_list", "keywords"}:
             continue
-        called = isinstance(node, CALLED) and field == "body"
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not _is_passed_over(child):
-                inside = None if called or names is None else _name(child) or names
-                yield child, inside
-                yield from _code(child, inside)
-
-
-def _name(node: ast.AST) -> str | None:
-    match node:
-        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            return name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return name
-    return None
+                yield child
+                yield from _code(child)
 
 
 def _is_passed_over(node: ast.AST) -> bool:

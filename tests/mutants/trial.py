@@ -1,6 +1,7 @@
 """A mutant before the tests: which of them catches it. Those are asked that run the changed line,
 the nearest and quickest first."""
 
+import ast
 import importlib
 import multiprocessing
 import os
@@ -103,8 +104,9 @@ class Map:
         lines = range(mutant.line, mutant.line + mutant.was.count("\n") + 1)
         here = self._lines.get(mutant.path, {})
         found = {test for line in lines for test in here.get(line, ())}
-        if mutant.names is not None or not found:
-            found = {*self._in(mutant.path), *self._naming(copy, mutant.names or mutant.module)}
+        name = _named_at_import((copy / mutant.path).read_text(), mutant.line)
+        if name or not found:
+            found = {*self._in(mutant.path), *self._naming(copy, name or Path(mutant.path).stem)}
         near = Counter(self._in(mutant.path))
         ordered = sorted(
             found, key=lambda test: self._seconds[test] * self._all[test] / (near[test] + 1)
@@ -128,6 +130,23 @@ def _node(test: str) -> str:
     """What pytest calls a test, of which coverage knows the module and the function."""
     module, _, function = test.rpartition(".")
     return f"{module.replace('.', '/')}.py::{function}"
+
+
+def _named_at_import(text: str, line: int) -> str | None:
+    """What a line is the value of, where it runs at import alone."""
+    name = None
+    for node in ast.walk(ast.parse(text)):  # the innermost last
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() if line >= node.body[0].lineno:
+                    return None
+                case ast.Assign(targets=[ast.Name(id=name)]):
+                    pass
+                case ast.AnnAssign(target=ast.Name(id=name)):
+                    pass
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    pass
+    return name
 
 
 def copy_of(root: Path, to: Path) -> None:
