@@ -2,11 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
-from lifoq.client.listing import Wanted
-from lifoq.client.queue import Queue
-from lifoq.errors import InvalidInput
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
 from lifoq.tables import open_tasks
@@ -35,31 +30,6 @@ def test_a_task_goes_before_all_that_come_within_its_head_start(store, host):
     put(store, "after")
     assert pending(store) == ["after", "worth more", "within", "plain"]
     assert store.get("worth more") == first
-
-
-@pytest.mark.parametrize("none", [0.0, timedelta()])
-def test_without_a_head_start_the_item_has_no_word_of_it(store, none):
-    put(store, "t", head_start=none)
-    assert "headStart" not in store.table.get("t")
-
-
-@pytest.mark.parametrize(
-    ("terms", "sentence"),
-    [
-        ({"head_start": -1}, "head_start=-1: is negative; to let a task start later, give delay"),
-        ({"head_start": 3601}, "3601: is longer than the task's deadline of 3600 s; shorten it"),
-        ({"head_start": 11, "deadline": 10}, "longer than the task's deadline of 10 s"),
-        ({"head_start": "60"}, "must be a number of seconds or a timedelta"),
-        ({"head_start": float("nan")}, "must be finite"),
-    ],
-)
-def test_a_head_start_is_no_longer_than_the_deadline(store, terms, sentence):
-    with pytest.raises(InvalidInput, match=sentence) as refused:
-        put(store, "t", **terms)
-    assert refused.value.field == "head_start"
-    assert store.get("t") is None
-    put(store, "whole", head_start=3600)
-    put(store, "own", head_start=10, deadline=10)
 
 
 def test_a_dead_letter_lies_by_its_age_and_a_redrive_gives_it_its_head_start_anew(store, host):
@@ -102,21 +72,6 @@ def test_the_oldest_is_found_behind_a_page_of_others_and_the_newest_too(store, h
     put(store, "newest")
     found = measure(store, now=store.now())
     assert (round(found.newest_waiting_seconds), round(found.oldest_waiting_seconds)) == (0, 60)
-
-
-def test_a_list_of_the_newer_ones_goes_by_when_they_entered_the_queue(store, host):
-    queue = Queue(store, host=host)
-    put(store, "old", head_start=600)
-    store.fail(claim(store, "old"), BOOM)
-    put(store, "waits", head_start=600)
-    host.advance(100)
-    put(store, "new")
-    newer = {
-        status: [task.task_id for task in queue.search(Wanted(status=status, newer_than=age)).tasks]
-        for status, age in ((Status.PENDING, 50), (Status.FAILURE, 101))
-    }
-    assert newer == {Status.PENDING: ["new"], Status.FAILURE: ["old"]}
-    assert not queue.search(Wanted(status=Status.FAILURE, newer_than=99)).tasks
 
 
 def test_past_its_deadline_a_task_falls_back_and_is_counted_as_shed_all_the_same(store, host):

@@ -2,8 +2,8 @@
 
 import uuid
 from dataclasses import replace
-from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import pytest
@@ -31,24 +31,6 @@ MEDIUM = noise(2 * INLINE)
 SMALL = noise(INLINE // 2)
 
 
-class Bucket:
-    """Counts what is asked of it, and can be out of order."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        self._there = blobs
-        self.calls: list[str] = []
-        self.error: Exception | None = None
-
-    def _call(self, name: str, *arguments: Any) -> Any:
-        self.calls.append(name)
-        if self.error is not None:
-            raise self.error
-        return getattr(self._there, name)(*arguments)
-
-    def __getattr__(self, name: str) -> Any:
-        return partial(self._call, name)
-
-
 @pytest.fixture(params=["memory", "S3"])
 def blobs(request: pytest.FixtureRequest) -> Blobs:
     if request.param == "memory":
@@ -64,12 +46,21 @@ def blobs(request: pytest.FixtureRequest) -> Blobs:
 
 
 @pytest.fixture
-def bucket(blobs: Blobs) -> Bucket:
-    return Bucket(blobs)
+def bucket(blobs: Blobs) -> Mock:
+    return Mock(wraps=blobs)
+
+
+def calls(bucket: Mock) -> list[str]:
+    return [call[0] for call in bucket.method_calls]
+
+
+def break_down(bucket: Mock) -> None:
+    for call in (bucket.get, bucket.put, bucket.renew, bucket.delete):
+        call.side_effect = StoreUnavailable("S3 is out")
 
 
 @pytest.fixture
-def queue(table: Table, bucket: Bucket, host: ManualHost) -> Queue:
+def queue(table: Table, bucket: Mock, host: ManualHost) -> Queue:
     return Queue(Store(table, host=host, large=LargeValues(bucket, host=host)), host=host)
 
 
@@ -98,7 +89,7 @@ def test_what_no_item_holds_comes_to_the_handler_and_back(queue, host, table, bu
 
     put = queue.put("a", LARGE, task_id="t")
     assert put.payload == LARGE
-    assert bucket.calls == ["put"]
+    assert calls(bucket) == ["put"]
     assert isinstance(queue.look("t").payload, Large)
     assert len(str(table.get("t")["payload"])) < 300
     worker(queue, echo).run()
@@ -114,9 +105,9 @@ def test_an_item_keeps_what_is_small_and_what_it_holds_is_not_read_from_the_buck
     queue.put("a", "x" * 10 * INLINE, task_id="compressed")
     assert queue.get("small").payload == SMALL
     assert queue.get("compressed").payload == "x" * 10 * INLINE
-    assert bucket.calls == []
+    assert calls(bucket) == []
     queue.put("a", MEDIUM, task_id="medium")
-    assert bucket.calls == ["put"]
+    assert calls(bucket) == ["put"]
 
 
 def test_an_item_of_before_the_bucket_is_read_and_one_in_it_says_what_a_client_lacks(
@@ -141,11 +132,11 @@ def test_many_are_put_each_with_its_payload(queue, bucket):
     assert [queue.get(each.task.task_id).payload for each in outcomes] == [
         task.payload for task in tasks
     ]
-    assert bucket.calls.count("put") == 4
+    assert calls(bucket).count("put") == 4
 
 
 def test_nothing_is_put_whose_payload_was_not_confirmed(queue, bucket, table):
-    bucket.error = StoreUnavailable("S3 is out")
+    break_down(bucket)
     with pytest.raises(StoreUnavailable):
         queue.put("a", MEDIUM, task_id="t")
     many = [NewTask(task_type="a", payload=it) for it in (MEDIUM, "small")]
@@ -177,7 +168,7 @@ def test_a_put_that_finds_its_task_there_leaves_nothing_in_the_bucket(queue, buc
     assert not queue.put_many([again])[0].created
     queue.put("a", 1, task_id="u")
     queue.store.succeed(task, "1", [replace(again, task_id="u")])
-    assert bucket.calls.count("put") == 1
+    assert calls(bucket).count("put") == 1
     host.advance(3_601)  # the other is shed by then, and its id is free
     assert queue.put("a", MEDIUM, task_id="u").payload == MEDIUM
 
@@ -217,7 +208,7 @@ def test_an_object_that_is_gone_or_another_fails_its_task_and_says_so(queue, buc
 
 def test_a_bucket_that_is_out_costs_a_task_time_and_no_attempt(queue, bucket):
     queue.put("a", MEDIUM, task_id="t")
-    bucket.error = StoreUnavailable("S3 is out")
+    break_down(bucket)
     worker(queue, backoff=Backoff.fixed(0.3), max_attempts=1).run(time_limit=70)
     waiting = queue.look("t")
     assert (waiting.status, waiting.attempts) == (Status.DELAYED, 0)
@@ -227,7 +218,7 @@ def test_a_bucket_that_is_out_costs_a_task_time_and_no_attempt(queue, bucket):
 def test_a_redrive_lets_the_object_live_on_and_refuses_a_task_that_lost_it(queue, bucket):
     queue.store.fail(claimed(queue, "t"), BOOM)
     assert queue.redrive("t").status is Status.PENDING
-    assert bucket.calls[-1] == "renew"
+    assert calls(bucket)[-1] == "renew"
     assert queue.get("t").payload == MEDIUM
 
     queue.store.fail(queue.store.claim("t", claim_id="d", lease=30), BOOM)
@@ -243,7 +234,7 @@ def test_what_is_deleted_goes_with_its_objects_though_the_bucket_may_be_out(queu
     task = queue.look("t")
     queue.delete("t")
     assert bucket.get(task.payload.key) is bucket.get(task.result.key) is None
-    bucket.error = StoreUnavailable("S3 is out")
+    break_down(bucket)
     queue.delete("u")
     assert queue.look("u") is None
 

@@ -257,6 +257,19 @@ REFUSED = {
         f"is no W3C traceparent, such as {TRACE}",
     ),
     "a trace of zeros": ({"traceparent": TRACE[:3] + 32 * "0" + TRACE[35:]}, "no W3C traceparent"),
+    "a head start below zero": (
+        {"head_start": -1},
+        "negative; to let a task start later, give del",
+    ),
+    "a head start beyond the queue's deadline": (
+        {"head_start": 3601},
+        "deadline of 3600 s; shorten",
+    ),
+    "a head start beyond its own deadline": (
+        {"head_start": 11, "deadline": 10},
+        "deadline of 10 s",
+    ),
+    "a head start of no number": ({"head_start": float("nan")}, "head_start=nan: must be finite"),
     "two due times": ({"delay": 5, "due_at": datetime.now(UTC)}, "give one of the two"),
     "a due time without a zone": ({"due_at": datetime(2030, 1, 1)}, "time zone"),  # noqa: DTZ001
     "a deadline in the past": ({"deadline": PAST}, "it would never run"),

@@ -280,16 +280,18 @@ def test_a_search_shows_a_status_newest_first_a_page_at_a_time_without_what_expi
 
 
 def test_a_search_finds_by_type_key_error_and_age(queue, host):
+    queue.put("b", task_id="ahead", head_start=600)  # which makes it no newer
     for number, (task_type, error) in enumerate(
         [("a", "ValueError"), ("b", "ValueError"), ("a", "TimeoutError"), ("a", "ValueError")]
     ):
-        queue.put(task_type, task_id=f"t{number}")
+        queue.put(task_type, task_id=f"t{number}", head_start=600)
         fail(queue, f"t{number}", error)
         host.advance(10)
     queue.put("a", task_id="waits")
     queue.put("a", task_id="keyed", key="d-17")
     queue.put("b", task_id="later", key="d-17", delay=60)
     assert search(queue, status=Status.PENDING, key="d-17") == [["keyed"]]
+    assert search(queue, status=Status.PENDING, newer_than=30) == [["keyed", "waits"]]
     assert search(queue, status=Status.DELAYED, key="d-17", task_type="b") == [["later"]]
     assert search(queue, status=Status.DELAYED, task_type="a") == [[]]
     failed = {"status": Status.FAILURE}
