@@ -49,13 +49,6 @@ def turn(worker: str, wants: Amount, **terms: Any) -> Turn:
     return Turn(worker=worker, wants=wants, **told)
 
 
-def test_the_parts_of_all_workers_are_never_more_than_the_whole(books):
-    first = take(books, "w1", Amount(3, 1))
-    second = take(books, "w2", ALL)
-    third = take(books, "w3", ALL)
-    assert (first.has, second.has, third.has) == (Amount(3, 1), Amount(1, 1), NONE)
-
-
 def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(books):
     assert take(books, "w1", ALL).tokens == 2
     late = take(books, "w2", ALL)

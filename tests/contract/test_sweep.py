@@ -33,20 +33,6 @@ def strand(store: Store, task_id: str, *, lease: float = 30):
     store.claim(task_id, claim_id=f"claim of {task_id}", lease=lease)
 
 
-def test_a_stranded_task_comes_back_until_its_attempts_are_used_up(store, sweeper, host):
-    strand(store, "t")
-    for attempt in (1, 2):
-        host.advance(31)
-        assert sweeper.run().leases_expired == 1
-        task = store.get("t")
-        assert (task.status, task.attempts) == (Status.PENDING, attempt)
-        store.claim("t", claim_id=f"claim {attempt}", lease=30)
-    host.advance(31)
-    report = sweeper.run()
-    assert (report.leases_expired, report.failed) == (1, 1)
-    assert store.get("t").status is Status.FAILURE
-
-
 def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted(
     store, new_sweeper, host, past
 ):
