@@ -20,6 +20,9 @@ from tests.functions.conftest import WORKER
 __all__ = ["downstream"]
 
 
+SNS = {"Records": [{"Sns": {"Timestamp": "1970-01-01T00:00:02.500Z"}}]}
+
+
 @pytest.fixture(autouse=True)
 def types(monkeypatch):
     """The task types of a test's own go with it."""
@@ -48,12 +51,6 @@ def test_a_run_does_the_tasks_and_says_so(asking, context, queue, metrics, trigg
     assert trigger_topic.messages() == []
 
 
-@pytest.fixture
-def slow_type():
-    REGISTRY.task("test.slow", in_flight=1)(lambda _, __: time.sleep(0.3))
-    return "test.slow"
-
-
 def test_what_task_code_logs_has_the_id_of_its_task(load, context, queue, caplog):
     REGISTRY.task("test.logs")(lambda _, __: logging.getLogger("team").warning("told"))
     task_id = queue.put("test.logs").task_id
@@ -61,16 +58,22 @@ def test_what_task_code_logs_has_the_id_of_its_task(load, context, queue, caplog
     assert [each.taskId for each in caplog.records if each.name == "team"] == [task_id]
 
 
-def test_tasks_that_remain_at_the_end_of_the_window_get_a_tail_call(
-    load, context, queue, slow_type, trigger_topic, metrics
+@pytest.mark.parametrize(
+    ("event", "sent", "report", "calls"),
+    [
+        (SNS, 2_500_000, RunReport(claimed=1, remaining=True), 1),
+        ("by hand", None, RunReport(remaining=True), 0),  # without progress
+        ("by hand", None, RunReport(claimed=1), 0),
+    ],
+)
+def test_a_run_knows_when_its_kick_was_sent_and_calls_the_next_where_tasks_remain(
+    load, context, monkeypatch, trigger_topic, metrics, event, sent, report, calls
 ):
-    for n in range(20):
-        queue.put(slow_type, n)
-    function = load("process_tasks", replace(WORKER, window=1.5))
-    summary = function.handle({}, context)
-    assert summary["remaining"]
-    assert len(trigger_topic.messages()) == 1
-    assert metrics()["TailCalls"] == [1.0]
+    function, run = load("process_tasks"), Mock(return_value=report)
+    monkeypatch.setattr(function.processor, "run", run)
+    assert function.handle(event, context)["remaining"] is report.remaining
+    assert (run.call_args.kwargs["woken_at"], run.call_args.kwargs["time_limit"]) == (sent, 60)
+    assert (len(trigger_topic.messages()), metrics()["TailCalls"]) == (calls, [calls])
 
 
 def test_each_count_of_a_run_is_a_metric_of_its_own(load, metrics):
@@ -103,9 +106,10 @@ def test_each_count_of_a_run_is_a_metric_of_its_own(load, metrics):
     }
 
 
-def test_a_long_run_counts_while_it_lasts(load, context, queue, slow_type, monkeypatch, metrics):
+def test_a_long_run_counts_while_it_lasts(load, context, queue, monkeypatch, metrics):
+    REGISTRY.task("test.slow")(lambda _, __: time.sleep(0.3))
     for n in range(4):
-        queue.put(slow_type, n)
+        queue.put("test.slow", n)
     monkeypatch.setattr(tally, "PROGRESS_EVERY", 0.2)
     function = load("process_tasks", replace(WORKER, in_flight=1))
     metrics()
@@ -134,25 +138,3 @@ def test_a_process_that_can_run_nothing_more_says_so_and_ends(
     assert (told["TasksClaimed"], told["TasksSucceeded"], told["TailCalls"]) == ([3], [2], [1])
     assert "take all slots" in caplog.text
     assert len(trigger_topic.messages()) == 1
-
-
-def test_a_run_without_progress_makes_no_tail_call(load, context, queue, trigger_topic):
-    queue.put("greet")
-    context.get_remaining_time_in_millis = lambda: 3_000  # no task could finish in this
-    summary = load("process_tasks", replace(WORKER, window=1.5)).handle({}, context)
-    assert (summary["TasksClaimed"], summary["remaining"]) == (0, True)
-    assert trigger_topic.messages() == []
-
-
-@pytest.mark.parametrize(
-    ("event", "sent"),
-    [
-        ({"Records": [{"Sns": {"Timestamp": "1970-01-01T00:00:02.500Z"}}]}, 2_500_000),
-        ("by hand", None),
-    ],
-)
-def test_a_run_knows_when_its_kick_was_sent(load, context, monkeypatch, event, sent):
-    function, run = load("process_tasks"), Mock(return_value=RunReport())
-    monkeypatch.setattr(function.processor, "run", run)
-    function.handle(event, context)
-    assert (run.call_args.kwargs["woken_at"], run.call_args.kwargs["time_limit"]) == (sent, 60)
