@@ -31,16 +31,6 @@ def test_a_lost_kick_is_made_up_for(load, context, queue, processor_topic, metri
     assert 30 <= counted["OldestWaitingAgeSeconds"][0] < 60
 
 
-def test_nobody_is_woken_for_nothing(load, context, queue, processor_topic, metrics):
-    put(earlier(queue, 60, deadline=3600), "expired", deadline=10)
-    sweep = load("sweep")
-    assert not sweep.handle({}, context)["Kicks"]
-    assert processor_topic.messages() == []
-    counted = metrics()
-    assert (counted["TasksPending"], counted["TasksExpiredPresent"]) == ([0.0], [1.0])
-    assert counted["OldestWaitingAgeSeconds"] == [0.0]
-
-
 def test_each_count_and_each_gauge_of_a_sweep_is_a_metric_of_its_own(load, metrics):
     def count(value):
         return Count(value=value, capped=False)

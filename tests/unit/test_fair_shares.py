@@ -13,19 +13,13 @@ def use(shares, key, *, since, until):
     shares.ends(key, seconds(until), seconds=until - since)
 
 
-def test_who_has_had_more_than_its_share_comes_after_those_who_have_not():
+def test_who_has_had_more_than_its_share_comes_after_the_others_and_last_who_has_had_most():
     shares = FairShares()
-    use(shares, "flood", since=0, until=9)
-    use(shares, "quiet", since=0, until=1)
-    assert shares.excess({"flood", "quiet", "new"}, seconds(9)).keys() == {"flood"}
-
-
-def test_among_those_beyond_their_share_the_one_with_least_comes_first():
-    shares = FairShares()
-    for key, until in (("a", 9), ("b", 8), ("c", 1)):
+    for key, until in (("flood", 9), ("many", 8), ("quiet", 1)):
         use(shares, key, since=0, until=until)
-    excess = shares.excess({"a", "b"}, seconds(9))
-    assert excess["a"] > excess["b"] > 0
+    excess = shares.excess({"flood", "many", "quiet", "new"}, seconds(9))
+    assert excess.keys() == {"flood", "many"}
+    assert excess["flood"] > excess["many"] > 0
 
 
 def test_who_is_alone_has_never_too_much():

@@ -156,17 +156,6 @@ def test_a_part_lasts_from_when_it_was_asked_for_however_late_the_answer(store, 
     assert not limits.usable("a")
 
 
-def test_who_has_more_slots_than_is_fair_gives_back_none_that_is_in_use(store, host):
-    first, second = (worker(store, host, in_flight=4) for _ in range(2))
-    take_turns(first, host)
-    assert all(first.enter("a") for _ in range(3))
-    for _ in range(4):
-        take_turns(second, host)
-        take_turns(first, host)
-        host.advance(TURN_EVERY)
-    assert (starts(first), starts(second)) == (0, 1)
-
-
 @pytest.mark.parametrize(("in_flight", "stuck"), [(1, ["a"]), (2, [])])
 def test_handlers_that_hang_take_all_of_a_limit_only_where_no_more_of_it_may_be_had(
     store, host, in_flight, stuck

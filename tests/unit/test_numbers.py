@@ -68,7 +68,9 @@ def test_a_duration_may_be_a_timedelta_where_it_is_said():
             seconds("timeout", value)
 
 
-def test_what_is_allowed_to_the_very_end_is_taken():
+def test_a_duration_of_nothing_is_taken_where_nothing_has_to_happen_in_it():
     WorkerSettings(window=10 * 365 * 86_400, in_flight=1_000_000, linger=0, settle_time=0)
     Backoff(min_seconds=5, max_seconds=5, immediate=0)
-    registered(timeout=0.001, in_flight=1, rate_limit=0.001)
+    for field in ("window", "task_timeout", "lease", "heartbeat", "adaptive_threshold"):
+        with pytest.raises(InvalidInput, match=f"{field}=0"):
+            WorkerSettings(**{field: 0})

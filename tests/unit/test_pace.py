@@ -22,18 +22,12 @@ def test_a_look_on_its_way_keeps_the_next_waiting_for_a_while_only():
     assert run.look_at == 5 + microseconds(LOOK_PATIENCE)
 
 
-def test_an_answer_that_a_later_one_has_overtaken_is_old_news():
+def test_an_answer_is_old_news_where_a_later_look_was_answered_and_none_where_it_failed():
     run = pace()
-    first, second = run.sends(0), run.sends(S)
+    first, second, third = run.sends(0), run.sends(S), run.sends(2 * S)
+    run.failed(third, 2 * S)
     assert run.shows(second)
     assert not run.shows(first)
-
-
-def test_an_answer_after_a_later_look_failed_is_news():
-    run = pace()
-    first, second = run.sends(0), run.sends(S)
-    run.failed(second, S)
-    assert run.shows(first)
 
 
 def test_looks_that_find_nothing_to_start_come_ever_more_rarely():

@@ -18,13 +18,10 @@ def item(**changes):
 
 
 @pytest.mark.parametrize("attribute", [a for a in Attribute if a is not Attribute.TASK_ID])
-def test_an_attribute_of_another_type_is_named(attribute):
+def test_an_attribute_of_another_type_or_an_unknown_status_is_named(attribute):
     wrong = "text" if ATTRIBUTE_TYPES[attribute] == "N" else 7
     with pytest.raises(DamagedTask, match=f"{attribute} is (str|int), but must be of type [A-Z]"):
         Task.from_item(item(**{attribute: wrong}))
-
-
-def test_an_unknown_status_is_named():
     with pytest.raises(DamagedTask, match="'RUNNING', which is no status"):
         Task.from_item(item(taskStatus="RUNNING"))
 

@@ -29,7 +29,6 @@ from botocore.awsrequest import AWSRequest, AWSResponse
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, SSLError
-from botocore.stub import Stubber
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from moto import mock_aws
 from werkzeug.serving import generate_adhoc_ssl_pair
@@ -469,14 +468,6 @@ def test_under_moto_no_call_reaches_for_the_network(monkeypatch):
         table.put({"taskId": "t", "payload": b"\x00"})
         assert table.get("t") == {"taskId": "t", "payload": b"\x00"}
     assert table._calls._routes["GetItem"].direct
-
-
-def test_a_client_that_is_stubbed_is_asked(server):
-    calls = wire_to(server.url)
-    with Stubber(calls.client) as stubber:
-        stubber.add_response("get_item", {"Item": {"a": {"S": "b"}}}, GET)
-        assert calls.call("GetItem", GET)["Item"] == {"a": {"S": "b"}}
-    assert server.heard() == []
 
 
 @pytest.mark.parametrize(
