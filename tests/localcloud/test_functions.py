@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from localcloud.pool import UNRESERVED_CONCURRENCY
-from tests.localcloud.harness import eventually, zipped
+from tests.localcloud.harness import Deployed, eventually, zipped
 
 
 def test_a_function_runs_with_its_deployed_environment_in_a_process_that_is_used_again(deployed):
@@ -114,23 +114,60 @@ def test_changed_configuration_takes_effect_with_a_new_process(deployed):
     eventually(lambda: not psutil.pid_exists(before["pid"]))
 
 
-def test_what_cannot_be_installed_here_fails_the_invocation_and_says_so(deployed):
-    lock = f"absent==1.0 --hash=sha256:{64 * '0'}\n"
-    code = {"probe.py": "", "requirements.lock": lock, "uv.toml": "no-index = true\n"}
+def created(deployed: Deployed, name: str, code: dict[str, str]) -> Deployed:
+    """With one function, of this code."""
     role = deployed.client("iam").get_role(RoleName=deployed.ids["Role"])["Role"]["Arn"]
     deployed.client("lambda").create_function(
-        FunctionName="absent",
+        FunctionName=name,
         Handler="probe.handle",
         Runtime="python3.13",
         Role=role,
-        Timeout=30,
+        Timeout=300,
         Code={"ZipFile": zipped(code)},
     )
+    return replace(deployed, ids={name: name})
 
-    answer, error = replace(deployed, ids={"Absent": "absent"}).invoke("Absent", {})
+
+def test_what_cannot_be_installed_here_fails_the_invocation_and_says_so(deployed):
+    lock = f"absent==1.0 --hash=sha256:{64 * '0'}\n"
+    code = {"probe.py": "", "requirements.lock": lock, "uv.toml": "no-index = true\n"}
+    answer, error = created(deployed, "absent", code).invoke("absent", {})
 
     assert (error, answer["errorType"]) == ("Unhandled", "Runtime.InvalidRequirements")
     assert "cannot be found for this machine" in answer["errorMessage"]
+
+
+UNTIL_A_FILE_IS_THERE = """
+import os, time
+def handle(path, _context):
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    return {answer}
+"""
+
+
+def test_code_that_was_replaced_is_deleted_once_nothing_runs_it(deployed, tmp_path):
+    assets, file = deployed.cloud.directory / "assets", tmp_path / "file"
+    before = set(assets.iterdir())
+    first, *later = ({"probe.py": UNTIL_A_FILE_IS_THERE.format(answer=n)} for n in (1, 2, 3))
+    waiter = created(deployed, "waiter", first)
+
+    def update(code: dict[str, str]) -> None:
+        waiter.client("lambda").update_function_code(FunctionName="waiter", ZipFile=zipped(code))
+
+    with ThreadPoolExecutor() as callers:
+        running = callers.submit(waiter.invoke, "waiter", str(file))
+        try:
+            eventually(lambda: waiter.cloud.processes("waiter"))
+            (unpacked,) = set(assets.iterdir()) - before
+            update(later[0])
+            assert unpacked.exists()
+        finally:
+            file.touch()
+        assert running.result() == (1, None)
+    assert waiter.invoke("waiter", str(file)) == (2, None)
+    update(later[1])
+    assert set(assets.iterdir()) == before
 
 
 def _gone(pid: int) -> bool:
