@@ -22,6 +22,10 @@ def chromium(home: Path, *arguments: str) -> list[str]:
 
 
 def dumped(address: str, home: Path) -> str:
-    """The page as the browser has made it, after 20 s of the page's time."""
-    command = chromium(home, "--dump-dom", "--virtual-time-budget=20000", address)
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
+    """The page as the browser has made it, after 20 s of the page's time; nothing may stand on its
+    console."""
+    options = ("--dump-dom", "--virtual-time-budget=20000", "--enable-logging=stderr")
+    command = chromium(home, *options, address)
+    seen = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    assert "CONSOLE" not in seen.stderr
+    return seen.stdout

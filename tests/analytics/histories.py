@@ -9,12 +9,11 @@ its deletion falls into (windows are no longer than ``LONGEST_WINDOW``).
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
-from lifoq.items.task import NewTask, Task
+from lifoq.items.task import NewTask
 from lifoq.items.task_error import TaskError
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
@@ -47,9 +46,7 @@ class Life:
 
     task_id: str
     task_type: str
-    enqueued_at: int
-    deadlines: list[int] = field(default_factory=list)
-    """Epoch seconds, one per step: the deadline as it was after it."""
+    enqueued_at: int = 0
     steps: list[Step] = field(default_factory=list)
 
     def before(self, moment: int) -> Step | None:
@@ -58,14 +55,11 @@ class Life:
 
     def until(self, moment: int) -> "Life":
         """The life as far as it is known at the moment."""
-        known = sum(step.at < moment for step in self.steps)
-        return Life(
-            task_id=self.task_id,
-            task_type=self.task_type,
-            enqueued_at=self.enqueued_at,
-            deadlines=self.deadlines[:known],
-            steps=self.steps[:known],
-        )
+        return replace(self, steps=[step for step in self.steps if step.at < moment])
+
+
+EXPIRE = (1, lambda: None)
+RETIRE = (0, lambda: None)
 
 
 class Author:
@@ -77,7 +71,7 @@ class Author:
         self._host = ManualHost(put_at)
         self._table = MemoryTable()
         self._store = Store(self._table, lifetimes=Lifetimes(deadline=1200), host=self._host)
-        self.life = Life(task_id=task_id, task_type=task_type, enqueued_at=0)
+        self.life = Life(task_id=task_id, task_type=task_type)
         new = NewTask(
             task_type=task_type,
             payload={"n": 1, "text": '"taskId": {"S": "x"} </script> ünï'},
@@ -86,9 +80,8 @@ class Author:
             deadline=(SHORTEST_DEADLINE + self._span(900)) / SECOND,
             head_start=rng.choice([0, self._span(300) / SECOND]),  # its place is nobody's age
         )
-        self._store.put(new)
-        self._write()
-        self.life.enqueued_at = self._time("enqueuedAt")
+        self.life.enqueued_at = self._store.put(new).enqueued_at
+        self._append(self._item)
 
     def write(self, *, steps: int) -> Life:
         while len(self.life.steps) < steps and self._next():
@@ -97,91 +90,53 @@ class Author:
 
     def _next(self) -> bool:
         """One more step; False when nothing more happens."""
-        status = self.life.steps[-1].status
-        if status is None or self._rng.random() < 0.02:
-            return status is not None and self._delete(LONGEST_WINDOW, 60)  # by an operator
-        choices: dict[Status, list[Callable[[], bool]]] = {
-            Status.PENDING: [self._claim, self._claim, self._cancel, self._expire],
-            Status.DELAYED: [self._promote, self._promote, self._cancel, self._expire],
-            Status.TAKEN: [*[self._succeed] * 3, *[self._fail, self._retry] * 2, self._stop],
-            Status.SUCCESS: [self._retire],
-            Status.FAILURE: [self._redrive, self._retire],
-            Status.CANCELLED: [self._retire],
+        rng, store, name, task = self._rng, self._store, self._id, self._store.get(self._id)
+        if self.life.steps[-1].status is None or task is None:
+            return False
+        if rng.random() < 0.02:
+            return self._delete(LONGEST_WINDOW, 60)  # by an operator
+        error = TaskError(type=rng.choice(["Timeout", "ValueError"]), message="bad")
+        delay = rng.choice([0, self._span(60) / SECOND])
+        claim = (rng.choice([5, 60, 600]), lambda: store.claim(name, claim_id="c", lease=30))
+        promote = (60, lambda: store.promote(name))
+        cancel = (300, lambda: store.cancel(name))
+        succeed = (30, lambda: store.succeed(task, "{}"))
+        fail = (30, lambda: store.fail(task, error))
+        retry = (30, lambda: store.retry(task, error, delay=delay))
+        stop = (30, lambda: (store.cancel(name), store.end_cancelled(task)))
+        redrive = (600, lambda: store.redrive(name))
+        choices: dict[Status, list[tuple[int, Callable[[], object]]]] = {
+            Status.PENDING: [claim, claim, cancel, EXPIRE],
+            Status.DELAYED: [promote, promote, cancel, EXPIRE],
+            Status.TAKEN: [*[succeed] * 3, *[fail, retry] * 2, stop],
+            Status.SUCCESS: [RETIRE],
+            Status.FAILURE: [redrive, RETIRE],
+            Status.CANCELLED: [RETIRE],
         }
-        return self._rng.choice(choices[status])()
-
-    def _claim(self) -> bool:
-        claim = partial(self._store.claim, self._id, claim_id=f"c{self._rng.random()}", lease=30)
-        return self._while_it_waits(self._rng.choice([5, 60, 600]), claim)
-
-    def _promote(self) -> bool:
-        self._host.time = max(self._host.time, self._time("dueAt"))
-        return self._while_it_waits(60, partial(self._store.promote, self._id))
-
-    def _cancel(self) -> bool:
-        return self._while_it_waits(300, partial(self._store.cancel, self._id))
-
-    def _while_it_waits(self, seconds: int, action: Callable[[], object]) -> bool:
+        chosen = rng.choice(choices[task.status])
+        if chosen is RETIRE:
+            return self._delete(SHORTEST_RETENTION, 1800)
+        if chosen is promote:
+            self._host.time = max(self._host.time, self._item["dueAt"])
+        seconds, action = chosen
         self._pass(seconds)
-        if self._host.time >= self._time("expiresAt"):
-            return self._expire()
+        if chosen is EXPIRE or (task.waiting and self._host.time >= task.expires_at):
+            # TTL deletes, some time after the deadline; or has not come round to it yet.
+            self._host.time = max(self._host.time, task.expires_at)
+            return self._delete(LONGEST_WINDOW if task.first_taken_at else 0, 1800)
         action()
-        return self._write()
-
-    def _succeed(self) -> bool:
-        return self._settle(lambda task: self._store.succeed(task, "{}"))
-
-    def _fail(self) -> bool:
-        return self._settle(lambda task: self._store.fail(task, self._error()))
-
-    def _retry(self) -> bool:
-        delay = self._rng.choice([0, self._span(60) / SECOND])
-        return self._settle(lambda task: self._store.retry(task, self._error(), delay=delay))
-
-    def _stop(self) -> bool:
-        """It was cancelled while it ran."""
-
-        def stop(task: Task) -> None:
-            self._store.cancel(self._id)
-            self._store.end_cancelled(task)
-
-        return self._settle(stop)
-
-    def _settle(self, action: Callable[[Task], object]) -> bool:
-        task = self._store.get(self._id)
-        assert task is not None
-        self._pass(30)
-        action(task)
-        return self._write()
-
-    def _error(self) -> TaskError:
-        return TaskError(type=self._rng.choice(["Timeout", "ValueError"]), message="bad")
-
-    def _redrive(self) -> bool:
-        self._pass(600)
-        self._store.redrive(self._id)
-        return self._write()
-
-    def _expire(self) -> bool:
-        """TTL deletes, some time after the deadline; or has not come round to it yet."""
-        self._host.time = max(self._host.time, self._time("expiresAt"))
-        return self._delete(LONGEST_WINDOW if "firstTakenAt" in self._item else 0, 1800)
-
-    def _retire(self) -> bool:
-        return self._delete(SHORTEST_RETENTION, 1800)
+        self._append(self._item)
+        return True
 
     def _delete(self, least: int, more: int) -> bool:
         self._host.time += least
         self._pass(more)
-        self._append(None, None)
+        self._append(None)
         return False
 
     @property
     def _item(self) -> Item:
         return self._table.get(self._id) or {}
-
-    def _time(self, name: str) -> int:
-        return int(self._item[name])
 
     def _span(self, seconds: int) -> int:
         """Up to so many seconds; often whole ones, so that events meet bucket edges."""
@@ -193,16 +148,12 @@ class Author:
         if self._rng.random() < 0.2:
             self._host.time = -(-self._host.time // (60 * SECOND)) * 60 * SECOND
 
-    def _write(self) -> bool:
-        self._append(Status(self._item["taskStatus"]), self._item)
-        return True
-
-    def _append(self, status: Status | None, item: Item | None) -> None:
+    def _append(self, item: Item | None) -> None:
         latency = self._rng.choice([0, 1, self._rng.randrange(50_000)])
         earliest = self.life.steps[-1].at + 1 if self.life.steps else 0
         at = max(self._host.time + latency, earliest)
+        status = None if item is None else Status(item["taskStatus"])
         self.life.steps.append(Step(now=self._host.time, at=at, status=status, item=item))
-        self.life.deadlines.append(self._time("expiresAt"))
         self._host.time = at
 
 

@@ -3,10 +3,7 @@ it is seen on a phone."""
 
 import html
 import operator
-import os
 import re
-import shutil
-import subprocess
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -16,16 +13,8 @@ import pytest
 from tests.analytics.conftest import Reporter
 from tests.analytics.exportfiles import Exporter, full_line
 from tests.analytics.items import at, item
+from tests.browser import dumped, in_a_browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=20000",
-)
 HOSTILE = '</script><script>alert("x")</script>\x1b[2J\u202e'
 LOST = {"how": "LEASE_EXPIRED", "type": "BrokenPipeError"}
 ABOUT = {
@@ -80,34 +69,21 @@ def reported(request, spark, tmp_path_factory) -> tuple[dict[str, Any], Path]:
     return summary, report.out / "report.html"
 
 
-def browsed(page: Path, home: Path) -> str:
-    """What the page has become; nothing may stand on the console."""
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed: the page was NOT tested")
-    seen = subprocess.run(
-        [CHROMIUM, *FLAGS, "--dump-dom", f"--user-data-dir={home / 'chromium'}", page.as_uri()],
-        capture_output=True,
-        check=True,
-        text=True,
-        env={**os.environ, "HOME": str(home)},  # it keeps settings and caches there
-    )
-    assert "CONSOLE" not in seen.stderr
-    return seen.stdout
-
-
+@in_a_browser
 def test_the_page_shows_the_moment_that_its_slider_is_at(reported, tmp_path):
     summary, page = reported
-    seen = browsed(page, tmp_path)
+    seen = dumped(page.as_uri(), tmp_path)
     shown = dict(re.findall(r"<div><dt>([^<]*)</dt><dd>([^<]*)</dd></div>", seen))
     assert ("waiting" in shown) is bool(summary["tasks"]["created"])
     for said in re.findall(r'aria-valuetext="([^"]*)"', seen):
         assert shown == dict(pair.split(": ", 1) for pair in said.split(", "))
 
 
+@in_a_browser
 def test_nothing_is_cut_on_a_phone(reported, tmp_path):
     framed = tmp_path / "phone.html"
     framed.write_text(PHONE.format(page=html.escape(reported[1].read_text())))
-    seen = browsed(framed, tmp_path)
+    seen = dumped(framed.as_uri(), tmp_path)
     assert 'data-cut=""' in seen, re.findall(r'data-cut="([^"]*)"', seen)
     assert 'data-beside="0"' in seen
     assert 'data-covered="0"' in seen

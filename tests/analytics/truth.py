@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from lifoq.items.schema import Status
-from tests.analytics.histories import SECOND, Life, Step
+from tests.analytics.histories import SECOND, Life
 
 FINISHED = {
     Status.SUCCESS: "succeeded",
@@ -41,8 +41,9 @@ class Fate:
 
 def fate(life: Life, as_of: int) -> Fate:
     last = life.steps[-1]
-    deadline = life.deadlines[-1]
-    standing = last if last.status is not None else life.steps[-2]
+    standing = last if last.item is not None else life.steps[-2]
+    item = standing.item or {}
+    deadline = int(item["expiresAt"])
     claims = [
         after.now
         for before, after in pairwise(life.steps)
@@ -67,13 +68,8 @@ def fate(life: Life, as_of: int) -> Fate:
         last_claim=claims[-1] if claims else None,
         finished_at=standing.now if standing.status in FINISHED else None,
         shed_at=shed_at,
-        past=_past(standing),
+        past=tuple((one["how"], one.get("type", "(none)")) for one in item.get("history", ())),
     )
-
-
-def _past(step: Step) -> tuple[tuple[str, str], ...]:
-    noted = (step.item or {}).get("history", ())
-    return tuple((one["how"], one.get("type", "(none)")) for one in noted)
 
 
 def counts(fates: Sequence[Fate]) -> dict[str, int]:
