@@ -1,7 +1,6 @@
 """Each benchmark measures what it says: its queues, its model of theory, and who is compared."""
 
 import math
-import random
 
 import pytest
 
@@ -12,12 +11,11 @@ from benchmarks.goodput import classes, theory
 from benchmarks.goodput.__main__ import NEWEST, best
 from benchmarks.goodput.steady import simulate
 from benchmarks.goodput.theory import LAWS, PATIENCE
-from benchmarks.processor.__main__ import nothing, race
+from benchmarks.processor.__main__ import race
 from benchmarks.producer.__main__ import Producer
 from benchmarks.world import Table, World, poisson
-from lab.virtual import START, VirtualHost
-from lifoq import Lifetimes, NewTask, Processor, Queue, Registry, WorkerSettings
-from lifoq.basics.host import MICROSECONDS, SYSTEM, microseconds
+from lifoq import Lifetimes, WorkerSettings
+from lifoq.basics.host import SYSTEM
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 
@@ -103,36 +101,19 @@ def test_producer_and_processor_do_the_same_as_the_bare_calls_to_the_same_tasks(
         assert len({frozenset(one) for one in waiting}) == 1
 
 
-class SlowTable(MemoryTable):
-    """Each call takes some 5 ms of virtual time, no two the same."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.host = VirtualHost()
-        self.host.end = START + microseconds(3_600)
-        self._draw = random.Random("latency")
-
-    def query(self, *arguments, **terms):
-        self._answer_late()
-        return super().query(*arguments, **terms)
-
-    def update_and_get(self, task_id, change):
-        self._answer_late()
-        return super().update_and_get(task_id, change)
-
-    def _answer_late(self):
-        self.host.sleep(self._draw.uniform(0.003, 0.007))
-
-
 @pytest.mark.parametrize("in_flight", [1, 4, 10, 32])
 def test_processor_a_run_takes_little_longer_than_its_calls(in_flight):
-    table, registry, tasks = SlowTable(), Registry(), 10 * in_flight
-    queue = Queue(Store(table, host=table.host), host=table.host)
-    queue.put_many([NewTask(task_type="empty") for _ in range(tasks)])
-    registry.task("empty")(nothing)
-    settings = WorkerSettings(in_flight=in_flight, linger=0)
-    began = table.host.now()
-    report = Processor(queue.store, registry, settings, host=table.host).run()
-    seconds = (table.host.now() - began) / MICROSECONDS
-    assert report.succeeded == tasks
-    assert seconds < 10 * (0.005 + 0.005) / 0.7  # a claim and a settle each, beside one another
+    began, answer = [], 0.005
+    settings = WorkerSettings(window=60, in_flight=in_flight, linger=0)
+    world = World(
+        Table(answer=answer),
+        lambda _: began.append(world.now),
+        lifetimes=Lifetimes(),
+        settings=settings,
+    )
+    for number in range(10 * in_flight):
+        world.put(number)
+    world.run(60)
+    assert len(began) == 10 * in_flight
+    # A query, then claims and settles, as many beside one another as are in flight.
+    assert max(began) < (answer + 10 * answer + 9 * answer) / 0.7

@@ -84,19 +84,3 @@ def test_what_is_missing_is_one_sentence(machine, tmp_path, tool, needed):
     assert result.returncode == 1
     assert result.stderr.startswith(needed)
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_make_help_lists_every_target():
-    targets = {
-        line.removeprefix(".PHONY: ")
-        for line in (ROOT / "Makefile").read_text().splitlines()
-        if line.startswith(".PHONY: ")
-    }
-    told = subprocess.run(
-        ["make", "--no-print-directory", "help"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert {line.split()[1] for line in told.stdout.splitlines()} == targets
