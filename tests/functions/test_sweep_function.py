@@ -21,13 +21,16 @@ def put(store: Store, task_id: str, **terms):
     return store.put(NewTask(task_type="greet", task_id=task_id, **terms))
 
 
-def test_a_lost_kick_is_made_up_for(load, context, queue, processor_topic, metrics):
+def test_a_lost_kick_is_made_up_for_and_a_queue_that_stands_still_is_told(
+    load, context, queue, processor_topic, metrics, monkeypatch
+):
     put(earlier(queue, 30), "t")
     sweep = load("sweep")
+    monkeypatch.setattr(sweep.watch, "stalled", lambda *_: True)
     assert sweep.handle({}, context)["Kicks"]
     assert len(processor_topic.messages()) == 1
     counted = metrics()
-    assert (counted["Sweeps"], counted["Kicks"], counted["TasksPending"]) == ([1.0], [1.0], [1.0])
+    assert [counted[name] for name in ("Sweeps", "Kicks", "TasksPending", "Stalled")] == [[1.0]] * 4
     assert 30 <= counted["OldestWaitingAgeSeconds"][0] < 60
 
 
@@ -88,18 +91,6 @@ def test_tasks_that_no_worker_knows_are_told_by_their_types_and_wake_nobody(
     load("sweep", replace(WORKER, unknown_types="fail")).handle({}, context)
     assert len(processor_topic.messages()) == 1
     assert queue.stats().unknown_types == ()
-
-
-def test_a_queue_that_stands_still_is_told(load, context, queue, metrics, monkeypatch):
-    put(earlier(queue, 30), "t")
-    sweep, told = load("sweep"), []
-    monkeypatch.setattr(sweep.watch, "_patience", 0)
-    claim = lambda: queue.store.claim("t", claim_id="c", lease=30)  # noqa: E731
-    for step in (lambda: None, lambda: None, claim):
-        step()
-        sweep.handle({}, context)
-        told += metrics()["Stalled"]
-    assert told == [0, 1, 0]
 
 
 def test_what_waits_for_long_workers_is_measured_by_their_types(load, context, queue, capsys):
