@@ -14,7 +14,7 @@ from lifoq.targets.configured import encode
 from lifoq.targets.https import HttpsTarget
 from lifoq.worker import tally
 from lifoq.worker.registry import REGISTRY
-from tests.downstream import Downstream, downstream
+from tests.downstream import downstream
 from tests.functions.conftest import WORKER
 
 __all__ = ["downstream"]
@@ -29,18 +29,13 @@ def types(monkeypatch):
     monkeypatch.setattr(REGISTRY, "_types", {**REGISTRY._types})
 
 
-@pytest.fixture
-def asking(load, downstream: Downstream):
-    """The function, with a task type that asks a service and has no code."""
-    target = HttpsTarget(url=downstream.url, timeout=5, allowed_networks=("127.0.0.0/8",))
-    return load("process_tasks", LIFOQ_TARGETS=encode({"device.check": target}))
-
-
-def test_a_run_does_the_tasks_and_says_so(asking, context, queue, metrics, trigger_topic):
+def test_a_run_does_the_tasks_and_says_so(load, context, queue, metrics, trigger_topic, downstream):
     """Those that ask a service, and those of the task code of a fresh deployment."""
+    target = HttpsTarget(url=downstream.url, timeout=5, allowed_networks=("127.0.0.0/8",))
+    function = load("process_tasks", LIFOQ_TARGETS=encode({"device.check": target}))
     greeting, asked = queue.put("greet", "Ada"), queue.put("device.check", {"device": 7})
     metrics()
-    summary = asking.handle({"Records": []}, context)
+    summary = function.handle({"Records": []}, context)
     assert (summary["TasksClaimed"], summary["TasksSucceeded"]) == (2, 2)
     assert not summary["remaining"]
     assert queue.get(asked.task_id).result == {}

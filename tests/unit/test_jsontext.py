@@ -56,13 +56,10 @@ def test_a_text_reads_back_and_never_takes_more_room_than_before(text, times):
     assert size <= len(whole.encode())
 
 
-def test_short_text_stays_readable_and_longer_text_is_compressed():
+def test_short_text_stays_readable_longer_is_compressed_and_what_no_item_holds_is_not_made_to_fit():
     assert pack("x" * SHORT) == "x" * SHORT
     assert pack("ü" * (SHORT // 2)) == "ü" * (SHORT // 2)
     assert isinstance(pack("x" * (SHORT + 1)), bytes)
     assert isinstance(pack("ü" * (SHORT // 2 + 1)), bytes)
-
-
-def test_what_no_item_could_hold_is_not_made_to_fit():
     assert isinstance(pack("x" * MAX_ITEM_BYTES), bytes)
     assert isinstance(pack("x" * (MAX_ITEM_BYTES + 1)), str)
