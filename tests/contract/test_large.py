@@ -31,9 +31,12 @@ MEDIUM = noise(2 * INLINE)
 SMALL = noise(INLINE // 2)
 
 
-@pytest.fixture(params=["memory", "S3"])
+in_s3_too = pytest.mark.parametrize("blobs", ["memory", "S3"], indirect=True)
+
+
+@pytest.fixture
 def blobs(request: pytest.FixtureRequest) -> Blobs:
-    if request.param == "memory":
+    if getattr(request, "param", "memory") == "memory":
         return MemoryBlobs()
     name = f"large-{uuid.uuid4().hex}"
     arguments: Any = {
@@ -79,6 +82,7 @@ MEDIUM_RESULT = jsontext.encode(MEDIUM, "result")
 BOOM = TaskError(type="ValueError", message="boom")
 
 
+@in_s3_too
 def test_what_no_item_holds_comes_to_the_handler_and_back(queue, host, table, bucket):
     seen = []
 
@@ -188,6 +192,7 @@ def test_a_checkpoint_beside_a_large_payload_is_handed_to_the_next_attempt(queue
     assert queue.look("t").status is Status.SUCCESS
 
 
+@in_s3_too
 @pytest.mark.parametrize("gone", [True, False], ids=["gone", "another"])
 def test_an_object_that_is_gone_or_another_fails_its_task_and_says_so(queue, bucket, gone):
     large = Large.decode(queue.store.table.get(queue.put("a", MEDIUM).task_id)["payload"])
@@ -215,6 +220,7 @@ def test_a_bucket_that_is_out_costs_a_task_time_and_no_attempt(queue, bucket):
     assert waiting.error.type == "StoreUnavailable"
 
 
+@in_s3_too
 def test_a_redrive_lets_the_object_live_on_and_refuses_a_task_that_lost_it(queue, bucket):
     queue.store.fail(claimed(queue, "t"), BOOM)
     assert queue.redrive("t").status is Status.PENDING
@@ -228,6 +234,7 @@ def test_a_redrive_lets_the_object_live_on_and_refuses_a_task_that_lost_it(queue
     assert queue.look("t").status is Status.FAILURE
 
 
+@in_s3_too
 def test_what_is_deleted_goes_with_its_objects_though_the_bucket_may_be_out(queue, bucket):
     for task_id in ("t", "u"):
         queue.store.succeed(claimed(queue, task_id), MEDIUM_RESULT)

@@ -328,6 +328,17 @@ def once_seen(store: Store, monkeypatch: pytest.MonkeyPatch, then) -> None:
     monkeypatch.setattr(store.table, "get", look_and_lose)
 
 
+@pytest.mark.parametrize("act", ["redrive", "cancel"])
+def test_a_task_that_vanishes_between_look_and_write_is_not_found(store, past, monkeypatch, act):
+    put(store, "t")
+    if act == "redrive":
+        store.fail(claim(store, "t"), BOOM)
+    once_seen(store, monkeypatch, lambda: past.remove("t"))
+    with pytest.raises(TaskNotFound):
+        getattr(store, act)("t")
+    assert store.get("t") is None
+
+
 def test_a_task_that_is_claimed_between_look_and_cancel_stays_claimed(store, monkeypatch):
     put(store, "t")
     once_seen(store, monkeypatch, lambda: claim(store, "t"))
@@ -397,17 +408,6 @@ def test_a_redriven_task_is_the_newest_with_a_new_deadline_and_nobody_waits_for_
     assert task.task_token is None
     with pytest.raises(WrongStatus):
         telling.redrive("t")
-
-
-@pytest.mark.parametrize("act", ["redrive", "cancel"])
-def test_a_task_that_vanishes_between_look_and_write_is_not_found(store, past, monkeypatch, act):
-    put(store, "t")
-    if act == "redrive":
-        store.fail(claim(store, "t"), BOOM)
-    once_seen(store, monkeypatch, lambda: past.remove("t"))
-    with pytest.raises(TaskNotFound):
-        getattr(store, act)("t")
-    assert store.get("t") is None
 
 
 @pytest.mark.parametrize("condition", [GreaterThan, AtMost])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 
 import pytest
 
@@ -13,6 +14,8 @@ from lifoq.tables.stats import QueueStats, measure
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.types import Types
+
+ONLY_A = Types(only=frozenset({"a"}))
 
 
 @pytest.fixture
@@ -52,8 +55,7 @@ def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted(
 
 
 def test_what_is_noted_is_written_only_when_it_changes(store, new_sweeper, host, monkeypatch):
-    types = Types(only=frozenset({"a"}))
-    sweeper = new_sweeper(types=types)
+    sweeper = new_sweeper(types=ONLY_A)
     store.put(NewTask(task_type="a"))
     store.put(NewTask(task_type="new"))
     sweeper.run()
@@ -71,9 +73,8 @@ def test_a_task_of_its_own_is_seen_among_others_that_come_while_the_sweep_counts
         return stats
 
     monkeypatch.setattr("lifoq.worker.sweep.measure", arriving)
-    types = Types(only=frozenset({"a"}))
     store.put(NewTask(task_type="a"))
-    assert new_sweeper(types=types).run().needs_processor
+    assert new_sweeper(types=ONLY_A).run().needs_processor
 
 
 def test_many_damaged_types_do_not_hold_up_a_sweep(store, new_sweeper, host, past, monkeypatch):
@@ -82,8 +83,7 @@ def test_many_damaged_types_do_not_hold_up_a_sweep(store, new_sweeper, host, pas
         past.write({**item, "taskType": None})
     condemn = store.condemn
     monkeypatch.setattr(store, "condemn", lambda *a, **k: host.advance(60) or condemn(*a, **k))
-    types = Types(only=frozenset({"a"}))
-    sweeper = new_sweeper(types=types)
+    sweeper = new_sweeper(types=ONLY_A)
     reports = [sweeper.run() for _ in range(3)]
     assert [report.condemned for report in reports] == [1, 1, 0]
     assert None not in [report.stats for report in reports]
@@ -106,22 +106,15 @@ def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
 ):
     monkeypatch.setattr("lifoq.worker.sweep.PAGE", 10)
 
-    class SlowStore(Store):
-        def taken(self, *args, **kwargs):
-            host.advance(1)
-            return super().taken(*args, **kwargs)
-
-        def reclaim(self, *args, **kwargs):
-            host.advance(1)
-            return super().reclaim(*args, **kwargs)
-
-    slow = SlowStore(store.table, host=host)
+    for name in ("taken", "reclaim"):
+        slow = partial(lambda call, *a, **k: host.advance(1) or call(*a, **k), getattr(store, name))
+        monkeypatch.setattr(store, name, slow)
     for n in range(10):
         strand(store, f"lives-{n}", lease=600)
     for n in range(25):
         strand(store, f"t{n:02}")
     host.advance(31)
-    sweeper = new_sweeper(slow, time_budget=9)
+    sweeper = new_sweeper(time_budget=9)
     report = sweeper.run()
     assert (report.finished, report.leases_expired) == (False, 10)
     assert report.needs_processor  # it did not get as far as to know better
