@@ -104,6 +104,7 @@ def test_who_has_more_than_an_even_part_is_told_what_is_fair(books):
     assert take(books, "w1", ALL).fair == Amount(3, 1)
     take(books, "w2", Amount(2, 1))
     assert take(books, "w1", ALL).fair == Amount(2, 1)
+    assert take(books, "w1", ALL, keeps=NONE).has == Amount(2, 1)
 
 
 @pytest.mark.parametrize("whole", [Whole(in_flight=1, rate=2.0), Whole(in_flight=4, rate=0.5)])
