@@ -16,7 +16,7 @@ from lifoq.errors import (
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask
 from lifoq.tables.store import Store
-from lifoq.testing.hosts import START, ManualHost
+from lifoq.testing.hosts import START
 from tests.contract.test_store import BOOM, SECOND, TOKEN, claim, pending, put
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -35,31 +35,9 @@ def test_a_token_that_nobody_would_answer_is_refused(store):
     assert store.get("t") is None
 
 
-def shed(store: Store, host: ManualHost) -> None:
-    put(store, "t", deadline=10)
-    host.advance(10)
-
-
-def shed_while_delayed(store: Store, host: ManualHost) -> None:
-    put(store, "t", delay=5, deadline=10)
-    host.advance(15)
-
-
-def done_and_retained(store: Store, host: ManualHost) -> None:
-    put(store, "t")
-    store.succeed(claim(store, "t"), "1")
-    host.advance(7 * 86_400)
-
-
-def failed_and_retained(store: Store, host: ManualHost) -> None:
-    put(store, "t")
-    store.fail(claim(store, "t"), BOOM)
-    host.advance(14 * 86_400)
-
-
 def put_by_another(store: Store, new: NewTask) -> None:
-    put(store, "parent", traceparent=TRACE)
-    store.succeed(claim(store, "parent"), "null", [new])
+    parent = store.put(NewTask(task_type="a", traceparent=TRACE))
+    store.succeed(claim(store, parent.task_id), "null", [new])
 
 
 WAYS = {
@@ -88,11 +66,28 @@ def test_a_follow_up_is_in_the_trace_of_its_parent_and_a_newer_put_in_its_own(st
     assert "traceparent" not in store.table.get("heir")
 
 
-@pytest.mark.parametrize("end", [shed, shed_while_delayed, done_and_retained, failed_and_retained])
+DAY = 86_400
+ENDS = {
+    "shed": (10, lambda store: put(store, "t", deadline=10)),
+    "shed while delayed": (15, lambda store: put(store, "t", delay=5, deadline=10)),
+    "succeeded": (7 * DAY, lambda store: store.succeed(claim(store, put(store, "t").task_id), "1")),
+    "failed": (14 * DAY, lambda store: store.fail(claim(store, put(store, "t").task_id), BOOM)),
+}
+
+
+@pytest.mark.parametrize(("kept", "end"), ENDS.values(), ids=ENDS)
 @by_all_ways
-def test_an_id_whose_task_is_gone_but_not_deleted_begins_anew(store, host, end, put_new):
-    end(store, host)
-    put_new(store, NewTask(task_type="b", payload="new", task_id="t"))
+def test_an_id_is_in_use_until_its_task_is_gone_and_then_begins_anew_though_ttl_is_late(
+    store, host, kept, end, put_new
+):
+    new = NewTask(task_type="b", payload="new", task_id="t")
+    end(store)
+    host.time += kept * SECOND - 1
+    first = store.get("t")
+    put_new(store, new)
+    assert store.get("t") == first
+    host.time += 1
+    put_new(store, new)
     task = claim(store, "t", "anew")
     assert (task.payload, task.task_type, task.attempts) == ("new", "b", 1)
     assert task.enqueued_at >= host.now()
@@ -100,7 +95,8 @@ def test_an_id_whose_task_is_gone_but_not_deleted_begins_anew(store, host, end, 
 
 
 def test_a_put_that_begins_anew_is_recognised_when_its_answer_was_lost(store, host, monkeypatch):
-    shed(store, host)
+    put(store, "t", deadline=10)
+    host.advance(10)
     write = store.table.put
 
     def twice(item, **terms):
@@ -115,14 +111,6 @@ def test_a_put_that_begins_anew_is_recognised_when_its_answer_was_lost(store, ho
     assert outcome.task.payload == "new"
     again = store.put(NewTask(task_type="c", task_id="t"))  # the caller's own repeat
     assert again == outcome.task
-
-
-@pytest.mark.parametrize("end", [shed, done_and_retained])
-def test_until_its_very_end_a_task_keeps_its_id(store, host, end):
-    end(store, host)
-    host.time -= 1 if end is shed else SECOND
-    first = store.get("t")
-    assert store.put(NewTask(task_type="b", task_id="t")) == first
 
 
 def test_put_many_keeps_order_idempotence_and_outcomes_apart(store):
