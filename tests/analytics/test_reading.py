@@ -3,7 +3,6 @@
 import gzip
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
@@ -43,10 +42,6 @@ BAD = {
 
 def _tasks(*numbers: int) -> list[Any]:
     return [full_line(item(f"t{number}", "PENDING")) for number in numbers]
-
-
-def _edit(path: Path, **changes: Any) -> None:
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 def test_slots_of_keys_are_neither_tasks_nor_damage():
@@ -135,35 +130,28 @@ def test_files_that_are_missing_changed_or_truncated_are_refused_by_name_and_can
     assert f"Left out: {missing} is missing" in (report.out / "report.html").read_text()
 
 
-def _summary(**changes: Any) -> Callable[[Path], None]:
-    return lambda folder: _edit(folder / "manifest-summary.json", **changes)
-
-
-def _key(key: str) -> Callable[[Path], None]:
-    return lambda folder: _edit(folder / "manifest-files.json", dataFileS3Key=key)
-
-
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("manifest", "becomes", "told"),
     [
-        (_summary(outputFormat="ION"), "summary.json.*export again with DYNAMODB_JSON"),
-        (_summary(exportType="INCREMENTAL_EXPORT", outputView="NEW_IMAGE"), "NEW_AND_OLD_IMAGES"),
-        (_summary(exportType="PARTIAL"), "summary.json.*unknown exportType 'PARTIAL'"),
-        (_summary(exportTime="yesterday"), "summary.json.*no usable exportTime"),
-        (
-            lambda folder: (folder / "manifest-files.json").write_text('{"dataFileS3Key": "'),
-            "files.json is truncated or not JSON",
-        ),
-        (
-            lambda folder: (folder / "manifest-files.json").unlink(),
-            "files.json is missing: copy the whole export again",
-        ),
-        (_key("AWSDynamoDB/../../x.json.gz"), r"/\.\./x.json.gz.*leads out of the export"),
-        (_key("a/AWSDynamoDB//etc/x.gz"), "//etc/x.gz.*leads out of the export"),
+        ("summary", {"outputFormat": "ION"}, "summary.json.*export again with DYNAMODB_JSON"),
+        ("summary", {"outputView": "NEW_IMAGE"}, "NEW_AND_OLD_IMAGES"),
+        ("summary", {"exportType": "PARTIAL"}, "summary.json.*unknown exportType 'PARTIAL'"),
+        ("summary", {"exportTime": "yesterday"}, "summary.json.*no usable exportTime"),
+        ("files", '{"dataFileS3Key": "', "files.json is truncated or not JSON"),
+        ("files", None, "files.json is missing: copy the whole export again"),
+        ("files", {"dataFileS3Key": "AWSDynamoDB/../../x.gz"}, r"/\.\./x.gz.*leads out of the exp"),
+        ("files", {"dataFileS3Key": "a/AWSDynamoDB//etc/x.gz"}, "//etc/x.gz.*leads out of the exp"),
     ],
 )
-def test_a_manifest_that_cannot_be_followed_is_named_and_says_what_to_do(tmp_path, damage, told):
-    damage(Exporter(root=tmp_path).full(_tasks(1), at=at(60)))
+def test_a_manifest_that_cannot_be_followed_is_named_and_says_what_to_do(
+    tmp_path, manifest, becomes, told
+):
+    folder = Exporter(root=tmp_path).full(_tasks(1), at=at(60))
+    path = folder / f"manifest-{manifest}.json"
+    whole = json.loads(path.read_text())
+    path.unlink()
+    if becomes is not None:
+        path.write_text(becomes if isinstance(becomes, str) else json.dumps(whole | becomes))
     with pytest.raises(ManifestError, match=told):
         exports.find([str(tmp_path)])
 
