@@ -117,16 +117,6 @@ def test_what_was_put_at_once_is_timed_anew_in_its_order(site, off):
     assert abs(due - site.server.now() - 5 * SECOND) < NEAR
 
 
-@pytest.mark.parametrize("off", [-600, -60, 60, 600])
-def test_stamps_increase_across_the_correction(site, off):
-    producer = site.machine(off)
-    put = []
-    for n in range(5):
-        put.append(producer.put(NewTask(task_type="a", payload=n)).task_created)
-        site.server.advance(0.0001)
-    assert put == sorted(set(put))
-
-
 def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(site, monkeypatch):
     producer, worker = site.machine(-60), site.machine()
     learn = ServerClock.learn

@@ -1,5 +1,7 @@
 """What the store promises about puts that replace."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from lifoq.errors import DamagedTask, InvalidInput, LeaseLost
@@ -135,11 +137,11 @@ def test_a_put_that_finds_no_room_beside_the_run_is_refused(store):
     assert found(store).status is Status.SUCCESS
 
 
+# Which is the newest
+
+
 def succeeded(store: Store) -> None:
     store.succeed(claim(store, "another"), "1")
-
-
-# Which is the newest
 
 
 def newer(store: Store, _host: ManualHost, **terms) -> None:
@@ -222,21 +224,14 @@ def test_a_put_whose_answer_was_lost_recognises_itself(store, host, kind):
 def test_the_first_put_of_a_process_hears_the_time_before_it_is_stamped(store, host, monkeypatch):
     """Its clock is an hour ahead, which the first answer tells; its put must not stand in the way
     of those that come from elsewhere for that hour."""
-    heard = []
-    look = store.table.get
-
-    def get(task_id):
-        heard.append(task_id)
-        return look(task_id)
-
     ahead = Store(store.table, host=ManualHost(host.now() + 3600 * SECOND))
-    monkeypatch.setattr(store.table, "get", get)
-    monkeypatch.setattr(
-        store.table, "clock_ahead", lambda: 3600 * SECOND if heard else 0, raising=False
-    )
+    heard = Mock(side_effect=store.table.get)
+    told = Mock(side_effect=lambda: 3600 * SECOND if heard.called else 0)
+    monkeypatch.setattr(store.table, "get", heard)
+    monkeypatch.setattr(store.table, "clock_ahead", told)
     ahead.put(new("of the first"))
     monkeypatch.undo()
-    assert heard == ["t"]
+    heard.assert_called_once_with("t")
     host.advance(1)
     assert store.put(new("of the second")).payload == "of the second"
 

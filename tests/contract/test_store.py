@@ -251,18 +251,11 @@ def test_a_heartbeat_that_is_applied_late_does_not_shorten_the_lease(store, host
 
 def test_of_follow_ups_that_share_an_id_the_first_counts(store):
     put(store, "parent")
-    task = claim(store, "parent")
-    store.succeed(
-        task,
-        "null",
-        [
-            NewTask(task_type="b", payload=1, task_id="x"),
-            NewTask(task_type="b", payload=2, task_id="x"),
-            NewTask(task_type="b", task_id="parent"),
-        ],
-    )
+    named = [("x", "first"), ("x", "second"), ("parent", "third")]
+    heirs = [NewTask(task_type="b", payload=payload, task_id=name) for name, payload in named]
+    store.succeed(claim(store, "parent"), "null", heirs)
     assert store.get("parent").status is Status.SUCCESS
-    assert store.get("x").payload == 1
+    assert store.get("x").payload == "first"
     assert pending(store) == ["x"]
 
 

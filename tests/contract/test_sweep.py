@@ -36,8 +36,8 @@ def strand(store: Store, task_id: str, *, lease: float = 30):
     store.claim(task_id, claim_id=f"claim of {task_id}", lease=lease)
 
 
-def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted(
-    store, new_sweeper, host, past
+def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted_when_they_change(
+    store, new_sweeper, host, monkeypatch
 ):
     types = Types(only=frozenset({"a", "b"}), elsewhere=frozenset({"b", "long"}))
     sweeper = new_sweeper(types=types)
@@ -46,22 +46,16 @@ def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted(
     report = sweeper.run()
     assert (report.unknown, report.needs_processor) == ({"new": 2, "newer": 1}, False)
     assert measure(store, now=store.now()).unknown_types == ("new", "newer")
+    store.put(NewTask(task_type="new"))
+    with monkeypatch.context() as patch:
+        patch.setattr(store.table, "update", None)  # the types are noted
+        assert sweeper.run().unknown == {"new": 3, "newer": 1}
     store.put(NewTask(task_type="a", task_id="a"))
     assert sweeper.run().needs_processor
     store.cancel("a")
     host.advance(3_601)
     assert sweeper.run().unknown == {}
     assert measure(store, now=store.now()).unknown_types == ()
-
-
-def test_what_is_noted_is_written_only_when_it_changes(store, new_sweeper, host, monkeypatch):
-    sweeper = new_sweeper(types=ONLY_A)
-    store.put(NewTask(task_type="a"))
-    store.put(NewTask(task_type="new"))
-    sweeper.run()
-    monkeypatch.setattr(store.table, "update", None)
-    store.put(NewTask(task_type="new"))
-    assert sweeper.run().unknown == {"new": 2}
 
 
 def test_a_task_of_its_own_is_seen_among_others_that_come_while_the_sweep_counts(
