@@ -143,12 +143,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("sent", "field", "problem"), REFUSED)
-def test_what_makes_no_sense_is_refused_by_the_name_that_was_sent(api, queue, sent, field, problem):
-    asked = ("GET", sent) if isinstance(sent, str) else ("POST", "/tasks", sent)
-    status, answered, _ = api.ask(*asked)
-    assert (status, answered["error"]["field"]) == (400, field)
-    assert problem in answered["error"]["message"]
+def test_what_makes_no_sense_is_refused_by_the_name_that_was_sent(api, queue):
+    for sent, field, problem in REFUSED:
+        asked = ("GET", sent) if isinstance(sent, str) else ("POST", "/tasks", sent)
+        status, answered, _ = api.ask(*asked)
+        error = answered["error"]
+        assert (status, error["field"], problem in error["message"]) == (400, field, True), error
     assert queue.peek() == []
 
 

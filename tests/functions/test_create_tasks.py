@@ -54,20 +54,21 @@ def test_a_recurring_task_that_is_not_confirmed_fails_the_invocation(load, conte
 LOAD = {"tasksPerSecond": 1, "seconds": 1}
 
 
-@pytest.mark.parametrize(
-    ("event", "sentence"),
-    [
-        ({"tasktype": "a"}, "are unknown; known are taskType, payload, taskId"),
-        ({"taskId": "a", "load": LOAD}, "leave one of them out"),
-        ({"load": {"seconds": 1}}, "load.tasksPerSecond=None"),
-        ({"load": {**LOAD, "seconds": 56}}, "may run; shorten it"),
-        ({"load": {**LOAD, "profile": "flat"}}, "constant, burst, sine"),
-        ({"load": {**LOAD, "profile": "sine"}}, "load.peakTasksPerSecond=None"),
-    ],
-)
-def test_a_bad_event_is_refused_and_nothing_is_put(load, context, queue, event, sentence):
-    with pytest.raises(InvalidInput, match=sentence):
-        load("create_tasks").handle({"taskType": "a", **event}, context)
+REFUSED = [
+    ({"tasktype": "a"}, "are unknown; known are taskType, payload, taskId"),
+    ({"taskId": "a", "load": LOAD}, "leave one of them out"),
+    ({"load": {"seconds": 1}}, "load.tasksPerSecond=None"),
+    ({"load": {**LOAD, "seconds": 56}}, "may run; shorten it"),
+    ({"load": {**LOAD, "profile": "flat"}}, "constant, burst, sine"),
+    ({"load": {**LOAD, "profile": "sine"}}, "load.peakTasksPerSecond=None"),
+]
+
+
+def test_a_bad_event_is_refused_and_nothing_is_put(load, context, queue):
+    function = load("create_tasks")
+    for event, sentence in REFUSED:
+        with pytest.raises(InvalidInput, match=sentence):
+            function.handle({"taskType": "a", **event}, context)
     assert queue.peek() == []
 
 
