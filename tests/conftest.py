@@ -45,22 +45,22 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"{sum(ran):,} {CASES} ran, none skipped")
 
 
-def _no_account(patch: pytest.MonkeyPatch) -> None:
-    """No test may find credentials of a real account, or a network beyond this machine."""
-    patch.setenv("AWS_ACCESS_KEY_ID", dynamodb_local.CREDENTIALS["aws_access_key_id"])
-    patch.setenv("AWS_SECRET_ACCESS_KEY", dynamodb_local.CREDENTIALS["aws_secret_access_key"])
-    patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    patch.setenv("AWS_ACCOUNT_ID_ENDPOINT_MODE", "disabled")
-    patch.delenv("AWS_PROFILE", raising=False)
-
-
 @pytest.fixture(autouse=True, scope="session")
 def _environment() -> Iterator[None]:
+    """No test may find credentials of a real account, or a network beyond this machine."""
+    cache = Path(__file__).parents[1] / ".build" / "lifoq"
+    told = {
+        "AWS_ACCESS_KEY_ID": dynamodb_local.CREDENTIALS["aws_access_key_id"],
+        "AWS_SECRET_ACCESS_KEY": dynamodb_local.CREDENTIALS["aws_secret_access_key"],
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
+        "LIFOQ_CACHE": os.environ.get("LIFOQ_CACHE", str(cache)),
+    }
     with pytest.MonkeyPatch.context() as patch:
-        _no_account(patch)
-        if "LIFOQ_CACHE" not in os.environ:
-            patch.setenv("LIFOQ_CACHE", str(Path(__file__).parents[1] / ".build" / "lifoq"))
+        for name, value in told.items():
+            patch.setenv(name, value)
+        patch.delenv("AWS_PROFILE", raising=False)
         yield
 
 

@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import pytest
 
@@ -14,19 +15,16 @@ from lifoq_cli.session import Session
 @pytest.fixture
 def endpoint(tmp_path, monkeypatch) -> Iterator[str]:
     """A local cloud's, which runs in a folder above this process's."""
-    before = dict(os.environ)
     for name in SAY_WHICH_AWS:
         monkeypatch.delenv(name, raising=False)
     (tmp_path / ".local").mkdir()
     (tmp_path / "tasks").mkdir()
     monkeypatch.chdir(tmp_path / "tasks")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with patch.dict(os.environ), socket.create_server(("127.0.0.1", 0)) as listener:
         found = f"http://localhost:{listener.getsockname()[1]}"
         lines = f"export AWS_ENDPOINT_URL={found}\nexport AWS_REGION=local-1\n"
         (tmp_path / ".local" / "environment").write_text(lines)
         yield found
-    os.environ.clear()
-    os.environ.update(before)
 
 
 def test_the_local_cloud_of_the_folder_is_found_and_told(endpoint, capsys):

@@ -37,6 +37,7 @@ PATIENCE: Final = 600
 """Seconds in which tests that use no processor time count as standing still."""
 PRELOADED: Final = ["schemathesis", "boto3", "moto.server", "pyarrow.parquet", "pyspark.sql"]
 CAUGHT_BY: Final = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[| - |$)", re.MULTILINE)
+NOT_FOUND: Final = re.compile(r"^ERROR: (?:file or directory )?not found: ", re.MULTILINE)
 SETTINGS: Final = f"""[run]
 dynamic_context = test_function
 concurrency = thread,greenlet
@@ -140,12 +141,10 @@ def _named_at_import(text: str, line: int) -> str | None:
             match node:
                 case ast.FunctionDef() | ast.AsyncFunctionDef() if line >= node.body[0].lineno:
                     return None
-                case ast.Assign(targets=[ast.Name(id=name)]):
-                    pass
-                case ast.AnnAssign(target=ast.Name(id=name)):
-                    pass
-                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                    pass
+                case ast.Assign(targets=[ast.Name(id=of)]) | ast.AnnAssign(target=ast.Name(id=of)):
+                    name = of
+                case ast.FunctionDef(name=of) | ast.ClassDef(name=of):
+                    name = of
     return name
 
 
@@ -200,7 +199,7 @@ def _caught_by(tests: dict[str, float], copy: Path, options: Iterable[str] = ())
     ran.join()
     told = (copy / "told").read_text()
     none_there = ran.exitcode == pytest.ExitCode.NO_TESTS_COLLECTED
-    if "not found: " in told or (none_there and not options):
+    if NOT_FOUND.search(told) or (none_there and not options):
         raise click.ClickException("the map of tests is stale: delete --out, to draw it anew")
     if none_there or ran.exitcode == pytest.ExitCode.OK:
         return None
