@@ -85,16 +85,6 @@ def _export(status: str, **more: str) -> dict[str, Any]:
     return {"ExportDescription": {"ExportArn": EXPORT_ARN, "ExportStatus": status, **more}}
 
 
-def _refusal(code: str, operation: str) -> ClientError:
-    return ClientError(
-        {
-            "Error": {"Code": code, "Message": "no"},
-            "ResponseMetadata": {"HTTPStatusCode": 400, "RequestId": "1"},
-        },
-        operation,
-    )
-
-
 @pytest.fixture
 def services(monkeypatch) -> Iterator[Services]:
     services = Services()
@@ -156,29 +146,32 @@ def _hurried(value: Any) -> Any:
     }
 
 
-def test_a_window_is_exported_and_its_day_reported_on(services):
-    run(AT_TEN)
+def test_a_window_is_exported_once_however_often_it_runs_and_its_day_reported_on(services):
+    for scheduled_at in ("2026-11-20T10:10:00Z", "2026-11-20T10:40:00Z"):
+        run({"kind": "incremental", "scheduledAt": scheduled_at})
 
-    (export,) = services.arguments_of("export_table_to_point_in_time")
-    assert export["TableArn"] == TABLE_ARN
-    assert export["ExportType"] == "INCREMENTAL_EXPORT"
-    assert export["IncrementalExportSpecification"] == {
-        "ExportFromTime": "2026-11-20T09:00:00.000Z",
-        "ExportToTime": "2026-11-20T10:00:00.000Z",
-        "ExportViewType": "NEW_AND_OLD_IMAGES",
+    export, again = services.arguments_of("export_table_to_point_in_time")
+    assert again == export
+    assert export.pop("ClientToken")
+    assert export == {
+        "TableArn": TABLE_ARN,
+        "ExportFormat": "DYNAMODB_JSON",
+        "ExportType": "INCREMENTAL_EXPORT",
+        "IncrementalExportSpecification": {
+            "ExportFromTime": "2026-11-20T09:00:00.000Z",
+            "ExportToTime": "2026-11-20T10:00:00.000Z",
+            "ExportViewType": "NEW_AND_OLD_IMAGES",
+        },
+        "S3Bucket": "exports-bucket",
+        "S3Prefix": "exports/2026-11-20",
     }
-    assert export["S3Bucket"] == "exports-bucket"
-    assert export["S3Prefix"] == "exports/2026-11-20"
-    assert services.arguments_of("describe_export") == [{"ExportArn": EXPORT_ARN}] * 2
-    assert services.arguments_of("start_job_run") == [
-        {
-            "JobName": "report",
-            "Arguments": {
-                "--exports": "s3://exports-bucket/exports/2026-11-20/",
-                "--out": "s3://exports-bucket/reports/2026-11-20/",
-            },
-        }
-    ]
+    assert services.arguments_of("describe_export") == [{"ExportArn": EXPORT_ARN}] * 3
+    folders = {
+        "--exports": "s3://exports-bucket/exports/2026-11-20/",
+        "--out": "s3://exports-bucket/reports/2026-11-20/",
+    }
+    started = {"JobName": "report", "Arguments": folders}
+    assert services.arguments_of("start_job_run") == [started] * 2
     assert services.arguments_of("publish") == []
 
 
@@ -209,37 +202,41 @@ def test_a_window_is_cut_from_the_day_whenever_the_run_comes(
     assert export["S3Prefix"] == f"exports/{day}"
 
 
-def test_a_full_export_is_of_the_days_first_moment_and_starts_no_report(services):
-    run({"kind": "full", "scheduledAt": "2026-11-20T00:10:00Z"})
+def test_a_full_export_is_of_the_days_first_moment_under_the_stages_key_and_starts_no_report(
+    services,
+):
+    key_arn = "arn:aws:kms:us-east-1:123456789012:key/1"
+    full = {"kind": "full", "scheduledAt": "2026-11-20T00:10:00Z"}
+    run(full, dataclasses.replace(MACHINE, key_arn=key_arn))
 
     (export,) = services.arguments_of("export_table_to_point_in_time")
     assert export["ExportType"] == "FULL_EXPORT"
     assert export["ExportTime"] == "2026-11-20T00:00:00.000Z"
     assert export["S3Prefix"] == "exports/2026-11-20"
+    assert (export["S3SseAlgorithm"], export["S3SseKmsKeyId"]) == ("KMS", key_arn)
     assert services.arguments_of("start_job_run") == []
 
 
-def test_two_runs_of_one_window_ask_for_one_export(services):
-    for scheduled_at in ("2026-11-20T10:10:00Z", "2026-11-20T10:40:00Z"):
-        run({"kind": "incremental", "scheduledAt": scheduled_at})
-
-    first, second = services.arguments_of("export_table_to_point_in_time")
-    assert first["ClientToken"] == second["ClientToken"]
-
-
-def test_it_waits_until_dynamodb_can_export_the_windows_end(services):
+def test_it_waits_until_dynamodb_can_export_the_windows_end_and_tries_again_what_is_throttled(
+    services,
+):
     services.answers["describe_continuous_backups"] = [
         _history(latest="2026-11-20T09:59:59Z"),
         _history(latest="2026-11-20T10:00:00Z"),
+    ]
+    throttled = {"Error": {"Code": "LimitExceededException", "Message": "no"}}
+    throttled["ResponseMetadata"] = {"HTTPStatusCode": 400, "RequestId": "1"}
+    services.answers["export_table_to_point_in_time"] = [
+        ClientError(throttled, "ExportTableToPointInTime"),
+        _export("IN_PROGRESS"),
     ]
 
     run(AT_TEN)
 
     names = [name for name, _ in services.calls]
-    assert names[:3] == [
-        "describe_continuous_backups",
-        "describe_continuous_backups",
-        "export_table_to_point_in_time",
+    assert names[:4] == [
+        *["describe_continuous_backups"] * 2,
+        *["export_table_to_point_in_time"] * 2,
     ]
 
 
@@ -251,17 +248,6 @@ def test_a_window_before_the_tables_history_is_left_out_without_an_alarm(service
     run(AT_TEN)
 
     assert [name for name, _ in services.calls] == ["describe_continuous_backups"]
-
-
-def test_a_call_that_is_throttled_is_tried_again(services):
-    services.answers["export_table_to_point_in_time"] = [
-        _refusal("LimitExceededException", "ExportTableToPointInTime"),
-        _export("IN_PROGRESS"),
-    ]
-
-    run(AT_TEN)
-
-    assert len(services.arguments_of("export_table_to_point_in_time")) == 2
 
 
 NO_ACCESS = _export("FAILED", FailureCode="S3AccessDenied", FailureMessage="no access to it")
@@ -302,16 +288,3 @@ def test_an_unknown_kind_exports_nothing_and_is_told_in_a_mail_that_sns_takes(se
     (message,) = services.arguments_of("publish")
     assert len(message["Subject"]) < 100
     assert name in message["Message"]
-
-
-def test_exports_are_encrypted_with_the_stages_own_key_where_there_is_one(services):
-    key_arn = "arn:aws:kms:us-east-1:123456789012:key/1"
-
-    run(
-        {"kind": "full", "scheduledAt": "2026-11-20T00:10:00Z"},
-        dataclasses.replace(MACHINE, key_arn=key_arn),
-    )
-
-    (export,) = services.arguments_of("export_table_to_point_in_time")
-    assert export["S3SseAlgorithm"] == "KMS"
-    assert export["S3SseKmsKeyId"] == key_arn

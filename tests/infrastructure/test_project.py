@@ -22,28 +22,21 @@ def pictures(tmp_path_factory) -> Path:
     return folder
 
 
-def test_a_folder_that_is_not_empty_is_refused_and_left_as_it_was(tmp_path):
+def test_a_folder_that_cannot_be_had_is_refused_and_left_as_it_was(tmp_path):
     (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "README.md").write_text("mine")
+    (tmp_path / "own" / "mine").write_text("")
 
-    with pytest.raises(InvalidInput, match="is not empty: name a new or an empty one"):
-        new.create(tmp_path / "own")
-    assert [file.name for file in (tmp_path / "own").iterdir()] == ["README.md"]
-
-
-@pytest.mark.parametrize("name", ["1st", "my_pictures", "a" * 101])
-def test_a_name_that_no_stack_can_have_is_refused_before_a_folder_is_made(tmp_path, name):
-    with pytest.raises(InvalidInput, match="letters, digits and '-'"):
-        new.create(tmp_path / name)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_that_cannot_be_made_is_refused_with_the_reason(tmp_path):
-    (tmp_path / "file").write_text("")
-
-    for folder in (tmp_path / "file", tmp_path / "file" / "pictures"):
-        with pytest.raises(InvalidInput, match=r"\((File exists|Not a directory)\)"):
-            new.create(folder)
+    for folder, reason in (
+        ("own", "is not empty: name a new or an empty one"),
+        ("own/mine", r"\(File exists\)"),
+        ("own/mine/pictures", r"\(Not a directory\)"),
+        ("1st", "letters, digits and '-'"),
+        ("my_pictures", "letters, digits and '-'"),
+        ("a" * 101, "letters, digits and '-'"),
+    ):
+        with pytest.raises(InvalidInput, match=reason):
+            new.create(tmp_path / folder)
+    assert [file.name for file in tmp_path.rglob("*")] == ["own", "mine"]
 
 
 def test_no_word_of_a_template_is_left_to_fill_in(pictures):
@@ -69,8 +62,20 @@ def test_its_test_passes_and_its_code_has_no_mistakes_and_is_formatted(pictures)
     assert "2 passed" in tested
 
 
-def test_it_has_the_feature_flags_that_this_repository_is_tested_with(pictures):
+def test_what_it_rests_on_is_what_this_repository_is_tested_with(pictures):
     assert json.loads((pictures / "cdk.json").read_text())["context"] == CONTEXT
+    package = json.loads((ROOT / "package.json").read_text())
+    assert package["dependencies"]["aws-cdk"] == cdk_cli.VERSION
+
+
+def test_every_example_is_in_the_list_and_leaves_out_of_git_what_a_new_project_does():
+    page = (ROOT / "examples" / "README.md").read_text()
+    examples = [app.parent for app in (ROOT / "examples").glob("*/app.py")]
+    assert len(examples) == 5
+    for folder in examples:
+        assert f"]({folder.name}/README.md)" in page
+        ignored = (new.TEMPLATE / "dot-gitignore.tmpl").read_text()
+        assert (folder / ".gitignore").read_text() == ignored
 
 
 @pytest.mark.parametrize(
@@ -99,12 +104,6 @@ def test_it_requires_the_lifoq_that_made_it_from_where_that_came(
 
     written = (tmp_path / "mine" / "requirements.txt").read_text()
     assert written == f"lifoq[dev]{requirement}\n"
-
-
-def test_the_cdk_cli_is_the_one_that_this_repository_is_tested_with():
-    package = json.loads((ROOT / "package.json").read_text())
-
-    assert package["dependencies"]["aws-cdk"] == cdk_cli.VERSION
 
 
 def test_without_node_the_cdk_says_what_to_install(monkeypatch):

@@ -9,21 +9,26 @@ import pytest
 from tests.infrastructure.commands import run
 
 CALLER = """
+import importlib.util
 from typing import Any
 
 import lifoq
-from lifoq import Context, NewTask, Queue, task
+from lifoq import Context, NewTask, Queue
+
+assert importlib.util.find_spec("boto3") is None
+registry = lifoq.Registry()
 
 
-@task("greet")
+@registry.task("greet")
 def greet(payload: Any, context: Context) -> str:
-    return f"{payload} {context.attempt}"
+    return f"Hello, {payload} {context.attempt}"
 
 
 queue = Queue.in_memory()
-put: lifoq.Task = queue.put("greet", "world")
 outcomes: list[lifoq.PutOutcome] = queue.put_many([NewTask(task_type="greet")])
-attempts: int = put.attempts
+greeted: lifoq.Task = queue.put("greet", "world")
+lifoq.Processor(queue.store, registry, lifoq.WorkerSettings()).run()
+print(queue.wait(greeted.task_id, timeout=1))
 """
 
 
@@ -68,25 +73,10 @@ def test_no_code_in_the_wheel_names_a_package_as_only_the_repository_does(wheel)
                 assert f"\nimport {package}" not in text, name
 
 
-def test_task_code_runs_in_a_test_without_boto3(bare, tmp_path):
-    printed = run(
-        *(bare, "-c"),
-        "import importlib.util as u, lifoq\n"
-        "assert u.find_spec('boto3') is None\n"
-        "registry = lifoq.Registry()\n"
-        "registry.task('greet')(lambda payload, context: f'Hello, {payload}')\n"
-        "queue = lifoq.Queue.in_memory()\n"
-        "greeted = queue.put('greet', 'world')\n"
-        "lifoq.Processor(queue.store, registry, lifoq.WorkerSettings()).run()\n"
-        "print(queue.wait(greeted.task_id, timeout=1))",
-        cwd=tmp_path,
-    )
-    assert printed == "Hello, world\n"
-
-
-def test_a_callers_code_passes_strict_mypy(bare, tmp_path):
+def test_a_callers_code_runs_in_memory_without_boto3_and_passes_strict_mypy(bare, tmp_path):
     (tmp_path / "caller.py").write_text(CALLER)
 
+    assert run(bare, "caller.py", cwd=tmp_path) == "Hello, world 1\n"
     run(
         *(sys.executable, "-m", "mypy", "--strict", "--config-file=", "--python-executable", bare),
         "caller.py",

@@ -12,48 +12,54 @@ from pathlib import Path
 
 import pytest
 
-from tests.infrastructure.commands import run
-from tests.infrastructure.deployments import ROOT
+from tests.infrastructure.commands import ROOT, run
 
 NO_NETWORK = ("Failed to fetch", "Failed to download", "error sending request", "ENOTFOUND")
 NO_NETWORK += ("EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "ENOTCACHED", "Could not connect")
 PATIENCE_SECONDS = 600.0
-OF_THE_CLONE = ("PYTHONPATH", "JSII_NODE", "JAVA_HOME", "VIRTUAL_ENV")
+OF_THE_CLONE = ("PYTHONPATH", "JSII_NODE", "VIRTUAL_ENV")
 
 
 @dataclass(frozen=True)
 class User:
-    """Somebody with a Python environment, and nothing of this clone on the PATH."""
+    """Somebody with a Python environment and a Java, and nothing else of this clone."""
 
     folder: Path
-    page: str
-    """What is followed."""
-    has: tuple[str, ...] = ()
-    """What the page asks for of what the clone brings."""
 
     @property
     def environment(self) -> dict[str, str]:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if name in self.has or (name not in OF_THE_CLONE and not name.startswith("AWS_"))
+            if name not in OF_THE_CLONE and not name.startswith("AWS_")
         }
         return kept | {"PATH": f"{self.folder / '.venv' / 'bin'}:/usr/bin:/bin"}
 
     def install(self, wheel: Path, extras: str) -> None:
         """In the versions of the lock, which are in uv's cache where the clone was set up by it."""
-        assert f'pip install --no-compile "./lifoq{extras}"\n' in self.page
         python = self.folder / ".venv" / "bin" / "python"
         uv = [sys.executable, "-m", "uv"]
         run(*uv, "venv", "--quiet", "--python", sys.executable, self.folder / ".venv")
         command = [*uv, "pip", "install", "--quiet", "--python", python]
-        command += [f"lifoq{extras} @ {wheel.as_uri()}"]
+        command += [f"lifoq[{extras}] @ {wheel.as_uri()}"]
         command += ["--constraint", ROOT / "requirements.lock"]
         try:
             run(*command, "--offline")
         except AssertionError:
             with registries():
                 run(*command)
+
+    @contextlib.contextmanager
+    def terminals(self) -> Iterator[Callable[[Path], "Terminal"]]:
+        """Opens them; in the end all are closed, the last one first."""
+        with contextlib.ExitStack() as opened:
+
+            def new(folder: Path) -> Terminal:
+                terminal = Terminal(folder, self)
+                opened.callback(terminal.close)
+                return terminal
+
+            yield new
 
 
 @contextlib.contextmanager
@@ -137,16 +143,3 @@ class Terminal:
         self._shell.wait(PATIENCE_SECONDS)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._shell.pid, signal.SIGTERM)
-
-
-@contextlib.contextmanager
-def terminals(user: User) -> Iterator[Callable[[Path], Terminal]]:
-    """Opens them; in the end all are closed, the last one first."""
-    with contextlib.ExitStack() as opened:
-
-        def new(folder: Path) -> Terminal:
-            terminal = Terminal(folder, user)
-            opened.callback(terminal.close)
-            return terminal
-
-        yield new
