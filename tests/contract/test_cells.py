@@ -25,6 +25,7 @@ from lifoq import (
     TaskError,
     Wanted,
 )
+from lifoq.basics.host import SYSTEM, Host
 from lifoq.tables import pressure
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.pressure import Starts
@@ -36,15 +37,14 @@ NAMES = ("north", "south", "west")
 CALLS = [name for name, call in vars(Queue).items() if inspect.isfunction(call) and name[0] != "_"]
 
 
-def cells_named(names: Iterable[str]) -> Cells:
-    return Cells([Queue(Store(MemoryTable(name))) for name in names])
+def cells_named(names: Iterable[str], host: Host = SYSTEM) -> Cells:
+    stores = [Store(MemoryTable(name), host=host) for name in names]
+    return Cells([Queue(store, host=host) for store in stores], host=host)
 
 
 @pytest.fixture
 def cells(host: ManualHost) -> Cells:
-    return Cells(
-        [Queue(Store(MemoryTable(name), host=host), host=host) for name in NAMES], host=host
-    )
+    return cells_named(NAMES, host)
 
 
 # Where an id lives

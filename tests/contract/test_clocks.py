@@ -1,6 +1,7 @@
 """Machines whose clocks are off, at a table whose answers tell the time."""
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -58,22 +59,21 @@ class DatedTable:
         return self._clock.ahead()
 
 
-class Site:
-    """One table, and machines that reach it."""
-
-    def __init__(self) -> None:
-        self.server = ManualHost(START + 300_000)
-        """Has the right time."""
-        self._table = MemoryTable()
-
-    def machine(self, off: float = 0) -> Store:
-        host = Machine(self.server, off)
-        return Store(DatedTable(self._table, self.server, host), host=host)
+@pytest.fixture
+def server() -> ManualHost:
+    """Has the right time."""
+    return ManualHost(START + 300_000)
 
 
 @pytest.fixture
-def site() -> Site:
-    return Site()
+def machine(server: ManualHost, table: MemoryTable) -> Callable[..., Store]:
+    """Makes machines that reach the table."""
+
+    def create(off: float = 0) -> Store:
+        host = Machine(server, off)
+        return Store(DatedTable(table, server, host), host=host)
+
+    return create
 
 
 @pytest.mark.parametrize("backend", ["moto", "dynamodb-local"])
@@ -90,35 +90,35 @@ def test_the_answers_of_a_database_tell_the_time(endpoint_of, new_dynamo_table, 
 
 
 @pytest.mark.parametrize("off", [-600, -60, 60, 600])
-def test_what_a_producer_puts_is_timed_by_the_servers_clock_from_the_first_on(site, off):
-    producer, worker = site.machine(off), site.machine()
+def test_what_a_producer_puts_is_timed_by_the_servers_clock_from_the_first_on(server, machine, off):
+    producer, worker = machine(off), machine()
     producer.put(NewTask(task_type="a", task_id="first", deadline=300))
     producer.put_many([NewTask(task_type="a", task_id="second"), NewTask(task_type="a")])
     for task in [worker.get("first"), worker.get("second")]:
-        assert abs(task.enqueued_at - site.server.now()) < NEAR
+        assert abs(task.enqueued_at - server.now()) < NEAR
         assert task.task_created == task.enqueued_at == task.task_updated
     first = worker.claim("first", claim_id="c", lease=30)
     assert first.expires_at == first.enqueued_at + 300 * SECOND
 
 
 @pytest.mark.parametrize("off", [-600, 600])
-def test_what_was_put_at_once_is_timed_anew_in_its_order(site, off):
+def test_what_was_put_at_once_is_timed_anew_in_its_order(server, machine, off):
     new = [NewTask(task_type="a", payload=n, deadline=300) for n in range(60)]
     new[7] = NewTask(task_type="a", payload=7, task_id="own", delay=5)
-    outcomes = site.machine(off).put_many(new)
+    outcomes = machine(off).put_many(new)
     stamps = [o.task.task_updated for o in outcomes if o.task]
     assert stamps == sorted(set(stamps))
-    assert abs(stamps[0] - site.server.now()) < NEAR
-    assert abs(stamps[-1] - site.server.now()) < NEAR
+    assert abs(stamps[0] - server.now()) < NEAR
+    assert abs(stamps[-1] - server.now()) < NEAR
     assert [o.created for o in outcomes] == [True] * 60
-    worker = site.machine()
+    worker = machine()
     assert worker.count_live(cap=100).value == 59
     due = worker.get("own").due_at
-    assert abs(due - site.server.now() - 5 * SECOND) < NEAR
+    assert abs(due - server.now() - 5 * SECOND) < NEAR
 
 
-def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(site, monkeypatch):
-    producer, worker = site.machine(-60), site.machine()
+def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(machine, monkeypatch):
+    producer, worker = machine(-60), machine()
     learn = ServerClock.learn
 
     def learn_late(clock, **times):
@@ -131,37 +131,37 @@ def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(site, monkeypatch):
     assert worker.get("t").claim_id == "quick"
 
 
-def test_a_deadline_that_was_over_at_the_put_is_told(site, caplog):
-    past = datetime.fromtimestamp(site.server.now() / 1e6 - 60, UTC)
+def test_a_deadline_that_was_over_at_the_put_is_told(server, machine, caplog):
+    past = datetime.fromtimestamp(server.now() / 1e6 - 60, UTC)
     with caplog.at_level(logging.WARNING):
-        site.machine(-600).put(NewTask(task_type="a", task_id="t", deadline=past))
+        machine(-600).put(NewTask(task_type="a", task_id="t", deadline=past))
     told = [record.getMessage() for record in caplog.records]
     assert any("clock is 600 s behind" in text for text in told)
     assert any("task t was put by a clock that was off" in text for text in told)
 
 
 @pytest.mark.parametrize("off", [-60, -TOLERANCE, TOLERANCE, 60, 600])
-def test_a_sweep_ends_no_lease_that_holds_whatever_its_clock_says(site, off):
-    worker, sweeping = site.machine(), site.machine(off)
+def test_a_sweep_ends_no_lease_that_holds_whatever_its_clock_says(server, machine, off):
+    worker, sweeping = machine(), machine(off)
     worker.put(NewTask(task_type="a", task_id="t"))
     worker.claim("t", claim_id="c", lease=30)
-    report = Sweeper(sweeping, Registry(), max_attempts=3, host=Machine(site.server, off)).run()
+    report = Sweeper(sweeping, Registry(), max_attempts=3, host=Machine(server, off)).run()
     assert (report.leases_expired, report.condemned) == (0, 0)
     assert worker.get("t").status is Status.TAKEN
     assert report.stats.live.value == 0
 
 
 @pytest.mark.parametrize("off", [-600, -60, 60, 600])
-def test_a_worker_claims_and_settles_by_the_servers_clock(site, off):
-    producer, worker = site.machine(), site.machine(off)
+def test_a_worker_claims_and_settles_by_the_servers_clock(server, machine, off):
+    producer, worker = machine(), machine(off)
     producer.put(NewTask(task_type="a", task_id="shed", deadline=10))
     producer.put(NewTask(task_type="a", task_id="t", deadline=60))
-    site.server.advance(10 + NEAR / SECOND)
+    server.advance(10 + NEAR / SECOND)
     (live,) = [r for r in worker.candidates(limit=9).rows if r.expires_at > worker.now()]
     assert live.task_id == "t"
     with pytest.raises(NotClaimed):
         worker.claim("shed", claim_id="c", lease=30)
     task = worker.claim("t", claim_id="c", lease=30)
-    assert abs(task.lease_expires - site.server.now() - 30 * SECOND) < NEAR
+    assert abs(task.lease_expires - server.now() - 30 * SECOND) < NEAR
     worker.retry(task, ERROR, delay=5)
-    assert abs(producer.get("t").due_at - site.server.now() - 5 * SECOND) < NEAR
+    assert abs(producer.get("t").due_at - server.now() - 5 * SECOND) < NEAR

@@ -79,45 +79,48 @@ OVER = (
 )
 
 
-@pytest.mark.parametrize(
-    ("there", "gone"),
-    [
-        ({}, True),
-        ({"taskStatus": "DELAYED"}, True),
-        ({"expiresAt": 101}, False),
-        ({"taskStatus": "TAKEN"}, False),
-        ({"taskStatus": "SUCCESS", "ttl": 7}, True),
-        ({"taskStatus": "SUCCESS", "ttl": 8}, False),
-    ],
-)
-@pytest.mark.parametrize("way", ["put", "replace", "update_and_put"])
-def test_an_item_is_written_over_one_that_is_gone_and_over_no_other(table, way, there, gone):
-    before, after = item("a", **there), item("a", payload="2", expiresAt=999)
-    table.put(before)
-    table.put(item("parent"))
+GONE = ({}, {"taskStatus": "DELAYED"}, {"taskStatus": "SUCCESS", "ttl": 7})
+IN_USE = ({"expiresAt": 101}, {"taskStatus": "TAKEN"}, {"taskStatus": "SUCCESS", "ttl": 8})
 
-    def write():
+
+@pytest.mark.parametrize("way", ["put", "replace", "update_and_put"])
+def test_an_item_is_written_over_one_that_is_gone_and_over_no_other(table, way):
+    def write(after, there):
         if way == "put":
             table.put(after, over=OVER)
         elif way == "replace":
             table.replace(after, when=OVER["ttl" in there])
         else:
-            change = Change(when=(), set={Attribute.TASK_UPDATED: 7})
-            table.update_and_put("parent", change, [after, item("b")], over=OVER)
+            beside = item(f"beside {after['taskId']}")
+            table.update_and_put(
+                "parent",
+                Change(when=(), set={}, increment=Attribute.ATTEMPTS),
+                [after, beside],
+                over=OVER,
+            )
 
-    if gone:
-        write()
-        assert table.get("a") == after
-    else:
+    table.put(item("parent"))
+    for number, there in enumerate((*GONE, *IN_USE)):
+        before = item(f"t{number}", **there)
+        after = item(f"t{number}", payload="2", expiresAt=999)
+        table.put(before)
+        if there in GONE:
+            write(after, there)
+            assert table.get(f"t{number}") == after
+            continue
         with pytest.raises((ConditionFailed, TransactionRefused)) as refused:
-            write()
-        if isinstance(refused.value, TransactionRefused):
-            assert (refused.value.update_refused, refused.value.taken_ids) == (False, {"a"})
+            write(after, there)
+        assert table.get(f"t{number}") == before
+        assert table.get(f"beside t{number}") is None
+        if way == "update_and_put":
+            assert (refused.value.update_refused, refused.value.taken_ids) == (
+                False,
+                {f"t{number}"},
+            )
         else:
             assert refused.value.item == before
-        assert table.get("a") == before
-        assert table.get("b") is None
-    assert table.get("parent") == item("parent", **({"taskUpdated": 7} if table.get("b") else {}))
+    transactions = {"attempts": len(GONE)} if way == "update_and_put" else {}
+    assert table.get("parent") == item("parent", **transactions)
 
 
 def test_an_item_is_deleted_only_where_the_conditions_hold(table):
