@@ -30,6 +30,10 @@ def test_it_does_not_grow_with_each_change_and_what_is_of_today_stays(tmp_path):
     cache.trim(tmp_path)
     kept = {str(number) for number in range(12, cache.KEPT + 10)} | {"one", "another"}
     assert {one.name for one in tmp_path.iterdir()} == kept
+    for each in (*tmp_path.iterdir(), tmp_path / "a third"):
+        each.touch()
+    cache.trim(tmp_path)
+    assert len([*tmp_path.iterdir()]) == cache.KEPT + 1
 
 
 def test_clean_empties_it_and_leaves_alone_what_is_not_lifoqs(tmp_path, monkeypatch, capsys):
