@@ -16,6 +16,7 @@ from lifoq import (
     Backoff,
     Cancelled,
     Processor,
+    ProcessUnusable,
     Queue,
     Registry,
     Retry,
@@ -141,6 +142,23 @@ def test_a_coroutine_that_is_stopped_before_its_first_step_takes_none():
         meanwhile.wait(begins())
     assert begun == []
     assert not meanwhile.stop(why)
+
+
+def test_a_coroutine_that_does_not_heed_it_hangs_as_a_thread_does(bench):
+    release = []
+
+    @bench.handle(timeout=0.1)
+    async def stubborn(_payload, _context):
+        while not release:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)
+
+    task_id = bench.put()
+    with pytest.raises(ProcessUnusable, match="handlers that hang") as unusable:
+        bench.run(in_flight=1, settle_time=0.4)
+    release.append(1)
+    assert unusable.value.report.timed_out == 1
+    assert bench.queue.get(task_id).error.type == "TimeoutError"
 
 
 NO_MORE_ITS_OWN = {
