@@ -166,24 +166,14 @@ def metrics(capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, list[f
 
 
 def strike(
-    table: DynamoTable,
-    code: str,
-    *,
-    status: int = 400,
-    of: str = "",
-    after: int = 0,
-    times: float = math.inf,
+    table: DynamoTable, code: str, *, of: str = "", after: int = 0, times: float = math.inf
 ) -> None:
     """DynamoDB refuses calls that hold this text, so many after so many."""
-    calls = itertools.count()
+    calls, status = itertools.count(), 500 if code == "InternalServerError" else 400
 
     def send(request: Any, **_: Any) -> Any:
-        meant = of.encode() in request.body
-        return (
-            answer(request, status, code)
-            if meant and after <= next(calls) < after + times
-            else None
-        )
+        struck = of.encode() in request.body and after <= next(calls) < after + times
+        return answer(request, status, code) if struck else None
 
     table._calls = table._once  # boto3's own repeats would take long
     table._once.client.meta.events.register("before-send.dynamodb", send)

@@ -202,8 +202,7 @@ def striking(ingest):
     """The function, and that DynamoDB does not confirm what it puts of an id or a type."""
     function = ingest()
     function.PAUSES = (0.0,) * len(function.PAUSES)
-    refusal = {"code": "InternalServerError", "status": 500}
-    return function, functools.partial(strike, function.store.table, **refusal)
+    return function, functools.partial(strike, function.store.table, "InternalServerError")
 
 
 def records(*ids: str, **groups: str) -> dict[str, Any]:

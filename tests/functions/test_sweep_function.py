@@ -73,7 +73,7 @@ def test_each_count_and_each_gauge_of_a_sweep_is_a_metric_of_its_own(load, metri
 
 
 def test_tasks_that_no_worker_knows_are_told_by_their_types_and_wake_nobody(
-    load, context, queue, processor_topic, capsys, monkeypatch
+    load, context, queue, processor_topic, metrics, monkeypatch
 ):
     queue.put("new")
     queue.put("newer")
@@ -85,9 +85,8 @@ def test_tasks_that_no_worker_knows_are_told_by_their_types_and_wake_nobody(
     assert processor_topic.messages() == []
     assert queue.stats().unknown_types == ("new", "newer")
     assert logged == [{"waiting": {"new": 1, "newer": 1}}] * 2
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    gauges = [line for line in lines if "TasksOfUnknownTypes" in line]
-    assert [(line["TasksOfUnknownTypes"], line["Stalled"]) for line in gauges] == [([2], [0])] * 2
+    counted = metrics()
+    assert (counted["TasksOfUnknownTypes"], counted["Stalled"]) == ([2, 2], [0, 0])
     load("sweep", replace(WORKER, unknown_types="fail")).handle({}, context)
     assert len(processor_topic.messages()) == 1
     assert queue.stats().unknown_types == ()
