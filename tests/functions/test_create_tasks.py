@@ -16,7 +16,9 @@ RECURRING = {
 }
 
 
-def test_a_recurring_task_is_put_once_however_often_it_is_invoked(load, context, queue, metrics):
+def test_a_recurring_task_is_put_once_however_often_it_is_invoked_or_fails_loudly(
+    load, context, queue, metrics
+):
     function = load("create_tasks")
     assert function.handle(RECURRING, context) == {"created": 1}
     assert metrics()["TasksCreated"] == [1.0]
@@ -24,6 +26,9 @@ def test_a_recurring_task_is_put_once_however_often_it_is_invoked(load, context,
     (task,) = queue.peek()
     assert (task.task_type, task.payload) == ("price.refresh", {"all": True})
     assert (task.task_id, task.head_start) == ("refresh-2026-01-01", 60_000_000)
+    strike(function.store.table, "InternalServerError")
+    with pytest.raises(StoreUnavailable):
+        function.handle(RECURRING, context)
 
 
 @pytest.mark.parametrize("refusal", [None, "ThrottlingException", "AccessDeniedException"])
@@ -42,13 +47,6 @@ def test_load_is_made_at_its_pace_and_counted_as_far_as_it_could_be_put(
     assert created == len(queue.peek(100)) > 0
     assert denied or created + others in (49, 50)  # the last may still be owed a fraction
     assert bool(others) is (refusal == "ThrottlingException")
-
-
-def test_a_recurring_task_that_is_not_confirmed_fails_the_invocation(load, context):
-    function = load("create_tasks")
-    strike(function.store.table, "InternalServerError")
-    with pytest.raises(StoreUnavailable):
-        function.handle(RECURRING, context)
 
 
 LOAD = {"tasksPerSecond": 1, "seconds": 1}
