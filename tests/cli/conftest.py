@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from lifoq import Queue
-from lifoq.tables.memory import MemoryTable
 from lifoq_cli import app, mounted
 from lifoq_cli.session import Session
 
@@ -21,12 +20,6 @@ OPTIONS = {
     for option in command.params
     for name in option.opts
 } | {"--help"}
-
-
-@pytest.fixture
-def table() -> MemoryTable:
-    """What a command shows is the same on every table."""
-    return MemoryTable()
 
 
 @pytest.fixture

@@ -236,6 +236,7 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
     "list_subscriptions_by_topic": [
         (only(TOPIC, subscribed("arn:another")), "process_tasks-1 is not subscribed", DEPLOY),
         (only(TOPIC, GONE), f"The topic {TOPIC} is gone", DEPLOY),
+        (only(ALARMS, GONE), f"The topic {ALARMS}, which the alarms lead to, is gone", DEPLOY),
         (only(ALARMS, {"Subscriptions": []}), "Nobody is subscribed", f"--topic-arn {ALARMS}"),
         (only(ALARMS, subscribed("a@b", watched.PENDING)), "a@b has not confirmed", "in the mail"),
     ],
@@ -250,6 +251,7 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
         (alarm(StateValue="ALARM"), "rings", "describe-alarm-history --alarm-name Failures"),
     ],
     "get_queue_attributes": [
+        (GONE, "dead-letters, is gone", DEPLOY),
         ({"Attributes": {"ApproximateNumberOfMessages": "1"}}, "1 events", "aws sqs receive-mess"),
     ],
     "query": [({"Count": 1}, "1 tasks have failed", "lifoq list --queue dev")],

@@ -166,6 +166,7 @@ def test_lines_of_the_standard_input_are_put(queue, answer):
     ("line", "problem"),
     [
         ("{", "line 2 is no JSON"),
+        ("[1]", "line 2 is no object with a task_type"),
         ("[" * 30_000 + "]" * 30_000, "line 2 is no JSON: it is nested too deep"),
         ('{"task_type": "a", "retries": 3}', "line 2: retries is unknown; a task has task_type,"),
         ('{"task_type": "a", "delay": "soon"}', "line 2: 'soon' is no duration"),
