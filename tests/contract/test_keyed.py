@@ -1,6 +1,7 @@
 """What claims of tasks promise whose type limits how many of a key are TAKEN."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -54,6 +55,8 @@ def test_keys_and_types_do_not_count_for_each_other(store, keyed):
         claim(keyed, put(store, f"other-{n}", key, task_type))
     claim(keyed, put(store, "split-1", "b:c", "x"))
     claim(keyed, put(store, "split-2", "c", "x:b"))
+    for n in range(2):
+        claim(keyed, put(store, f"of no key {n}", None))
 
 
 def swept(store: Store, task: Task) -> None:
@@ -141,25 +144,20 @@ def test_a_claim_that_is_refused_takes_no_slot(store, keyed, host):
     claim(keyed, put(store, "other"))
 
 
-@pytest.mark.parametrize("anew", [{"key": "k2"}, {"key": None}, {"task_type": "b", "key": "k"}])
-def test_a_task_that_is_no_longer_as_the_index_showed_it_is_not_claimed(store, keyed, anew):
-    shown = put(store, "t")
-    store.cancel("t")
-    later = Store(store.table, lifetimes=store.lifetimes, host=ManualHost(store.now() + 10**12))
-    later.put(NewTask(**{"task_type": "a", "task_id": "t", **anew}))
+@pytest.mark.parametrize(
+    ("key", "shown_as", "per_key"),
+    [
+        *(("k", {"key": "k2"}, 1), ("k", {"key": None}, 1), (None, {"key": "k"}, 1)),
+        *(("k", {"task_type": "b"}, 1), ("k", {"task_type": "b"}, None)),
+    ],
+)
+def test_a_task_that_is_no_longer_as_the_index_showed_it_is_not_claimed(
+    store, keyed, key, shown_as, per_key
+):
+    shown = replace(put(store, "t", key), **shown_as)
     with pytest.raises(NotClaimed):
-        KeyedClaims(later, host=ManualHost(later.now())).claim(shown, per_key=1, lease=30)
-    assert later.get("t").status is Status.PENDING
-
-
-def test_without_a_slot_only_a_task_is_claimed_that_needs_none(store, keyed):
-    shown = put(store, "t")
-    no_key = Candidate(task_id="t", task_type="a", created=shown.created, expires_at=10**18)
-    other_type = Candidate(task_id="t", task_type="b", created=shown.created, expires_at=10**18)
-    for looked_like, per_key in ((no_key, 1), (other_type, None)):
-        with pytest.raises(NotClaimed):
-            claim(keyed, looked_like, per_key)
-    assert claim(keyed, put(store, "keyless", key=None)).task.attempts == 1
+        claim(keyed, shown, per_key)
+    assert store.get("t").status is Status.PENDING
 
 
 # Answers that are lost
