@@ -117,17 +117,13 @@ def test_what_was_built_once_needs_no_registry(tasks, registry):
     assert asset.build(tasks).digest != before.digest
 
 
-@pytest.mark.parametrize("tag", [HERE, LAMBDA_X86_64, "cp314-cp314-manylinux_2_39_aarch64"])
+@pytest.mark.parametrize("tag", [LAMBDA_X86_64, "cp314-cp314-manylinux_2_39_aarch64"])
 def test_what_has_no_wheel_for_lambda_is_refused_by_name_with_the_ways_out(tasks, registry, tag):
     registry.add("fast", "1.0", tag)
 
-    with pytest.raises(RequirementsError) as refused:
+    reason = r"^fast, which .*has no wheel for Lambda's python3\.14 on arm64"
+    with pytest.raises(RequirementsError, match=rf"(?s){reason}.*a layer.*a container image"):
         asset.build(require(tasks, "fast"))
-
-    assert str(refused.value).startswith("fast, which ")
-    assert "has no wheel for Lambda's python3.14 on arm64" in str(refused.value)
-    assert "a layer" in str(refused.value)
-    assert "a container image" in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -144,25 +140,20 @@ def test_what_cannot_be_had_as_a_wheel_is_refused_and_leaves_no_lock(tasks, regi
     assert not (tasks / "requirements.lock").exists()
 
 
-def test_a_package_over_lambdas_limit_is_refused_with_its_largest_parts(tasks, registry):
-    with (tasks / "model.bin").open("wb") as model:
-        model.truncate(asset.UNZIPPED_LIMIT_BYTES)
-
-    with pytest.raises(asset.AssetError, match=r"takes 250\.0 MB.*thumbnails 250\.0 MB"):
-        asset.build(tasks)
-
-
-def test_the_size_of_what_is_new_is_said(tasks, registry, capsys):
+def test_the_size_of_what_is_new_is_said_and_refused_beyond_lambdas_limit(tasks, registry, capsys):
     (tasks / "data.bin").write_bytes(b"\0" * 3 * 1024 * 1024)
-
     asset.build(tasks)
     assert re.match(
         r"Packaged thumbnails: 0\.\d MB, unzipped 3\.\d MB of the 250\.0 MB that fit\n",
         capsys.readouterr().err,
     )
-
     asset.build(tasks)
     assert capsys.readouterr().err == ""
+
+    with (tasks / "data.bin").open("wb") as data:
+        data.truncate(asset.UNZIPPED_LIMIT_BYTES)
+    with pytest.raises(asset.AssetError, match=r"takes 250\.0 MB.*thumbnails 250\.0 MB"):
+        asset.build(tasks)
 
 
 @pytest.mark.parametrize("name", ["lifoq", "functions", "fast"])

@@ -1,4 +1,4 @@
-"""The documented examples of being told, deployed by the CDK CLI to the local cloud, at work."""
+"""The documented examples of being told. What is told at all, the acceptance test shows."""
 
 import json
 import os
@@ -10,22 +10,11 @@ from typing import Any
 
 import pytest
 
-from lifoq import Lifetimes, Queue, Store
-from lifoq.tables.dynamo import DynamoTable
 from localcloud import LocalCloud
-from tests.infrastructure.commands import run
-from tests.infrastructure.deployments import ROOT
+from tests.infrastructure.commands import ROOT, run
 from tests.localcloud.harness import eventually
 
-
-def written(page: str, folder: Path) -> Path:
-    """The page's example in a folder of its own; where it is synthesized to."""
-    text = (ROOT / "docs" / page).read_text()
-    for title, code in re.findall(r'```python title="(.+?)"\n(.*?)```', text, flags=re.DOTALL):
-        file = folder / title
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(code)
-    return synthesized(folder, folder / "cdk.out")
+pytestmark = pytest.mark.prove
 
 
 def synthesized(folder: Path, out: Path) -> Path:
@@ -34,60 +23,30 @@ def synthesized(folder: Path, out: Path) -> Path:
     return out
 
 
-@pytest.fixture(scope="module")
-def cloud(tmp_path_factory) -> Iterator[LocalCloud]:
-    """TTL is late, as on AWS: what is told as shed, the sweep has found at its deadline."""
-    with LocalCloud(tmp_path_factory.mktemp("cloud"), ttl_delay_seconds=3600) as cloud:
+def test_the_example_of_a_topic_filters_by_what_messages_have(tmp_path):
+    page = (ROOT / "docs" / "task-events.md").read_text()
+    for title, code in re.findall(r'```python title="(.+?)"\n(.*?)```', page, flags=re.DOTALL):
+        (tmp_path / title).parent.mkdir(exist_ok=True)
+        (tmp_path / title).write_text(code)
+    template = synthesized(tmp_path, tmp_path / "cdk.out") / "pictures.template.json"
+    resources = json.loads(template.read_text())["Resources"].values()
+    filters = [one.get("Properties", {}).get("FilterPolicy", {}) for one in resources]
+    assert [one for one in filters if one] == [
+        {"status": ["SUCCESS"], "taskType": ["thumbnail"]},
+        {"status": ["FAILURE", "SHED"]},
+    ]
+
+
+@pytest.fixture
+def cloud(tmp_path) -> Iterator[LocalCloud]:
+    """With the example of Step Functions. TTL is late, as on AWS: the sweep finds what was shed."""
+    example = ROOT / "examples" / "order-fulfilment"
+    with LocalCloud(tmp_path / "cloud", ttl_delay_seconds=3600) as cloud:
+        cloud.deploy(synthesized(example, tmp_path / "orders"))
         yield cloud
 
 
-pytestmark = pytest.mark.prove
-
-# The topic
-
-
-def test_subscribers_are_told_what_they_asked_for(cloud, tmp_path_factory):
-    cloud.deploy(written("task-events.md", tmp_path_factory.mktemp("pictures")))
-    outputs, sqs = cloud.outputs("pictures"), cloud.client("sqs")
-    dynamodb = cloud.client("dynamodb")
-    table = DynamoTable.of_clients(outputs["TableName"], client=dynamodb, once=dynamodb)
-    queue = Queue(Store(table, lifetimes=Lifetimes(shed_at_deadline=True)))
-    queue.put("thumbnail", "cat", task_id="made", key="cats")
-    queue.put("thumbnail", None, task_id="failed")
-    queue.put("thumbnail", "dog", task_id="shed", deadline=0.000_001)
-    queue.put("thumbnail", "dog", task_id="cancelled", delay=60)
-    queue.cancel("cancelled")
-
-    def received(name: str, number: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-
-        def look() -> bool:
-            cloud.client("lambda").invoke(FunctionName=outputs["SweepName"], Payload=b"{}")
-            answer = sqs.receive_message(QueueUrl=outputs[name], MaxNumberOfMessages=10)
-            messages = [json.loads(one["Body"]) for one in answer.get("Messages", [])]
-            found.update({message["taskId"]: message for message in messages})
-            return len(found) >= number
-
-        eventually(look)
-        return found
-
-    lost, made = received("LostUrl", 2), received("MadeUrl", 1)
-    assert {task_id: told["status"] for task_id, told in lost.items()} == {
-        "failed": "FAILURE",
-        "shed": "SHED",
-    }
-    assert lost["failed"]["error"] == {"type": "Fail", "message": "no picture"}
-    assert {task_id: told["result"] for task_id, told in made.items()} == {"made": "small cat"}
-    assert made["made"]["taskKey"] == "cats"
-    assert queue.get("shed") is None
-
-
-# Step Functions
-
-
-def test_a_branch_that_is_lost_is_compensated_and_said(cloud, tmp_path_factory):
-    example = ROOT / "examples" / "order-fulfilment"
-    cloud.deploy(synthesized(example, tmp_path_factory.mktemp("orders")))
+def test_a_branch_that_is_lost_is_compensated_and_said(cloud):
     outputs, states = cloud.outputs("orders"), cloud.client("stepfunctions")
     order = {"number": 4711, "article": "book", "cents": 1250}
     within = {"reserveWithin": 600, "chargeWithin": 0.000_001, "shipWithin": 600, "undoWithin": 600}

@@ -7,7 +7,6 @@ from pathlib import Path
 
 LAMBDA_ARM64 = "cp314-cp314-manylinux_2_28_aarch64"
 LAMBDA_X86_64 = "cp314-cp314-manylinux_2_28_x86_64"
-PURE = "py3-none-any"
 
 
 @dataclass(frozen=True)
@@ -16,11 +15,11 @@ class Registry:
 
     folder: Path
 
-    def add(self, name: str, version: str, tag: str = PURE, *, content: str = "") -> None:
+    def add(self, name: str, version: str, tag: str = "py3-none-any") -> None:
         """A wheel whose one module says for which platform it was built."""
         about = f"{name}-{version}.dist-info"
         files = {
-            f"{name}/__init__.py": content or f"BUILT_FOR = {tag!r}\n",
+            f"{name}/__init__.py": f"BUILT_FOR = {tag!r}\n",
             f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
             f"{about}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n",
         }
@@ -41,11 +40,10 @@ class Registry:
         return folder
 
     def _list(self, name: str) -> None:
-        folder = self.folder / name
         links = [
             f'<a href="{file.name}#sha256={hashlib.sha256(file.read_bytes()).hexdigest()}">'
             f"{file.name}</a>"
-            for file in sorted(folder.iterdir())
-            if file.name != "index.html"
+            for file in sorted(self._place(name).glob("*-*"))
         ]
-        (folder / "index.html").write_text("<!DOCTYPE html>\n" + "<br>\n".join(links))
+        page = "<!DOCTYPE html>\n" + "<br>\n".join(links)
+        (self._place(name) / "index.html").write_text(page)
