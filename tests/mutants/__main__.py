@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tests.mutants import by_hand, operators
-from tests.mutants.trial import Map, Verdict, copy_of, judge
+from tests.mutants.trial import Map, caught_by, copy_of
 
 ROOT = Path(__file__).parents[2]
 NEAR = ("unit", "contract", "cli", "functions", "faults", "analytics", "constructs", "simulation")
@@ -29,28 +29,22 @@ def main(
     made = list(by_hand.made(ROOT)) if promises else []
     drawn = operators.draw(ROOT, number=number, seed=seed)
     mutants = [mutant for mutant in made + drawn if only in mutant.path]
-    verdicts: list[Verdict] = []
+    rows = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy_of(ROOT, Path(folder))
         if not Map.fits(Path(folder), out):
             Map.draw(Path(folder), out.resolve(), tests or [f"tests/{name}" for name in NEAR])
         of_lines = Map(out)
         for mutant in mutants:
-            verdicts.append(judge(mutant, Path(folder), of_lines.tests_of(Path(folder), mutant)))
-            _write(out / "verdicts.json", verdicts)
-            click.echo(
-                f"{len(verdicts):>4}  {mutant}  {verdicts[-1].caught_by or 'SLIPPED THROUGH'}"
-            )
-    caught = sum(verdict.caught_by is not None for verdict in verdicts)
-    click.echo(f"{caught} of {len(verdicts)} caught; {out}/verdicts.json names the tests")
-
-
-def _write(out: Path, verdicts: list[Verdict]) -> None:
-    rows = [
-        {"mutant": str(v.mutant), "rule": v.mutant.rule, "asked": v.asked, "by": v.caught_by}
-        for v in verdicts
-    ]
-    out.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+            asked = of_lines.tests_of(Path(folder), mutant)
+            by = caught_by(mutant, Path(folder), asked)
+            row = {"mutant": str(mutant), "rule": mutant.rule, "asked": len(asked), "by": by}
+            rows.append(row)
+            told = json.dumps(rows, indent=1, ensure_ascii=False)
+            (out / "verdicts.json").write_text(told + "\n")
+            click.echo(f"{len(rows):>4}  {mutant}  {by or 'SLIPPED THROUGH'}")
+    caught = sum(row["by"] is not None for row in rows)
+    click.echo(f"{caught} of {len(rows)} caught; {out}/verdicts.json names the tests")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Final
@@ -44,14 +43,6 @@ concurrency = thread,greenlet
 relative_files = true
 source = {",".join(ROOTS)}
 data_file = """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    mutant: Mutant
-    asked: int
-    caught_by: str | None
-    """None: it slipped through."""
 
 
 class Map:
@@ -163,18 +154,17 @@ def copy_of(root: Path, to: Path) -> None:
             (to / name).symlink_to((root / name).resolve())
 
 
-def judge(mutant: Mutant, copy: Path, tests: dict[str, float]) -> Verdict:
-    """Changes the copy, and changes it back; its time, too, by which Python knows what it has
-    compiled."""
+def caught_by(mutant: Mutant, copy: Path, tests: dict[str, float]) -> str | None:
+    """The test; None where it slipped through. Changes the copy, and changes it back; its time,
+    too, by which Python knows what it has compiled."""
     path = copy / mutant.path
     text, kept = path.read_text(), path.stat()
     path.write_text(mutant.applied(text))
     try:
-        caught = next(filter(None, _answers(tests, copy)), None)
+        return next(filter(None, _answers(tests, copy)), None)
     finally:
         path.write_text(text)
         os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
-    return Verdict(mutant=mutant, asked=len(tests), caught_by=caught)
 
 
 def _answers(tests: dict[str, float], copy: Path) -> Iterator[str | None]:
