@@ -14,8 +14,6 @@ from lifoq.basics.times import iso
 from lifoq.items.change import Item
 from lifoq.tables.dynamo_values import typed
 
-__all__ = ["Item"]
-
 
 def full_line(item: Item) -> dict[str, Any]:
     return {"Item": typed(item)}

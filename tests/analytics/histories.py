@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
@@ -18,7 +19,7 @@ from lifoq.items.task_error import TaskError
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
-from tests.analytics.exportfiles import Exporter, Item, full_line, incremental_line
+from tests.analytics.exportfiles import Exporter, full_line, incremental_line
 
 SECOND = 1_000_000
 START = 1_763_600_000 * SECOND

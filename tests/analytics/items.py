@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from analytics import tasks
 from analytics.images import Observed, Origin, observe
-from tests.analytics.exportfiles import Item
+from lifoq.items.change import Item
 
 SECOND = 1_000_000
 BASE = 1_763_600_400 * SECOND

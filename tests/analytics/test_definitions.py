@@ -12,7 +12,8 @@ from analytics.intake import Stretch
 from analytics.page import details
 from analytics.peak import Peak
 from lifoq.basics.times import iso
-from tests.analytics.exportfiles import Item, full_line, incremental_line
+from lifoq.items.change import Item
+from tests.analytics.exportfiles import full_line, incremental_line
 from tests.analytics.items import BASE, SECOND, at, item, judged, observed
 
 AS_OF = at(60)
