@@ -17,7 +17,11 @@ from tests.deployed import concurrency, deploy_dev
 
 @pytest.fixture(autouse=True)
 def account() -> Iterator[None]:
+    """With a stage ``dev`` as it is deployed."""
     with mock_aws():
+        deploy_dev()
+        stack("lifoq-dev-state", "exports-of-dev", "payloads-of-dev")
+        stack("lifoq-dev-queue")
         yield
 
 
@@ -72,14 +76,6 @@ def stacks() -> set[str]:
     return {one["StackName"] for one in found}
 
 
-@pytest.fixture
-def processor():
-    """A stage ``dev`` as it is deployed."""
-    deploy_dev()
-    stack("lifoq-dev-state", "exports-of-dev", "payloads-of-dev")
-    stack("lifoq-dev-queue")
-
-
 def reserve(executions: int) -> None:
     boto3.client("lambda").put_function_concurrency(
         FunctionName="processor", ReservedConcurrentExecutions=executions
@@ -102,7 +98,6 @@ def test_deploying_elsewhere_asks_nothing_and_passes_options_on(cli, tmp_path):
     assert cli.given == [("deploy", "--all", "-c", "stage=dev", place, "--profile", "team")]
 
 
-@pytest.mark.usefixtures("processor")
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli, *, fails):
     def deploy() -> None:
@@ -120,30 +115,22 @@ def test_a_pause_survives_a_deployment_that_sets_the_concurrency(cli, *, fails):
     assert "'dev' was paused, and still is" in output
 
 
-@pytest.mark.usefixtures("processor")
 def test_a_stack_that_the_stage_has_no_more_is_deleted_when_it_is_confirmed(cli):
-    for name in ("lifoq-dev-analytics", "lifoq-dev-2-analytics", "lifoq-prod-analytics"):
-        stack(name)
-    everything = stacks()
+    """But for what old data needs."""
+    cli.stacks.remove("lifoq-dev-state")
+    for name in ("dev-key", "dev-analytics", "dev-2-analytics", "prod-analytics"):
+        stack(f"lifoq-{name}")
+    before = stacks()
 
     assert "lifoq-dev-analytics is no longer part" in run("deploy", "dev", answer="n\n")[1]
-    assert stacks() == everything
-    run("deploy", "dev", answer="y\n")
-    assert stacks() == everything - {"lifoq-dev-analytics"}
+    assert stacks() == before
+    assert (
+        "lifoq-dev-key is no longer part of the stage, and stays"
+        in run("deploy", "dev", answer="y\n")[1]
+    )
+    assert stacks() == before - {"lifoq-dev-analytics"}
 
 
-@pytest.mark.usefixtures("processor")
-def test_what_old_data_needs_stays_though_the_stage_has_it_no_more(cli):
-    stack("lifoq-dev-key")
-    cli.stacks.remove("lifoq-dev-state")
-    before = stacks()
-    status, output = run("deploy", "dev", "--yes")
-
-    assert (status, stacks()) == (0, before)
-    assert "lifoq-dev-key is no longer part of the stage, and stays" in output
-
-
-@pytest.mark.usefixtures("processor")
 def test_destroying_wants_the_stages_name_typed_and_spares_what_is_protected_or_not_there():
     stack("lifoq-prod-state", protected=True)
     before = stacks()
@@ -157,7 +144,6 @@ def test_destroying_wants_the_stages_name_typed_and_spares_what_is_protected_or_
     assert stacks() == before
 
 
-@pytest.mark.usefixtures("processor")
 def test_destroying_leaves_nothing_of_the_stage_and_all_of_the_others():
     """Also what the application no longer has, which may import from what it has."""
     stack("lifoq-dev-key")  # switched on later: the others import from it all the same
@@ -195,9 +181,9 @@ def test_what_is_missing_is_one_sentence(monkeypatch, name, value, remedy):
 
 
 def test_a_refusal_of_aws_is_one_sentence():
-    stack("lifoq-dev-state", "gone")
-    boto3.client("s3").delete_object(Bucket="gone", Key="exports/a")
-    boto3.client("s3").delete_bucket(Bucket="gone")
+    s3 = boto3.client("s3")
+    s3.delete_object(Bucket="exports-of-dev", Key="exports/a")
+    s3.delete_bucket(Bucket="exports-of-dev")
     status, output = run("destroy", "dev", "--yes")
 
     assert status == 1
@@ -205,7 +191,7 @@ def test_a_refusal_of_aws_is_one_sentence():
 
 
 def test_a_pause_that_cannot_be_asked_for_stops_the_deployment(cli):
-    stack("lifoq-dev-queue")
+    boto3.client("ssm").delete_parameter(Name="/lifoq/dev/queue")
     status, output = run("deploy", "dev")
 
     assert (status, cli.given) == (1, [])
