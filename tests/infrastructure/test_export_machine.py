@@ -102,8 +102,6 @@ def services(monkeypatch) -> Iterator[Services]:
         "_eval_jsonata",
         lambda expression: jsonata.Jsonata(expression).evaluate(None),
     )
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "local")
     with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
         yield services
 

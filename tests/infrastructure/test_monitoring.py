@@ -109,28 +109,21 @@ def test_saved_queries_are_there_for_each_stage(prod):
         assert len(one["Properties"]["LogGroupNames"]) == 3
 
 
-# What is added to a queue is seen where the queue itself is
-
-
-@pytest.mark.parametrize("function", ["ApiFunction", "IngestFunction", "TaskEventsFunction"])
-def test_a_function_that_is_added_is_on_the_dashboard_and_before_queries_and_doctor(
-    everything, function
-):
-    assert told(everything, "AWS::CloudWatch::Dashboard").count(function) >= 6
-    for query in everything.resources("queue", "AWS::Logs::QueryDefinition").values():
-        groups = map(json.dumps, query["Properties"]["LogGroupNames"])
-        assert sum(f"{function}Logs" in group for group in groups) == 1
-    assert function in told(everything, "AWS::SSM::Parameter", "Deployment")
-
-
-def test_their_alarms_mappings_and_workers_are_before_the_doctor(everything):
+def test_what_is_added_to_a_queue_is_on_the_dashboard_and_before_queries_and_doctor(everything):
+    dashboard = told(everything, "AWS::CloudWatch::Dashboard")
     parameter = told(everything, "AWS::SSM::Parameter", "Deployment")
+    for function in ("ApiFunction", "IngestFunction", "TaskEventsFunction"):
+        assert dashboard.count(function) >= 6
+        for query in everything.resources("queue", "AWS::Logs::QueryDefinition").values():
+            groups = map(json.dumps, query["Properties"]["LogGroupNames"])
+            assert sum(f"{function}Logs" in group for group in groups) == 1
+        assert function in parameter
     for part in (
         *("ApiAlarmsFunctionErrors", "IngestAlarmsDroppedEvents", "EncodersAlarmsLongTasksWaiting"),
         *("IngestFunctionSqsEventSource", "TaskEventsFunctionTableStream", "EncodersService"),
     ):
         assert part in parameter, part
-    assert "TasksOpen" in told(everything, "AWS::CloudWatch::Dashboard")
+    assert "TasksOpen" in dashboard
 
 
 def told(deployment: Deployment, type_name: str, prefix: str = "") -> str:

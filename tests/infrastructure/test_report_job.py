@@ -1,12 +1,13 @@
 """The Spark job as it is deployed: its script and its package, started by ``spark-submit``."""
 
+import contextlib
 import json
 import os
 import runpy
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -54,20 +55,10 @@ def test_the_job_reports_on_its_exports(tmp_path, prod):
     assert "alarm 48\N{NO-BREAK SPACE}min" in page
 
 
-def end_with(monkeypatch: pytest.MonkeyPatch, status: int | None) -> None:
-    def end(*_: Any, **__: Any) -> None:
-        raise SystemExit(status)
-
-    monkeypatch.setattr(runpy, "run_module", end)
-    arguments = ["--exports", "s3://b/exports/", "--out", "s3://b/reports/"]
-    arguments += ["--slots", "1", "--about", "{}"]
-    monkeypatch.setattr(sys, "argv", ["report_job.py", *arguments])
-
-
 def test_glue_sees_a_failure_where_there_is_one(monkeypatch):
-    for status in (None, 0):
-        end_with(monkeypatch, status)
-        report_job.main()
-    end_with(monkeypatch, 1)
-    with pytest.raises(SystemExit):
-        report_job.main()
+    arguments = ["--exports", "s3://b/exports/", "--out", "s3://b/reports/"]
+    for status in (None, 0, 1):
+        monkeypatch.setattr(sys, "argv", ["job.py", *arguments, "--slots", "1", "--about", "{}"])
+        monkeypatch.setattr(runpy, "run_module", Mock(side_effect=SystemExit(status)))
+        with pytest.raises(SystemExit) if status else contextlib.nullcontext():
+            report_job.main()

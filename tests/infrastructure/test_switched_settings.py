@@ -100,7 +100,7 @@ def lost(old: Template, new: Template | None) -> Iterator[str]:
     elif new["Type"] != old["Type"]:
         yield "becomes something else"
     elif name_of(old) or old["Type"] in HOLDING_DATA:
-        for each in lasting(old["Type"]):
+        for each in schema(old["Type"]).get("createOnlyProperties", ()):
             if property_of(old, each) != property_of(new, each):
                 yield f"is replaced, since {each} is another"
 
@@ -125,16 +125,10 @@ def imports(value: Any) -> Iterator[str]:
 
 
 def schema(type_name: str) -> dict[str, Any]:
+    """Nothing of what is the application's own."""
+    if type_name.startswith("Custom::"):
+        return {}
     return PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", type_name).schema
-
-
-def lasting(type_name: str) -> list[str]:
-    """Properties that only a new resource can have another value of."""
-    return (
-        []
-        if type_name.startswith("Custom::")
-        else schema(type_name).get("createOnlyProperties", [])
-    )
 
 
 def property_of(resource: Template, pointer: str) -> Any:
@@ -146,10 +140,9 @@ def property_of(resource: Template, pointer: str) -> Any:
 
 def name_of(resource: Template) -> str | None:
     """By what it is known, if its template says so: no two of its type can be so named."""
-    if resource["Type"].startswith("Custom::"):
-        return None
-    parts = [property_of(resource, each) for each in schema(resource["Type"])["primaryIdentifier"]]
-    return json.dumps([resource["Type"], *parts]) if all(parts) else None
+    key = schema(resource["Type"]).get("primaryIdentifier", ())
+    parts = [property_of(resource, each) for each in key]
+    return json.dumps([resource["Type"], *parts]) if parts and all(parts) else None
 
 
 def names(deployment: Deployment) -> dict[str, str]:

@@ -33,6 +33,7 @@ from tests.infrastructure.deployments import (
     synthesized,
 )
 from tests.infrastructure.everything import plain, put_everything
+from tests.infrastructure.roles import as_list
 from tests.infrastructure.snapshot import FILE, snapshot
 
 
@@ -256,10 +257,6 @@ def statements(deployment: Deployment) -> list[tuple[str, dict[str, Any]]]:
         if resource["Type"] == "AWS::IAM::Policy"
         for statement in resource["Properties"]["PolicyDocument"]["Statement"]
     ]
-
-
-def as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 RESOURCELESS = re.compile(
