@@ -1,7 +1,6 @@
 """Items that somebody wrote past the library: they go to FAILURE with the reason, and stop
 nobody."""
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -9,9 +8,10 @@ import pytest
 
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES, RESERVED_BYTES, Status
-from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.table import Table
 from lifoq.worker.context import Context
-from tests.faults.world import LEASE, DynamoTruth, MemoryTruth, Truth, World
+from tests.conftest import on_dynamodb_too
+from tests.faults.world import LEASE, World
 
 LOST = {"taskStatus": "TAKEN", "claimId": "c", "leaseExpires": 1, "attempts": 1}
 DELAYED: dict[str, Any] = {"taskStatus": "DELAYED", "taskCreated": None, "dueAt": 1}
@@ -53,18 +53,8 @@ IN_NO_INDEX = {
 
 
 @pytest.fixture
-def world(
-    request: pytest.FixtureRequest,
-    endpoint_of: Callable[[str], str],
-    new_dynamo_table: Callable[[str], DynamoTable],
-) -> World:
-    truth: Truth = MemoryTruth()
-    if request.param != "memory":
-        truth = DynamoTruth(new_dynamo_table(endpoint_of(request.param)))
-    return World(truth)
-
-
-on_dynamodb_too = pytest.mark.parametrize("world", ["memory", "dynamodb-local"], indirect=True)
+def world(table: Table) -> World:
+    return World(table)
 
 
 @on_dynamodb_too
@@ -99,7 +89,7 @@ def test_what_is_damaged_goes_to_failure_with_its_reason_and_redrive_leaves_it_t
 
 
 def found(world: World, name: str) -> Any:
-    item = world.truth.table.get(world.id(name))
+    item = world.table.get(world.id(name))
     assert item is not None
     return item
 

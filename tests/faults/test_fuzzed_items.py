@@ -26,7 +26,7 @@ from lifoq.tables.large import LargeValues, MemoryBlobs
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Candidate, Store
 from lifoq.testing.hosts import START, ManualHost
-from tests.faults.world import LEASE, DynamoTruth, MemoryTruth, Truth, World
+from tests.faults.world import LEASE, World
 
 Typed = dict[str, Any]
 """An item, or a value of one, as DynamoDB's API spells it."""
@@ -168,17 +168,16 @@ crowds = st.lists(st.tuples(items(), paddings, st.integers(0, 30)), min_size=1, 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(crowds)
 def test_no_item_stops_anybody(crowd):
-    assert_harmless(MemoryTruth(), crowd)
+    assert_harmless(World(MemoryTable()), crowd)
 
 
-def assert_harmless(truth: Truth, crowd: list[tuple[Typed, str | None, int]]) -> None:
-    world = World(truth)
+def assert_harmless(world: World, crowd: list[tuple[Typed, str | None, int]]) -> None:
     for n, (item, padded, spare) in enumerate(crowd):  # so many bytes to spare
         item["taskId"] = {"S": world.id(str(n))}
         if padded is not None:
             rest = size.of(plain({**item, padded: {"S": ""}}))
             item[padded] = {"S": "x" * (MAX_ITEM_BYTES - rest - spare)}
-        truth.past.write(plain(item))
+        world.past.write(plain(item))
     world.put("ok", "healthy")
 
     sweeper = world.new_process()
@@ -189,10 +188,10 @@ def assert_harmless(truth: Truth, crowd: list[tuple[Typed, str | None, int]]) ->
         worker.host.sleep(LEASE + 1)
         sweeper.sweep()
 
-    healthy = truth.table.get(world.id("healthy"))
+    healthy = world.table.get(world.id("healthy"))
     assert healthy is not None
     assert healthy["taskStatus"] == Status.SUCCESS
-    for item in truth.items():
+    for item in world.items():
         assert left_behind(item, world.clock.time) is None, item
     queue = world.operator.queue
     queue.stats()
@@ -249,22 +248,22 @@ def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(place):
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
 def test_workers_and_sweep_put_each_damage_aside(place):
     crowd = [(item, None, 0) for _, item in damaged_items(place)]
-    assert_harmless(MemoryTruth(), crowd)
+    assert_harmless(World(MemoryTable()), crowd)
 
 
 def test_what_null_does_to_conditions_is_the_same_in_dynamodb(
     dynamodb_local_endpoint, new_dynamo_table
 ):
-    dynamodb = DynamoTruth(new_dynamo_table(dynamodb_local_endpoint))
+    world = World(new_dynamo_table(dynamodb_local_endpoint))
     whole = EACH["TAKEN, replaced"]
     found = [damaged(whole, place, {"NULL": True}) for place in PLACES]
     crowd = [item for item in found if item is not None]
-    store = World(dynamodb).operator.store
+    store = world.operator.store
     for n, item in enumerate(crowd):
-        dynamodb.past.write(plain({**item, "taskId": {"S": f"replaced-{n}"}}))
+        world.past.write(plain({**item, "taskId": {"S": f"replaced-{n}"}}))
         with contextlib.suppress(DamagedTask):
             store.put(NewTask(task_type="ok", task_id=f"replaced-{n}", if_exists="replace"))
-    assert_harmless(dynamodb, [(item, None, 0) for item in crowd])
+    assert_harmless(world, [(item, None, 0) for item in crowd])
 
 
 class BoundedTable(MemoryTable):

@@ -3,7 +3,7 @@ the invariants hold."""
 
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path as Folder
 from types import SimpleNamespace
 from typing import Any
@@ -18,11 +18,10 @@ from tests.faults import streams
 from tests.faults.faults import Fault, FaultyTable, Injection, Wire
 from tests.faults.history import Image, audit
 from tests.faults.paths import PATHS, End, Path
-from tests.faults.world import DynamoTruth, MemoryTruth, Process, World
+from tests.faults.world import Process, RecordingTable, World
 from tests.virtual.scheduler import Crashed, Scheduler
 
 BOTO_RETRY_SECONDS = 0.5
-CASES_A_SERVER = 300
 
 Record = Callable[[str, int], None]
 
@@ -40,48 +39,27 @@ def boto_sleeps_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sc
     return use
 
 
-class Servers:
-    """DynamoDB Local, begun anew after some hundred cases: the more streamed writes it has had, the
-    more slowly it writes. So the one that other tests share is left alone, too."""
-
-    def __init__(self, new_folder: Callable[[str], Folder]) -> None:
-        self._new_folder = new_folder
-        self._running = ExitStack()
-        self._endpoint = ""
-        self._cases = CASES_A_SERVER
-
-    def endpoint(self) -> str:
-        if self._cases >= CASES_A_SERVER:
-            self.end()
-            log = self._new_folder("dynamodb-local") / "log"
-            server = dynamodb_local.running(log, java_options=dynamodb_local.BRIEF)
-            self._endpoint, self._cases = self._running.enter_context(server), 0
-        return self._endpoint
-
-    def ran(self, cases: int) -> None:
-        self._cases += cases
-
-    def end(self) -> None:
-        self._running.close()
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    servers = Servers(tmp_path_factory.mktemp)
-    yield servers
-    servers.end()
+@pytest.fixture
+def endpoint(one_in: int, request: pytest.FixtureRequest, tmp_path: Folder) -> Iterator[str]:
+    """The more streamed writes DynamoDB Local has had, the more slowly it writes them: for many
+    there is one of their own."""
+    if one_in > 1:
+        yield request.getfixturevalue("dynamodb_local_endpoint")
+        return
+    with dynamodb_local.running(tmp_path / "log", java_options=dynamodb_local.BRIEF) as endpoint:
+        yield endpoint
 
 
 @every_path
 def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path, record_property):
     def run(fault: Fault | None, at: int | None) -> list[str]:
-        truth = MemoryTruth()
-        world = World(truth)
+        table = RecordingTable()
+        world = World(table)
         injection = Injection(world.new_machine(), fault, at)
-        process = Process(world, injection.host, FaultyTable(truth.table, injection))
+        process = Process(world, injection.host, FaultyTable(table, injection))
         strike(path, world, process, injection)
         world.close()
-        audit(truth.table.writes, damaged=world.damaged)
+        audit(table.writes, damaged=world.damaged)
         return injection.calls
 
     calls = run(None, None)
@@ -97,23 +75,22 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path, record_propert
 )
 @every_path
 def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
-    path, one_in, record_property, servers, new_streamed_table, boto_sleeps_in_virtual_time
+    path, one_in, record_property, endpoint, new_streamed_table, boto_sleeps_in_virtual_time
 ):
-    endpoint = servers.endpoint()
-    truth = DynamoTruth(new_streamed_table(endpoint))
+    table = new_streamed_table(endpoint)
     arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
-    wire = Wire(DynamoTable.connect(truth.table.name, **arguments))
+    wire = Wire(DynamoTable.connect(table.name, **arguments))
     damaged: set[str] = set()
 
     def run(fault: Fault | None, at: int | None, *, stubborn: bool = False) -> list[str]:
-        world = World(truth)
+        world = World(table)
         boto_sleeps_in_virtual_time(world.clock)
         injection = Injection(world.new_machine(), fault, at)
         wire.use(injection, stubborn=stubborn)
         items = strike(path, world, Process(world, injection.host, wire.table), injection)
         damaged.update(world.damaged)
         world.close()
-        truth.remove(items)
+        world.remove(items)
         return injection.calls
 
     kinds = [*((fault, False) for fault in Fault), (Fault.LOST, True)]
@@ -123,8 +100,7 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
         with described(path, fault, at, call):
             run(fault, at, stubborn=stubborn)
     record_property(CASES, len(cases))
-    servers.ran(len(cases))
-    audit(streams.writes(endpoint, truth.table.name), damaged=damaged)
+    audit(streams.writes(endpoint, table.name), damaged=damaged)
 
 
 @contextmanager

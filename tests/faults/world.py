@@ -5,7 +5,7 @@ import random
 import uuid
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from lifoq.basics.host import microseconds
 from lifoq.client.queue import Queue
@@ -13,7 +13,6 @@ from lifoq.errors import Fail, Retry, StoreUnavailable
 from lifoq.items.schema import TERMINAL, Attribute, Status
 from lifoq.items.task import NewTask
 from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.dynamo_values import plain
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.tables.table import Table
@@ -28,7 +27,7 @@ from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.sweep import Sweeper, SweepReport
 from lifoq.worker.types import Types
 from tests.faults.history import Image, Write, is_slot
-from tests.fixtures import PastDynamo, PastMemory, PastTheLibrary
+from tests.fixtures import PastDynamo, PastMemory
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler
 
@@ -50,25 +49,7 @@ MOST_ROUNDS = 6
 """Sweeps after which a queue without faults must be at rest."""
 
 
-class Truth(Protocol):
-    """A table that also shows everything that is in it."""
-
-    table: Table
-    past: PastTheLibrary
-
-    def items(self) -> list[Image]: ...
-
-
-class MemoryTruth:
-    def __init__(self) -> None:
-        self.table = _RecordingTable()
-        self.past = PastMemory(self.table)
-
-    def items(self) -> list[Image]:
-        return [item for item in self.table.items() if not is_slot(item)]
-
-
-class _RecordingTable(MemoryTable):
+class RecordingTable(MemoryTable):
     def __init__(self) -> None:
         super().__init__()
         self.writes: list[Write] = []
@@ -79,27 +60,11 @@ class _RecordingTable(MemoryTable):
         self.writes.append(Write(before, self._items[item[Attribute.TASK_ID]]))
 
 
-class DynamoTruth:
-    """Shares one table between worlds; each cleans up."""
-
-    def __init__(self, table: DynamoTable) -> None:
-        self.table = table
-        self.past = PastDynamo(table)
-
-    def items(self) -> list[Image]:
-        found = self.table._calls.client.scan(TableName=self.table.name, ConsistentRead=True)
-        return [item for item in map(plain, found["Items"]) if not is_slot(item)]
-
-    def remove(self, items: list[Image]) -> None:
-        keys = [{"taskId": {"S": item[Attribute.TASK_ID]}} for item in items]
-        if keys:
-            deletions = [{"DeleteRequest": {"Key": key}} for key in keys]
-            self.table._calls.client.batch_write_item(RequestItems={self.table.name: deletions})
-
-
 class World:
-    def __init__(self, truth: Truth) -> None:
-        self.truth = truth
+    def __init__(self, table: DynamoTable | MemoryTable) -> None:
+        """Others may share the table, one after the other, where each removes what it wrote."""
+        self.table = table
+        self.past = PastDynamo(table) if isinstance(table, DynamoTable) else PastMemory(table)
         self.clock = Scheduler(random.Random(0), start=START)
         self._machines = 0
         self.run_id = uuid.uuid4().hex[:8]
@@ -116,7 +81,7 @@ class World:
         """Ids of items written past the library."""
         self.mended = False
         """Whether the task type ``broken`` works by now."""
-        self.operator = Process(self, self.new_machine(), truth.table)
+        self.operator = self.new_process()
 
     def id(self, name: str) -> str:
         return f"{self.run_id}-{name}"
@@ -128,6 +93,15 @@ class World:
         name: str = json.loads(item[Attribute.PAYLOAD])["name"]
         return name
 
+    def items(self) -> list[Image]:
+        page = self.table.scan(limit=1_000)
+        assert page.next is None
+        return [item for item in page.rows if not is_slot(item)]
+
+    def remove(self, items: list[Image]) -> None:
+        for item in items:
+            self.past.remove(item[Attribute.TASK_ID])
+
     def new_machine(self) -> Machine:
         self._machines += 1
         return Machine(f"machine-{self._machines}-{self.run_id}", self.clock)
@@ -137,7 +111,7 @@ class World:
         self.clock.close()
 
     def new_process(self) -> "Process":
-        return Process(self, self.new_machine(), self.truth.table)
+        return Process(self, self.new_machine(), self.table)
 
     def put(self, task_type: str, *names: str, **terms: Any) -> None:
         for name in names:
@@ -148,7 +122,7 @@ class World:
         self.damaged.add(self.id(name))
         whole = NewTask(task_type="ok", payload={"name": name}, task_id=self.id(name))
         item = {**self.operator.store.new_item(whole), **attributes}
-        self.truth.past.write({key: value for key, value in item.items() if value is not None})
+        self.past.write({key: value for key, value in item.items() if value is not None})
 
     def drive_to_rest(self) -> list[Image]:
         """What the deployed queue does by itself once the faults are over: a processor and a sweep,
@@ -157,12 +131,12 @@ class World:
         for _ in range(MOST_ROUNDS):
             worker = self.new_process()
             worker.work()
-            items = self.truth.items()
+            items = self.items()
             if all(item["taskStatus"] in TERMINAL for item in items):
                 return items
             worker.host.sleep(LEASE + 1)
             worker.sweep()
-            stuck = [i for i in self.truth.items() if i["taskStatus"] == Status.TAKEN]
+            stuck = [i for i in self.items() if i["taskStatus"] == Status.TAKEN]
             assert not stuck, f"still TAKEN after lease and sweep: {stuck}"
         raise AssertionError(f"not at rest after {MOST_ROUNDS} rounds: {items}")
 

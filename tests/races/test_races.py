@@ -1,12 +1,15 @@
 """Many processes race for the same tasks on a real engine, and some of them stall or die."""
 
 import json
+import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +19,7 @@ import pytest
 
 from lifoq.client.queue import Queue
 from lifoq.items.book import CLOCKS_APART, SHARE_LASTS
+from lifoq.items.replacing import made_at
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 from lifoq.tables.dynamo import DynamoTable
@@ -35,6 +39,8 @@ STALLS = 2
 BACKLOG = 200
 """Tasks; more than all workers do within a stall."""
 KEYS = 6
+DEVICES = ("d-0", "d-1", "d-2")
+"""Ids of which the newest put counts."""
 HOLDS = "claimId"
 PATIENCE = 500
 """Seconds; far beyond what an idle machine needs."""
@@ -147,30 +153,48 @@ def workers(dynamodb_local_endpoint: str, table: DynamoTable, tmp_path: Path) ->
     workers.end()
 
 
-def test_each_claim_and_each_key_has_one_holder_while_processes_race_stall_and_die(
+def test_each_claim_and_key_has_one_holder_and_newest_puts_count_while_processes_stall_and_die(
     table, workers, dynamodb_local_endpoint
 ):
-    put = trouble(workers)
+    over = threading.Event()
+    with ThreadPoolExecutor() as pool:
+        producers = [pool.submit(report, workers.queue, n, over) for n in range(3)]
+        put = trouble(workers)
+        over.set()
+        confirmed = [producer.result() for producer in producers]
     workers.finish()
 
     everything = streams.writes(dynamodb_local_endpoint, table.name)
-    history = [write for write in everything if "taskStatus" in write.after]
+    of_devices = [write for write in everything if write.after["taskId"] in DEVICES]
+    audit(of_devices)
+    assert_newest(of_devices, {n: max(told[n] for told in confirmed) for n in DEVICES})
+    of_others = [write for write in everything if write.after["taskId"] not in DEVICES]
+    history = [write for write in of_others if "taskStatus" in write.after]
     steps = audit(history)
     assert steps[None, Status.PENDING] == len(put) == steps[Status.TAKEN, Status.SUCCESS]
     ended = [write.after for write in history if write.after["taskStatus"] == Status.SUCCESS]
     assert {item["taskId"] for item in ended} == set(put)
-    assert_as_told(ended, workers.told("begun"))
+    assert_as_told(ended, [line for line in workers.told("begun") if line["task"] in set(put)])
     assert lost_leases(history) == {"race", "one-per-key"}, "nothing was proved"
     fenced = sum(line["leases_lost"] for line in workers.told("leases_lost"))
     assert fenced > 0, "no stale holder came back: nothing was proved"
 
     assert_one_holder([write for write in history if "taskKey" in write.after])
     assert_apart([item for item in ended if "taskKey" in item])
-    stale = [
-        w for w in everything if "taskStatus" not in w.after and w.before and HOLDS in w.before
-    ]
+    stale = [w for w in of_others if "taskStatus" not in w.after and w.before and HOLDS in w.before]
     taken_over = [w for w in stale if w.after.get(HOLDS) not in (None, w.before[HOLDS])]
     assert taken_over, "no slot of a lost worker was taken over: nothing was proved"
+
+
+def report(queue: Queue, number: int, over: threading.Event) -> Counter[str]:
+    """Devices report, again and again; by id, when the newest put was made that was confirmed."""
+    draw, confirmed = random.Random(number), Counter[str]()
+    while not over.is_set():
+        task_id = draw.choice(DEVICES)
+        task = queue.put("race", task_id=task_id, if_exists="replace")
+        confirmed[task_id] = max(confirmed[task_id], made_at(task.parked or task))
+        time.sleep(draw.uniform(0, 0.1))
+    return confirmed
 
 
 def trouble(workers: Workers) -> list[str]:
@@ -219,6 +243,20 @@ def lost_leases(history: list[Write]) -> set[str]:
     back = (Status.TAKEN, Status.PENDING)
     lost = [write.after for write in history if write.step == back and HOLDS not in write.after]
     return {item["taskType"] for item in lost}
+
+
+def assert_newest(history: list[Write], confirmed: dict[str, int]) -> None:
+    """No put was claimed that a newer one had replaced, and the newest was the last to run."""
+    newest, parked = Counter[str](), False
+    for write in history:
+        task_id, made = write.after["taskId"], write.after["putAt"]
+        parked = parked or "parkedAt" in write.after
+        newest[task_id] = max(newest[task_id], made, write.after.get("parkedAt", 0))
+        if write.step == (Status.PENDING, Status.TAKEN):
+            assert made == newest[task_id], f"was replaced before: {write}"
+    last = {write.after["taskId"]: write.after["putAt"] for write in history}
+    assert last == newest == confirmed
+    assert parked, "no put came while its task ran: nothing was proved"
 
 
 def assert_as_told(ended: list[Any], begun: list[dict[str, Any]]) -> None:

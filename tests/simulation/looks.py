@@ -113,6 +113,8 @@ class Looks:
         self._slot_since: int | None = 0
         """Since when a slot has been seen to be free."""
         self._began = 0
+        self._sees_all = True
+        """Whether every page came, since the first of its runs began."""
         self._faults: list[int] = []
         """When calls for a page went wrong, or took very long."""
 
@@ -121,6 +123,7 @@ class Looks:
         self._settled |= {attempt.claim_id for attempt in self._attempts.values()}
         self._last = None
         self._used.end_all(self._machine.true_time())
+        self._sees_all = self._began == 0
         self._began = self._machine.true_time()
 
     def stops(self) -> None:
@@ -137,6 +140,7 @@ class Looks:
         """A call for a page went wrong, or took very long."""
         if _looks_for_tasks(span):
             self._faults.append(self._machine.true_time())
+            self._sees_all = False
 
     def shown(
         self, span: Span, start: Cursor | None, page: Page, *, newest_first: bool, sent: int
@@ -153,7 +157,7 @@ class Looks:
         if not self._paced:  # else slots stay free, and what is behind the newest waits
             self._assert_none_starves(FOUND_WITHIN)
         now, clock = self._machine.true_time(), self._machine.now()
-        if self._order.begins(page, newest_first=newest_first, clock=clock):
+        if self._order.begins(page, newest_first=newest_first, clock=clock, sure=self._sees_all):
             just_ended = {i for i, at in self._ended.items() if now - at <= 2 * MICROSECONDS}
             self._last = Look(
                 newest_first=newest_first,

@@ -28,14 +28,20 @@ class OrderRule:
         self._threshold = threshold
         self._tell = tell
         self._newest_first = threshold is None
+        self._aside = 0
+        """Pages in a row from the end that does not come first."""
 
-    def begins(self, page: Page, *, newest_first: bool, clock: int) -> bool:
+    def begins(self, page: Page, *, newest_first: bool, clock: int, sure: bool) -> bool:
         """Whether a look begins with this page from an end of the queue; else it only showed what
-        lies there. ``clock`` is the worker's."""
+        lies there, before a look at the other end. ``clock`` is the worker's; ``sure``: whether it
+        has seen all that was shown."""
         if self._threshold is None:
             if not newest_first:
                 raise Violation("a look began with the oldest, where the newest comes first")
             return True
+        self._aside = 0 if newest_first is self._newest_first else self._aside + 1
+        if self._aside > 2 and sure:
+            raise Violation("looks thrice in a row at the end of the queue that does not come first")
         live = [row for row in page.rows if row[Attribute.EXPIRES_AT] > clock]
         ahead = any(Attribute.HEAD_START in row for row in live)
         if not newest_first:
