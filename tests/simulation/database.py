@@ -290,7 +290,7 @@ class Connection:
         if claims(change):
             looks.granted()
         elif is_end:
-            looks.settled(task_id, change)
+            looks.settled(task_id)
         return answer
 
     def update_and_put(

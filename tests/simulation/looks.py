@@ -20,7 +20,6 @@ from tests.simulation.history import Violation
 from tests.simulation.keys import limited
 from tests.simulation.machine import Machine
 from tests.simulation.order import OrderRule
-from tests.simulation.shares import Used, clearly_first
 from tests.virtual.scheduler import Strand
 
 FOUND_WITHIN: Final = 4.0
@@ -61,9 +60,6 @@ class Look:
     began: int
     """Monotonic: when it came."""
     rows: list[Item]
-    used: Mapping[str | None, float] | None
-    """By key, the time for which its tasks had held slots before it, where the slots are shared
-    out; None where others are held meanwhile."""
     out: set[str]
     """Tasks that were tried just before."""
     tried: list[Attempt] = field(default_factory=list)
@@ -109,7 +105,6 @@ class Looks:
         """When an attempt of a task was last seen to be over."""
         self._settled: set[str] = set()
         """Claims whose outcome was sent."""
-        self._used = Used()
         self._slot_since: int | None = 0
         """Since when a slot has been seen to be free."""
         self._began = 0
@@ -122,7 +117,6 @@ class Looks:
         """A run begins. What still hangs of the one before, that one has settled or lost."""
         self._settled |= {attempt.claim_id for attempt in self._attempts.values()}
         self._last = None
-        self._used.end_all(self._machine.true_time())
         self._sees_all = self._began == 0
         self._began = self._machine.true_time()
 
@@ -164,7 +158,6 @@ class Looks:
                 sent=sent,
                 began=now,
                 rows=list(page.rows),
-                used=self._used.now(now) if self._fair and self._used.nothing_open else None,
                 out=just_ended | {attempt.task_id for attempt in self._attempts.values()},
             )
 
@@ -195,15 +188,9 @@ class Looks:
         ]
 
     def _comes_first(self, one: Item, other: Item, look: Look) -> bool:
-        if self._lane(one) != self._lane(other):
+        of_other_keys = one.get(Attribute.TASK_KEY) != other.get(Attribute.TASK_KEY)
+        if self._lane(one) != self._lane(other) or (self._fair and of_other_keys):
             return False
-        key, others = one.get(Attribute.TASK_KEY), other.get(Attribute.TASK_KEY)
-        if self._fair and key != others:
-            return (
-                look.used is not None
-                and len(look.tried) == 1
-                and clearly_first(look.used, key, others)
-            )
         is_newer = one[Attribute.TASK_CREATED] > other[Attribute.TASK_CREATED]
         return is_newer is look.newest_first
 
@@ -256,7 +243,6 @@ class Looks:
         strand, now = self._machine.scheduler.current, self._machine.true_time()
         at_work, claim = self._at_work(), claim_of(change)
         if strand in self._attempts:  # with another slot it is another claim
-            self._used.renames(self._attempts[strand].claim_id, claim)
             self._attempts[strand].claim_id = claim
             return
         item = self._waits.get(task_id)
@@ -276,7 +262,6 @@ class Looks:
         self._at_work()
         if self._last is not None:
             self._last.tried.append(attempt)
-        self._used.begins(claim, (item or {}).get(Attribute.TASK_KEY), now)
 
     def granted(self) -> None:
         self.last_claim = self._machine.true_time()
@@ -285,9 +270,8 @@ class Looks:
         """The outcome of an attempt is sent; or its claim is handed back."""
         self._settled.add(claim_of(change))
 
-    def settled(self, task_id: str, change: Change) -> None:
+    def settled(self, task_id: str) -> None:
         """It was written, or refused."""
-        self._used.ends(claim_of(change), self._machine.true_time())
         self._ended[task_id] = self._machine.true_time()
 
     def _at_work(self) -> list[Attempt]:
@@ -296,7 +280,6 @@ class Looks:
         for strand in [s for s in self._attempts if s not in s.power.strands]:
             over = self._attempts.pop(strand)
             self._ended[over.task_id] = now
-            self._used.ends(over.claim_id, now)
         if len(self._attempts) >= self._in_flight:
             self._slot_since = None
         elif self._slot_since is None:

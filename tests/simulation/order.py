@@ -41,7 +41,9 @@ class OrderRule:
             return True
         self._aside = 0 if newest_first is self._newest_first else self._aside + 1
         if self._aside > 2 and sure:
-            raise Violation("looks thrice in a row at the end of the queue that does not come first")
+            raise Violation(
+                "looks thrice in a row at the end of the queue that does not come first"
+            )
         live = [row for row in page.rows if row[Attribute.EXPIRES_AT] > clock]
         ahead = any(Attribute.HEAD_START in row for row in live)
         if not newest_first:
