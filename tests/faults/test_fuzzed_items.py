@@ -4,6 +4,7 @@ come across for ever."""
 import contextlib
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import MAX_ITEM_BYTES, TERMINAL, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.tables.dynamo_values import plain
+from lifoq.tables.dynamo_values import plain, typed
 from lifoq.tables.keyed import KeyedClaims
 from lifoq.tables.large import LargeValues, MemoryBlobs
 from lifoq.tables.memory import MemoryTable
@@ -32,68 +33,46 @@ Typed = dict[str, Any]
 """An item, or a value of one, as DynamoDB's API spells it."""
 
 SECOND = 1_000_000
-AT: Typed = {"N": str(START)}
 KEYS = ("taskCreated", "dueAt")
 """DynamoDB holds nothing but numbers in them."""
 DAMAGED = [name for name in Attribute if name not in ("taskId", "taskStatus", *KEYS)]
-WHOLE: Typed = {
-    "enqueuedAt": {"N": str(START)},
-    "taskUpdated": {"N": str(START)},
-    "expiresAt": {"N": str(START + 3_600 * SECOND)},
-    "ttl": {"N": str(START // SECOND + 3_600)},
-    "taskType": {"S": "ok"},
-    "payload": {"S": '{"name":"x"}'},
-    "attempts": {"N": "0"},
-}
-
-
 LARGE: Typed = {"M": {"key": {"S": "k"}, "size": {"N": "9"}, "sha256": {"S": "0"}}}
-PAST: Typed = {
-    "M": {
-        "attempt": {"N": "1"},
-        "taken": {"N": str(START)},
-        "ended": {"N": str(START)},
-        "how": {"S": "RETRIED"},
-        "type": {"S": "E"},
-        "message": {"S": "m"},
-    }
+BOOM = TaskError(type="E", message="m")
+
+
+def taken(store: Store) -> Task:
+    return store.claim("t", claim_id="x", lease=30)
+
+
+BECOMES: dict[str, Callable[[Store], object]] = {
+    "PENDING": lambda _: None,
+    "DELAYED": lambda store: store.retry(taken(store), BOOM, delay=40),
+    "TAKEN": taken,
+    "TAKEN, replaced": lambda store: (taken(store), put(store)),
+    "FAILURE": lambda store: store.fail(taken(store), BOOM),
+    "CANCELLED": lambda store: store.cancel("t"),
 }
-PARKED: Typed = {
-    **{name: value for name, value in WHOLE.items() if name != "payload"},
-    "payload": LARGE,
-    "taskStatus": {"S": "PENDING"},
-    "taskCreated": AT,
-    "putAt": AT,
-    "taskKey": {"S": "k"},
-    "traceparent": {"S": "t"},
-}
-FULL: Typed = {
-    **WHOLE,
-    **dict.fromkeys(("firstTakenAt", "takenAt", "finishedAt"), AT),
-    **{name: {"S": "x"} for name in ("claimId", "taskKey", "taskToken", "traceparent")},
-    "taskType": {"S": "keyed"},
-    "attempts": {"N": "1"},
-    "leasesLost": {"N": "1"},
-    "headStart": {"N": "1"},
-    "replaced": {"N": "1"},
-    "putAt": {"N": str(START - 1)},
-    "checkpoint": LARGE,
-    "result": {"S": "1"},
-    "error": {"S": "{}"},
-    "history": {"L": [PAST]},
-}
-PRESENT: dict[str, Typed] = {
-    "PENDING": {"taskCreated": AT, "dueAt": {"N": str(START + 3_600 * SECOND)}},
-    "DELAYED": {"dueAt": AT},
-    "TAKEN": {"taskCreated": AT, "leaseExpires": {"N": str(START - 1)}},
-    "FAILURE": {"taskCreated": AT},
-    "CANCELLED": {},
-}
-PRESENT["TAKEN, replaced"] = {**PRESENT["TAKEN"], "parked": {"M": PARKED}, "parkedAt": AT}
-EACH: dict[str, Typed] = {
-    kind: {**FULL, **present, "taskStatus": {"S": kind.partition(",")[0]}}
-    for kind, present in PRESENT.items()
-}
+
+
+def put(store: Store) -> None:
+    keyed = NewTask(task_type="keyed", payload={"name": "x"}, key="k", head_start=1, task_id="t")
+    store.put(replace(keyed, if_exists="replace"))
+
+
+def written(becomes: Callable[[Store], object]) -> Typed:
+    """What the library wrote of a task that was tried before; large values lie elsewhere. It is due
+    now, and its lease is over."""
+    store = Store(MemoryTable(), host=ManualHost(START - 40 * SECOND))
+    put(store)
+    store.retry(taken(store), BOOM, delay=0)
+    becomes(store)
+    item = typed(store.table.get("t") or {}) | {"checkpoint": LARGE}
+    if "parked" in item:
+        item["parked"]["M"]["payload"] = LARGE
+    return item
+
+
+EACH = {kind: written(becomes) for kind, becomes in BECOMES.items()}
 ANY_TYPE: Final[tuple[Typed | None, ...]] = (
     {"S": "x"},
     {"N": "7"},
@@ -119,7 +98,7 @@ PLACES = [
     *(("parked", "M", str(name)) for name in Attribute if name != Attribute.TASK_ID),
     *(("parked", "M", "payload", "M", name) for name in ("key", "size", "sha256")),
     *(("checkpoint", "M", name) for name in ("key", "size", "sha256")),
-    *(("history", "L", 0, "M", name) for name in PAST["M"]),
+    *(("history", "L", 0, "M", name) for name in EACH["TAKEN"]["history"]["L"][0]["M"]),
     *(("parked", "M", "unheard-of"), ("unheard-of",)),
 ]
 MOST_CALLS = 20
@@ -230,7 +209,7 @@ def at_most(value: object, bound: int | Decimal) -> bool:
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
 def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(place):
     for what, typed_item in damaged_items(place):
-        item = plain({"taskId": {"S": "t"}, **typed_item})
+        item = plain(typed_item)
         for name, operation in OPERATIONS.items():
             table = BoundedTable()
             table.damage(item)
@@ -281,7 +260,7 @@ class BoundedTable(MemoryTable):
 
 def settling(settle: Callable[[Store, Task], object]) -> Callable[[Store], object]:
     """By a worker that had the task before it was damaged."""
-    task = Task.from_item(plain({**EACH["TAKEN"], "taskId": {"S": "t"}}))
+    task = Task.from_item(plain(EACH["TAKEN"]))
     return lambda store: settle(store, task)
 
 
@@ -296,7 +275,6 @@ def look(queue: Queue) -> None:
 ROW = Candidate(
     task_id="t", task_type="keyed", created=START, expires_at=START + 3_600 * SECOND, key="x"
 )
-BOOM = TaskError(type="E", message="m")
 OPERATIONS: dict[str, Callable[[Store], object]] = {
     "get": lambda store: store.get("t"),
     "put": lambda store: Queue(store).put("ok", task_id="t"),
