@@ -21,12 +21,10 @@ from lifoq.items.change import (
 from lifoq.items.schema import OWN_PREFIX, TERMINAL, Attribute, Status
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Count, Cursor, Page, Span
-from tests.simulation.cancelling import Cancelling
 from tests.simulation.history import History, Violation, Write, status_of
 from tests.simulation.keys import BUSY, FOUND_OVER, KeyRule, is_slot
 from tests.simulation.looks import Looks, assert_reach, claim_of, claims
 from tests.simulation.machine import Machine, Role
-from tests.simulation.replacing import Acknowledged, Finding
 from tests.simulation.rules import Rules
 from tests.simulation.scenario import CALM, Faults, Scenario
 from tests.simulation.together import Together
@@ -81,7 +79,6 @@ class Database:
     ) -> None:
         self.scheduler = scheduler
         self.history = History()
-        self.acknowledged = Acknowledged(self.history)
         self.trace = trace
         self.table = MemoryTable()
         self.faults: Faults = scenario.faults
@@ -154,11 +151,6 @@ class Database:
         finding = self._rules.check(write, self.history)
         if finding is not None:
             self.trace.add(finding, write.task_id)
-        withdraws = finding in (Finding.WITHDRAWN, Cancelling.ASKED)
-        if withdraws and before is not None and Attribute.PARKED_AT in before:
-            self.acknowledged.withdraw(write, before)
-        if write.becomes is Status.TAKEN and write.was is Status.PENDING and after is not None:
-            self.acknowledged.check_claim(write, after)
         self.keys.check(write)
         self.together.check(write)
         self.waits.pop(write.task_id, None)

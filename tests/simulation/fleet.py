@@ -2,7 +2,6 @@
 the sweep's schedule. Beside them, processors that serve until they are stopped."""
 
 import random
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -23,7 +22,7 @@ from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role
 from tests.simulation.order import OrderRule
-from tests.simulation.replacing import replaces, success_of
+from tests.simulation.replacing import replaces
 from tests.simulation.scenario import Scenario
 from tests.virtual.machine import Mailbox
 
@@ -73,8 +72,6 @@ class Fleet:
         self._scheduler = database.scheduler
         self._code = code
         self._idle: list[Worker] = []
-        self._unsettled: Counter[str] = Counter()
-        """Tasks that the runs of each machine left unsettled."""
         self._made = 0
         self._is_calm = False
         self._cloud = Machine("cloud", Role.TTL, self._scheduler)
@@ -204,7 +201,6 @@ class Fleet:
         took = (machine.true_time() - began) / MICROSECONDS
         writes = [w for w in self._database.history.writes[since:] if w.machine == machine.name]
         self._check_counts(report, writes)
-        self._check_own_settles(worker, report, writes)
         if report.unsettled and took < limit - LAST_PAUSE:
             raise Violation(f"a run left {report.unsettled} tasks unsettled, with time left")
         if machine.pauses == pauses:
@@ -245,16 +241,6 @@ class Fleet:
         ended = report.succeeded + report.failed + report.retried + report.cancelled
         if report.claimed != ended + report.leases_lost + report.unsettled:
             raise Violation(f"the counts of a run do not add up: {report}")
-
-    def _check_own_settles(self, worker: Worker, report: RunReport, writes: list[Write]) -> None:
-        """A success whose answer was lost is recognised when it is repeated. What an earlier run
-        left unsettled may be written in this one."""
-        name = worker.machine.name
-        self._unsettled[name] += report.unsettled
-        written = sum(success_of(w) is not None for w in writes)
-        # One whose answer was lost, and whose id was put anew since, is taken for a lost lease.
-        if written - report.succeeded - report.leases_lost > self._unsettled[name]:
-            raise Violation(f"a run reports {report.succeeded} successes, it wrote {written}")
 
     def _check_times(self, worker: Worker, report: RunReport, took: float) -> None:
         """A run keeps its time, whatever becomes of its calls, and ends early only where the queue

@@ -128,40 +128,19 @@ def _newer(write: Write, than: int | None, made: int) -> None:
     require(write, than is None or than < made, "an older put replaced a newer one")
 
 
-class Acknowledged:
-    """The puts that clients were told are in the queue."""
+def check_claim(write: Write, after: Item, history: History) -> None:
+    """Violation, where a put runs that a newer one has replaced, which nobody withdrew."""
+    newest = 0
+    for earlier in history.of_task[write.task_id]:
+        item = earlier.after or {}
+        made = max(item.get(A.PUT_AT, 0), item.get(A.PARKED_AT, 0))
+        withdrawn = parks(earlier) and A.PARKED_AT not in item
+        newest = made if earlier.was is None or withdrawn else max(newest, made)
+    late = after.get(A.PUT_AT, newest) < newest
+    require(write, not late, "was claimed as a put that a newer one had replaced")
 
-    def __init__(self, history: History) -> None:
-        self._history = history
-        self._newest: dict[tuple[str, int], int] = {}
-        """By the id, and how often it was made new by then."""
-        self._withdrawn: set[tuple[str, int]] = set()
 
-    def add(self, task_id: str, payload: str) -> bool:
-        """A put was confirmed. False where it was never applied."""
-        lives = 0
-        for write in self._history.of_task[task_id]:
-            lives += write.was is None
-            for item in (write.after or {}, (write.after or {}).get(A.PARKED, {})):
-                if item.get(A.PAYLOAD) == payload and A.PUT_AT in item:
-                    self._note((task_id, lives), item[A.PUT_AT])
-                    return True
-        return False
-
-    def _note(self, life: tuple[str, int], made: int) -> None:
-        if (life[0], made) not in self._withdrawn:
-            self._newest[life] = max(made, self._newest.get(life, 0))
-
-    def withdraw(self, write: Write, before: Item) -> None:
-        """A put that was parked is cancelled: the task is again the one that runs."""
-        self._withdrawn.add((write.task_id, before[A.PARKED_AT]))
-        lives = sum(w.was is None for w in self._history.of_task[write.task_id])
-        if self._newest.get((write.task_id, lives)) == before[A.PARKED_AT]:
-            del self._newest[write.task_id, lives]
-
-    def check_claim(self, write: Write, after: Item) -> None:
-        """Violation, where a put runs that was replaced by one that had been confirmed."""
-        lives = sum(w.was is None for w in self._history.of_task[write.task_id])
-        newest = self._newest.get((write.task_id, lives), 0)
-        late = after.get(A.PUT_AT, newest) < newest
-        require(write, not late, "was claimed as a put that a confirmed one had replaced")
+def was_applied(history: History, task_id: str, payload: str) -> bool:
+    """Whether a put was ever written."""
+    items = [write.after or {} for write in history.of_task[task_id]]
+    return any(payload in (i.get(A.PAYLOAD), i.get(A.PARKED, {}).get(A.PAYLOAD)) for i in items)

@@ -23,6 +23,7 @@ from tests.simulation.history import History, Violation, Write, require
 from tests.simulation.machine import Role
 from tests.simulation.replacing import (
     Finding,
+    check_claim,
     check_end,
     check_parking,
     check_replacement,
@@ -254,6 +255,7 @@ class Rules:
         require(write, after[A.TAKEN_AT] == write.clock, "takenAt is not when it was claimed")
         self._lease(write, after)
         check_start(write, history)
+        check_claim(write, after, history)
 
     def _under_claim(self, write: Write, before: Item, after: Item, history: History) -> None:
         """Only the worker that holds the valid claim changes a task that is TAKEN."""
