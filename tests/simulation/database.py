@@ -23,7 +23,7 @@ from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Count, Cursor, Page, Span
 from tests.simulation.history import History, Violation, Write, status_of
 from tests.simulation.keys import BUSY, FOUND_OVER, KeyRule, is_slot
-from tests.simulation.looks import Looks, assert_reach, claim_of, claims
+from tests.simulation.looks import Looks, assert_reach, claim_of
 from tests.simulation.machine import Machine, Role
 from tests.simulation.rules import Rules
 from tests.simulation.scenario import CALM, Faults, Scenario
@@ -261,7 +261,8 @@ class Connection:
             return after
 
         if self._looks is not None and not task_id.startswith(OWN_PREFIX):
-            send = partial(self._call, "update", task_id, apply, partial(self._blame, change))
+            blame = partial(self._blame, change)
+            send = partial(self._call, "update", task_id, apply, blame)
             return self._watched(task_id, change, send, self._looks)
         follows = task_id.startswith(OWN_PREFIX) or self._machine.role is Role.CLIENT
         return self._call("update", task_id, apply, self._blame_all, follows=follows)
@@ -273,16 +274,9 @@ class Connection:
         self, task_id: str, change: Change, send: Callable[[], Answer], looks: Looks
     ) -> Answer:
         """Send what a worker writes to a task."""
-        is_end = not claims(change) and Attribute.TASK_STATUS in change.set
-        if claims(change):
-            looks.claims(task_id, change)
-        elif is_end:
-            looks.settles(change)
+        looks.sends(task_id, change)
         answer = send()
-        if claims(change):
-            looks.granted()
-        elif is_end:
-            looks.settled(task_id)
+        looks.answered(task_id, change)
         return answer
 
     def update_and_put(

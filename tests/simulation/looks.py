@@ -237,11 +237,25 @@ class Looks:
 
     # Attempts
 
-    def claims(self, task_id: str, change: Change) -> None:
-        """A claim is sent; each attempt has a strand of its own, which sends it again where its
-        answer was lost."""
+    def sends(self, task_id: str, change: Change) -> None:
+        """A claim, an outcome of an attempt, or a claim that is handed back."""
+        if claims(change):
+            self._claims(task_id, claim_of(change))
+        elif Attribute.TASK_STATUS in change.set:
+            self._settled.add(claim_of(change))
+
+    def answered(self, task_id: str, change: Change) -> None:
+        """It was written."""
+        if claims(change):
+            self.last_claim = self._machine.true_time()
+        elif Attribute.TASK_STATUS in change.set:
+            self._ended[task_id] = self._machine.true_time()
+
+    def _claims(self, task_id: str, claim: str) -> None:
+        """Each attempt has a strand of its own, which sends its claim again where the answer was
+        lost."""
         strand, now = self._machine.scheduler.current, self._machine.true_time()
-        at_work, claim = self._at_work(), claim_of(change)
+        at_work = self._at_work()
         if strand in self._attempts:  # with another slot it is another claim
             self._attempts[strand].claim_id = claim
             return
@@ -262,17 +276,6 @@ class Looks:
         self._at_work()
         if self._last is not None:
             self._last.tried.append(attempt)
-
-    def granted(self) -> None:
-        self.last_claim = self._machine.true_time()
-
-    def settles(self, change: Change) -> None:
-        """The outcome of an attempt is sent; or its claim is handed back."""
-        self._settled.add(claim_of(change))
-
-    def settled(self, task_id: str) -> None:
-        """It was written, or refused."""
-        self._ended[task_id] = self._machine.true_time()
 
     def _at_work(self) -> list[Attempt]:
         """Those whose strands are there; and notes whether a slot is free."""

@@ -54,10 +54,6 @@ class Table(MemoryTable):
         self.slow[call] = self.slow.get(call, 0) - is_slow
         self._bench.sleep(SLOW if is_slow else CALL)
 
-    def update(self, task_id: str, change: Change) -> None:
-        self._takes(_call(change))
-        super().update_and_get(task_id, change)
-
     def update_and_get(self, task_id: str, change: Change) -> Item:
         self._takes(_call(change))
         return super().update_and_get(task_id, change)
