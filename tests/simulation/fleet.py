@@ -141,12 +141,10 @@ class Fleet:
         machine = Machine(f"worker-{self._made}", Role.WORKER, self._scheduler, skew=skew)
         looks = Looks(
             machine,
-            free_types=free(self.scenario) - CAPS.keys(),
-            in_flight=self.scenario.worker.in_flight,
+            settings=self.scenario.worker,
             window=FOREVER if serves else self.scenario.worker.window,
-            paced=self.scenario.worker.rate_limit is not None,
+            free_types=free(self.scenario) - CAPS.keys(),
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
-            fair=self.scenario.worker.fair_share,
             waits=self._database.waits,
             shown_since=self._database.shown_since,
         )

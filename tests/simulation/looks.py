@@ -16,6 +16,7 @@ from lifoq.items.change import Change, Equals, GreaterThan, Item, OneOf
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Cursor, Page, Span
+from lifoq.worker.settings import WorkerSettings
 from tests.simulation.history import Violation
 from tests.simulation.keys import limited
 from tests.simulation.machine import Machine
@@ -41,11 +42,6 @@ class Attempt:
 
     task_id: str
     claim_id: str
-    item: Item | None
-    """As it waited, where every index had shown it so."""
-    since: int
-    """When they had."""
-    sent: int
     is_suspect: bool
     """Whether it waited as one that may have killed its process, and every index said so when the
     run began."""
@@ -61,8 +57,9 @@ class Look:
     """Monotonic: when it came."""
     rows: list[Item]
     out: set[str]
-    """Tasks that were tried just before."""
-    tried: list[Attempt] = field(default_factory=list)
+    """Tasks that were tried just before, or since."""
+    claimed: list[Item] = field(default_factory=list)
+    """Of those since, as they waited, what every index had shown so."""
 
 
 class Looks:
@@ -72,26 +69,21 @@ class Looks:
         self,
         machine: Machine,
         *,
-        free_types: Collection[str],
-        in_flight: int,
+        settings: WorkerSettings,
         window: float,
-        paced: bool,
+        free_types: Collection[str],
         order: OrderRule,
-        fair: bool,
         waits: Mapping[str, Item],
         shown_since: Callable[[str], int],
     ) -> None:
-        """``free_types``: those that may start whenever the processor has a slot.
-        ``window``: seconds for which a run claims.
-        ``paced``: whether there is a limit on the starts per second of all types together.
+        """``window``: seconds for which a run claims.
+        ``free_types``: those that may start whenever the processor has a slot.
         ``waits``: items that wait, by id. ``shown_since``: when every index has come to show it."""
         self._machine = machine
-        self._free_types = free_types
-        self._in_flight = in_flight
+        self._settings = settings
         self._window = microseconds(window)
-        self._paced = paced
+        self._free_types = free_types
         self._order = order
-        self._fair = fair
         self._waits = waits
         self._shown_since = shown_since
         self.refused_types: set[str] = set()
@@ -148,7 +140,9 @@ class Looks:
         self._assert_order()
         self._last = None
         self._at_work()
-        if not self._paced:  # else slots stay free, and what is behind the newest waits
+        if (
+            self._settings.rate_limit is None
+        ):  # else slots stay free, and what is behind the newest waits
             self._assert_none_starves(FOUND_WITHIN)
         now, clock = self._machine.true_time(), self._machine.now()
         if self._order.begins(page, newest_first=newest_first, clock=clock, sure=self._sees_all):
@@ -166,19 +160,15 @@ class Looks:
         look = self._last
         if look is None or self._machine.resumed_at > look.sent:
             return
-        tried = [a for a in look.tried if a.since < look.sent and a.sent > look.began + AT_ONCE]
         for passed_over in self._passed_over(look):
-            for attempt in tried:
-                if attempt.item is None:
-                    continue
-                if self._comes_first(passed_over, attempt.item, look):
+            for item in look.claimed:
+                if self._comes_first(passed_over, item, look):
                     rule = f"was claimed, but {passed_over[Attribute.TASK_ID]} comes first"
-                    raise Violation(rule, attempt.task_id)
+                    raise Violation(rule, str(item[Attribute.TASK_ID]))
 
     def _passed_over(self, look: Look) -> list[Item]:
         """Live tasks of the page that have waited all the while, and were not tried."""
-        tried = look.out | {attempt.task_id for attempt in look.tried}
-        rows = {str(row[Attribute.TASK_ID]) for row in look.rows} - tried
+        rows = {str(row[Attribute.TASK_ID]) for row in look.rows} - look.out
         clock = self._machine.now()
         return [
             self._waits[task_id]
@@ -189,7 +179,7 @@ class Looks:
 
     def _comes_first(self, one: Item, other: Item, look: Look) -> bool:
         of_other_keys = one.get(Attribute.TASK_KEY) != other.get(Attribute.TASK_KEY)
-        if self._lane(one) != self._lane(other) or (self._fair and of_other_keys):
+        if self._lane(one) != self._lane(other) or (self._settings.fair_share and of_other_keys):
             return False
         is_newer = one[Attribute.TASK_CREATED] > other[Attribute.TASK_CREATED]
         return is_newer is look.newest_first
@@ -261,21 +251,18 @@ class Looks:
             return
         item = self._waits.get(task_id)
         since = now if item is None else self._shown_since(task_id)
-        attempt = Attempt(
-            task_id=task_id,
-            claim_id=claim,
-            item=item,
-            since=since,
-            sent=now,
-            is_suspect=bool((item or {}).get(Attribute.LEASES_LOST)) and since < self._began,
-        )
+        lost = bool((item or {}).get(Attribute.LEASES_LOST))
+        suspect = lost and since < self._began
         others = [a.task_id for a in at_work if a.is_suspect and a.claim_id not in self._settled]
-        if attempt.is_suspect and others:
+        if suspect and others:
             raise Violation(f"a suspect was claimed beside {others}", task_id)
-        self._attempts[strand] = attempt
+        self._attempts[strand] = Attempt(task_id=task_id, claim_id=claim, is_suspect=suspect)
         self._at_work()
-        if self._last is not None:
-            self._last.tried.append(attempt)
+        look = self._last
+        if look is not None:
+            look.out.add(task_id)
+            if item is not None and since < look.sent and now > look.began + AT_ONCE:
+                look.claimed.append(item)
 
     def _at_work(self) -> list[Attempt]:
         """Those whose strands are there; and notes whether a slot is free."""
@@ -283,7 +270,7 @@ class Looks:
         for strand in [s for s in self._attempts if s not in s.power.strands]:
             over = self._attempts.pop(strand)
             self._ended[over.task_id] = now
-        if len(self._attempts) >= self._in_flight:
+        if len(self._attempts) >= self._settings.in_flight:
             self._slot_since = None
         elif self._slot_since is None:
             self._slot_since = now
