@@ -14,20 +14,14 @@ def writes(endpoint: str, table_name: str) -> list[Write]:
     arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
     client = boto3.client("dynamodbstreams", **arguments)
     (stream,) = client.list_streams(TableName=table_name)["Streams"]
-    described = client.describe_stream(StreamArn=stream["StreamArn"])["StreamDescription"]
+    arn = stream["StreamArn"]
     records: list[Any] = []
-    for shard in described["Shards"]:
-        iterator = client.get_shard_iterator(
-            StreamArn=stream["StreamArn"],
-            ShardId=shard["ShardId"],
-            ShardIteratorType="TRIM_HORIZON",
-        )["ShardIterator"]
-        while True:
-            page = client.get_records(ShardIterator=iterator)
-            if not page["Records"]:
-                break
+    for shard in client.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+        begin = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        following = client.get_shard_iterator(StreamArn=arn, **begin)["ShardIterator"]
+        while (page := client.get_records(ShardIterator=following))["Records"]:
             records += page["Records"]
-            iterator = page["NextShardIterator"]
+            following = page["NextShardIterator"]
     return [
         Write(
             plain(images["OldImage"]) if "OldImage" in images else None, plain(images["NewImage"])

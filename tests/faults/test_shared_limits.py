@@ -80,18 +80,13 @@ def test_shared_limits_let_as_much_through_as_those_of_one_worker(workers, types
         assert together[name] >= 0.9 * number - 1, (together, alone)
 
 
-@pytest.mark.parametrize(("workers", "looks"), [(1, 15), (2, 100)])
-def test_while_all_types_are_at_their_shared_limits_little_is_read(bench, workers, looks):
-    """Who has the limit looks once for each start, another about as often as it asks for it."""
+def test_while_all_types_are_at_their_shared_limits_each_start_costs_a_look(bench):
     bench.handle("limited", 5, in_flight=1)
     bench.put_many("limited", 100)
     bench.table.looks = 0
-    for _ in range(workers):
-        machine = bench.new_machine()
-        machine.spawn(bench.processor(machine, shared_limits=True).run, "run")
-    bench.sleep(50)
+    bench.run(window=50, shared_limits=True)
     assert len(bench.begun) == 10
-    assert bench.table.looks <= looks
+    assert bench.table.looks <= 15
 
 
 def test_a_run_whose_limits_book_cannot_be_read_ends_and_says_so(bench):

@@ -1,6 +1,5 @@
 """Cancelling what runs: who may ask for it, and that what was cancelled never starts again."""
 
-from enum import StrEnum
 from typing import Final
 
 from lifoq.items.change import Item
@@ -10,18 +9,6 @@ from tests.simulation.history import History, Write, require
 from tests.simulation.machine import Role
 from tests.simulation.replacing import replaces
 
-
-class Cancelling(StrEnum):
-    """What must occur, for the rules to have been put to the test."""
-
-    ASKED = "a task that runs is cancelled"
-    STOPPED = "a cancelled run ends as CANCELLED"
-    DONE = "a cancelled run has succeeded all the same"
-    WITHOUT_WORKER = "a cancelled run ends whose worker was lost"
-    PUT_SINCE = "a cancelled run ends, and a put that was made since comes back"
-
-
-FINDINGS: Final = frozenset(finding.value for finding in Cancelling)
 OF_ASKING: Final = {A.CANCEL_ASKED, A.TASK_UPDATED, A.PARKED, A.PARKED_AT}
 """All that changes by it."""
 
@@ -41,7 +28,7 @@ def _changed(before: Item, after: Item) -> set[str]:
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
-def check_asking(write: Write, before: Item, after: Item) -> Cancelling:
+def check_asking(write: Write, before: Item, after: Item) -> None:
     """Violation, where it touches the run."""
     require(write, write.role is Role.CLIENT, f"was cancelled by a {write.role}")
     names = _changed(before, after)
@@ -49,31 +36,24 @@ def check_asking(write: Write, before: Item, after: Item) -> Cancelling:
     require(write, A.PARKED_AT not in after, "was cancelled, and a put of it is still parked")
     first = before.get(A.CANCEL_ASKED, after[A.CANCEL_ASKED])
     require(write, after[A.CANCEL_ASKED] == first, "forgot when it was cancelled first")
-    return Cancelling.ASKED
 
 
-def check_heeding(write: Write, before: Item, after: Item) -> Cancelling | None:
+def check_heeding(write: Write, before: Item, after: Item) -> None:
     """Violation, where a write of its worker, or of the sweep, does not heed that the task was
     cancelled, or was not."""
     asked = A.CANCEL_ASKED in before
     if write.was is not Status.TAKEN:
-        return None
+        return
     if write.becomes is Status.TAKEN:
         same = before.get(A.CANCEL_ASKED) == after.get(A.CANCEL_ASKED)
         require(write, same, "forgot whether it was cancelled")
         kept = before.get(A.CHECKPOINT) == after.get(A.CHECKPOINT)
         require(write, kept or not asked, "was cancelled, and kept another checkpoint")
-        return None
-    if not asked:
+    elif not asked:
         require(write, write.becomes is not Status.CANCELLED, "ended as cancelled by nobody")
-        return None
-    if replaces(write):
-        return Cancelling.PUT_SINCE
-    over = write.becomes in (Status.CANCELLED, Status.SUCCESS)
-    require(write, over, f"was cancelled, and is {write.becomes}")
-    if write.becomes is Status.SUCCESS:
-        return Cancelling.DONE
-    return Cancelling.WITHOUT_WORKER if write.role is Role.SWEEP else Cancelling.STOPPED
+    elif not replaces(write):
+        over = write.becomes in (Status.CANCELLED, Status.SUCCESS)
+        require(write, over, f"was cancelled, and is {write.becomes}")
 
 
 def check_start(write: Write, history: History) -> None:

@@ -110,35 +110,31 @@ class Client:
     def _put_own_id(self) -> None:
         """Repeats until it is confirmed, which is safe."""
         new = self._new(self._draw.choice(COMMON_IDS))
-        for _ in range(3):
-            try:
-                task = self._queue.put(**vars(new))
-            except StoreUnavailable:
-                self._machine.sleep(0.2)
-            else:
-                self._assert_stored(task, new)
-                return
+        if task := self._insist(new):
+            self._assert_stored(task, new)
 
     def _put_newest(self) -> None:
         """A device reports, perhaps again and again, until each report is confirmed. Now and then
         the last is withdrawn."""
         task_id = self._draw.choice((*COMMON_IDS, *OFTEN_PUT))
         for _ in range(self._draw.choice((1, 1, 5))):
-            for _ in range(3):
-                new = replace(self._new(task_id), if_exists="replace", task_token=None)
-                if self._draw.random() < 0.3:  # due again before who promotes the last one writes
-                    new = replace(new, delay=0.05)
-                began = self._machine.now()
-                try:
-                    task = self._queue.put(**vars(new))
-                except StoreUnavailable:
-                    self._machine.sleep(0.2)
-                else:
-                    self._assert_newest(task, new, began)
-                    break
+            new = replace(self._new(task_id), if_exists="replace", task_token=None)
+            if self._draw.random() < 0.3:  # due again before who promotes the last one writes
+                new = replace(new, delay=0.05)
+            began = self._machine.now()
+            if task := self._insist(new):
+                self._assert_newest(task, new, began)
             self._machine.sleep(self._draw.uniform(0, 0.6))
         if self._draw.random() < 0.2:
             self._cancel(task_id)
+
+    def _insist(self, new: NewTask) -> Task | None:
+        for _ in range(3):
+            try:
+                return self._queue.put(**vars(new))
+            except StoreUnavailable:
+                self._machine.sleep(0.2)
+        return None
 
     def _assert_newest(self, task: Task, new: NewTask, began: int) -> None:
         """It was applied, or a newer one was; ``began`` by this client's clock."""

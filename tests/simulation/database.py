@@ -21,11 +21,12 @@ from lifoq.items.change import (
 from lifoq.items.schema import OWN_PREFIX, TERMINAL, Attribute, Status
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Count, Cursor, Page, Span
+from tests.simulation import keys
 from tests.simulation.history import History, Violation, Write, status_of
-from tests.simulation.keys import BUSY, FOUND_OVER, KeyRule, is_slot
+from tests.simulation.keys import BUSY, FOUND_OVER, is_slot
 from tests.simulation.looks import Looks, assert_reach, claim_of
 from tests.simulation.machine import Machine, Role
-from tests.simulation.rules import Rules
+from tests.simulation.rules import Rules, way
 from tests.simulation.scenario import CALM, Faults, Scenario
 from tests.simulation.together import Together
 from tests.simulation.trace import Trace
@@ -90,7 +91,6 @@ class Database:
         """During an outage every call is refused."""
         self.on_write: Callable[[Write], None] = lambda _: None
         self._rules = rules
-        self.keys = KeyRule(trace.add)
         self.together = together
         self._machines: dict[str, Machine] = {}
         self._clocks_agree = 2 * scenario.worker_skew < scenario.worker.lease / 3
@@ -147,11 +147,10 @@ class Database:
             before=before,
             after=after,
         )
-        self.trace.add(f"{write.was} → {write.becomes} by {machine}", write.task_id)
-        finding = self._rules.check(write, self.history)
-        if finding is not None:
-            self.trace.add(finding, write.task_id)
-        self.keys.check(write)
+        self.trace.add(f"{way(write)} by {machine}", write.task_id)
+        self._rules.check(write, self.history)
+        if (full := keys.check(write, self.tasks())) is not None:
+            self.trace.add(full)
         self.together.check(write)
         self.waits.pop(write.task_id, None)
         if write.becomes is Status.PENDING and after is not None and not self.is_passed_over(after):
@@ -369,7 +368,7 @@ class Connection:
     def _check_slot(self, slot: Item) -> None:
         if key_slots.HELD_BY in slot:
             task = self._database.table.get(str(slot[key_slots.HELD_BY]))
-            self._database.keys.check_slot(slot, task)
+            keys.check_slot(slot, task)
 
     def _call(
         self,

@@ -201,13 +201,10 @@ class TaskCode:
     def gives_up(self, _machine: Machine, _payload: Any, context: Context) -> Any:
         raise Fail(_signed(context))
 
-    def takes_long(self, machine: Machine, _payload: Any, context: Context) -> Any:
-        machine.sleep(self._database.draw.uniform(0.5, 1.2) * self._settings.task_timeout)
-        return {"claim": context._task.claim_id}
-
-    def hangs(self, machine: Machine, _payload: Any, context: Context) -> Any:
-        machine.sleep(self._database.draw.uniform(2, 10) * self._settings.task_timeout)
-        return {"claim": context._task.claim_id}
+    def takes_long_or_hangs(self, machine: Machine, _payload: Any, context: Context) -> Any:
+        longest = self._database.draw.choice((1.2, 10))
+        machine.sleep(self._database.draw.uniform(0.5, longest) * self._settings.task_timeout)
+        return {"claim": _claim(context)}
 
     def stops_when_it_is_cancelled(self, machine: Machine, _payload: Any, context: Context) -> Any:
         for _ in range(8):
@@ -217,7 +214,7 @@ class TaskCode:
                 if not any(asks(write) for write in writes):
                     raise Violation("was told that it is cancelled, and is not", context.task_id)
                 raise Cancelled(context.task_id)
-        return {"claim": context._task.claim_id}
+        return {"claim": _claim(context)}
 
     def returns_no_json(self, _machine: Machine, _payload: Any, _context: Context) -> Any:
         return object()
@@ -226,7 +223,7 @@ class TaskCode:
         return "x" * 420_000
 
     def works_in_steps(self, machine: Machine, _payload: Any, context: Context) -> Any:
-        claim = context._task.claim_id
+        claim = _claim(context)
         for step in range(3):
             context.checkpoint({"claim": claim, "text": f"{claim} {step}"})
             machine.sleep(self._database.draw.uniform(0.1, 1.0))
@@ -264,8 +261,8 @@ _ACTS: Final[tuple[Act, ...]] = (
     TaskCode.exits,
     TaskCode.asks_for_a_retry,
     TaskCode.gives_up,
-    TaskCode.takes_long,
-    TaskCode.hangs,
+    TaskCode.takes_long_or_hangs,
+    TaskCode.takes_long_or_hangs,
     TaskCode.stops_when_it_is_cancelled,
     TaskCode.returns_no_json,
     TaskCode.works_in_steps,

@@ -1,7 +1,6 @@
 """How many tasks of a type and key are TAKEN at a time, by the truth of the table."""
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Final
 
 from lifoq.items import key_slots
@@ -28,38 +27,24 @@ def limited(item: Item) -> Keyed | None:
     return None if key is None or task_type not in PER_KEY else (task_type, str(key))
 
 
-class KeyRule:
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        """``tell`` takes in what happens."""
-        self._tell = tell
-        self._taken: dict[Keyed, set[str]] = defaultdict(set)
+def check(write: Write, tasks: Iterable[Item]) -> str | None:
+    """Violation, where a claim leaves more of a key TAKEN than may be; FULL, where as many."""
+    keyed = None if write.after is None else limited(write.after)
+    if keyed is None or (write.was, write.becomes) != (Status.PENDING, Status.TAKEN):
+        return None
+    taken = [i for i in tasks if status_of(i) is Status.TAKEN and limited(i) == keyed]
+    if len(taken) > PER_KEY[keyed[0]]:
+        others = sorted(str(item[Attribute.TASK_ID]) for item in taken)
+        raise Violation(f"is TAKEN, and of {keyed} are {others}", write.task_id)
+    return FULL if len(taken) == PER_KEY[keyed[0]] else None
 
-    def check(self, write: Write) -> None:
-        """Violation, where a write leaves more of a key TAKEN than may be."""
-        for item, leaves in ((write.before, True), (write.after, False)):
-            keyed = None if item is None else limited(item)
-            if keyed is None or status_of(item) is not Status.TAKEN:
-                continue
-            if leaves:
-                self._taken[keyed].discard(write.task_id)
-            else:
-                self._takes(keyed, write.task_id)
 
-    def _takes(self, keyed: Keyed, task_id: str) -> None:
-        taken, most = self._taken[keyed], PER_KEY[keyed[0]]
-        if len(taken | {task_id}) > most:
-            raise Violation(f"is TAKEN beside {sorted(taken)} of {keyed}", task_id)
-        if task_id not in taken and len(taken) == most - 1:
-            self._tell(FULL)
-        taken.add(task_id)
-
-    @staticmethod
-    def check_slot(slot: Item, task: Item | None) -> None:
-        """Violation, where a slot is lost whose claim stands, on the ``task`` that it names."""
-        claim = slot.get(Attribute.CLAIM_ID)
-        if claim is not None and key_slots.holds(str(claim), task):
-            rule = f"is TAKEN, and lost its slot {slot[Attribute.TASK_ID]}"
-            raise Violation(rule, str(slot[key_slots.HELD_BY]))
+def check_slot(slot: Item, task: Item | None) -> None:
+    """Violation, where a slot is lost whose claim stands, on the ``task`` that it names."""
+    claim = slot.get(Attribute.CLAIM_ID)
+    if claim is not None and key_slots.holds(str(claim), task):
+        rule = f"is TAKEN, and lost its slot {slot[Attribute.TASK_ID]}"
+        raise Violation(rule, str(slot[key_slots.HELD_BY]))
 
 
 FULL: Final = "as many of a key are taken as may be"

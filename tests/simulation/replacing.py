@@ -1,7 +1,6 @@
 """Puts that replace: what each of their writes must be, and that none is lost or runs too late."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Final
 
 from lifoq.items.change import Item
@@ -9,21 +8,6 @@ from lifoq.items.schema import WAITING, Status
 from lifoq.items.schema import Attribute as A
 from tests.simulation.history import History, Write, require
 from tests.simulation.machine import Role
-
-
-class Finding(StrEnum):
-    """What must occur, for the rules to have been put to the test."""
-
-    TAKES_OVER = "a put takes over a task that waits"
-    BEGINS_ANEW = "a put begins anew after an end"
-    PARKED = "a put is parked beside a run"
-    PARKED_OVER = "a put takes the place of one that is parked"
-    COMES_BACK = "a parked put comes back after its run"
-    COMES_BACK_WITHOUT_WORKER = "a parked put comes back, whose run's worker was lost"
-    WITHDRAWN = "a parked put is cancelled"
-
-
-FINDINGS: Final = frozenset(finding.value for finding in Finding)
 
 OF_PARKING: Final = {A.PARKED, A.PARKED_AT, A.REPLACED, A.TASK_UPDATED}
 """All that may change while a task is TAKEN by who puts or cancels."""
@@ -63,12 +47,13 @@ def success_of(write: Write) -> str | None:
     return str(write.before[A.CLAIM_ID]) if done else None
 
 
-def check_replacement(write: Write, before: Item, after: Item) -> Finding:
+def check_replacement(write: Write, before: Item, after: Item) -> None:
     """Violation, where what a newer put made of the task is wrong."""
     _newer(write, before.get(A.PUT_AT), int(after[A.PUT_AT]))
     require(write, after[A.ATTEMPTS] == 0, "was replaced, and counts attempts of another put")
     if write.was is Status.TAKEN:
-        return _comes_back(write, before, after)
+        _comes_back(write, before, after)
+        return
     require(write, write.role is Role.CLIENT, f"was replaced by a {write.role}")
     if write.was in WAITING:
         live = before[A.EXPIRES_AT] > write.clock
@@ -77,13 +62,12 @@ def check_replacement(write: Write, before: Item, after: Item) -> Finding:
         require(write, counted, "was replaced, and that is not counted")
         kept = before.get(A.HISTORY) == after.get(A.HISTORY)
         require(write, kept, "lost its history when it was replaced")
-        return Finding.TAKES_OVER
-    anew = after[A.REPLACED] == 0 and A.HISTORY not in after
-    require(write, anew, "begins anew with something of its end")
-    return Finding.BEGINS_ANEW
+    else:
+        anew = after[A.REPLACED] == 0 and A.HISTORY not in after
+        require(write, anew, "begins anew with something of its end")
 
 
-def _comes_back(write: Write, before: Item, after: Item) -> Finding:
+def _comes_back(write: Write, before: Item, after: Item) -> None:
     parked: Mapping[str, object] = before.get(A.PARKED, {})
     shown = {name: value for name, value in after.items() if name not in NOT_PARKED}
     meant = {name: value for name, value in parked.items() if name not in NOT_PARKED}
@@ -94,22 +78,19 @@ def _comes_back(write: Write, before: Item, after: Item) -> Finding:
     latest = now[-1]["taken"] == before[A.TAKEN_AT] and now[:-1] == told[-9:]
     again = now[-1]["how"] == "NOT_COUNTED" and now[:-1] == told[:-1]
     require(write, latest or again, "does not tell what became of its run")
-    lost = write.role is Role.SWEEP
-    return Finding.COMES_BACK_WITHOUT_WORKER if lost else Finding.COMES_BACK
 
 
-def check_parking(write: Write, before: Item, after: Item) -> Finding:
+def check_parking(write: Write, before: Item, after: Item) -> None:
     """Violation, where a put that is parked, or withdrawn, touches the run."""
     require(write, write.role is Role.CLIENT, f"a put was parked by a {write.role}")
     names = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     require(write, names <= OF_PARKING, f"a put beside the run changed {names - OF_PARKING}")
     if A.PARKED_AT not in after:
-        return Finding.WITHDRAWN
+        return
     _newer(write, _latest(before), int(after[A.PARKED_AT]))
     over = A.PARKED_AT in before
     counted = after.get(A.REPLACED, 0) - before.get(A.REPLACED, 0)
     require(write, counted == int(over), "a parked put was overtaken, and that is not counted")
-    return Finding.PARKED_OVER if over else Finding.PARKED
 
 
 def check_end(write: Write, before: Item) -> None:

@@ -13,7 +13,6 @@ from lifoq.items.schema import Attribute as A
 from lifoq.worker.attempt import HANDED_BACK
 from lifoq.worker.outcome import TOO_LATE
 from tests.simulation.cancelling import (
-    Cancelling,
     asks,
     check_asking,
     check_heeding,
@@ -22,7 +21,6 @@ from tests.simulation.cancelling import (
 from tests.simulation.history import History, Violation, Write, require
 from tests.simulation.machine import Role
 from tests.simulation.replacing import (
-    Finding,
     check_claim,
     check_end,
     check_parking,
@@ -67,6 +65,24 @@ REPLACING: Final[dict[tuple[Status | None, Status | None], set[Role]]] = {
 }
 """Transitions by which a newer put takes a task's place, and who may make them."""
 
+WAYS: Final = {
+    *(f"{was} → {becomes}" for was, becomes in LEGAL if (was, becomes) != (T, C)),
+    *(f"{was} → {becomes}, replaced" for was, becomes in REPLACING),
+    *(f"{T} → {becomes}, cancelled" for becomes in (T, S, C)),
+    f"{T} → {T}, parked",
+}
+"""What must occur, for the rules to have been put to the test."""
+
+
+def way(write: Write) -> str:
+    how = ""
+    if asks(write) or (write.was is T and A.CANCEL_ASKED in _item(write.before)):
+        how = ", cancelled"
+    if parks(write) or replaces(write):
+        how = ", replaced" if replaces(write) else ", parked"
+    return f"{write.was} → {write.becomes}{how}"
+
+
 HAS: Final[dict[Status, set[A]]] = {
     P: {A.TASK_CREATED},
     D: {A.DUE_AT},
@@ -102,30 +118,29 @@ class Rules:
     passed_over: Collection[str]
     """Task types that nobody may claim."""
 
-    def check(self, write: Write, history: History) -> Finding | Cancelling | None:
-        """Violation, where a write breaks a rule; what it is, where a newer put is about to take
-        the task's place. ``history`` does not hold the write yet."""
-        way = (write.was, write.becomes)
+    def check(self, write: Write, history: History) -> None:
+        """Violation, where a write breaks a rule. ``history`` does not hold the write yet."""
         if asks(write):
-            return check_asking(write, _item(write.before), _item(write.after))
+            check_asking(write, _item(write.before), _item(write.after))
+            return
         if parks(write):
-            return check_parking(write, _item(write.before), _item(write.after))
+            check_parking(write, _item(write.before), _item(write.after))
+            return
         legal = REPLACING if replaces(write) else LEGAL
-        if write.role not in legal.get(way, set()):
-            raise Violation(f"a {write.role} made it {way[0]} → {way[1]}", write.task_id)
+        if write.role not in legal.get((write.was, write.becomes), set()):
+            raise Violation(f"a {write.role} made it {way(write)}", write.task_id)
         if write.after is None:
             self._deletion(write, _item(write.before))
-            return None
+            return
         self._shape(write, write.after)
         if write.before is None:
             self._creation(write, write.after)
-            return None
+            return
         if replaces(write):
-            heeds = check_heeding(write, write.before, write.after)
-            found = self._replacement(write, write.before, write.after, history)
-            return heeds or found
-        self._step(write, write.before, write.after, history)
-        return check_heeding(write, write.before, write.after)
+            self._replacement(write, write.before, write.after, history)
+        else:
+            self._step(write, write.before, write.after, history)
+        check_heeding(write, write.before, write.after)
 
     def _step(self, write: Write, before: Item, after: Item, history: History) -> None:
         way = (write.was, write.becomes)
@@ -147,8 +162,8 @@ class Rules:
         if write.becomes is P and write.was is not F:
             self._place(write, after, history)
 
-    def _replacement(self, write: Write, before: Item, after: Item, history: History) -> Finding:
-        finding = check_replacement(write, before, after)
+    def _replacement(self, write: Write, before: Item, after: Item, history: History) -> None:
+        check_replacement(write, before, after)
         if write.was is T and write.role is Role.WORKER:
             holder = history.claims[str(before[A.CLAIM_ID])].machine
             require(write, write.machine == holder, f"ended by {write.machine}, held by {holder}")
@@ -161,7 +176,6 @@ class Rules:
         if write.becomes is P:
             place = after[A.TASK_CREATED]
             require(write, place == _due_place(after), "did not get the place of its put")
-        return finding
 
     def _shape(self, write: Write, item: Item) -> None:
         status = Status(item[A.TASK_STATUS])

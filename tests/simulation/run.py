@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Final
 
-from tests.simulation import cancelling, replacing
 from tests.simulation.fleet import HANDS_BACK
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEY_FINDINGS
 from tests.simulation.order import TURNS
+from tests.simulation.rules import way
 from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
-FOUND: Final = KEY_FINDINGS | replacing.FINDINGS | cancelling.FINDINGS | TOGETHER | {HANDS_BACK}
-NOTABLE: Final = TURNS | FOUND
-"""What must occur, beside the transitions, for the rules to have been put to the test."""
+NOTABLE: Final = TURNS | KEY_FINDINGS | TOGETHER | {HANDS_BACK}
+"""What must occur, beside the ways of tasks, for the rules to have been put to the test."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ def run_seed(seed: int) -> Result:
         seed=seed,
         fingerprint=hashlib.sha256(repr(world.trace.events).encode()).hexdigest(),
         steps=world.scheduler.steps,
-        transitions=Counter(f"{w.was} → {w.becomes}" for w in world.database.history.writes),
+        transitions=Counter(map(way, world.database.history.writes)),
         events=Counter(text for _, _, _, text in world.trace.events if text in NOTABLE),
         failure=None if failure is None else f"{type(failure).__name__}: {failure}",
         schedule=[] if failure is None else world.trace.schedule(task_id),
