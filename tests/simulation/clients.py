@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -53,9 +52,8 @@ class Client:
         self._types = types
         self._longest = queue.store.lifetimes.deadline
         self._numbers = itertools.count()
-        self._ahead = random.Random(f"head starts {database.draw.random()}")
-        self._head_starts = self._ahead.choice(((None,), (None, None, 0.5, 5.0, math.inf)))
-        self._replacing = random.Random(f"replacing {database.draw.random()}").choice((0, 4, 12))
+        self._head_starts = self._draw.choice(((None,), (None, None, 0.5, 5.0, math.inf)))
+        self._replacing = self._draw.choice((0, 4, 12))
 
     def work(self) -> None:
         actions: dict[Callable[[], None], int] = {
@@ -87,7 +85,7 @@ class Client:
         draw = self._draw
         delay = draw.choice((None, None, None, 2.0, 15.0))
         deadline = draw.choice((None, None, None, 5.0, 20.0))
-        ahead, most = self._ahead.choice(self._head_starts), deadline or self._longest
+        ahead, most = draw.choice(self._head_starts), deadline or self._longest
         return NewTask(
             task_type=draw.choice(self._types),
             payload={"number": f"{self._machine.name} {next(self._numbers)}"},
@@ -182,7 +180,7 @@ class Client:
     def _wait(self) -> None:
         task_id = self._some_id()
         try:
-            result = self._queue.wait(task_id, timeout=5)
+            self._queue.wait(task_id, timeout=5)
         except TaskFailed:
             self._assert_was(task_id, Status.FAILURE)
         except TaskCancelled:
@@ -191,10 +189,6 @@ class Client:
             return
         else:
             self._assert_was(task_id, Status.SUCCESS)
-            writes = self._database.history.of_task[task_id]
-            claims = [w.after["claimId"] for w in writes if w.becomes is Status.SUCCESS and w.after]
-            if result["claim"] not in claims:
-                raise Violation("wait returned a result that no claim gave", task_id)
 
     def _look_around(self) -> None:
         self._queue.stats()

@@ -85,8 +85,6 @@ class Database:
         self.faults: Faults = scenario.faults
         self.lease = scenario.worker.lease
         self.draw = draw
-        self.overtaking = random.Random(f"overtaking {scenario.seed}")
-        """For what not every seed needs, so that the others stay as they are."""
         self.out = False
         """During an outage every call is refused."""
         self.on_write: Callable[[Write], None] = lambda _: None
@@ -332,7 +330,7 @@ class Connection:
             index = self._database.index()
             page = index.query(span, newest_first=newest_first, limit=limit, start=start)
             for_nobody = self._database.is_passed_over
-            assert_reach(span, start, page, index, clock, for_nobody, newest_first=newest_first)
+            assert_reach(span, index, clock, for_nobody)
             return page
 
         def blame() -> None:
@@ -390,10 +388,10 @@ class Connection:
             machine.faults += 1
             blame()
 
-        if follows and database.overtaking.random() < faults.late:
+        if follows and draw.random() < faults.late:
             goes_wrong()
             database.trace.add(f"{what} is late", task_id)
-            machine.sleep(database.overtaking.uniform(*LATE))
+            machine.sleep(draw.uniform(*LATE))
         self._travel(what, task_id, goes_wrong)
         if draw.random() < faults.crash:
             self._crash(f"crashes before {what}", task_id)

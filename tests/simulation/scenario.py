@@ -88,17 +88,15 @@ class Scenario:
         draw = random.Random(f"scenario {seed}")
         lease = draw.choice((2.0, 3.0, 6.0))
         clients = draw.randint(1, 3)
-        telling = random.Random(f"telling {seed}")
-        together = random.Random(f"together {seed}")
-        shared = together.random() < 0.35
+        shared = draw.random() < 0.35
         scenario = cls(
             seed=seed,
             lifetimes=Lifetimes(
                 deadline=draw.choice((40.0, 90.0, 300.0)),
                 success_retention=draw.choice((20.0, 600.0)),
                 failure_retention=draw.choice((60.0, 900.0)),
-                shed_at_deadline=telling.random() < 0.3,
-                task_tokens=telling.random() < 0.3,
+                shed_at_deadline=draw.random() < 0.3,
+                task_tokens=draw.random() < 0.3,
             ),
             worker=WorkerSettings(
                 window=draw.choice((8.0, 15.0, 30.0)),
@@ -115,13 +113,13 @@ class Scenario:
                 adaptive_threshold=draw.choice((None, None, 0.7, 3.0, 15.0)),
                 fair_share=draw.random() < 0.3,
                 shared_limits=shared,
-                total_in_flight=together.choice((None, None, None, 1, 3)) if shared else None,
-                unknown_types=random.Random(f"unknown {seed}").choice(("wait", "fail")),
+                total_in_flight=draw.choice((None, None, None, 1, 3)) if shared else None,
+                unknown_types=draw.choice(("wait", "fail")),
             ),
             downstream=draw.choice((None, None, None, 1, 3)),
             probe_after=draw.choice((2, 5, 100)),
-            processors=max(draw.choice((1, 1, 2)), together.choice((2, 3)) if shared else 1),
-            long_workers=random.Random(f"long work {seed}").choice((0, 0, 0, 1, 2)),
+            processors=max(draw.choice((1, 1, 2)), draw.choice((2, 3)) if shared else 1),
+            long_workers=draw.choice((0, 0, 0, 1, 2)),
             client_skews=tuple(draw.choice((0.0, 0.4, 20.0, -20.0)) for _ in range(clients)),
             worker_skew=draw.choice((0.0, 0.05, 1.0)),
             operations=draw.randint(10, 60),
@@ -131,27 +129,24 @@ class Scenario:
             ttl_every=draw.choice((5.0, 40.0)),
             ttl_late=draw.choice((0.0, 30.0, 1_000.0)),
             only_the_sweep_kicks=draw.random() < 0.5,
-            freezes=random.Random(f"freezes {seed}").random() < 0.6,
-            faults=_faults(
-                draw,
-                late=random.Random(f"late {seed}").choice((0, 0.1, 0.4)),
-            ),
+            freezes=draw.random() < 0.6,
+            faults=_faults(draw),
         )
-        if shared and together.random() < 0.3:
+        if shared and draw.random() < 0.3:
             trouble, lag = scenario.faults.trouble, scenario.faults.index_lag
             faults = replace(CALM, trouble=trouble, index_lag=lag)
             return replace(scenario, faults=faults, operations=80, pace=0.2)
         return scenario
 
 
-def _faults(draw: random.Random, *, late: float) -> Faults:
+def _faults(draw: random.Random) -> Faults:
     """Each kind is absent from some seeds, so that others are seen undisturbed."""
     return Faults(
         refused=draw.choice((0, 0.02, 0.1)),
         lost_answer=draw.choice((0, 0.02, 0.1)),
         crash=draw.choice((0, 0.001, 0.01)),
         stall=draw.choice((0, 0.002, 0.02)),
-        late=late,
+        late=draw.choice((0, 0.1, 0.4)),
         sweep_slowness=draw.choice((1, 40)),
         unprocessed=draw.choice((0, 0.2)),
         lost_kick=draw.choice((0, 0.3, 0.9)),
