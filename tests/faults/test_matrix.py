@@ -19,24 +19,13 @@ from tests.faults.faults import Fault, FaultyTable, Injection, Wire
 from tests.faults.history import Image, audit
 from tests.faults.paths import PATHS, End, Path
 from tests.faults.world import Process, RecordingTable, World
-from tests.virtual.scheduler import Crashed, Scheduler
+from tests.virtual.scheduler import Crashed
 
 BOTO_RETRY_SECONDS = 0.5
 
 Record = Callable[[str, int], None]
 
 every_path = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
-
-
-@pytest.fixture
-def boto_sleeps_in_virtual_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[Scheduler], None]:
-    """boto3 waits for its retries on the clock of the world."""
-
-    def use(clock: Scheduler) -> None:
-        time = SimpleNamespace(sleep=lambda _: clock.sleep(BOTO_RETRY_SECONDS))
-        monkeypatch.setattr("botocore.endpoint.time", time)
-
-    return use
 
 
 @pytest.fixture
@@ -75,7 +64,7 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_memory(path, record_propert
 )
 @every_path
 def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
-    path, one_in, record_property, endpoint, new_streamed_table, boto_sleeps_in_virtual_time
+    path, one_in, record_property, endpoint, new_streamed_table, monkeypatch
 ):
     table = new_streamed_table(endpoint)
     arguments: Any = {"endpoint_url": endpoint, **dynamodb_local.CREDENTIALS}
@@ -84,7 +73,9 @@ def test_no_fault_at_any_call_breaks_an_invariant_in_dynamodb(
 
     def run(fault: Fault | None, at: int | None, *, stubborn: bool = False) -> list[str]:
         world = World(table)
-        boto_sleeps_in_virtual_time(world.clock)
+        # boto3 waits for its retries on the clock of the world.
+        time = SimpleNamespace(sleep=lambda _: world.clock.sleep(BOTO_RETRY_SECONDS))
+        monkeypatch.setattr("botocore.endpoint.time", time)
         injection = Injection(world.new_machine(), fault, at)
         wire.use(injection, stubborn=stubborn)
         items = strike(path, world, Process(world, injection.host, wire.table), injection)

@@ -88,10 +88,8 @@ def test_waits_and_services_are_measured_in_seconds(bench):
     bench.put("a")
     bench.sleep(2)
     report = bench.run()
-    assert (report.waits[0], report.services[0]) == (
-        pytest.approx(2, abs=0.1),
-        pytest.approx(3, abs=0.1),
-    )
+    assert report.waits == [pytest.approx(2, abs=0.1)]
+    assert report.services == [pytest.approx(3, abs=0.1)]
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("down"), QueueMisconfigured("no index")])
@@ -248,7 +246,6 @@ def test_healthy_tasks_get_past_newer_ones_that_fail_again_and_again(bench):
         (4.0, {}, 2, 5.5),
         (6.0, {}, 1, 0.5),  # the sweep's matter
         (4.0, {"window": 3.5}, 1, 0.5),
-        (4.0, {"linger": 0}, 1, 0.5),
     ],
 )
 def test_a_run_with_nothing_else_to_do_waits_for_its_own_retry_where_that_is_due_soon(

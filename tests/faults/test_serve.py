@@ -81,17 +81,6 @@ def test_a_database_that_does_not_answer_for_an_hour_is_waited_for(bench):
 # Types that others do
 
 
-def test_a_worker_takes_the_tasks_of_types_that_it_knows_and_leaves_the_others(bench):
-    bench.handle("mine")
-    bench.put_many("another", 2_000)
-    ids = bench.put_many("mine", 5)
-    others = bench.put_many("another", 30)
-    report = bench.run()
-    assert (report.claimed, report.succeeded, report.remaining) == (5, 5, False)
-    assert bench.statuses(ids) == {"SUCCESS": 5}
-    assert bench.statuses(others) == {"PENDING": 30}
-
-
 def test_more_types_than_a_query_can_name_are_told_from_others_all_the_same(bench):
     for number in range(MOST_VALUES + 1):
         bench.handle(f"a{number}")

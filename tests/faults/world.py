@@ -1,5 +1,6 @@
 """A queue, the processes around it, and what their tasks really did."""
 
+import itertools
 import json
 import random
 import uuid
@@ -66,7 +67,7 @@ class World:
         self.table = table
         self.past = PastDynamo(table) if isinstance(table, DynamoTable) else PastMemory(table)
         self.clock = Scheduler(random.Random(0), start=START)
-        self._machines = 0
+        self._machines = itertools.count(1)
         self.run_id = uuid.uuid4().hex[:8]
         self.effects: Counter[str] = Counter()
         """How often a handler began, by the task's name."""
@@ -103,8 +104,7 @@ class World:
             self.past.remove(item[Attribute.TASK_ID])
 
     def new_machine(self) -> Machine:
-        self._machines += 1
-        return Machine(f"machine-{self._machines}-{self.run_id}", self.clock)
+        return Machine(f"machine-{next(self._machines)}-{self.run_id}", self.clock)
 
     def close(self) -> None:
         """End what still runs."""

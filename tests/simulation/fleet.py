@@ -386,35 +386,28 @@ class Fleet:
         if report.condemned:
             raise Violation("the sweep condemned a task that nobody had damaged")
         if report.finished and machine.faults == faults:
-            self._assert_none_stranded(began)
-            self._assert_none_overdue(began)
+            self._assert_none_left(began)
         if strangers := set(report.unknown) - passed_over(self.scenario):
             raise Violation(f"the sweep takes {strangers} for task types that nobody knows")
         if report.needs_processor:
             self.kick("sweep")
 
-    def _assert_none_stranded(self, began: int) -> None:
-        """No lease that was over when the sweep began (as far as its index could tell) is left."""
+    def _assert_none_left(self, began: int) -> None:
+        """Nothing is left of what a sweep must end, if it was so when it began, as far as its index
+        could tell: a lease that is over, or a task past its deadline, of which somebody waits to be
+        told."""
         history = self._database.history
         lag = microseconds(self.scenario.faults.index_lag + 2 * self.scenario.worker_skew)
         for item in self._database.tasks():
-            lease = item.get(Attribute.LEASE_EXPIRES)
-            if lease is None:
+            task_id, lease = str(item[Attribute.TASK_ID]), item.get(Attribute.LEASE_EXPIRES)
+            latest = history.of_task[task_id][-1]
+            since = latest if lease is None else history.claims[str(item[Attribute.CLAIM_ID])]
+            if since.time + lag >= began:
                 continue
-            seen = history.claims[str(item[Attribute.CLAIM_ID])].time + lag
-            if lease < began and seen < began:
-                raise Violation("its lease is long over, and a sweep left it", item["taskId"])
-
-    def _assert_none_overdue(self, began: int) -> None:
-        """Whose shedding somebody waits to be told of, and whose deadline was over when the sweep
-        began (as far as its index could tell), is gone."""
-        history = self._database.history
-        lag = microseconds(self.scenario.faults.index_lag + 2 * self.scenario.worker_skew)
-        for item in self._database.tasks():
-            task_id = str(item[Attribute.TASK_ID])
+            if lease is not None and lease < began:
+                raise Violation("its lease is long over, and a sweep left it", task_id)
             told = item[Attribute.TASK_STATUS] == Status.PENDING and Attribute.DUE_AT in item
-            waited = history.of_task[task_id][-1].time + lag < began
-            if told and waited and item[Attribute.EXPIRES_AT] + lag < began:
+            if told and item[Attribute.EXPIRES_AT] + lag < began:
                 raise Violation("is past its deadline, and a sweep left it", task_id)
 
 

@@ -168,9 +168,7 @@ class Rules:
             holder = history.claims[str(before[A.CLAIM_ID])].machine
             require(write, write.machine == holder, f"ended by {write.machine}, held by {holder}")
         elif write.was is T:
-            over = before[A.LEASE_EXPIRES] < write.clock
-            require(write, over, "taken away from a worker whose lease holds")
-            require(write, A.CLAIM_ID not in after, "keeps the claim of a lost worker")
+            _taken_away(write, before, after)
         life = after[A.EXPIRES_AT] - after[A.ENQUEUED_AT]
         require(write, 0 < life <= microseconds(self.lifetimes.deadline), "lives too long")
         if write.becomes is P:
@@ -324,13 +322,10 @@ class Rules:
             require(write, in_time, "is to be tried again after its deadline")
 
     def _lost_worker(self, write: Write, before: Item, after: Item) -> None:
-        over = before[A.LEASE_EXPIRES] < write.clock
-        require(write, over, "taken away from a worker whose lease holds")
+        _taken_away(write, before, after)
         spent = before[A.ATTEMPTS] >= self.max_attempts[before[A.TASK_TYPE]]
         right = write.becomes is C or (write.becomes is F) == spent
         require(write, right, f"{write.becomes}, attempts spent: {spent}")
-        # Else the lost worker, back again, would take this for its own settle.
-        require(write, A.CLAIM_ID not in after, "keeps the claim of a lost worker")
 
     def _redrive(self, write: Write, after: Item) -> None:
         require(write, after[A.ATTEMPTS] == 0, "redriven without its attempts")
@@ -349,6 +344,13 @@ class Rules:
             require(write, place <= newest, "came back as newer than its redrive made it")
         else:
             require(write, place == _due_place(after), "did not get its place back")
+
+
+def _taken_away(write: Write, before: Item, after: Item) -> None:
+    over = before[A.LEASE_EXPIRES] < write.clock
+    require(write, over, "taken away from a worker whose lease holds")
+    # Else the lost worker, back again, would take this for its own settle.
+    require(write, A.CLAIM_ID not in after, "keeps the claim of a lost worker")
 
 
 def _refused_for_lack_of_room(write: Write, before: Item, after: Item) -> bool:

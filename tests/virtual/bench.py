@@ -1,5 +1,6 @@
 """A queue in virtual time, whose calls take their time, and machines that work on it."""
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -89,7 +90,7 @@ class Bench:
     def __init__(self, seed: int = 0) -> None:
         self.scheduler = Scheduler(random.Random(seed), start=START)
         self.draw = random.Random(seed)
-        self.machines = 0
+        self._machines = itertools.count(1)
         self.table = Table(self)
         self.registry = Registry()
         self.machine = self.new_machine()
@@ -98,8 +99,7 @@ class Bench:
         """When which payload's handler began; seconds from the start."""
 
     def new_machine(self) -> Machine:
-        self.machines += 1
-        return Machine(f"machine-{self.machines}", self.scheduler)
+        return Machine(f"machine-{next(self._machines)}", self.scheduler)
 
     def sleep(self, seconds: float) -> None:
         self.scheduler.sleep(seconds)
