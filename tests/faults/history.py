@@ -7,16 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lifoq.items.schema import OWN_PREFIX, TERMINAL, WAITING, Attribute, Status
-from lifoq.worker.attempt import HANDED_BACK
-from tests.simulation.rules import LEGAL
+from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
+from tests.simulation.keys import is_slot
+from tests.simulation.rules import CONSTANT, LEGAL, UNCOUNTED
 
 Image = Mapping[str, Any]
 
 IN_THE_INDEX = frozenset({Status.PENDING, Status.TAKEN, Status.FAILURE})
-UNCOUNTED = {"Busy", HANDED_BACK}
-"""The errors of attempts that do not count."""
-FIXED = ("taskId", "taskType", "payload", "enqueuedAt")
 
 
 @dataclass(frozen=True)
@@ -30,11 +27,6 @@ class Write:
     def step(self) -> tuple[str | None, str]:
         before = None if self.before is None else self.before[Attribute.TASK_STATUS]
         return before, self.after[Attribute.TASK_STATUS]
-
-
-def is_slot(image: Image) -> bool:
-    """Whether it only keeps which claim holds a key."""
-    return str(image[Attribute.TASK_ID]).startswith(OWN_PREFIX)
 
 
 def audit(writes: Iterable[Write], *, damaged: Collection[str] = ()) -> Counter[Any]:
@@ -80,7 +72,7 @@ def _is_a_newer_put(before: Image, after: Image) -> bool:
 
 def _audit_change(before: Image, after: Image, claims: set[str]) -> None:
     was, became = before["taskStatus"], after["taskStatus"]
-    for name in FIXED:
+    for name in CONSTANT:
         assert before[name] == after[name], f"{name} changed: {before} became {after}"
     assert ("taskCreated" in after) == (became in IN_THE_INDEX), after
     assert ("leaseExpires" in after) == (became == Status.TAKEN), after

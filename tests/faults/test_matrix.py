@@ -2,7 +2,7 @@
 the invariants hold."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path as Folder
 from types import SimpleNamespace
@@ -22,8 +22,6 @@ from tests.faults.world import Process, RecordingTable, World
 from tests.virtual.scheduler import Crashed
 
 BOTO_RETRY_SECONDS = 0.5
-
-Record = Callable[[str, int], None]
 
 every_path = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 

@@ -27,8 +27,9 @@ from lifoq.worker.report import ProcessUnusable, RunReport
 from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.sweep import Sweeper, SweepReport
 from lifoq.worker.types import Types
-from tests.faults.history import Image, Write, is_slot
+from tests.faults.history import Image, Write
 from tests.fixtures import PastDynamo, PastMemory
+from tests.simulation.keys import is_slot
 from tests.virtual.machine import Machine
 from tests.virtual.scheduler import Scheduler
 

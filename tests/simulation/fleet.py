@@ -17,7 +17,7 @@ from lifoq.worker.run import FOREVER, REMAINING_PATIENCE, Run
 from lifoq.worker.sweep import Sweeper
 from lifoq.worker.types import Types
 from tests.simulation.database import Connection, Database
-from tests.simulation.handlers import CAPS, TaskCode, free, passed_over
+from tests.simulation.handlers import TaskCode, free, passed_over
 from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role
@@ -143,7 +143,7 @@ class Fleet:
             machine,
             settings=self.scenario.worker,
             window=FOREVER if serves else self.scenario.worker.window,
-            free_types=free(self.scenario) - CAPS.keys(),
+            free_types=free(self.scenario),
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
             waits=self._database.waits,
             shown_since=self._database.shown_since,
@@ -244,7 +244,7 @@ class Fleet:
         """A run keeps its time, whatever becomes of its calls, and ends early only where the queue
         is empty, and was watched for as long as it lingers: half of that since its last outcome."""
         settings = self.scenario.worker
-        if took > settings.window + settings.task_timeout + settings.settle_time + GIVES_BACK:
+        if took > self.scenario.run_lasts + GIVES_BACK:
             raise Violation(f"a run took {took:.1f} s")
         if took >= settings.window:
             return
@@ -259,18 +259,11 @@ class Fleet:
         """A run that had too little time for what waits asks for another."""
         if took < self.scenario.worker.window or report.claimed == 0:
             return
-        long_ago = self._scheduler.time - microseconds(SEEN_AFTER)
-        history = self._database.history
-        for item in self._database.tasks():
-            task_id = str(item[Attribute.TASK_ID])
-            known = item[Attribute.TASK_TYPE] not in passed_over(self.scenario)
-            claimable = (
-                known
-                and item[Attribute.TASK_STATUS] == Status.PENDING
-                and (item[Attribute.EXPIRES_AT] > self._scheduler.time + microseconds(SEEN_AFTER))
-            )
-            settled = history.of_task[task_id][-1].time < long_ago
-            if claimable and settled and not report.needs_another_run:
+        now, seen = self._scheduler.time, microseconds(SEEN_AFTER)
+        for task_id, item in self._database.waits.items():
+            lives = item[Attribute.EXPIRES_AT] > now + seen
+            settled = self._database.history.of_task[task_id][-1].time < now - seen
+            if lives and settled and not report.needs_another_run:
                 raise Violation("waits, but the run that ended asks for no other", task_id)
 
     # Processors that serve until they are stopped

@@ -41,8 +41,6 @@ RATES: Final = {"slow-start": 0.5, "steady": 2.5, "steady-pair": 3.0}
 """Starts per second on one machine, or on all."""
 CAPS: Final = {"single": 1, "pair": 2, "steady-pair": 2}
 """Tasks at a time on one machine, or on all."""
-FREE: Final = {name for name in TYPES if name not in RATES}
-"""May start whenever a processor has a slot, and room for the type."""
 
 
 def types(scenario: Scenario) -> tuple[str, ...]:
@@ -56,12 +54,12 @@ def passed_over(scenario: Scenario) -> frozenset[str]:
 
 
 def free(scenario: Scenario) -> set[str]:
-    """Those that may start whenever a processor has a slot, and room for the type."""
+    """Those that may start whenever a processor has a slot."""
     worker = scenario.worker
-    if not worker.shared_limits:
-        return FREE - passed_over(scenario)
     paced = worker.rate_limit is not None or worker.total_in_flight is not None
-    return set() if paced else FREE - CAPS.keys() - passed_over(scenario)
+    if worker.shared_limits and paced:
+        return set()
+    return set(TYPES) - RATES.keys() - CAPS.keys() - passed_over(scenario)
 
 
 def limited_together(scenario: Scenario) -> tuple[dict[str, int], dict[str, float]]:

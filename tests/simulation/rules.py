@@ -71,7 +71,7 @@ WAYS: Final = {
     *(f"{T} → {becomes}, cancelled" for becomes in (T, S, C)),
     f"{T} → {T}, parked",
 }
-"""What must occur, for the rules to have been put to the test."""
+"""All of them, with what made them special."""
 
 
 def way(write: Write) -> str:

@@ -12,12 +12,12 @@ from tests.simulation.fleet import HANDS_BACK
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEY_FINDINGS
 from tests.simulation.order import TURNS
-from tests.simulation.rules import way
+from tests.simulation.rules import WAYS, way
 from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
-NOTABLE: Final = TURNS | KEY_FINDINGS | TOGETHER | {HANDS_BACK}
-"""What must occur, beside the ways of tasks, for the rules to have been put to the test."""
+NOTABLE: Final = WAYS | TURNS | KEY_FINDINGS | TOGETHER | {HANDS_BACK}
+"""What must occur, for the rules to have been put to the test."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +26,8 @@ class Result:
     fingerprint: str
     """A digest of the whole trace: one seed gives one."""
     steps: int
-    transitions: Counter[str]
-    events: Counter[str]
-    """How often what is notable occurred."""
+    occurred: Counter[str]
+    """How often what is notable did."""
     failure: str | None
     schedule: list[str]
     """What led to a failure, line by line."""
@@ -42,12 +41,12 @@ def run_seed(seed: int) -> Result:
     except (Exception, Violation) as error:  # noqa: BLE001  (whatever went wrong, it is told)
         failure = error
     task_id = getattr(failure, "task_id", None)
+    happened = [*map(way, world.database.history.writes), *(e[-1] for e in world.trace.events)]
     return Result(
         seed=seed,
         fingerprint=hashlib.sha256(repr(world.trace.events).encode()).hexdigest(),
         steps=world.scheduler.steps,
-        transitions=Counter(map(way, world.database.history.writes)),
-        events=Counter(text for _, _, _, text in world.trace.events if text in NOTABLE),
+        occurred=Counter(text for text in happened if text in NOTABLE),
         failure=None if failure is None else f"{type(failure).__name__}: {failure}",
         schedule=[] if failure is None else world.trace.schedule(task_id),
     )
