@@ -30,7 +30,9 @@ def function(load_with, events_topic) -> ModuleType:
 def test_the_ends_of_a_batch_are_told_and_nothing_else(function, context, events_topic):
     way = failures()
     records = [*way.others.values(), *(record for record, _ in way.ends)]
-    assert function.handle({"Records": records}, context) == {"batchItemFailures": []}
+    replaced = [*replaced_while_it_ran().others.values()]
+    for batch in (records, replaced):
+        assert function.handle({"Records": batch}, context) == {"batchItemFailures": []}
     told = [json.loads(message) for message in events_topic.messages()]
     assert [(event["queue"], event["status"]) for event in told] == [("prod", "FAILURE")] * 2
 
