@@ -1,7 +1,7 @@
 """JSON text: exact both ways, and no longer in an item than it has to be."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifoq.basics import jsontext
@@ -22,6 +22,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
+@settings(deadline=None)
 def test_a_value_reads_back_exactly(value):
     """Also -0.0, and 1 is not 1.0 or True."""
     assert repr(jsontext.decode(jsontext.encode(value, "payload"))) == repr(value)
@@ -44,6 +45,7 @@ def test_text_is_compact_and_keeps_its_characters():
 
 
 @given(st.text(max_size=2_000), st.integers(1, 50))
+@settings(deadline=None)
 def test_a_text_reads_back_and_never_takes_more_room_than_before(text, times):
     whole = text * times
     packed = pack(whole)

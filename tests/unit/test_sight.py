@@ -5,7 +5,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifoq.basics.host import MICROSECONDS
@@ -54,6 +54,7 @@ MOMENTS = st.tuples(*(st.integers(0, most) for most in (6, 2, 3, 4, 1)))
 
 
 @given(st.lists(MOMENTS, max_size=12), st.booleans())
+@settings(deadline=None)
 def test_whatever_comes_and_goes_rows_come_in_the_order_of_the_queue(moments, newest_first):
     """Only what lies behind rows that were not read yet has to wait for them."""
     seen, waiting = Sight(newest_first=newest_first, now=0), []
