@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from analytics import buckets, coverage, outlook, rankings, series, summary
-from analytics.buckets import Buckets, Span
+from analytics.buckets import FLOWS, LEFT, Buckets, Span
 from analytics.columns import NEVER
 from analytics.intake import Stretch
 from analytics.page import details
@@ -152,12 +152,15 @@ def test_what_exports_do_not_cover_is_told():
     assert bad.startswith("1 of 9 lines are not tasks")
 
 
-def test_rates_are_of_now_and_a_bucket_is_now_once_half_of_it_is_over():
+def test_rates_are_of_the_time_that_is_covered_and_a_bucket_is_now_once_half_of_it_is_over():
+    flows = dict.fromkeys((*FLOWS, LEFT), np.zeros(2, int)) | {"arrivals": np.array([2, 6])}
+    found = Buckets(flows=flows, oldest=np.full(2, NEVER))
+
     def forecast(as_of: int) -> dict[str, Any]:
-        span = Span(size=60, start=0, as_of=as_of)
-        flows = {"arrivals": np.array([2, 6]), "first_claims": np.array([0, 1]), "left": 0}
-        return outlook.forecast(Buckets(flows=flows, oldest=np.full(2, NEVER)), span, backlog=7)
+        return outlook.forecast(found, Span(size=60, start=20, as_of=as_of), backlog=7)
 
     now, earlier = forecast(110), forecast(89)
     assert (now["from"], now["to"], now["arrivals_per_second"]) == (iso(60), iso(110), 6e6 / 50)
-    assert (earlier["from"], earlier["to"]) == (iso(0), iso(60))
+    assert (earlier["from"], earlier["to"]) == (iso(20), iso(60))
+    points = series.over_time(found, Span(size=60, start=20, as_of=110), width=1)
+    assert [point["arrivals"] for point in points] == [2e6 / 40, 6e6 / 50]
