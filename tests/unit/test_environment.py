@@ -84,9 +84,6 @@ def test_a_bad_value_is_told_with_its_variable_and_the_remedy(variables, sentenc
     assert "deploy the queue anew" in str(caught.value)
 
 
-def test_what_a_later_release_says_beside_is_left_alone():
+def test_what_a_later_release_says_beside_and_what_others_need_is_left_alone():
     assert Environment(changed(colour="red")).worker() == WorkerSettings()
-
-
-def test_a_function_needs_its_own_variables_only():
     assert Environment({Variable.PROCESS_TOPIC: "arn"}).process_topic_arn == "arn"

@@ -23,8 +23,6 @@ from tests.downstream import Downstream, downstream
 __all__ = ["downstream"]
 
 LOOPBACK = ("127.0.0.0/8",)
-
-
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
@@ -307,11 +305,6 @@ def test_a_target_that_cannot_work_is_refused_with_a_sentence(settings, sentence
         HttpsTarget(**{"url": "https://shop.example", **settings})
 
 
-def test_a_function_is_named_by_its_arn():
-    with pytest.raises(InvalidInput, match="must be the ARN of a Lambda function"):
-        LambdaTarget(function_arn="resize")
-
-
 def test_targets_are_read_as_they_were_written_and_have_the_terms_of_types_in_code():
     terms = {"max_attempts": 2, "in_flight": 3, "rate_limit": 0.5, "per_key": 1}
     targets = {
@@ -327,7 +320,9 @@ def test_targets_are_read_as_they_were_written_and_have_the_terms_of_types_in_co
     assert registry.get("a").timeout == 7
 
 
-def test_more_targets_than_an_environment_holds_are_refused():
+def test_a_function_without_its_arn_and_more_targets_than_an_environment_holds_are_refused():
+    with pytest.raises(InvalidInput, match="must be the ARN of a Lambda function"):
+        LambdaTarget(function_arn="resize")
     many = {f"type {n}": HttpsTarget(url=f"https://shop.example/{n}") for n in range(100)}
     with pytest.raises(InvalidInput, match=f"{MOST_BYTES:,} fit: write code"):
         encode(many)
