@@ -66,6 +66,21 @@ def test_an_error_of_a_heartbeat_that_nobody_understands_ends_the_run_after_its_
     assert bench.statuses(ids) == {"SUCCESS": 2}
 
 
+def test_a_heartbeat_that_fails_is_repeated_at_once(bench):
+    bench.table.fails["heartbeat"] = StoreUnavailable("throttled")
+    bench.handle("long", 15)
+    task_id = bench.put("long")
+    left: list[float] = []
+
+    def look() -> None:
+        left.append((bench.task(task_id).lease_expires - bench.scheduler.time) / MICROSECONDS)
+
+    bench.beside(bench.table.fails.clear, at=10.5)
+    bench.beside(look, at=12)
+    bench.run(lease=30, heartbeat=10)
+    assert left[0] > 28
+
+
 def test_a_slot_is_free_while_the_outcome_before_is_written_but_not_for_ever_more(bench):
     bench.table.slow["SUCCESS"] = math.inf
     bench.handle("a")
@@ -223,6 +238,8 @@ def test_whatever_task_code_raises_is_an_outcome(bench, error):
     assert bench.statuses(healthy) == {"SUCCESS": 100}
     assert bench.statuses(broken) == {"FAILURE": 20}
     assert {bench.task(i).error.type for i in broken} == {error.__name__}
+    first, *_ = bench.task(broken[0]).error.traceback.splitlines()[1:]
+    assert first.endswith("in bad")  # where task code begins
     assert report.failed == 20
 
 
