@@ -31,7 +31,7 @@ SEEN_WITHIN: Final = 0.5
 """Seconds in which a run that ends, since it believes the queue empty, has seen what every index
 shows."""
 FAULT: Final = 1.5
-"""Seconds that each call for a page may cost that goes wrong."""
+"""Seconds that each call for a page may cost that goes wrong, from its beginning on."""
 AT_ONCE: Final = microseconds(0.001)
 """Between what a worker decides and what it sends there lie microseconds."""
 
@@ -211,7 +211,7 @@ class Looks:
                 self._slot_since,
                 self._ended.get(task_id, 0),
             )
-            faults = sum(at > since for at in self._faults)
+            faults = sum(at > since - microseconds(FAULT) for at in self._faults)
             waits = (now - since) / MICROSECONDS
             if waits > seconds + FAULT * faults:
                 name = self._machine.name
