@@ -161,7 +161,7 @@ def _follow_the_readme(project: Path, dev: Terminal, terminal: Terminal) -> None
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda folder: folder.name)
 def test_an_example_runs_copied_anywhere_by_the_lines_of_its_readme(example, user, open_terminal):
     ignored = shutil.ignore_patterns(".*", "__pycache__", "cdk.out")
-    copy = shutil.copytree(example, user.folder / example.name, ignore=ignored)
+    copy = shutil.copytree(example, user.folder / "examples" / example.name, ignore=ignored)
     (_, _, begin), *then = blocks((copy / "README.md").read_text())
     tests, dev = begin.strip().rsplit("\n", 1)
     assert dev.endswith("lifoq dev")
