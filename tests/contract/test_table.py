@@ -266,9 +266,11 @@ def test_index_rows_hold_only_what_is_projected(table):
 def test_pages_follow_each_other_without_gap_or_overlap(table):
     for n in range(7):
         table.put(item(f"t{n}", created=n // 2 + 1))  # equal sort keys, too
-    rows = all_rows(partial(table.query, PENDING, newest_first=True), limit=2)
-    assert [row["taskCreated"] for row in rows] == [4, 3, 3, 2, 2, 1, 1]
-    assert len({row["taskId"] for row in rows}) == 7
+    span = Span(index=STATUS_CREATED_INDEX, status=Status.PENDING, first=1, last=4)
+    for limit in (1, 2):
+        rows = all_rows(partial(table.query, span, newest_first=True), limit=limit)
+        assert [row["taskCreated"] for row in rows] == [4, 3, 3, 2, 2, 1, 1]
+        assert len({row["taskId"] for row in rows}) == 7
 
 
 FRACTIONS = ("-1E+100", "-2.5", "-0.1", "0", "1E-100", "1.5", "2", "1E+38", "9.9E+125")

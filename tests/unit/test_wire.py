@@ -236,6 +236,16 @@ def test_bytes_and_what_says_that_a_repeated_transaction_is_the_same_are_sent(se
     assert tokens[0] == tokens[1] != tokens[2]
 
 
+def test_items_are_read_as_they_stand_not_as_a_copy_has_them(server, calls_to):
+    calls = calls_to(server.url)
+    table = DynamoTable(name="queue", calls=calls, once=calls, clock=ServerClock())
+    server.answers = [reply({}), reply({"Responses": {}, "UnprocessedKeys": {}})]
+    assert (table.get("a"), table.get_many(["a"])) == (None, [])
+    one, many = (json.loads(request.body) for request in server.heard())
+    assert one["ConsistentRead"]
+    assert many["RequestItems"]["queue"]["ConsistentRead"]
+
+
 # The answer
 
 ITEM = b'{"Item": {"a": {"B": "AP8="}, "b": {"BS": ["AP8="]}}}'
