@@ -11,14 +11,14 @@ in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not inst
 
 
 def chromium(home: Path, *arguments: str) -> list[str]:
-    """The command."""
+    """The command; what a browser keeps beside its profile goes there, too."""
     options = (
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
         f"--user-data-dir={home / 'chromium'}",
     )
-    return [str(CHROMIUM), *options, *arguments]
+    return ["env", f"HOME={home}", str(CHROMIUM), *options, *arguments]
 
 
 def dumped(address: str, home: Path) -> str:

@@ -140,9 +140,8 @@ class Looks:
         self._assert_order()
         self._last = None
         self._at_work()
-        if (
-            self._settings.rate_limit is None
-        ):  # else slots stay free, and what is behind the newest waits
+        # With a rate slots stay free, and what is behind the newest waits.
+        if self._settings.rate_limit is None:
             self._assert_none_starves(FOUND_WITHIN)
         now, clock = self._machine.true_time(), self._machine.now()
         if self._order.begins(page, newest_first=newest_first, clock=clock, sure=self._sees_all):
