@@ -14,9 +14,10 @@ from lifoq.errors import NotClaimed
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
+from lifoq.tables.candidate import Candidate
 from lifoq.tables.claims import Claim
 from lifoq.tables.keyed import KeyedClaims
-from lifoq.tables.store import Candidate, Store
+from lifoq.tables.store import Store
 from lifoq.tables.table import Table
 
 SMALL: Final = 100

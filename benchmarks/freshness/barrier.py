@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, Final
 
 from lifoq.basics.host import Host, microseconds
-from lifoq.tables.store import Candidate, Store
+from lifoq.tables.candidate import Candidate
+from lifoq.tables.store import Store
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
 

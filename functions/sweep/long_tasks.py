@@ -4,10 +4,10 @@ from aws_lambda_powertools.metrics import EphemeralMetrics
 
 from lifoq.metrics import Metric
 from lifoq.tables import open_tasks
-from lifoq.tables.store import Store
+from lifoq.tables.reads import Reads
 
 
-def tell(store: Store, groups: str) -> None:
+def tell(store: Reads, groups: str) -> None:
     """Emit it at once, with the group's name as a dimension beside the queue's."""
     for name, types in open_tasks.decode(groups).items():
         found = open_tasks.measure(store, types)

@@ -13,7 +13,7 @@ from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.change import is_number
 from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Status
 from lifoq.items.task import Duration, Task, check_name
-from lifoq.tables.store import Store
+from lifoq.tables.reads import Reads
 from lifoq.tables.table import Cursor
 
 LISTED: Final = (Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE)
@@ -114,7 +114,7 @@ class Listing:
         return [task for task in self.found.values() if isinstance(task, DamagedTask)]
 
 
-def look(store: Store, wanted: Wanted, *, limit: int, scan: int, start: str | None) -> Listing:
+def look(store: Reads, wanted: Wanted, *, limit: int, scan: int, start: str | None) -> Listing:
     """At most ``limit`` tasks, from reading at most ``scan`` rows of the index, rounded up to
     pages."""
     now = store.now()

@@ -7,11 +7,11 @@ from lifoq.items.book import Book, Grant, Turn, Whole, book_id
 from lifoq.items.change import ConditionFailed
 from lifoq.items.schema import Attribute
 from lifoq.tables.again import Again
-from lifoq.tables.store import Store
+from lifoq.tables.base import StoreBase
 
 
 class Books:
-    def __init__(self, store: Store, *, host: Host) -> None:
+    def __init__(self, store: StoreBase, *, host: Host) -> None:
         self._store = store
         self._table = store.table
         self._host = host

@@ -9,7 +9,8 @@ from lifoq.basics.host import Host
 from lifoq.errors import StoreUnavailable
 from lifoq.items.change import Condition
 from lifoq.items.task import Task
-from lifoq.tables.store import Candidate, Store
+from lifoq.tables.attempt_writes import AttemptWrites
+from lifoq.tables.candidate import Candidate
 
 log = logging.getLogger("lifoq.claims")
 
@@ -31,7 +32,7 @@ class Claim:
 class Claims:
     """What a worker claims by, none of whose task types limits how many of a key are TAKEN."""
 
-    def __init__(self, store: Store, *, host: Host) -> None:
+    def __init__(self, store: AttemptWrites, *, host: Host) -> None:
         self._store = store
         self._host = host
 

@@ -27,8 +27,9 @@ from lifoq.items.change import (
 )
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
+from lifoq.tables.attempt_writes import AttemptWrites
+from lifoq.tables.candidate import Candidate
 from lifoq.tables.claims import Claim, Claims
-from lifoq.tables.store import Candidate, Store
 
 log = logging.getLogger("lifoq.keyed")
 
@@ -39,7 +40,7 @@ PAUSE: Final = 0.2
 class KeyedClaims(Claims):
     """What a worker claims by that has such types: their keyed tasks' claims hold a key's slot."""
 
-    def __init__(self, store: Store, *, host: Host) -> None:
+    def __init__(self, store: AttemptWrites, *, host: Host) -> None:
         super().__init__(store, host=host)
         self._table = store.table
 

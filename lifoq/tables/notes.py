@@ -12,7 +12,7 @@ from lifoq.basics import jsontext
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Change, Item
 from lifoq.items.schema import OWN_PREFIX, Attribute
-from lifoq.tables.store import Store
+from lifoq.tables.base import StoreBase
 
 NOTE: Final = f"{OWN_PREFIX}sweep"
 """The id of its item. No slot's id begins so."""
@@ -41,7 +41,7 @@ def lately(now: int) -> int:
     return now - microseconds(LATELY)
 
 
-def write(store: Store, note: Note) -> None:
+def write(store: StoreBase, note: Note) -> None:
     """In place of what was noted before."""
     change = Change(
         when=(),
@@ -54,7 +54,7 @@ def write(store: Store, note: Note) -> None:
     store.table.update(NOTE, change)
 
 
-def read(store: Store) -> Note:
+def read(store: StoreBase) -> Note:
     """That of the latest sweep."""
     return of(store.table.get(NOTE))
 

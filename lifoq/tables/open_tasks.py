@@ -8,8 +8,8 @@ from typing import Final
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.change import AtMost, Not, OneOf
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.reads import Reads
 from lifoq.tables.stats import CAP
-from lifoq.tables.store import Store
 from lifoq.tables.table import Span
 
 DIMENSION: Final = "workers"
@@ -33,7 +33,7 @@ class OpenTasks:
     """0 where none waits."""
 
 
-def measure(store: Store, types: frozenset[str], *, cap: int = CAP) -> OpenTasks:
+def measure(store: Reads, types: frozenset[str], *, cap: int = CAP) -> OpenTasks:
     """It looks past tasks of other types: ``cap`` of them, from either end of the line."""
     now = store.now()
     own = (OneOf(Attribute.TASK_TYPE, types),)

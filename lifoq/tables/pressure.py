@@ -14,7 +14,7 @@ from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.items.change import AtMost, Change, ConditionFailed, Equals, Item
 from lifoq.items.schema import OWN_PREFIX, STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.tables import notes
-from lifoq.tables.store import Store
+from lifoq.tables.base import StoreBase
 from lifoq.tables.table import Span
 
 NOTE: Final = f"{OWN_PREFIX}starts"
@@ -58,7 +58,7 @@ class Pressure:
     """From the put to the start, the mean of those that were started; None where none was."""
 
 
-def note(store: Store, starts: Starts, *, host: Host) -> None:
+def note(store: StoreBase, starts: Starts, *, host: Host) -> None:
     """Add to what workers have noted, and drop what is no longer recent. Where others are faster
     each time it is left out."""
     item, now = store.table.get(NOTE), store.now()
@@ -81,7 +81,7 @@ def note(store: Store, starts: Starts, *, host: Host) -> None:
             return
 
 
-def measure(store: Store, *, now: int) -> Pressure:
+def measure(store: StoreBase, *, now: int) -> Pressure:
     """Two items, and ``SAMPLE`` rows of the index at the most; ``now`` in epoch microseconds."""
     started, wait = _started(_recent(store.table.get(NOTE), now=now))
     shed = _shed(store, now)
@@ -122,7 +122,7 @@ def _started(rows: list[Starts]) -> tuple[float, float | None]:
     return sum(row.number for row in rows) * MICROSECONDS / max(1, until - since), wait
 
 
-def _shed(store: Store, now: int) -> float:
+def _shed(store: StoreBase, now: int) -> float:
     """How many a second. By the queue's own deadline: what has an earlier one of its own lies
     further up in the index, and is counted when it comes by here, unless TTL is faster."""
     noted = notes.read(store).shed_since(notes.lately(now))

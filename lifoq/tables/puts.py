@@ -1,17 +1,12 @@
-"""What producers write: new tasks, one or many, kept or replaced where their ids are in use.
-
-When the answer to a write is lost and the caller repeats it, the item itself tells whether it was
-applied: the repeat recognises its own put.
-"""
+"""Put new tasks: one or many, kept or replaced where their ids are in use."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from lifoq.basics import jsontext
 from lifoq.basics.clock import TOLERANCE
-from lifoq.basics.host import SYSTEM, Host, microseconds
+from lifoq.basics.host import microseconds
 from lifoq.errors import (
     DamagedTask,
     InvalidInput,
@@ -19,64 +14,46 @@ from lifoq.errors import (
     QueueMisconfigured,
     StoreUnavailable,
 )
-from lifoq.items import transitions
+from lifoq.items import replacing, transitions
 from lifoq.items.change import Change, ConditionFailed, Equals, Item, Put, StatusIs, UnfitAttribute
-from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.packed import Large, unpack
-from lifoq.items.schema import LARGE_DELAY, Attribute
-from lifoq.items.task import Accepted, NewTask, Task, accept
-from lifoq.tables.again import Again
-from lifoq.tables.table import MAX_BATCH, Table
-
-if TYPE_CHECKING:  # not where a queue has no bucket
-    from lifoq.tables.large import LargeValues
+from lifoq.items.schema import Attribute
+from lifoq.items.task import Accepted, NewTask, Task
+from lifoq.tables.new_items import NewItems
+from lifoq.tables.table import MAX_BATCH
 
 log = logging.getLogger("lifoq.puts")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PutOutcome:
-    """What became of one of several new tasks: the task (``created`` tells a new one from one that
-    was there before), or the reason why it may not have been stored."""
+    """What became of one task of a ``put_many``: the task, or the error."""
 
     task: Task | None
     created: bool = False
+    """True if this put made the task, False if its id was in use already."""
     error: Exception | None = None
-    """StoreUnavailable: nobody knows whether it was stored. DamagedTask: its id is in use by an
-    item that is no task. Anything else ended the call: neither this task nor those behind it were
+    """StoreUnavailable: nobody knows whether the task was stored. DamagedTask: an item that is no
+    task has its id. Any other error ended the call: this task and those after it are not
     confirmed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Step:
-    """New items that are written at a time, each with its place among the tasks to be put."""
+    """Items that are written together."""
 
     items: Sequence[tuple[int, Item]]
+    """Each with its index among the tasks of the call."""
     idempotent: bool
+    """True for one task with an id of the caller's: it needs a condition, which a batch cannot
+    have."""
 
 
-class Puts:
-    """The base of the store: its table and its clock, and what producers do."""
+class Puts(NewItems):
+    """The operations of producers."""
 
-    def __init__(
-        self,
-        table: Table,
-        *,
-        lifetimes: Lifetimes | None = None,
-        host: Host = SYSTEM,
-        large: "LargeValues | None" = None,
-    ) -> None:
-        """``large``: where the queue has a bucket for what is large."""
-        self.table = table
-        self.large = large
-        self.lifetimes = lifetimes or Lifetimes()
-        self._host = host
-        self._has_heard = False
-        """Whether the table has answered, and so told its time."""
-
-    def now(self) -> int:
-        """Epoch microseconds, by the database's clock where this machine's is off."""
-        return self._host.now() - self.table.clock_ahead()
+    _has_heard = False
+    """True once the table has answered, and so told its time."""
 
     def put(self, new: NewTask) -> Task:
         """Put one task. A second put of a caller's id returns the first task, until that is shed or
@@ -113,8 +90,6 @@ class Puts:
         if not accepted.replaces:
             item = self._with_large_apart(self.new_item(new))
             return Put(item=item, over=transitions.gone(self.now()))
-        from lifoq.items import replacing  # noqa: PLC0415 - a cold start less to import
-
         seen = self._seen(accepted)
         item, now = self._with_large_apart(self._item(self._accept(new))), self.now()
         write = None if seen is None else replacing.over(seen, item, now=now)
@@ -154,53 +129,6 @@ class Puts:
             return [self._outcome_timed_anew(*each) for each in zip(tasks, found, strict=True)]
         return found
 
-    def _accept(self, new: NewTask) -> Accepted:
-        return accept(
-            new,
-            now=self.now(),
-            longest_deadline=microseconds(self.lifetimes.deadline),
-            task_tokens=self.lifetimes.task_tokens,
-            large_payloads=self.large is not None,
-        )
-
-    def accept_nth(self, name: str, index: int, new: NewTask) -> Accepted:
-        """Check one of several tasks, without writing it; InvalidInput says which it is."""
-        try:
-            return self._accept(new)
-        except InvalidInput as error:
-            place = f"{name}[{index}]" + ("" if error.field == "task" else f".{error.field}")
-            raise InvalidInput(place, error.value, error.problem) from None
-
-    def _item(self, task: Accepted) -> Item:
-        return transitions.new_item(
-            task,
-            task_id=task.task_id or self._host.new_id(),
-            stamp=self._host.stamp(self.now()),
-            lifetimes=self.lifetimes,
-        )
-
-    def _with_large_apart(self, item: Item) -> Item:
-        """This item; its payload, where it is large, in the queue's bucket."""
-        return (
-            self.large.moved(item, Attribute.PAYLOAD) if self.large and self._soon(item) else item
-        )
-
-    def _soon(self, item: Item) -> bool:
-        """Whether it enters the queue while the bucket would still hold its payload."""
-        due_at: int = item.get(Attribute.DUE_AT, 0)
-        return due_at <= self.now() + microseconds(LARGE_DELAY)
-
-    def _there_before_large(self, item: Item) -> Item | None:
-        """What a put that keeps would find under its id, asked where its payload is for the bucket:
-        there it would be left."""
-        large = self.large
-        if large is None or not (large.takes(item[Attribute.PAYLOAD]) and self._soon(item)):
-            return None
-        seen = self.table.get(item[Attribute.TASK_ID])
-        free = transitions.gone(self.now())
-        is_free = seen is None or any(all(c.holds(seen) for c in conditions) for conditions in free)
-        return None if is_free else seen
-
     @staticmethod
     def _as_put(task: Task, item: Item) -> Task:
         """With the payload, where it was moved into the bucket, and is that of the new item."""
@@ -233,8 +161,6 @@ class Puts:
 
     def _replace(self, item: Item) -> tuple[Task, bool]:
         """By what it finds: one write as a rule, since what refuses it tells what there is."""
-        from lifoq.items import replacing  # noqa: PLC0415 - a cold start less to import
-
         write: Put | Change = replacing.first_try(item, now=self.now())
         again = self._again(item[Attribute.TASK_ID])
         while True:
@@ -289,9 +215,6 @@ class Puts:
         whose answer was lost."""
         first = Task.from_item(seen)
         return first, item[Attribute.TASK_UPDATED] in (first.enqueued_at, first.task_updated)
-
-    def _again(self, task_id: str) -> Again:
-        return Again(self._host, f"task {task_id!r}")
 
     def _clock_was_off(self, ahead: int) -> bool:
         """Whether answers have told since it was thought to be ``ahead`` that it is not so."""

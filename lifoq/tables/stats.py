@@ -10,7 +10,7 @@ from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.metrics import Metric
 from lifoq.tables import notes
 from lifoq.tables.notes import Note
-from lifoq.tables.store import Store
+from lifoq.tables.reads import Reads
 from lifoq.tables.table import Count, Span
 
 CAP: Final = 10_000
@@ -64,7 +64,7 @@ class QueueStats:
         }
 
 
-def measure(store: Store, *, now: int, cap: int = CAP, note: Note | None = None) -> QueueStats:
+def measure(store: Reads, *, now: int, cap: int = CAP, note: Note | None = None) -> QueueStats:
     """Count and measure; ``now`` in epoch microseconds. ``note``: the latest sweep's, where it has
     been read."""
     note = notes.read(store) if note is None else note

@@ -20,8 +20,8 @@ from lifoq.errors import (
     StoreUnavailable,
 )
 from lifoq.items.task_error import TaskError
+from lifoq.tables.candidate import Candidate
 from lifoq.tables.claims import Claim
-from lifoq.tables.store import Candidate
 from lifoq.worker.context import Context
 from lifoq.worker.limits import Limits
 from lifoq.worker.logged import handling

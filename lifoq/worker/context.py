@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lifoq.basics.host import MICROSECONDS, Host
 from lifoq.errors import BlocksOthers, Cancelled, LeaseLost
 from lifoq.items.task import Task
-from lifoq.tables.store import Store
+from lifoq.tables.attempt_writes import AttemptWrites
 
 if TYPE_CHECKING:
     from lifoq.worker.awaited import Awaited  # not where nothing is async
@@ -20,7 +20,7 @@ class Context:
         self,
         *,
         task: Task,
-        store: Store,
+        store: AttemptWrites,
         host: Host,
         lease: Callable[[], float],
         max_attempts: int,

@@ -10,8 +10,9 @@ from lifoq.basics.host import Host, Outbox
 from lifoq.errors import DamagedTask, LifoqError, StoreUnavailable
 from lifoq.items.schema import Status
 from lifoq.tables import pressure
+from lifoq.tables.candidate import Candidate, Candidates
 from lifoq.tables.pressure import Starts
-from lifoq.tables.store import Candidate, Candidates, Store
+from lifoq.tables.store import Store
 from lifoq.tables.table import Cursor
 from lifoq.worker.types import Types
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from lifoq.basics.host import microseconds
-from lifoq.tables.store import Candidate
+from lifoq.tables.candidate import Candidate
 from lifoq.worker.attempt import Attempt
 
 CLAIM_PATIENCE: Final = 0.1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import microseconds
 from lifoq.items.task import Task
-from lifoq.tables.store import Candidate
+from lifoq.tables.candidate import Candidate
 
 if TYPE_CHECKING:
     from lifoq.worker.fair_shares import FairShares

@@ -18,8 +18,8 @@ from typing import Final
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import LifoqError
 from lifoq.items.book import NONE, SHARE_LASTS, Amount, Grant, Turn, Whole
+from lifoq.tables.base import StoreBase
 from lifoq.tables.books import Books
-from lifoq.tables.store import Store
 from lifoq.worker.errands import Turned
 from lifoq.worker.gate import TokenBucket
 
@@ -293,7 +293,7 @@ class LimitShare:
 class LimitShares:
     """Makes the shares of one process."""
 
-    def __init__(self, store: Store, *, lease: float, host: Host) -> None:
+    def __init__(self, store: StoreBase, *, lease: float, host: Host) -> None:
         self._books = Books(store, host=host)
         self._worker = host.new_id()[:12]
         self._lease = lease

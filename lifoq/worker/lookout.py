@@ -7,7 +7,7 @@ from typing import Final
 
 from lifoq.basics.host import microseconds
 from lifoq.items.schema import Status
-from lifoq.tables.store import Candidate, Candidates
+from lifoq.tables.candidate import Candidate, Candidates
 from lifoq.tables.table import LARGEST_PAGE, Cursor
 from lifoq.worker.errands import Errands, Look, Shown, ShownBehind
 from lifoq.worker.held import Held

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
-from lifoq.tables.store import Candidate, Candidates
+from lifoq.tables.candidate import Candidate, Candidates
 
 OLDEST_AGAIN_BELOW: Final = 0.95
 """The part of the threshold below which the oldest waiting task must be for the oldest to come

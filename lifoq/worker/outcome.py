@@ -11,7 +11,8 @@ from lifoq.basics.host import microseconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.tables.store import MAX_FOLLOW_UPS, Candidate, Store
+from lifoq.tables.attempt_writes import MAX_FOLLOW_UPS, AttemptWrites
+from lifoq.tables.candidate import Candidate
 from lifoq.worker.backoff import Backoff
 
 SOON: Final = 0.001
@@ -33,7 +34,7 @@ class Succeed:
     result: str
     follow_ups: Sequence[NewTask]
 
-    def write(self, store: Store, task: Task) -> Candidate | None:
+    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
         return store.succeed(task, self.result, self.follow_ups)
 
 
@@ -45,7 +46,7 @@ class TryAgain:
     counts: bool = True
     """Whether the attempt is one of those that a task has."""
 
-    def write(self, store: Store, task: Task) -> Candidate | None:
+    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
         """The row, where the task waits in the queue again at once."""
         return store.retry(task, self.error, delay=self.delay, counts=self.counts)
 
@@ -54,7 +55,7 @@ class TryAgain:
 class GiveUp:
     error: TaskError
 
-    def write(self, store: Store, task: Task) -> Candidate | None:
+    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
         return store.fail(task, self.error)
 
 
@@ -65,7 +66,7 @@ class Cancel:
 
     error: TaskError | None
 
-    def write(self, store: Store, task: Task) -> Candidate | None:
+    def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
         return store.end_cancelled(task, self.error)
 
 

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from lifoq.tables.store import Candidate
+from lifoq.tables.candidate import Candidate
 
 MOST_REMEMBERED: Final = 1_000
 """Rows of a key. Those behind them are read again when these have been started."""

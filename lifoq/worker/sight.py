@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from lifoq.basics.host import microseconds
 from lifoq.items.schema import Attribute
-from lifoq.tables.store import Candidate, Candidates
+from lifoq.tables.candidate import Candidate, Candidates
 from lifoq.tables.table import Cursor
 from lifoq.worker.rows import Key, Place, Rows
 

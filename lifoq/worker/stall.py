@@ -11,8 +11,8 @@ from typing import Final
 
 from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.reads import Reads
 from lifoq.tables.stats import CAP
-from lifoq.tables.store import Store
 from lifoq.tables.table import Span
 from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
@@ -45,7 +45,7 @@ class StallWatch:
 
     def __init__(
         self,
-        store: Store,
+        store: Reads,
         *,
         patience: float,
         types: Types = ALL_TYPES,

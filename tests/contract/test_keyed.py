@@ -13,9 +13,10 @@ from lifoq.items.change import TransactionRefused
 from lifoq.items.key_slots import KEPT_FREE, slot_id
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
+from lifoq.tables.candidate import Candidate
 from lifoq.tables.claims import Claim
 from lifoq.tables.keyed import KeyedClaims
-from lifoq.tables.store import Candidate, Store
+from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.registry import Registry
 from lifoq.worker.sweep import Sweeper

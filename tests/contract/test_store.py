@@ -20,8 +20,9 @@ from lifoq.items.schema import MAX_ITEM_BYTES, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
 from lifoq.tables import open_tasks
+from lifoq.tables.reads import BROWSE_PAGE
 from lifoq.tables.stats import measure
-from lifoq.tables.store import BROWSE_PAGE, Store
+from lifoq.tables.store import Store
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
 from tests.fixtures import PastTheLibrary

@@ -22,7 +22,7 @@ from lifoq.items.change import (
     UnfitAttribute,
 )
 from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.tables.store import MAX_FOLLOW_UPS
+from lifoq.tables.attempt_writes import MAX_FOLLOW_UPS
 from lifoq.tables.table import Span
 from tests.conftest import every_table
 

@@ -21,11 +21,12 @@ from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import MAX_ITEM_BYTES, TERMINAL, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
+from lifoq.tables.candidate import Candidate
 from lifoq.tables.dynamo_values import plain, typed
 from lifoq.tables.keyed import KeyedClaims
 from lifoq.tables.large import LargeValues, MemoryBlobs
 from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Candidate, Store
+from lifoq.tables.store import Store
 from lifoq.testing.hosts import START, ManualHost
 from tests.faults.world import LEASE, World
 

@@ -1,8 +1,8 @@
 """What a processor does about keys whose tasks must not all run at a time."""
 
 from lifoq.basics.host import MICROSECONDS
+from lifoq.tables.candidate import Candidate
 from lifoq.tables.keyed import KeyedClaims
-from lifoq.tables.store import Candidate
 from lifoq.worker.keys import FIRST_PAUSE, LONGEST_PAUSE, Keys
 
 

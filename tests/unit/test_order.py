@@ -3,7 +3,7 @@
 import itertools
 
 from lifoq.basics.host import microseconds
-from lifoq.tables.store import Candidate, Candidates
+from lifoq.tables.candidate import Candidate, Candidates
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.order import Order
 from tests.virtual.bench import Bench

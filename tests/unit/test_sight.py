@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.tables.store import Candidate, Candidates
+from lifoq.tables.candidate import Candidate, Candidates
 from lifoq.worker import rows
 from lifoq.worker.sight import Sight
 
