@@ -9,32 +9,18 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark import SparkContext
 
-from . import (
-    attempts,
-    buckets,
-    coverage,
-    exports,
-    keys,
-    outlook,
-    page,
-    passes,
-    peak,
-    percentiles,
-    rankings,
-    series,
-    sources,
-    storage,
-    summary,
-)
-from .buckets import Buckets, Span
-from .datafiles import LONGEST_LINE
+from . import page, passes, storage
+from .answers import buckets, coverage, keys, outlook, peak, percentiles, rankings, series, summary
+from .answers.buckets import Buckets, Span
+from .answers.peak import Peak
+from .answers.percentiles import Percentiles
 from .errors import DamagedExportError, OptionError
-from .exports import Export
-from .intake import Intake, Stretch, by_cell
 from .passes import Plan, Reading, Record, Tally
-from .peak import Peak
-from .percentiles import Percentiles
-from .state import State
+from .reading import attempts, exports, sources
+from .reading.datafiles import LONGEST_LINE
+from .reading.exports import Export
+from .reading.intake import Intake, Stretch, by_cell
+from .reading.state import State
 from .times import MICROS
 
 MOST_BUCKETS: Final = 1_000_000

@@ -22,28 +22,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import RDD, SparkContext
 
-from . import (
-    attempts,
-    buckets,
-    datafiles,
-    exchange,
-    images,
-    keys,
-    peak,
-    percentiles,
-    rankings,
-    series,
-    storage,
-    summary,
-    tasks,
-)
-from .buckets import Span
+from . import storage
+from .answers import buckets, keys, peak, percentiles, rankings, series, summary
+from .answers.buckets import Span
+from .answers.peak import Cells
+from .answers.percentiles import Measure
 from .columns import NEVER
-from .datafiles import Digest, LongLine, UnreadableError
-from .images import BAD_LINE, OBSERVATION, Observed
-from .peak import Cells
-from .percentiles import Measure
-from .sources import Source
+from .judging import exchange, tasks
+from .reading import attempts, datafiles, images
+from .reading.datafiles import Digest, LongLine, UnreadableError
+from .reading.images import BAD_LINE, OBSERVATION, Observed
+from .reading.sources import Source
 
 PARTITION_BYTES: Final = 8 * 1024 * 1024
 """Bytes of stored input for one task of Spark, so that its tables fit into memory. A file is never

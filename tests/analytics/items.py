@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from analytics import tasks
-from analytics.images import Observed, Origin, observe
+from analytics.judging import tasks
+from analytics.reading.images import Observed, Origin, observe
 from lifoq.items.change import Item
 
 SECOND = 1_000_000

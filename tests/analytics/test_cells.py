@@ -3,8 +3,8 @@
 import pyarrow.dataset as ds
 import pytest
 
-from analytics import coverage
-from analytics.intake import Stretch
+from analytics.answers import coverage
+from analytics.reading.intake import Stretch
 from lifoq.basics.times import iso
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line
 from tests.analytics.items import at, item

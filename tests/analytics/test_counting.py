@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analytics import exchange, peak, percentiles
-from analytics.buckets import LEFT, Buckets, Span
+from analytics.answers import peak, percentiles
+from analytics.answers.buckets import LEFT, Buckets, Span
+from analytics.answers.peak import Peak
+from analytics.answers.percentiles import Measure
 from analytics.columns import NEVER
-from analytics.peak import Peak
-from analytics.percentiles import Measure
+from analytics.judging import exchange
 from tests.analytics import truth
 
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analytics import buckets, coverage, outlook, rankings, series, summary
-from analytics.buckets import FLOWS, LEFT, Buckets, Span
+from analytics.answers import buckets, coverage, outlook, rankings, series, summary
+from analytics.answers.buckets import FLOWS, LEFT, Buckets, Span
+from analytics.answers.peak import Peak
 from analytics.columns import NEVER
-from analytics.intake import Stretch
 from analytics.page import details
-from analytics.peak import Peak
+from analytics.reading.intake import Stretch
 from lifoq.basics.times import iso
 from lifoq.items.change import Item
 from tests.analytics.exportfiles import full_line, incremental_line

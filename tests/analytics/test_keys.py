@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from analytics import keys
+from analytics.answers import keys
 from analytics.page import details
 from tests.analytics.exportfiles import full_line
 from tests.analytics.items import item, judged, observed

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from analytics import exports, passes
+from analytics import passes
 from analytics.errors import (
     DamagedExportError,
     ExportNotFoundError,
@@ -17,6 +17,7 @@ from analytics.errors import (
     ReportError,
     SparkError,
 )
+from analytics.reading import exports
 from lifoq.items import key_slots
 from lifoq.tables.dynamo_values import typed
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line, md5, write_data

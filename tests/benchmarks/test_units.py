@@ -3,7 +3,7 @@
 import boto3
 import pytest
 
-from analytics import outlook
+from analytics.answers import outlook
 from benchmarks.cost import bill, loads, transitions
 from benchmarks.cost.results import Results
 from benchmarks.cost.transitions import LARGE, SMALL, TRANSITIONS, Desk, units

@@ -11,9 +11,9 @@ import posixpath
 from collections.abc import Iterable
 from typing import Final
 
-from . import storage
+from .. import storage
+from ..storage import File
 from .intake import Intake
-from .storage import File
 
 _OBSERVATIONS: Final = "observations"
 _QUARANTINE: Final = "quarantine"

@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from lifoq.basics.times import iso
 
+from ..columns import NEVER, Array, codes, column, fold, moments
+from ..judging.tasks import Outcome, is_at, outcomes
+from ..times import MICROS
 from . import percentiles
-from .columns import NEVER, Array, codes, column, fold, moments
 from .peak import Peak
 from .percentiles import Measure, Percentiles
-from .tasks import Outcome, is_at, outcomes
-from .times import MICROS
 
 _TIMES: Final = ("wait", "service", "sojourn")
 _WAIT_BY_TYPE: Final = "wait_by_type"

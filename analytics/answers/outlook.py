@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from lifoq.basics.times import iso
 
+from ..times import MICROS
 from .buckets import Buckets, Span
-from .times import MICROS
 
 _HOUR: Final = 3_600
 _RECENT_SHARE: Final = 20

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from lifoq.basics.times import iso
 
+from ..columns import codes, fold, moments
+from ..judging.tasks import Outcome, is_at, outcomes
+from ..times import MICROS
 from .buckets import Span
-from .columns import codes, fold, moments
-from .tasks import Outcome, is_at, outcomes
-from .times import MICROS
 
 LONGEST: Final = 10
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from . import storage
+from .. import storage
 from .exports import DataFile, Export, Kind
 from .images import Origin
 

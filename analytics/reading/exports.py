@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from . import storage, times
-from .errors import ExportNotFoundError, ManifestError, OptionError
+from .. import storage, times
+from ..errors import ExportNotFoundError, ManifestError, OptionError
 
 SUMMARY: Final = "manifest-summary.json"
 FILES: Final = "manifest-files.json"

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 
 from lifoq.items.schema import ATTRIBUTE_TYPES, OWN_PREFIX, Attribute, Status
 
-from . import times
+from .. import times
+from ..columns import NEVER, Array, column, moments
 from .attempts import HISTORY
-from .columns import NEVER, Array, column, moments
 from .datafiles import KEPT_BYTES, LongLine
 from .lines import IMAGES, has_image, parse
 

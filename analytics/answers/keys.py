@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from .columns import NEVER, column, fold, moments
-from .tasks import Outcome, is_at, outcomes
-from .times import MICROS
+from ..columns import NEVER, column, fold, moments
+from ..judging.tasks import Outcome, is_at, outcomes
+from ..times import MICROS
 
 MOST: Final = 1_000
 """Different keys, from which on a report tells of none."""

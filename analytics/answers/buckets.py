@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from .columns import NEVER, Array, codes, column, count, fold, groups, moments
-from .tasks import Outcome, is_at, outcomes
-from .times import MICROS
+from ..columns import NEVER, Array, codes, column, count, fold, groups, moments
+from ..judging.tasks import Outcome, is_at, outcomes
+from ..times import MICROS
 
 FLOWS: Final = (
     "arrivals",

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from lifoq.basics.times import iso, spoken
 
+from ..columns import NEVER, count, fold, moments
+from ..judging.tasks import Outcome, is_at, outcomes
+from ..times import MICROS
 from .buckets import FLOWS, Buckets, Span
-from .columns import NEVER, count, fold, moments
 from .percentiles import Measure, Percentiles
-from .tasks import Outcome, is_at, outcomes
-from .times import MICROS
 
 MOST_POINTS: Final = 300
 

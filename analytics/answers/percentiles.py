@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from .columns import Array, count, fold
+from ..columns import Array, count, fold
 
 PERCENTS: Final = (50, 95, 99)
 _BITS: Final = 7

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from lifoq.items.history import Ended
 
-from .columns import fold
+from ..columns import fold
 
 LONGEST: Final = 10
 

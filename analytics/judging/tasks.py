@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from lifoq.items.schema import TERMINAL, Status
 
-from .attempts import PAST_ATTEMPTS, past_attempts
-from .columns import NEVER, Array, between, column, filled, moments
-from .images import OBSERVATION, ORDERS
+from ..columns import NEVER, Array, between, column, filled, moments
+from ..reading.attempts import PAST_ATTEMPTS, past_attempts
+from ..reading.images import OBSERVATION, ORDERS
 
 
 class Outcome(StrEnum):

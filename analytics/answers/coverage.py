@@ -10,7 +10,7 @@ from typing import Any
 
 from lifoq.basics.times import iso
 
-from .intake import Stretch, by_cell
+from ..reading.intake import Stretch, by_cell
 
 
 def of(stretches: Iterable[Stretch], *, shortest_deadline: int | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from .columns import Array
+from ..columns import Array
 
 _LONGEST_ID: Final = 2_048
 """Bytes of DynamoDB's longest partition key."""

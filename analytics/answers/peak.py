@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from ..columns import Array, count, fold, moments
 from .buckets import LEFT, Buckets, Span
-from .columns import Array, count, fold, moments
 
 _MOST_EVENTS: Final = 200_000
 """So many are looked at one by one."""

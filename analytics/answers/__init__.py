@@ -1,0 +1,1 @@
+"""Answer the report's questions from the judged tasks: how many, how fast, when, for whom."""
