@@ -33,7 +33,7 @@ def sandbox(tmp_path_factory) -> Sandbox:
 
 
 class WithoutDocstrings(ast.NodeTransformer):
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:  # noqa: N802 - named by ast
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if is_text else node
 
