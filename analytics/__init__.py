@@ -1,6 +1,6 @@
 """The report on what the queue did, made by Spark from the table's exports.
 
-    exports ──reading──▶ observations ──judging──▶ one row per task ──answers──▶ numbers ──page──▶ report.html
+    exports ─reading▶ observations ─judging▶ one row per task ─answers▶ numbers ─page▶ report.html
 
 - ``reading``: finds the files of the exports, and reads their lines as observations of tasks.
 - ``judging``: brings the observations of each task together, and decides what became of it.
