@@ -9,8 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from lifoq.basics.shown import harmless
-from lifoq.basics.times import spoken
+from lifoq.basics.times import iso, spoken
 from lifoq.client.listing import LISTED, Wanted
+from lifoq.client.pause_note import PauseNote
 from lifoq.client.processing import known_paused
 from lifoq.errors import DamagedTask, TaskCancelled, TaskNotFound, TaskShed, WaitTimeout
 from lifoq.items.schema import Status
@@ -45,38 +46,68 @@ def stats(session: Session) -> None:
     counts it. Where limits hold over all workers together, it tells what is lent of each.
     """
     found, limits = session.queue.stats(), lent.find(session.queue)
-    said = headline(found, paused=known_paused(session.processing))
+    paused = Pause.of(session)
+    said = headline(found, paused=paused.is_so)
 
     def show(console: Console) -> None:
-        console.print(stats_table(found, said))
+        console.print(stats_table(found, said, paused.told))
         if limits:
             console.print()
             console.print(lent.table(limits, now=session.now))
 
     shared = {"shared_limits": [lent.as_json(one) for one in limits]} if limits else {}
-    session.answer(stats_json(found, said) | shared, show)
+    session.answer(stats_json(found, said, paused) | shared, show)
 
 
-def stats_json(found: QueueStats, said: Headline) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pause:
+    """Whether the queue is paused, as far as the caller may know."""
+
+    is_so: bool
+    note: PauseNote | None = None
+    told: str | None = None
+    """Who paused the queue, and how it goes on; None if nobody noted it."""
+
+    @classmethod
+    def of(cls, session: Session) -> "Pause":
+        """Look: one call to Lambda, and a read unit while the queue is paused."""
+        switch = session.processing
+        is_so = known_paused(switch)
+        note = switch.note if switch is not None and is_so else None
+        told = None if note is None else note.told(session.title, now=session.now)
+        return cls(is_so=is_so, note=note, told=told)
+
+
+def stats_json(found: QueueStats, said: Headline, paused: Pause) -> dict[str, Any]:
     def plain(value: Any) -> Any:
         if isinstance(value, Count):
-            return str(value) if value.capped else value.value
+            return f"{value.value}+" if value.capped else value.value
         return value
 
     counted = {field.name: plain(getattr(found, field.name)) for field in dataclasses.fields(found)}
-    return {"state": said.state, "sentence": said.sentence, **counted}
+    note = paused.note
+    by = {} if note is None else {"pause": {**dataclasses.asdict(note), "at": iso(note.at)}}
+    return {"state": said.state, "sentence": said.sentence, **by, **counted}
 
 
-def stats_table(found: QueueStats, said: Headline) -> RenderableType:
+def stats_table(found: QueueStats, said: Headline, of_pause: str | None) -> RenderableType:
+    """``of_pause``: a sentence below the headline."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(justify="right", style="bold")
     table.add_column()
     for name, meaning in _EXPLAINED.items():
-        table.add_row(str(getattr(found, name)), meaning)
+        table.add_row(*_counted(getattr(found, name), meaning))
     return Group(
         Text(harmless(said.sentence), style="bold" if said.state.is_well else "bold red"),
+        *([] if of_pause is None else [Text(harmless(of_pause))]),
         table,
     )
+
+
+def _counted(count: Count, meaning: str) -> tuple[str, str]:
+    if count.capped and not count.value:
+        return "0", f"{meaning}, as far as was counted"
+    return str(count), meaning
 
 
 @click.command()

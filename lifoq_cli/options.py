@@ -84,9 +84,17 @@ def _converted(convert: Callable[[str], Any]) -> Callable[..., Any]:
     return callback
 
 
-def duration(name: str, explanation: str, **more: Any) -> Callable[[F], F]:
-    """An option of seconds, written as 30s, 5m, 2h or 1d."""
-    callback = _converted(moments.duration)
+def duration(name: str, explanation: str, *, least: float = 0.0, **more: Any) -> Callable[[F], F]:
+    """Return an option of seconds, written as 30s, 5m, 2h or 1d. ``least``: the least it takes, in
+    seconds."""
+
+    def enough(text: str) -> float:
+        found = moments.duration(text)
+        if found < least:
+            raise ValueError(f"{text} is too short: give {least:g}s or more")
+        return found
+
+    callback = _converted(enough)
     return click.option(name, metavar="DURATION", callback=callback, help=explanation, **more)
 
 

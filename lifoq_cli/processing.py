@@ -17,7 +17,7 @@ def pause(session: Session) -> None:
     longest = {}
     for name in _names(session):
         processing = Processing.connect(name, **session.client_arguments)
-        processing.pause()
+        processing.pause("lifoq pause")
         longest[name] = processing.longest_run_seconds
 
     session.answer(

@@ -3,7 +3,7 @@
 import datetime as dt
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -31,7 +31,7 @@ from lifoq.items.schema import SMOKE_TYPE, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskFailed
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
-from lifoq_cli import moments, options, statuses
+from lifoq_cli import moments, options, signals, statuses
 from lifoq_cli.session import Session
 
 PATIENCE: Final = 90.0
@@ -127,7 +127,7 @@ class Trial:
         return "a task that failed was redriven, and tried again"
 
     def pauses(self) -> str:
-        self.processing.pause()
+        self.processing.pause("lifoq smoke", passing=True)
         until = self.host.now() + int(MICROSECONDS * (self.processing.longest_run_seconds + QUIET))
         while self.host.now() < until:
             probe = self._put()
@@ -283,7 +283,7 @@ def smoke(session: Session, name: str | None) -> None:
             f"be shed; a queue can be tried from {LEAST:g} s on"
         )
     if processing.is_paused:
-        raise Refused(f"{session.names[0]} is paused: lifoq resume --queue {session.names[0]}")
+        raise Refused(_paused(session.names[0], processing, now=session.now))
     question = f"Put some {IN_LINE + 10} tasks into {session.names[0]}, and pause it for a moment?"
     if not session.confirm(question):
         return
@@ -329,15 +329,41 @@ def _tried(trial: Trial) -> Iterator[Seen]:
             yield Seen(step=step, well=False, what=str(error))
 
 
+def _paused(name: str, processing: Processing, *, now: int) -> str:
+    note = processing.note
+    if note is None:
+        return f"{name} is paused: lifoq resume --queue {name}"
+    return note.told(name, now=now)
+
+
 @contextmanager
 def _left_as_it_was(session: Session, trial: Trial) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        if trial.processing.is_paused:
-            trial.processing.resume()
+    """Undo the pause and delete the tasks, however the trial ends. Exits with the signal's own
+    status where one ended it."""
+
+    def undo() -> None:
+        try:
+            if trial.processing.is_paused:
+                trial.processing.resume()
+        except LifoqError:
+            name = session.title
+            session.tell(f"{name} may still be paused: lifoq resume --queue {name}")
+            raise
         if left := trial.clean_up():
             session.tell(f"{left} tasks are being worked on, and could not be deleted yet")
+
+    with signals.raised():
+        try:
+            try:
+                yield
+            finally:
+                undo()
+        except signals.Signalled as ended:
+            # The one signal that is raised may have come while the end was being undone.
+            undo()
+            with suppress(OSError):  # a terminal that was closed shows nothing any more
+                session.tell(f"{ended}: {session.title} is as it was before")
+            raise click.exceptions.Exit(ended.status) from ended
 
 
 def _print(console: Console, one: Seen) -> None:

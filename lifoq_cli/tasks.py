@@ -16,6 +16,8 @@ from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq_cli import moments
 
+SHOWN: Final = 240
+"""Characters of an error in a list on a terminal; ``lifoq get`` shows it whole."""
 _MOMENTS: Final = frozenset(
     {
         *("enqueued_at", "task_updated", "expires_at", "task_created", "first_taken_at"),
@@ -166,8 +168,15 @@ _COLUMNS: Final[Mapping[Status, Sequence[_Column]]] = {
 }
 
 
-def table(tasks: Sequence[Task], status: Status, *, now: int, cut: bool) -> Table:
-    """A line for each task of a status; ``cut`` to the width of the terminal, if there is one."""
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+
+
+def table(
+    tasks: Sequence[Task], status: Status, *, now: int, cut: bool, brief: bool = False
+) -> Table:
+    """Return a row for each task of a status. ``cut``: it fits the width of a terminal, and an
+    error has ``SHOWN`` characters; ``brief``: each row is one line."""
     columns = [
         column
         for column in _COLUMNS[status]
@@ -179,12 +188,13 @@ def table(tasks: Sequence[Task], status: Status, *, now: int, cut: bool) -> Tabl
     for column in columns:
         found.add_column(
             column.title,
-            no_wrap=not column.wide,
-            overflow="ellipsis" if crowded and column.most else "fold",
+            no_wrap=brief or not column.wide,
+            overflow="ellipsis" if brief or (crowded and column.most) else "fold",
             max_width=column.most if crowded else None,
             ratio=1 if column.wide and cut else None,
         )
     for task in tasks:
         # Of one line, lest a part of it looks like a row of its own.
-        found.add_row(*(harmless(column.text(task, now)) for column in columns))
+        texts = (harmless(column.text(task, now)) for column in columns)
+        found.add_row(*(_shortened(text) if cut else text for text in texts))
     return found

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from lifoq.basics.times import iso
 from lifoq.client.listing import Wanted
-from lifoq.client.processing import known_paused
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.tables.headline import Headline, headline
@@ -24,6 +23,8 @@ from lifoq_cli.session import Queues, Session, print_json
 
 CAP: Final = 1_000
 """Rows that one count of a look reads at the most: it is repeated, and each costs read units."""
+SHORTEST: Final = 0.5
+"""Seconds between two looks, at the least: each reads the table several times."""
 SHOWN: Final = (Status.TAKEN, Status.PENDING, Status.FAILURE)
 """The statuses whose newest tasks are shown."""
 
@@ -34,11 +35,14 @@ class Look:
     """Epoch microseconds."""
     stats: QueueStats
     headline: Headline
+    paused: look.Pause
     newest: dict[Status, list[Task]]
 
 
 @click.command()
-@options.duration("--interval", "Between two looks.", default="2s", show_default=True)
+@options.duration(
+    "--interval", "Between two looks.", least=SHORTEST, default="2s", show_default=True
+)
 @click.option(
     "--rows", type=click.IntRange(0, 50), default=5, show_default=True, help="Tasks of each kind."
 )
@@ -72,14 +76,15 @@ def _looks(queue: Queues, session: Session, *, interval: float, rows: int) -> It
             if found:
                 newest[status] = found
         stats = queue.stats(cap=CAP)
-        said = headline(stats, paused=known_paused(session.processing))
-        yield Look(at=session.now, stats=stats, headline=said, newest=newest)
+        paused = look.Pause.of(session)
+        said = headline(stats, paused=paused.is_so)
+        yield Look(at=session.now, stats=stats, headline=said, paused=paused, newest=newest)
 
 
 def _json(seen: Look) -> dict[str, Any]:
     return {
         "at": iso(seen.at),
-        **look.stats_json(seen.stats, seen.headline),
+        **look.stats_json(seen.stats, seen.headline, seen.paused),
         "newest": {
             status.value: [tasks.as_json(task) for task in found]
             for status, found in seen.newest.items()
@@ -91,11 +96,15 @@ def _drawn(seen: Look, title: str) -> RenderableType:
     head = Text.assemble(
         (title, "bold"), "  ", (moments.local(seen.at, now=seen.at).split(",")[0], "dim")
     )
-    parts: list[RenderableType] = [head, Text(), look.stats_table(seen.stats, seen.headline)]
+    parts: list[RenderableType] = [
+        head,
+        Text(),
+        look.stats_table(seen.stats, seen.headline, seen.paused.told),
+    ]
     for status, found in seen.newest.items():
         parts += [
             Text(),
             Text(f"{status.value}, the newest", style=f"bold {tasks.COLOURS[status]}"),
-            tasks.table(found, status, now=seen.at, cut=True),
+            tasks.table(found, status, now=seen.at, cut=True, brief=True),
         ]
     return Group(*parts)

@@ -296,7 +296,7 @@ class Pages:
 
     def pause(self, _request: Request) -> Response:
         if self._subject.processing is not None:
-            self._subject.processing.pause()
+            self._subject.processing.pause("lifoq console")
         return RedirectResponse("/", status_code=303)
 
     def resume(self, _request: Request) -> Response:

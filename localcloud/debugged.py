@@ -46,7 +46,7 @@ class Debugged:
     def of(cls, cloud: LocalCloud, queue_name: str, folder: Path) -> "Debugged":
         """In place of the deployed processor, which is paused."""
         arguments = cloud.arguments()
-        Processing.connect(queue_name, **arguments).pause()
+        Processing.connect(queue_name, **arguments).pause("lifoq dev --debug")
         function = deployment.read(queue_name, **arguments).functions[deployment.PROCESSOR]
         found = cloud.client("lambda").get_function_configuration(FunctionName=function)
         environment = Environment(found["Environment"]["Variables"])

@@ -175,7 +175,7 @@ def _pause_kept(stage: str, deployed: DeployedStage) -> Iterator[None]:
         yield
     finally:
         if paused and (after := deployed.processing):
-            after.pause()
+            after.hold()
             click.echo(f"'{stage}' was paused, and still is.")
 
 

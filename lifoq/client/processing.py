@@ -1,17 +1,23 @@
 """The switch of a deployed queue: whether its processors may run."""
 
+import logging
 from typing import Any, Final, Protocol
 
-from lifoq.client import connection, deployment
+from lifoq.basics.host import SYSTEM
+from lifoq.client import connection, deployment, pause_note
 from lifoq.client.account import Account, NotAllowed
 from lifoq.client.connection import Connection
 from lifoq.client.deployment import Deployment
+from lifoq.client.pause_note import PauseNote
+from lifoq.errors import LifoqError
 
 KICK: Final = "processing resumes"
 
+log = logging.getLogger("lifoq")
+
 
 class Processing:
-    """Lambda's own switch: the processor's reserved concurrency.
+    """Lambda's own switch, the processor's reserved concurrency, with a note of who turned it.
 
     Calls may raise QueueMisconfigured and StoreUnavailable.
     """
@@ -46,10 +52,33 @@ class Processing:
         answer = self._account.call("lambda", "get_function_configuration", **self._function)
         return int(answer["Timeout"])
 
-    def pause(self) -> None:
-        """Let no processor start; one that runs ends its window. Tasks keep coming, and
-        shedding."""
+    @property
+    def note(self) -> PauseNote | None:
+        """Who paused the queue; None if nobody noted it, or this caller may not read the table."""
+        try:
+            return pause_note.read(self._account, self._settings.table)
+        except NotAllowed:
+            return None
+
+    def hold(self) -> None:
+        """Let no processor start, and leave the note alone: for who renews a pause that a
+        deployment has ended."""
         self._reserve(0)
+
+    def pause(self, by: str, *, passing: bool = False) -> None:
+        """Let no processor start; one that runs ends its window. Tasks keep coming, and
+        shedding.
+
+        ``by`` says what pauses, such as ``lifoq pause``; ``passing``: it resumes by itself. Both
+        are noted in the table. A pause holds also where that fails, with a warning in the log: who
+        pauses in need must not wait for a database.
+        """
+        self.hold()
+        note = pause_note.made_here(by, at=SYSTEM.now(), passing=passing)
+        try:
+            pause_note.write(self._account, self._settings.table, note)
+        except LifoqError as error:
+            log.warning("who paused the queue could not be noted: %s", error)
 
     def resume(self) -> None:
         """Let as many processors run again as were deployed, and kick the first."""
@@ -57,6 +86,10 @@ class Processing:
         self._account.call(
             "sns", "publish", TopicArn=self._settings.topics["process"], Message=KICK
         )
+        try:
+            pause_note.remove(self._account, self._settings.table)
+        except LifoqError as error:
+            log.warning("the note of who paused the queue could not be deleted: %s", error)
 
     def _reserve(self, executions: int) -> None:
         self._account.call(
@@ -73,7 +106,7 @@ class Switch(Protocol):
     @property
     def is_paused(self) -> bool: ...
 
-    def pause(self) -> None: ...
+    def pause(self, by: str) -> None: ...
 
     def resume(self) -> None: ...
 

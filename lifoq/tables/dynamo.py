@@ -177,9 +177,9 @@ class DynamoTable:
             next=plain(last) if last else None,
         )
 
-    def count(self, span: Span, *, cap: int) -> Count:
+    def count(self, span: Span, *, cap: int, newest_first: bool = True) -> Count:
         found = read = 0
-        request = self._query(span, newest_first=True, limit=cap) | {"Select": "COUNT"}
+        request = self._query(span, newest_first=newest_first, limit=cap) | {"Select": "COUNT"}
         while True:
             answer = self._call("Query", request)
             found += answer["Count"]

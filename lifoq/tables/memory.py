@@ -138,8 +138,8 @@ class MemoryTable:
                 next=_cursor(span.index, rows[-1]) if more else None,
             )
 
-    def count(self, span: Span, *, cap: int) -> Count:
-        page = self.query(span, newest_first=True, limit=cap)
+    def count(self, span: Span, *, cap: int, newest_first: bool = True) -> Count:
+        page = self.query(span, newest_first=newest_first, limit=cap)
         return Count(value=len(page.rows), capped=page.next is not None)
 
     def scan(self, *, limit: int, start: Cursor | None = None) -> Page:

@@ -74,12 +74,14 @@ def measure(store: Reads, *, now: int, cap: int = CAP, note: Note | None = None)
         return None if since is None else max(0.0, (now - since) / MICROSECONDS)
 
     def expired(*, first: int | None = None, since: int = 0) -> Count:
+        """From the oldest row on: behind a mountain of those that still wait, the cap would leave
+        none of these."""
         where = (GreaterThan(Attribute.EXPIRES_AT, since), AtMost(Attribute.EXPIRES_AT, now))
-        return count(Status.PENDING, first=first, where=where)
+        return count(Status.PENDING, newest_first=False, first=first, where=where)
 
-    def count(status: Status, **narrowed: Any) -> Count:
+    def count(status: Status, *, newest_first: bool = True, **narrowed: Any) -> Count:
         found = Span(index=STATUS_CREATED_INDEX, status=status, **narrowed)
-        return store.table.count(found, cap=cap)
+        return store.table.count(found, cap=cap, newest_first=newest_first)
 
     oldest_alive = store.lifetimes.oldest_alive
     lately = notes.lately(now)

@@ -99,8 +99,9 @@ class Table(Protocol):
         """One page of an index (eventually consistent). ``limit`` counts rows before ``where``."""
         ...
 
-    def count(self, span: Span, *, cap: int) -> "Count":
-        """How many rows the span has; stops after having read ``cap`` rows."""
+    def count(self, span: Span, *, cap: int, newest_first: bool = True) -> "Count":
+        """Count the rows of the span; stop after having read ``cap`` rows, from the newest on or
+        from the oldest."""
         ...
 
     def scan(self, *, limit: int, start: Cursor | None = None) -> Page:
@@ -128,7 +129,8 @@ class Count:
         return Count(value=self.value + other.value, capped=self.capped or other.capped)
 
     def __str__(self) -> str:
-        return f"{self.value}+" if self.capped else str(self.value)
+        """For people: ``1,248`` or ``at least 1,000``."""
+        return f"at least {self.value:,}" if self.capped else f"{self.value:,}"
 
 
 MAX_BATCH = 25

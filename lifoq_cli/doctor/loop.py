@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from lifoq.client import deployment
+from lifoq.basics.host import SYSTEM
+from lifoq.client import deployment, pause_note
 from lifoq.client.account import NotThere
 from lifoq.environment import Variable
+from lifoq.errors import QueueMisconfigured
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
 
@@ -176,7 +178,7 @@ def concurrency(patient: Patient) -> Iterator[Finding]:
     reserved = answer.get("ReservedConcurrentExecutions")
     if reserved == 0:
         yield Finding(
-            wrong="The queue is paused: no processor may start.",
+            wrong=f"The queue is paused: no processor may start{_by_whom(patient)}.",
             meaning="Tasks are taken in, and shed at their deadline.",
             remedy=f"lifoq resume --queue {patient.name}",
         )
@@ -187,6 +189,17 @@ def concurrency(patient: Patient) -> Iterator[Finding]:
             meaning="What protects the downstream from too many calls is not as it was meant.",
             remedy=f"lifoq resume --queue {patient.name}",
         )
+
+
+def _by_whom(patient: Patient) -> str:
+    """The end of a sentence; empty where nobody noted it, or the note cannot be read."""
+    if patient.settings is None:
+        return ""
+    try:
+        note = pause_note.read(patient.account, patient.settings.table)
+    except QueueMisconfigured:
+        return ""
+    return "" if note is None else f". {note.told(patient.name, now=SYSTEM.now())}"
 
 
 def subscriptions(patient: Patient) -> Iterator[Finding]:

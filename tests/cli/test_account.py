@@ -1,6 +1,10 @@
 """The command about an account: which queue is meant; processing is stopped, and goes on."""
 
+import getpass
 import json
+import os
+import signal
+import socket
 from collections.abc import Iterator
 
 import boto3
@@ -8,7 +12,10 @@ import pytest
 from moto import mock_aws
 
 from lifoq.client.connection import Connection
+from lifoq.client.processing import Processing
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.testing import create_table
+from lifoq_cli import smoke
 from lifoq_cli.app import main
 from tests.deployed import PROCESSORS, concurrency, deploy_dev
 
@@ -18,6 +25,7 @@ def account(monkeypatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with mock_aws():
         deploy_dev()
+        create_table(boto3.client("dynamodb"), "t")
         yield
 
 
@@ -28,7 +36,67 @@ def test_a_pause_lets_no_processor_start_and_says_how_long_one_may_run(capsys):
     assert "One that runs ends within 77 s" in told
     assert "lifoq resume --queue dev" in told
     assert main(["smoke", "dev", "--yes"]) == 1
-    assert "dev is paused: lifoq resume --queue dev" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert told.startswith("dev was paused ")
+    assert "by lifoq pause (" in told
+    assert told.endswith("to go on: lifoq resume --queue dev\n")
+
+
+def test_who_may_not_write_to_the_table_pauses_and_resumes_all_the_same(capsys, caplog):
+    boto3.client("dynamodb").delete_table(TableName="t")
+    assert main(["pause", "--queue", "dev"]) == 0
+    assert concurrency() == 0
+    assert "who paused the queue could not be noted" in caplog.text
+    assert main(["resume", "--queue", "dev"]) == 0
+    assert concurrency() == PROCESSORS
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_trial_that_a_signal_ends_leaves_the_queue_as_it_was(name, capsys, monkeypatch):
+    number = signal.Signals[name]
+
+    def pauses_until_a_signal_comes(trial: smoke.Trial) -> str:
+        trial.queue.put("smoke", None, task_id=trial._new_id())
+        trial.processing.pause("lifoq smoke", passing=True)
+        assert concurrency() == 0
+        os.kill(os.getpid(), number)
+        return "it was not ended"
+
+    resume = Processing.resume
+
+    def resumes_though_another_signal_comes(processing: Processing) -> None:
+        os.kill(os.getpid(), number)
+        resume(processing)
+
+    monkeypatch.setattr(smoke, "STEPS", {"pause": pauses_until_a_signal_comes})
+    monkeypatch.setattr(Processing, "resume", resumes_though_another_signal_comes)
+    before = signal.getsignal(number)
+    assert main(["smoke", "dev", "--yes"]) == 128 + number
+    assert concurrency() == PROCESSORS
+    assert boto3.client("dynamodb").scan(TableName="t")["Items"] == []
+    assert f"ended by {name}: dev is as it was before" in capsys.readouterr().err
+    assert signal.getsignal(number) == before
+
+
+def test_a_trial_that_was_killed_is_found_by_its_pause(capsys):
+    # given what a process leaves behind that could not undo anything
+    Processing.connect("dev").pause("lifoq smoke", passing=True)
+
+    for words in (["smoke", "--yes"], ["stats"]):
+        main([*words, "--queue", "dev"])
+        captured = capsys.readouterr()
+        told = captured.out + captured.err
+        assert f"by lifoq smoke ({getpass.getuser()}@{socket.gethostname()}, process " in told
+        assert "if it runs no more: lifoq resume --queue dev" in told
+    main(["stats", "--queue", "dev", "--json"])
+    assert json.loads(capsys.readouterr().out)["pause"]["by"] == "lifoq smoke"
+
+    main(["resume", "--queue", "dev"])
+    capsys.readouterr()
+    main(["stats", "--queue", "dev", "--json"])
+    assert "pause" not in json.loads(capsys.readouterr().out)
+    assert boto3.client("dynamodb").scan(TableName="t")["Items"] == []
 
 
 def test_a_queue_whose_tasks_would_be_shed_is_not_tried(capsys):

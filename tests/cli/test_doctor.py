@@ -1,8 +1,9 @@
 """What the doctor finds, and the command that mends it. It is given answers in the shape that AWS
 documents, in place of an account; ``test_stage.py`` has it examine a queue that is deployed."""
 
+import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from io import BytesIO
@@ -15,6 +16,7 @@ import lifoq
 from lifoq.client.account import Account, NotAllowed, NotThere
 from lifoq.client.connection import Connection
 from lifoq.client.deployment import Deployment
+from lifoq.client.pause_note import ITEM, PauseNote
 from lifoq.errors import QueueMisconfigured
 from lifoq.items import schema
 from lifoq.items.lifetimes import Lifetimes
@@ -273,6 +275,19 @@ def test_a_breakage_is_the_one_finding_with_what_mends_it(operation, answer, wro
     assert wrong in finding.wrong
     assert remedy in finding.remedy
     assert finding.meaning
+
+
+def test_a_pause_is_told_with_who_made_it():
+    made = PauseNote(by="lifoq smoke", who="ada@laptop, process 7", at=0, passing=True)
+    note = {"Item": {"payload": {"S": json.dumps(asdict(made))}}}
+
+    def item(**asked: Any) -> dict[str, Any] | None:
+        return note if asked["Key"]["taskId"]["S"] == ITEM else None
+
+    paused = {"ReservedConcurrentExecutions": 0}
+    results = examined(get_function_concurrency=paused, get_item=item)
+    (finding,) = [one for result in results for one in result.findings]
+    assert "by lifoq smoke (ada@laptop, process 7)" in finding.wrong
 
 
 def test_a_person_reads_what_is_wrong_what_it_means_what_mends_it_and_what_was_not_checked(

@@ -27,6 +27,7 @@ NOT_UNDERSTOOD = {
     "--table t put": "give a TYPE, or --lines",
     "--table t put a 1 --lines": "leave PAYLOAD",
     "pause --table t": "name its queue, --queue NAME",
+    "--table t watch --interval 0": "0 is too short: give 0.5s or more",
 }
 NOT_CONNECTED = {
     "--table t stats": "specify a region: check region",

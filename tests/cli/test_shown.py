@@ -11,7 +11,7 @@ from lifoq import Queue, TaskError
 from lifoq.items.schema import Status
 from lifoq.tables.headline import headline
 from lifoq.worker import logged
-from lifoq_cli import smoke, watch
+from lifoq_cli import look, smoke, watch
 from lifoq_cli.doctor import command as doctor
 from lifoq_cli.doctor.finding import Finding
 
@@ -70,7 +70,9 @@ def test_what_is_drawn_on_a_terminal_obeys_nothing(queue, session):
     session.console.file = out = io.StringIO()
     stats = queue.stats()
     newest = {Status.FAILURE: queue.search(watch.Wanted(status=Status.FAILURE)).tasks}
-    seen = watch.Look(at=session.now, stats=stats, headline=headline(stats), newest=newest)
+    paused = look.Pause(is_so=True, told=HOSTILE)
+    said = headline(stats, paused=True)
+    seen = watch.Look(at=session.now, stats=stats, headline=said, paused=paused, newest=newest)
     session.console.print(watch._drawn(seen, "dev"))
     finding = Finding(wrong=HOSTILE, meaning=HOSTILE, remedy=HOSTILE)
     result = doctor.Result(subject="table", findings=[finding], not_checked=HOSTILE)

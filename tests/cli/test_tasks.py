@@ -1,12 +1,17 @@
 """The operator's commands: what they do, and what they print for people and for programs."""
 
+import io
 import json
+import re
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 import pytest
 
 from lifoq import NewTask, TaskError
 from lifoq.tables import notes
+from lifoq_cli import watch
+from lifoq_cli.session import PlainConsole
 
 
 def fail(queue, task_id, *, traceback=None):
@@ -203,8 +208,28 @@ def test_a_line_for_a_pipe_is_not_cut(queue, lifoq):
 
 def test_a_watch_without_a_terminal_is_a_line_of_json_for_each_look(queue, lifoq):
     queue.put("a", task_id="t")
-    status, printed, told = lifoq("watch", "--times", "2", "--interval", "0s")
+    status, printed, told = lifoq("watch", "--times", "2", "--interval", "0.5s")
     looks = [json.loads(line) for line in printed.splitlines()]
     assert (status, told, len(looks)) == (0, "", 2)
     assert looks[1]["live"] == 1
     assert [task["task_id"] for task in looks[1]["newest"]["PENDING"]] == ["t"]
+
+
+def test_a_watched_task_is_one_line_however_long_its_error_is_and_a_bound_that_was_met_is_said(
+    queue, session
+):
+    for number in range(3):
+        queue.put("a", task_id=f"failed-{number}")
+        task = queue.store.claim(f"failed-{number}", claim_id="mine", lease=30)
+        queue.store.fail(task, TaskError(type="HTTPError", message="too much " * 120))
+    queue.put_many([NewTask(task_type="a")] * (watch.CAP + 1))
+    screen = PlainConsole(file=io.StringIO(), width=100, height=50, force_terminal=True)
+
+    (seen,) = islice(watch._looks(queue, session, interval=1.0, rows=5), 1)
+    with screen.capture() as shown:
+        screen.print(watch._drawn(seen, "dev"))
+    drawn = re.sub(r"\x1b\[[\d;]*m", "", shown.get())
+
+    assert [line.count("HTTPError") for line in drawn.splitlines() if "too much" in line] == [1] * 3
+    assert "at least 1,000  wait to be claimed" in drawn
+    assert not re.search(r"\d\+|at least 0", drawn)

@@ -45,7 +45,7 @@ class Switch:
 
     is_paused = False
 
-    def pause(self) -> None:
+    def pause(self, _by: str) -> None:
         self.is_paused = True
 
     def resume(self) -> None:

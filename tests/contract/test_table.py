@@ -323,10 +323,13 @@ def test_the_due_index_holds_only_what_has_a_due_time(table):
 
 def test_a_count_stops_at_its_cap_and_says_so(table):
     for n in range(1, 6):
-        table.put(item(f"t{n}", created=n))
+        table.put(item(f"t{n}", created=n, expiresAt=n))
     assert (table.count(PENDING, cap=10).value, table.count(PENDING, cap=10).capped) == (5, False)
     capped = table.count(PENDING, cap=3)
     assert (capped.value, capped.capped) == (3, True)
+    old = Span(index=PENDING.index, status=PENDING.status, where=(AtMost(Attribute.EXPIRES_AT, 2),))
+    numbers = [table.count(old, cap=3, newest_first=newest) for newest in (True, False)]
+    assert [(one.value, one.capped) for one in numbers] == [(0, True), (2, True)]
 
 
 def test_a_transaction_whose_condition_fails_writes_nothing(table):

@@ -336,7 +336,7 @@ def event(stage: Stage) -> str:
 
 @contextmanager
 def paused(deployed: Processing) -> Iterator[None]:
-    deployed.pause()
+    deployed.pause("the test")
     time.sleep(2 * WINDOW_SECONDS)  # A run that had begun, or was about to, ends by then.
     yield
     deployed.resume()

@@ -343,11 +343,11 @@ class Connection:
             self._looks.shown(span, start, page, newest_first=newest_first, sent=sent)
         return page
 
-    def count(self, span: Span, *, cap: int) -> Count:
+    def count(self, span: Span, *, cap: int, newest_first: bool = True) -> Count:
         return self._call(
             f"count {span.index} {span.status}",
             "",
-            lambda _: self._database.index().count(span, cap=cap),
+            lambda _: self._database.index().count(span, cap=cap, newest_first=newest_first),
         )
 
     def check(self) -> None:

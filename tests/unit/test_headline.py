@@ -97,10 +97,18 @@ SITUATIONS = {
         State.WITHOUT_WORKER,
         "; of type a; 1 waiting, for 0 ms",
     ),
+    "some shed behind a mountain that waits": (
+        lambda queue: (queue.wait(3, deadline=1), queue.wait(11_000, seconds=2)),
+        State.OVERLOADED,
+        (
+            "; at least 10,000 waiting, the newest for 2 s, the oldest for 2 s; "
+            "at least 3 shed in the last 5 min"
+        ),
+    ),
     "a mountain of expired ones": (
         lambda queue: queue.wait(12_000, seconds=3 * DEADLINE),
         State.IDLE,
-        "; 10000+ shed before, not deleted yet",
+        "; at least 10,000 shed before, not deleted yet",
     ),
 }
 
