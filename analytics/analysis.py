@@ -36,12 +36,12 @@ class Request:
     state: str | None = None
     """The folder that keeps what earlier runs have learnt; None to know only ``paths``."""
     slots: int | None = None
-    """How many tasks the workers can serve at a time, where the user says it."""
+    """Tasks that the workers can serve at a time, if the user says it."""
     allow_missing: bool = False
     cells: bool = False
-    """Whether the exports' tables are cells of one queue."""
+    """True if the exports' tables are cells of one queue."""
     about: Mapping[str, Any] = field(default_factory=dict)
-    """What the exports cannot tell, as ``analytics.page.about`` reads it."""
+    """Facts that the exports cannot tell, as ``analytics.page.about`` reads them."""
     longest_line: int = LONGEST_LINE
     """Bytes of a line that can be a task; of a longer one only the beginning is kept."""
 
@@ -107,7 +107,8 @@ class Analysis:
         return self._answer(tally, plan, reading.partitions, whole, table_name=_table_name(found))
 
     def _earlier(self, own: Intake) -> list[Intake]:
-        """What earlier runs have left; what one left of the same window is made anew."""
+        """Return what earlier runs have read. A run over the same window as this one is left out:
+        it is made anew."""
         if self._state is None:
             return []
         return [intake for intake in self._state.intakes() if intake.name != own.name]

@@ -1,4 +1,4 @@
-"""What runs on Spark: three passes over the data.
+"""Run on Spark's executors: three passes over the data.
 
 1. **read**: data files → observations, split by task (``exchange``), with a record of each file.
 2. **judge**: the observations of a share of the tasks → a part of ``tasks.parquet``, and what its
@@ -6,10 +6,9 @@
 3. **look closer**, once or a few times: parts of ``tasks.parquet`` → the values around the
    percentiles, and what happened around the largest backlog.
 
-Between the first two lies Spark's shuffle, whose files outlast the first: so one learns what is
-wrong with the input before anything is written, and still reads it only once. A task that Spark
-repeats writes the same file again. What comes to the driver has the size of an answer, not of the
-data.
+Between the first two lies Spark's shuffle, whose files outlast the first pass. So errors of the
+input are known before anything is written, and the input is still read only once. A task that Spark
+repeats writes the same file again. The driver receives answers, never data.
 """
 
 import heapq
@@ -47,7 +46,7 @@ _CARRIED: Final = OBSERVATION.append(_SOURCE)
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What became of a file."""
+    """The record of one data file: what was in it, and what was wrong with it."""
 
     source: int
     rows: int
@@ -60,7 +59,7 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What the judges must know, and the folders that they write into."""
+    """The questions that the judges answer, and the folders that they write into."""
 
     span: Span
     points: int
@@ -75,7 +74,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """What a share of the tasks adds to the answers: small tables."""
+    """The part of the answers that a share of the tasks adds: small tables."""
 
     counts: pa.Table
     flows: pa.Table
@@ -151,7 +150,7 @@ class Reading:
         )
 
     def records(self) -> list[Record]:
-        """What became of each file. This is what has Spark read them."""
+        """Have Spark read the files, and return the record of each."""
         found = self._spark.runJob(self._pieces.values(), list, [self.partitions])
         self._number = sum((one for one in found if isinstance(one, Counter)), Counter())
         records = (one for one in found if isinstance(one, Record))
@@ -257,7 +256,7 @@ def _found(
 
 
 class _Blocks:
-    """What a file tells, block by block; afterwards, what is wrong with it."""
+    """The content of a file, block by block; afterwards, what is wrong with it."""
 
     def __init__(self, source: Source, longest_line: int) -> None:
         self._source = source

@@ -23,9 +23,9 @@ from .errors import JavaMissingError, ReportError, SparkError
 _APP: Final = "lifoq-report"
 _LONGEST_REASON: Final = 300
 _OF_SPARK: Final = (Py4JError, PySparkException, ConnectionError, EOFError)
-"""What fails in Java, or where that is gone."""
+"""Errors of calls into Java, and of a Java process that is gone."""
 _OF_A_TASK: Final = re.compile(r"^.*\(TID \d+\) \([^)]*\): ")
-"""How Java begins, where a task failed."""
+"""The beginning of Java's message where a task failed."""
 
 
 def classes() -> Path:
@@ -98,7 +98,8 @@ def failures_told(log: str) -> Iterator[None]:
 
 
 def _local(*java_options: str) -> dict[str, str]:
-    """What ``spark-submit`` would bring along. Nothing listens beyond the loopback device."""
+    """Return the settings that ``spark-submit`` would bring along. Nothing listens beyond the
+    loopback device."""
     logging = Path(__file__).absolute().with_name("log4j2.properties").as_uri()
     archive = classes()
     options = [

@@ -155,8 +155,8 @@ def _resolved(path: str) -> tuple[fs.FileSystem, str]:
 
 @cache
 def _credentials() -> "Credentials | None":
-    """As boto3 finds them, and renews them. Arrow's own search was seen by others to find none
-    where Glue's workers run."""
+    """Return boto3's credentials, which it renews. Arrow's own search was seen by others to find
+    none where Glue's workers run."""
     import boto3  # noqa: PLC0415 - not where all files are local
 
     return boto3.Session().get_credentials()

@@ -30,7 +30,7 @@ FLOWS: Final = (
 """``arrivals_shed``: those of the arrivals that were shed, whenever that was. They tell when more
 came in than could be served; ``shed`` tells it a deadline later."""
 LEFT: Final = "left"
-"""Those that stopped waiting: by a first claim, or shed or cancelled before one."""
+"""Tasks that stopped waiting: by a first claim, or shed or cancelled before one."""
 
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 
@@ -79,7 +79,7 @@ class Buckets:
     """A row for each bucket of a span, quiet ones included."""
 
     flows: Mapping[str, Array]
-    """How many of ``FLOWS`` and ``LEFT`` there were."""
+    """The counts of ``FLOWS`` and ``LEFT``, by name."""
     oldest: Array
     """When the oldest task that waits at the bucket's end was enqueued; else ``NEVER``."""
     backlog: Array = field(init=False)
@@ -89,7 +89,7 @@ class Buckets:
         object.__setattr__(self, "backlog", np.cumsum(change))
 
     def table(self, span: Span, *, task_type: str | None = None) -> pa.Table:
-        """As users read it: timestamps, and ages in seconds."""
+        """Return the buckets as users read them: timestamps, and ages in seconds."""
         age = np.where(self.oldest == NEVER, NEVER, span.ends() - self.oldest)
         seconds = pa.array(age / MICROS, mask=age == NEVER)
         return pa.table(

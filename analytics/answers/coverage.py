@@ -1,7 +1,7 @@
-"""What the exports cover, and what they cannot tell: gaps, and windows that are too long.
+"""Gaps in the exports, and windows that are too long to tell everything.
 
-An incremental export has one row per task and window. What was put and deleted within one window
-leaves none, so a window longer than the shortest shedding deadline may hide tasks.
+An incremental export has one row per task and window. A task that was put and deleted within one
+window leaves no row, so a window longer than the shortest shedding deadline may hide tasks.
 """
 
 from collections.abc import Iterable, Sequence

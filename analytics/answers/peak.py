@@ -16,7 +16,7 @@ from ..columns import Array, count, fold, moments
 from .buckets import LEFT, Buckets, Span
 
 _MOST_EVENTS: Final = 200_000
-"""So many are looked at one by one."""
+"""The most events that are looked at one by one."""
 _MOST_CELLS: Final = 1 << 18
 
 
@@ -38,7 +38,7 @@ class Cells:
     ends: Array
     """The backlog at their ends."""
     parts: int
-    """How many smaller cells to cut each into next."""
+    """The number of smaller cells into which each cell is cut next."""
 
     @property
     def part_width(self) -> int:
@@ -50,7 +50,7 @@ class Cells:
 
 
 def cells(buckets: Buckets, span: Span) -> Cells:
-    """Those buckets that may hold the maximum."""
+    """Return the buckets that may hold the maximum."""
     flows = buckets.flows
     return _candidates(span.begins(), span.size, buckets.backlog, flows["arrivals"], flows[LEFT])
 
@@ -74,7 +74,7 @@ def add_events(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def narrow(cells: Cells, events: pa.Table) -> Cells:
-    """Those parts of the cells that may hold the maximum."""
+    """Return the parts of the cells that may hold the maximum."""
     events = events.sort_by("cell")
     cell, arrivals, left = (events[name].to_numpy() for name in ("cell", "arrivals", LEFT))
     whole, part = np.divmod(cell, cells.parts)

@@ -142,7 +142,7 @@ def _table(measure: Measure, keys: Array, columns: dict[str, Array]) -> pa.Table
 
 
 def _running(ordered: pa.Table, keys: Sequence[str]) -> tuple[Array, Array, Array]:
-    """How many values there are up to each row, and where the rows of each key begin and end."""
+    """Return the number of values up to each row, and where the rows of each key begin and end."""
     up_to = np.cumsum(ordered["values"].to_numpy())
     number = ordered.num_rows
     changes = np.zeros(number, bool)

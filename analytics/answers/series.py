@@ -1,4 +1,4 @@
-"""What the page's charts show: few enough points to draw, however many tasks and buckets there are.
+"""The points of the page's charts: few enough to draw, however many tasks and buckets there are.
 
 Each series is a list of JSON objects.
 """
@@ -33,7 +33,7 @@ AGES: Final = (
 
 
 def width(number_of_buckets: int) -> int:
-    """How many buckets one point stands for."""
+    """Return the number of buckets that one point stands for."""
     return -(-number_of_buckets // MOST_POINTS)
 
 
@@ -126,7 +126,8 @@ def add_ages(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def ages(counted: pa.Table) -> Points:
-    """How long tasks waited: those claimed, those shed before a first claim, those that wait."""
+    """Return how long tasks waited: the claimed, those shed before a first claim, those still
+    waiting."""
     ordered = counted.sort_by([("bin", "ascending"), ("kind", "ascending")])
     return [{**row, "age": _label(row["bin"])} for row in ordered.to_pylist()]
 

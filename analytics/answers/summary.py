@@ -23,8 +23,8 @@ FRESH_SECONDS: Final = (1, 10, 60, 600, 3_600)
 """Ages below which a first claim may count as fresh."""
 
 Counts = dict[str, Any]
-"""What is known of the tasks of a type, or of several together: sums are numbers, maxima and minima
-may be None. Times and durations are microseconds."""
+"""The counts of the tasks of a type, or of several types together. Sums are numbers; maxima and
+minima may be None. Times and durations are microseconds."""
 
 
 def count(tasks: pa.Table, *, as_of: int) -> pa.Table:
@@ -55,7 +55,8 @@ def total(counted: pa.Table) -> Counts:
 
 
 def _contributions(tasks: pa.Table, as_of: int) -> dict[str, Array]:
-    """What each task adds to the counts of its type, or stands for in a maximum or minimum."""
+    """Return what each task adds to the counts of its type, or stands for in a maximum or
+    minimum."""
     outcome = outcomes(tasks)
     enqueued_at, first_taken_at, left_at, expires_at, shed_at = (
         moments(tasks[name])
@@ -101,7 +102,7 @@ def _column(values: Array) -> pa.Array:
 
 
 def measures(tasks: pa.Table) -> list[Measure]:
-    """What ``build`` needs the percentiles of."""
+    """Return the measures of which ``build`` needs the percentiles."""
     kind, names = codes(tasks["task_type"])
     found = []
     for name in _TIMES:

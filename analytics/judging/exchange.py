@@ -1,4 +1,4 @@
-"""How observations get from those who read files to those who judge tasks: split by task, and as a
+"""Bring observations from those who read files to those who judge tasks: split by task, and as a
 few large pieces of bytes rather than as rows.
 
 Spark carries and stores the pieces; it need not know what is in them.

@@ -103,7 +103,8 @@ def merge(observations: pa.Table) -> pa.Table:
 
 
 def judge(merged: pa.Table, *, as_of: int) -> pa.Table:
-    """What became of each task by ``as_of``; tasks that entered the queue later are left out."""
+    """Return what became of each task by ``as_of``. Tasks that entered the queue later are left
+    out."""
     merged = merged.filter(
         pa.array(_is_by_now(merged, as_of) | (moments(merged["enqueued_at"]) <= as_of))
     )

@@ -16,7 +16,7 @@ Points = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """What the charts draw: few points, however many tasks there are. All is JSON."""
+    """The points of the charts, as JSON: few, however many tasks there are."""
 
     over_time: Points
     """``time`` and ``until`` (ISO), rates per second of ``arrivals``, ``arrivals_shed`` (those of
@@ -27,8 +27,8 @@ class Series:
     """Seconds, ``p50``, ``p95`` and ``p99``, of those first claimed in the point that begins at
     ``time``."""
     ages: Points
-    """How many ``tasks`` of a ``kind`` (claimed, shed, waiting) waited for an ``age``; ``bin``
-    orders the ages."""
+    """The number of ``tasks`` of a ``kind`` (claimed, shed, waiting) that waited for an ``age``;
+    ``bin`` orders the ages."""
 
 
 def render(answers: Answers, drawn: Series) -> str:

@@ -1,4 +1,4 @@
-"""What the exports cannot tell: the queue's name, and what was done to it when.
+"""Facts that the exports cannot tell: the queue's name, and what was done to it when.
 
     {
       "queue": "orders", "stage": "prod",
@@ -51,7 +51,8 @@ def read(given: str) -> dict[str, Any]:
 
 
 def parse(data: Any) -> dict[str, Any]:
-    """What was told, with all its keys, times as the report writes them. Raises ``ValueError``."""
+    """Return what was told, with all its keys, and times as the report writes them. Raises
+    ``ValueError``."""
     given = _object("it", data, NOTHING)
     return {
         "queue": _text("queue", given.get("queue")),

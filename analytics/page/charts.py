@@ -30,7 +30,7 @@ class Shape:
     kind: str
     """``line``, ``area``, ``band`` or ``dots``."""
     color: str
-    """What it means: the name of a colour of the page."""
+    """The meaning of the shape: the name of a colour of the page."""
     path: str
 
 
@@ -89,7 +89,7 @@ class Plots:
         self._ends = [time.at(times.from_iso(point["until"])) for point in points]
 
     def patience(self, *, deadlines: Mapping[str, float | None], alarm: float | None) -> Plot:
-        """How long those waited who were served, and how long the oldest had waited."""
+        """Plot how long the served tasks waited, and how long the oldest waiting one had waited."""
         medians = [wait.get("p50") for wait in self._waits]
         longest = [wait.get("p99") for wait in self._waits]
         oldest = [point["oldest_waiting_seconds"] for point in self._points]
@@ -130,7 +130,7 @@ class Plots:
         )
 
     def flows(self) -> Plot:
-        """What came in, was served, and was shed."""
+        """Plot arrivals, first claims and sheddings."""
         flows = (
             ("came in", "arrivals", [point["arrivals"] for point in self._points]),
             ("served", "served", [point["first_claims"] for point in self._points]),
@@ -160,7 +160,7 @@ class Plots:
         )
 
     def backlog(self) -> Plot:
-        """How many were in the queue."""
+        """Plot the number of tasks in the queue."""
         waiting = [point["waiting"] for point in self._points]
         inside = [point["waiting"] + point["claimed"] for point in self._points]
         values = axes.counts(max(inside, default=0))

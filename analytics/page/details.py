@@ -119,7 +119,7 @@ def moments(
 
 
 def ages(points: Points) -> list[BarRow]:
-    """How long tasks waited: a bar for each age."""
+    """Draw how long tasks waited: a bar for each age."""
     bins: dict[int, dict[str, int]] = {}
     labels = {point["bin"]: point["age"] for point in points}
     for point in points:
@@ -271,7 +271,7 @@ def keys(answers: Answers) -> Table:
 
 
 def spread_over_keys(answers: Answers) -> str | None:
-    """How evenly the keys waited."""
+    """Say how evenly the keys waited."""
     found = answers["by_key"]
     if found is None or found["mean_wait_seconds"]["max"] is None:
         return None

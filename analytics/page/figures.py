@@ -21,7 +21,8 @@ class Figure:
 
 
 def main(answers: Answers) -> list[Figure]:
-    """Those of the verdict. Where nothing was shed and some failed, how many failed."""
+    """Return the figures of the verdict. If nothing was shed and some tasks failed: how many
+    failed."""
     tasks, longest = answers["tasks"], answers["wait_seconds"]["p99"]
     ended = words.counted(tasks["succeeded"] + tasks["failed"], "task")
     if tasks["failed"] and not tasks["shed"]:

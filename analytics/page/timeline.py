@@ -78,8 +78,8 @@ def of(
 
 
 def _overloaded_until(answers: Answers, points: Points) -> int | None:
-    """What came in within the last deadline is not shed yet: an overload that goes on, goes on to
-    the end."""
+    """Return the end of the overload. Tasks that came in within the last deadline are not shed yet,
+    so an overload that goes on, goes on to the end of the window."""
     deadline = answers["deadline_seconds"]["min"]
     if deadline is None or not answers["forecast"]["shed_per_hour"]:
         return None

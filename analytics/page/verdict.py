@@ -1,4 +1,4 @@
-"""What happened, in one sentence: the first thing on the page."""
+"""The first thing on the page: what happened, in one sentence."""
 
 from collections.abc import Mapping
 from typing import Any, Final

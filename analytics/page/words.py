@@ -99,7 +99,7 @@ def clock(iso: str) -> str:
 
 
 def teller(window: Mapping[str, str]) -> Callable[[str], str]:
-    """How moments of a window are told: without the day, where all are of one."""
+    """Return the function that tells moments of a window: without the day if all are of one."""
     return clock if window["from"][:10] == window["to"][:10] else _short
 
 

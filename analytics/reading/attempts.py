@@ -19,7 +19,7 @@ LONGEST: Final = 10
 
 _TEXT: Final = pa.struct([("S", pa.string())])
 HISTORY: Final = pa.list_(pa.struct([("M", pa.struct([("how", _TEXT), ("type", _TEXT)]))]))
-"""As DynamoDB writes it."""
+"""The type of ``history`` in DynamoDB's JSON."""
 PAST_ATTEMPTS: Final = pa.list_(pa.struct([("how", pa.string()), ("type", pa.string())]))
 """``type`` is the error's; null where there was none."""
 

@@ -12,11 +12,11 @@ from typing import Final
 import pyarrow as pa
 
 BLOCK_BYTES: Final = 16 * 1024 * 1024
-"""How many unzipped lines are parsed at once."""
+"""Bytes of unzipped lines that are parsed at once."""
 LONGEST_LINE: Final = 8 * 1024 * 1024
 """Two images of DynamoDB's largest item, 400 KB, written with an escape for every third byte."""
 KEPT_BYTES: Final = 4_096
-"""What is kept of a line that is no task."""
+"""Bytes that are kept of a line that is no task."""
 
 _NEWLINE: Final = b"\n"
 

@@ -26,7 +26,7 @@ class Kind(StrEnum):
     FULL = "FULL_EXPORT"
     """The table at one moment."""
     INCREMENTAL = "INCREMENTAL_EXPORT"
-    """What changed in a window; its start belongs to it, its end does not."""
+    """An export of the changes in a window. The window's start belongs to it, its end does not."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,7 +86,7 @@ may lie before or after a write of the same microsecond, but never after a later
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """What a line must know about the export that it comes from."""
+    """The facts about an export that its lines do not carry."""
 
     file: str
     full_at: int | None
@@ -100,7 +100,7 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """What a block of lines tells."""
+    """The observations and the bad lines of one block."""
 
     observations: pa.Table
     bad_lines: pa.Table

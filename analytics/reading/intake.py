@@ -1,4 +1,5 @@
-"""What runs have read: the stretches of time that their exports cover, and how much it was."""
+"""The record of what runs have read: the stretches of time that their exports cover, and how
+much."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -38,7 +39,7 @@ def by_cell(stretches: Iterable[Stretch]) -> list[list[Stretch]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Intake:
-    """What one run has read."""
+    """The stretches that one run has read."""
 
     stretches: tuple[Stretch, ...]
     files: int
@@ -49,7 +50,7 @@ class Intake:
 
     @property
     def name(self) -> str:
-        """What each run over the same window of the same tables is called."""
+        """The name that every run over the same window of the same tables has."""
         start = min(stretch.start for stretch in self.stretches)
         window = f"{start}-{max(stretch.end for stretch in self.stretches)}"
         cells = sorted({stretch.cell for stretch in self.stretches} - {""})

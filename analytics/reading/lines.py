@@ -113,7 +113,8 @@ def _parsed_singly(block: bytes) -> Lines:
 
 
 def _picked(value: Any, kind: pa.DataType) -> Any:
-    """As much of a JSON value as belongs to its kind. Raises ``ValueError`` for what does not."""
+    """Return the part of a JSON value that fits its kind. Raises ``ValueError`` for any other
+    value."""
     if value is None:
         return None
     if kind == pa.string():

@@ -25,8 +25,8 @@ class Source:
 
 
 def of_exports(exports: Iterable[Export], *, cells: bool = False) -> tuple[list[Source], list[str]]:
-    """What can be read, and a sentence for each file that is missing. ``cells``: the tables are
-    one queue's, and tasks are named with their table's name."""
+    """Return the files that can be read, and a sentence for each that is missing. ``cells``: the
+    tables are cells of one queue, and tasks are named with their table's name."""
     promised = {file.path: (file, export) for export in exports for file in export.files}
     lengths = _lengths(promised)
     missing = [f"{path} is missing" for path in sorted(promised) if path not in lengths]

@@ -1,4 +1,4 @@
-"""What earlier runs have learnt, so that a daily run reads a day's exports and not all of them.
+"""Keep what a run has learnt, so that a daily run reads a day's exports and not all of them.
 
 Each run leaves the latest observation of every task that its exports show in a partition of its
 own, named by the window: running the window again overwrites it. Merging observations is
@@ -27,13 +27,13 @@ class State:
         self._folder = folder
 
     def intakes(self) -> list[Intake]:
-        """What the complete partitions are from."""
+        """Return the intakes of the complete partitions."""
         marks = storage.listed(posixpath.join(self._folder, "intakes"))
         contents = storage.read_all(mark.path for mark in marks).values()
         return [Intake.from_json(json.loads(content)) for content in contents]
 
     def files(self, intakes: Iterable[Intake]) -> list[File]:
-        """Those with the observations of these intakes."""
+        """Return the files with the observations of these intakes."""
         folders = (self._partition(_OBSERVATIONS, intake) for intake in intakes)
         return [file for folder in folders for file in storage.listed(folder)]
 
