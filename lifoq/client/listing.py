@@ -11,7 +11,7 @@ from lifoq.basics.jsontext import is_text
 from lifoq.basics.numbers import seconds
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.change import is_number
-from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Status
+from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Look, Status
 from lifoq.items.task import Duration, Task, check_name
 from lifoq.tables.reads import Reads
 from lifoq.tables.table import Cursor
@@ -190,7 +190,9 @@ def starts(text: str, cells: Collection[str]) -> dict[str, str | None]:
 
 def _since(row: Mapping[str, Any], status: Status) -> int:
     """A task that failed lies where it would without its head start."""
-    ahead = 0 if status is Status.FAILURE else row.get(Attribute.HEAD_START)
+    look = row.get(Attribute.LOOK)
+    said = look.get(Look.HEAD_START) if isinstance(look, dict) else None
+    ahead = 0 if status is Status.FAILURE else said
     return int(row[Attribute.TASK_CREATED]) - (int(ahead) if is_number(ahead) else 0)
 
 

@@ -7,6 +7,7 @@ Units: an attribute that holds a time holds epoch **microseconds**, but ``ttl``,
 **seconds**, because DynamoDB's TTL understands nothing else.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, Literal
 
@@ -64,7 +65,21 @@ class Attribute(StrEnum):
     PARKED = "parked"
     PARKED_AT = "parkedAt"
     CANCEL_ASKED = "cancelAsked"
+    LOOK = "look"
+    """A map: see ``Look``."""
+
+
+class Look(StrEnum):
+    """A field of the attribute ``look``: what has to be known of a task before it is claimed.
+
+    Both indexes show the whole map, and CloudFormation cannot change what an index shows: a field
+    that a later release needs at a look goes in here. It is written by a put, and changes later
+    only together with the key of ``status-created-index``, so that it costs no index write of its
+    own. Who changes one field keeps the others, which a newer release may have written.
+    """
+
     HEAD_START = "headStart"
+    """N: microseconds."""
 
 
 AttributeType = Literal["S", "N", "L", "M"]
@@ -99,7 +114,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.PARKED: "M",
     Attribute.PARKED_AT: "N",
     Attribute.CANCEL_ASKED: "N",
-    Attribute.HEAD_START: "N",
+    Attribute.LOOK: "M",
 }
 """DynamoDB's type of each attribute."""
 
@@ -117,17 +132,28 @@ STATUS_CREATED_PROJECTION: Final = (
     Attribute.TASK_TYPE,
     Attribute.TASK_KEY,
     Attribute.LEASES_LOST,
-    Attribute.HEAD_START,
+    Attribute.LOOK,
 )
 """What decides whether a row can start, and since when it waits; the claim's own answer brings the
 payload. None of them costs an index write of its own: ``leasesLost`` (how many claims in a row
-ended with a lost lease; most tasks have none) and ``headStart`` change only together with the
-index's key, the others never in a life."""
+ended with a lost lease; most tasks have none) and ``look`` change only together with the index's
+key, the others never in a life."""
 
 DUE_INDEX: Final = "due-index"
 """HASH ``taskStatus``, RANGE ``dueAt``: sparse, since only what the sweep has to look for has a
 ``dueAt``: a DELAYED task, until it enters the queue; and a PENDING one whose shedding somebody
 waits to be told of, until its deadline."""
+DUE_PROJECTION: Final = (Attribute.LOOK,)
+"""Room for what a later release may have to know of a task that is due. Today whoever finds one
+reads all of it."""
+PROJECTIONS: Final = {STATUS_CREATED_INDEX: STATUS_CREATED_PROJECTION, DUE_INDEX: DUE_PROJECTION}
+"""What each index shows beside the keys. Frozen: see ``Look``."""
+
+ANOTHER_QUEUE: Final = (
+    "CloudFormation changes no index under its name: deploy a queue of another name beside this "
+    "one, let producers go there, and let this one run empty"
+)
+"""What to do about an index that has other keys, or shows less."""
 
 MAX_ITEM_BYTES: Final = 400 * 1024
 """DynamoDB's limit for one item, names included
@@ -173,14 +199,17 @@ def table_definition(table_name: str) -> dict[str, Any]:
     which have calls of their own."""
     keys = (Attribute.TASK_ID, Attribute.TASK_STATUS, Attribute.TASK_CREATED, Attribute.DUE_AT)
 
-    def index(name: str, sort_key: Attribute, projection: dict[str, Any]) -> dict[str, Any]:
+    def index(name: str, sort_key: Attribute) -> dict[str, Any]:
         return {
             "IndexName": name,
             "KeySchema": [
                 {"AttributeName": Attribute.TASK_STATUS.value, "KeyType": "HASH"},
                 {"AttributeName": sort_key.value, "KeyType": "RANGE"},
             ],
-            "Projection": projection,
+            "Projection": {
+                "ProjectionType": "INCLUDE",
+                "NonKeyAttributes": [shown.value for shown in PROJECTIONS[name]],
+            },
         }
 
     return {
@@ -191,15 +220,16 @@ def table_definition(table_name: str) -> dict[str, Any]:
         ],
         "KeySchema": [{"AttributeName": HASH_KEY.value, "KeyType": "HASH"}],
         "GlobalSecondaryIndexes": [
-            index(
-                STATUS_CREATED_INDEX,
-                Attribute.TASK_CREATED,
-                {
-                    "ProjectionType": "INCLUDE",
-                    "NonKeyAttributes": [name.value for name in STATUS_CREATED_PROJECTION],
-                },
-            ),
-            index(DUE_INDEX, Attribute.DUE_AT, {"ProjectionType": "KEYS_ONLY"}),
+            index(STATUS_CREATED_INDEX, Attribute.TASK_CREATED),
+            index(DUE_INDEX, Attribute.DUE_AT),
         ],
         "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
     }
+
+
+def not_projected(index: Mapping[str, Any], needed: Mapping[str, Any]) -> list[str]:
+    """Return what an index, as DynamoDB describes it, does not show of what it should."""
+    if index["Projection"]["ProjectionType"] == "ALL":
+        return []
+    shown = set(index["Projection"].get("NonKeyAttributes", ()))
+    return sorted(set(needed["Projection"]["NonKeyAttributes"]) - shown)

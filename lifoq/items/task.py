@@ -23,6 +23,7 @@ from lifoq.items.schema import (
     OWN_PREFIX,
     WAITING,
     Attribute,
+    Look,
     Status,
 )
 from lifoq.items.task_error import TaskError
@@ -348,7 +349,7 @@ class Task:
             replaced=reader.optional_number(Attribute.REPLACED) or 0,
             parked=reader.parked(),
             cancel_asked=reader.optional_number(Attribute.CANCEL_ASKED),
-            head_start=reader.optional_number(Attribute.HEAD_START) or 0,
+            head_start=reader.of_look(Look.HEAD_START) or 0,
             payload_bytes=0 if isinstance(payload, Large) else jsontext.size(payload),
         )
 
@@ -389,8 +390,18 @@ class _Reader:
 
     def optional_number(self, name: Attribute) -> int | None:
         value = self._item.get(name)
-        if value is None:
+        return None if value is None else self._number(name, value)
+
+    def of_look(self, name: Look) -> int | None:
+        """A number of the attribute ``look``."""
+        look = self._item.get(Attribute.LOOK)
+        if look is None:
             return None
+        if not isinstance(look, dict):
+            raise self._wrong_type(Attribute.LOOK, look)
+        return self._number(name, look[name]) if name in look else None
+
+    def _number(self, name: Attribute | Look, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
             raise self._wrong_type(name, value)
         if not 0 <= value < IMPOSSIBLE:
@@ -479,9 +490,11 @@ class _Reader:
             raise self._damaged(f"{name} is missing")
         return value
 
-    def _wrong_type(self, name: Attribute, value: object) -> DamagedTask:
+    def _wrong_type(self, name: Attribute | Look, value: object) -> DamagedTask:
         found = "NULL" if value is None else type(value).__name__
-        return self._damaged(f"{name} is {found}, but must be of type {ATTRIBUTE_TYPES[name]}")
+        # All fields of ``look`` are numbers.
+        wanted = ATTRIBUTE_TYPES[name] if isinstance(name, Attribute) else "N"
+        return self._damaged(f"{name} is {found}, but must be of type {wanted}")
 
     def _damaged(self, reason: str) -> DamagedTask:
         return DamagedTask(self.task_id, reason)

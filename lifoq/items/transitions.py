@@ -4,6 +4,7 @@ Read this file to know what can happen to a task; nothing else writes to one. ``
 derived from it are epoch microseconds.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -23,7 +24,7 @@ from lifoq.items.change import (
 )
 from lifoq.items.lifetimes import Lifetimes, seconds_up
 from lifoq.items.packed import pack
-from lifoq.items.schema import TERMINAL, WAITING, Status
+from lifoq.items.schema import TERMINAL, WAITING, Look, Status
 from lifoq.items.schema import Attribute as A
 from lifoq.items.task import Accepted, Task
 from lifoq.items.task_error import TaskError
@@ -58,11 +59,17 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
         item |= {A.TASK_STATUS: Status.DELAYED.value, A.DUE_AT: task.due_at}
     if task.key is not None:
         item[A.TASK_KEY] = task.key
-    if task.head_start:
-        item[A.HEAD_START] = task.head_start
+    item |= look(head_start=task.head_start)
     if task.replaces:
         item |= {A.PUT_AT: stamp, A.REPLACED: 0}
     return {str(name): value for name, value in item.items()}
+
+
+def look(*, head_start: int) -> dict[A, Value]:
+    """The attribute ``look`` of a new task; nothing where the map would be empty."""
+    fields = {Look.HEAD_START: head_start}
+    said: dict[str, Value] = {str(name): value for name, value in fields.items() if value}
+    return {A.LOOK: said} if said else {}
 
 
 def gone(now: int) -> Alternatives:
@@ -304,15 +311,18 @@ def _entering(change: Change) -> Change:
     return change if A.DUE_AT in change.set else replace(change, remove=(A.DUE_AT,))
 
 
-def fall(*, created: int, head_start: int, now: int) -> Change:
+def fall(*, created: int, look: Mapping[str, Value], now: int) -> Change:
     """PENDING stays PENDING: past its deadline, a task falls back to where it would stand without
-    its head start. Else each look would find it before those that live."""
+    its head start. Else each look would find it before those that live. ``created`` and ``look``
+    are as the index shows them."""
+    since = created - int(str(look[Look.HEAD_START]))
+    left = {name: value for name, value in look.items() if name != Look.HEAD_START}
     has_expired = AtMost(A.EXPIRES_AT, now)
     as_seen = Equals(A.TASK_CREATED, created)  # a put of its id may have begun anew
     return Change(
         when=(StatusIs(Status.PENDING), has_expired, as_seen),
-        set={A.TASK_CREATED: created - head_start, A.TASK_UPDATED: now},
-        remove=(A.HEAD_START,),
+        set={A.TASK_CREATED: since, A.TASK_UPDATED: now, **({A.LOOK: left} if left else {})},
+        remove=() if left else (A.LOOK,),
     )
 
 

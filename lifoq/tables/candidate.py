@@ -1,9 +1,12 @@
 """Rows of the LIFO index: what a worker knows of a waiting task before it claims it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
+from lifoq.items import transitions
 from lifoq.items.change import Change, Item, is_number
-from lifoq.items.schema import Attribute
+from lifoq.items.schema import Attribute, Look
 from lifoq.items.task import Task
 from lifoq.tables.table import Cursor
 
@@ -20,13 +23,19 @@ class Candidate:
     expires_at: int
     """The shedding deadline in epoch microseconds."""
     key: str | None = None
-    head_start: int = 0
-    """How far the task stands ahead of its time, in microseconds."""
+    look: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The attribute ``look``, with fields that a newer release may have written."""
     suspect: bool = False
     """True if the lease of the latest claim was lost: the task may kill the process that runs
     it."""
     damage: str | None = None
     """Why this row cannot be a task; None if it can."""
+
+    @property
+    def head_start(self) -> int:
+        """How far the task stands ahead of its time, in microseconds."""
+        head_start: int = self.look.get(Look.HEAD_START, 0)
+        return head_start
 
     @property
     def since(self) -> int:
@@ -49,7 +58,7 @@ def candidate_of(row: Item) -> Candidate:
     """Read a row of the index. A row with damaged attributes is no error: ``damage`` tells."""
     expires_at, task_type = row.get(Attribute.EXPIRES_AT), row.get(Attribute.TASK_TYPE)
     key, leases_lost = row.get(Attribute.TASK_KEY), row.get(Attribute.LEASES_LOST, 0)
-    created, head_start = row.get(Attribute.TASK_CREATED), row.get(Attribute.HEAD_START, 0)
+    created, look = row.get(Attribute.TASK_CREATED), row.get(Attribute.LOOK, {})
     damage = None
     if not _whole(created):
         damage = "taskCreated is not a whole number"
@@ -61,7 +70,9 @@ def candidate_of(row: Item) -> Candidate:
         damage = "taskKey is not a string"
     elif not _whole(leases_lost):
         damage = "leasesLost is not a whole number"
-    elif not _whole(head_start):
+    elif not isinstance(look, dict):
+        damage = "look is not a map"
+    elif not _whole(look.get(Look.HEAD_START, 0)):
         damage = "headStart is not a whole number"
     return Candidate(
         task_id=str(row[Attribute.TASK_ID]),
@@ -69,7 +80,7 @@ def candidate_of(row: Item) -> Candidate:
         created=int(created) if is_number(created) else 0,
         expires_at=expires_at if isinstance(expires_at, int) else 0,
         key=key if isinstance(key, str) else None,
-        head_start=head_start if damage is None else 0,
+        look=look if damage is None else {},
         suspect=damage is None and leases_lost > 0,
         damage=damage,
     )
@@ -82,7 +93,7 @@ def row_after(task: Task, change: Change) -> Item:
         Attribute.TASK_TYPE: task.task_type,
         Attribute.EXPIRES_AT: task.expires_at,
         **({} if task.key is None else {Attribute.TASK_KEY: task.key}),
-        **({Attribute.HEAD_START: task.head_start} if task.head_start else {}),
+        **transitions.look(head_start=task.head_start),
     }
     left = {name: value for name, value in before.items() if name not in change.remove}
     return {str(name): value for name, value in {**left, **change.set}.items()}

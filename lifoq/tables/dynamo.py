@@ -12,7 +12,7 @@ from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.items.change import Alternatives, Change, Condition, Exists, Item
-from lifoq.items.schema import HASH_KEY, table_definition
+from lifoq.items.schema import ANOTHER_QUEUE, HASH_KEY, not_projected, table_definition
 from lifoq.tables import without_boto3
 from lifoq.tables.aws_errors import code_of, connecting, refuse_half_answers, translated
 from lifoq.tables.aws_http import ATTEMPTS
@@ -208,14 +208,12 @@ class DynamoTable:
             if indexes[name]["KeySchema"] != index["KeySchema"]:
                 raise QueueMisconfigured(
                     f"index {name!r} of table {self.name!r} has the keys {_keys(indexes[name])}, "
-                    f"a queue's has {_keys(index)}: deploy it anew"
+                    f"a queue's has {_keys(index)}: {ANOTHER_QUEUE}"
                 )
-            projected = set(indexes[name]["Projection"].get("NonKeyAttributes", ()))
-            missing = set(index["Projection"].get("NonKeyAttributes", ())) - projected
-            if missing and indexes[name]["Projection"]["ProjectionType"] != "ALL":
+            if missing := not_projected(indexes[name], index):
                 raise QueueMisconfigured(
                     f"index {name!r} of table {self.name!r} does not project "
-                    f"{', '.join(sorted(missing))}: deploy it anew"
+                    f"{', '.join(missing)}: {ANOTHER_QUEUE}"
                 )
 
     def _call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from lifoq.items.change import (
 from lifoq.items.schema import (
     DUE_INDEX,
     MAX_ITEM_BYTES,
+    PROJECTIONS,
     STATUS_CREATED_INDEX,
-    STATUS_CREATED_PROJECTION,
     Attribute,
 )
 from lifoq.tables.table import MAX_BATCH, Count, Cursor, Page, Span
@@ -34,7 +34,7 @@ from lifoq.tables.table import MAX_BATCH, Count, Cursor, Page, Span
 SORT_KEYS = {STATUS_CREATED_INDEX: Attribute.TASK_CREATED, DUE_INDEX: Attribute.DUE_AT}
 PROJECTED = {
     index: tuple(map(str, (Attribute.TASK_ID, Attribute.TASK_STATUS, SORT_KEYS[index], *others)))
-    for index, others in ((STATUS_CREATED_INDEX, STATUS_CREATED_PROJECTION), (DUE_INDEX, ()))
+    for index, others in PROJECTIONS.items()
 }
 """The attributes that an index holds."""
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from lifoq.client.account import NotThere
 from lifoq.items import schema
+from lifoq.items.schema import ANOTHER_QUEUE
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
 
@@ -41,30 +42,33 @@ def shape(patient: Patient) -> Iterator[Finding]:
 
 def indexes(patient: Patient) -> Iterator[Finding]:
     there = {one["IndexName"]: one for one in patient.table.get("GlobalSecondaryIndexes", [])}
-    for index in schema.table_definition("")["GlobalSecondaryIndexes"]:
-        name = index["IndexName"]
-        if problem := _problem(there.get(name), index):
-            yield Finding(
-                wrong=f"The index {name} {problem}.",
-                meaning="No worker finds the next task by it."
-                if name == schema.STATUS_CREATED_INDEX
-                else "Retries and delayed tasks are not found when they are due.",
-                remedy=patient.deploy,
-            )
+    for needed in schema.table_definition("")["GlobalSecondaryIndexes"]:
+        name = needed["IndexName"]
+        index = there.get(name)
+        different = None if index is None else _different(index, needed)
+        if different:
+            problem, remedy = different, f"{ANOTHER_QUEUE} (upgrade.md)"
+        elif index is None:
+            problem, remedy = "is missing", patient.deploy
+        elif index.get("IndexStatus", ACTIVE) != ACTIVE:
+            problem, remedy = f"is {index['IndexStatus']}", patient.deploy
+        else:
+            continue
+        yield Finding(
+            wrong=f"The index {name} {problem}.",
+            meaning="No worker finds the next task by it."
+            if name == schema.STATUS_CREATED_INDEX
+            else "Retries and delayed tasks are not found when they are due.",
+            remedy=remedy,
+        )
 
 
-def _problem(there: Mapping[str, Any] | None, needed: Mapping[str, Any]) -> str | None:
-    if there is None:
-        return "is missing"
-    if there["KeySchema"] != needed["KeySchema"]:
+def _different(index: Mapping[str, Any], needed: Mapping[str, Any]) -> str | None:
+    """What no deployment changes under an index's name."""
+    if index["KeySchema"] != needed["KeySchema"]:
         return "has other keys than a queue's"
-    if there.get("IndexStatus", ACTIVE) != ACTIVE:
-        return f"is {there['IndexStatus']}"
-    if there["Projection"]["ProjectionType"] == "ALL":
-        return None
-    wanted = set(needed["Projection"].get("NonKeyAttributes", ()))
-    missing = wanted - set(there["Projection"].get("NonKeyAttributes", ()))
-    return f"does not project {', '.join(sorted(missing))}" if missing else None
+    missing = schema.not_projected(index, needed)
+    return f"does not project {', '.join(missing)}" if missing else None
 
 
 def time_to_live(patient: Patient) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """What every table promises the store, whichever engine is behind it."""
 
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
@@ -21,7 +22,7 @@ from lifoq.items.change import (
     TransactionRefused,
     UnfitAttribute,
 )
-from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Look, Status
 from lifoq.tables.attempt_writes import MAX_FOLLOW_UPS
 from lifoq.tables.table import Span
 from tests.conftest import every_table
@@ -251,8 +252,11 @@ def test_a_query_returns_a_span_of_a_status_inclusively_from_either_end(
     assert ids(table.query(span, newest_first=False, limit=10)) == expected[::-1]
 
 
+LATER = {"headStart": 5, "of a later release": ["x", {"y": 1}]}
+
+
 def test_index_rows_hold_only_what_is_projected(table):
-    table.put(item("a", payload="secret"))
+    table.put(item("a", payload="secret", look=LATER))
     (row,) = table.query(PENDING, newest_first=True, limit=1).rows
     assert row == {
         "taskId": "a",
@@ -260,7 +264,26 @@ def test_index_rows_hold_only_what_is_projected(table):
         "taskCreated": 1,
         "expiresAt": 100,
         "taskType": "a",
+        "look": LATER,
     }
+
+
+def test_the_index_of_what_is_due_has_room_for_a_later_field_too(table):
+    table.put(item("a", taskStatus="DELAYED", dueAt=7, look=LATER))
+    due = Span(index=DUE_INDEX, status=Status.DELAYED)
+    (row,) = table.query(due, newest_first=False, limit=1).rows
+    assert row == {"taskId": "a", "taskStatus": "DELAYED", "dueAt": 7, "look": LATER}
+
+
+def test_rows_are_left_out_by_a_field_of_the_look_whatever_is_in_its_place(table):
+    for number, look in enumerate((LATER, {"headStart": None}, {}, {"x": 1}, "headStart", 7)):
+        table.put(item(f"t{number}", look=look))
+    table.put(item("none"))
+    span = replace(PENDING, where=(Exists(Look.HEAD_START),))
+    assert sorted(ids(table.query(span, newest_first=True, limit=9))) == ["t0", "t1"]
+    span = replace(PENDING, where=(Not(Exists(Look.HEAD_START)),))
+    rest = sorted(ids(table.query(span, newest_first=True, limit=9)))
+    assert rest == ["none", "t2", "t3", "t4", "t5"]
 
 
 def test_pages_follow_each_other_without_gap_or_overlap(table):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.items.schema import Attribute
+from lifoq.items.schema import Attribute, Look
 from lifoq.tables.table import Page
 from tests.simulation.history import Violation
 
@@ -45,7 +45,7 @@ class OrderRule:
                 "looks thrice in a row at the end of the queue that does not come first"
             )
         live = [row for row in page.rows if row[Attribute.EXPIRES_AT] > clock]
-        ahead = any(Attribute.HEAD_START in row for row in live)
+        ahead = any(Look.HEAD_START in row.get(Attribute.LOOK, {}) for row in live)
         if not newest_first:
             limit = self._threshold * (BACK_BELOW if self._newest_first else 1)
             if live:
