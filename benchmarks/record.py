@@ -27,8 +27,8 @@ WRITTEN: Final = (
 
 
 class Row(BaseModel):
-    """What a benchmark finds: ``Results`` of its ``results.py``, and the rows in them. A field that
-    a table shows is ``Annotated`` with its heading, and where it needs one with its form."""
+    """One row of results: ``Results`` of a benchmark's ``results.py``, or a row in it. A field that
+    a table shows is ``Annotated`` with its heading, and with its form if it needs one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -21,7 +21,7 @@ from lifoq.tables.table import Page, Span
 WRITE_BYTES: Final = 1024
 READ_BYTES: Final = 4096
 LEAST_READ: Final = 0.5
-"""What an eventually consistent query takes though it finds nothing."""
+"""Read units of an eventually consistent query that finds nothing."""
 
 READS: Final = frozenset({"Query", "GetItem", "BatchGetItem"})
 
@@ -36,7 +36,8 @@ def item_bytes(item: Mapping[str, Any]) -> int:
 
 
 def write_units(before: Item | None, after: Item | None) -> int:
-    """What the write took that turned one item into the other, in the table and in its indexes."""
+    """Return the write units of a write that turned one item into the other, in the table and in
+    its indexes."""
     table = _units(max(item_bytes(before or {}), item_bytes(after or {})))
     return table + index_writes(before, after).total()
 
@@ -58,7 +59,7 @@ def index_writes(before: Item | None, after: Item | None) -> Counter[Place]:
 
 
 class Reported:
-    """What DynamoDB says that a boto3 client's calls consumed."""
+    """The capacity that a boto3 client's calls consumed, as DynamoDB says it."""
 
     def __init__(self, client: Any) -> None:
         self.read_units = self.write_units = 0.0
@@ -126,7 +127,8 @@ class Metered(Table):
         return page
 
     def waiting(self, since: int) -> int:
-        """How many wait that came after epoch microseconds ``since``; not a call."""
+        """Return how many waiting tasks came after epoch microseconds ``since``; this is no
+        call."""
         entries = self._entries[STATUS_CREATED_INDEX, Status.PENDING.value]
         return len(entries) - bisect_right(entries, (since, ""))
 
@@ -154,7 +156,7 @@ class Metered(Table):
 
 
 def _row(index: str, item: Item | None) -> Item | None:
-    """What the index holds of an item: nothing where a key is missing."""
+    """Return the row that the index holds of an item: None where a key is missing."""
     keys = (Attribute.TASK_STATUS, SORT_KEYS[index])
     if item is None or any(key not in item for key in keys):
         return None

@@ -101,8 +101,8 @@ class World:
         return self.store.put(NewTask(task_type=TYPE, payload=payload, **terms))
 
     def run(self, until: float) -> None:
-        """As Lambda would, but at once: a put kicks the processor, and a run that leaves tasks
-        behind is followed by another."""
+        """Run the queue as Lambda would, but at once: a put kicks the processor, and a run that
+        leaves tasks behind is followed by another."""
         self.host.end = START + microseconds(until)
         with suppress(Over):
             while True:

@@ -1,1 +1,2 @@
-"""What tests and benchmarks both stand on. Nothing of it is shipped."""
+"""The ground that tests and benchmarks share: virtual time, DynamoDB Local. Nothing of it is
+shipped."""

@@ -71,7 +71,7 @@ class Settings:
     port: int
     token: str
     write: bool
-    """Whether the console may change anything."""
+    """True if the console may change anything."""
     metrics_token: str | None = None
     """By which Prometheus gets in, to its own page alone; None: there is no such page."""
 
@@ -342,7 +342,7 @@ class Pages:
 
 
 def _wanted(given: Mapping[str, str], *, any_case: bool = False) -> tuple[Wanted, dict[str, str]]:
-    """What is looked for, and the fields of the form that said it."""
+    """Return what is searched for, and the fields of the form that said it."""
     texts = {name: given.get(name, "") for name in FILTERS}
     status = given.get("status", Status.PENDING.value)
     if status not in LISTED:
@@ -361,7 +361,7 @@ def _wanted(given: Mapping[str, str], *, any_case: bool = False) -> tuple[Wanted
 
 
 def _fields(kind: Kind) -> dict[str, str]:
-    """What to fill into the form to find the failures of a kind."""
+    """Return what to fill into the form to find the failures of a kind."""
     return {"type": kind.task_type, "error": kind.error_type, "shape": kind.shape}
 
 
@@ -370,7 +370,7 @@ def _query(fields: Mapping[str, str]) -> str:
 
 
 def _parts(task: Task) -> dict[str, str]:
-    """What the task holds, as JSON."""
+    """Return the values that the task holds, as JSON."""
     held = {
         "payload": True,
         "checkpoint": task.checkpoint is not None,

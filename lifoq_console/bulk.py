@@ -23,7 +23,7 @@ _PAGE: Final = 100
 
 
 class Action(StrEnum):
-    """What can be done to a task."""
+    """An action on a task."""
 
     RUN = "run"
     CANCEL = "cancel"
@@ -46,14 +46,14 @@ ACTIONS: Final[Mapping[Status, tuple[Action, ...]]] = {
     Status.SUCCESS: (Action.DELETE,),
     Status.CANCELLED: (Action.DELETE,),
 }
-"""What can be done to the tasks of a status."""
+"""The actions on tasks of each status."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
     number: int
     more: bool
-    """Whether there are more than were counted."""
+    """True if there are more tasks than were counted."""
     first: list[Task]
 
 

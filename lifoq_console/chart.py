@@ -20,7 +20,7 @@ _TICKS: Final = 4
 _DURATIONS: Final = (2, 10, 20, 60, 120, 240, 600, 1_200, 3_600, 7_200, 14_400, 28_800, 86_400)
 """Seconds that can be read off the upper edge, and half of them off the middle."""
 _BARS: Final = 24
-"""How many bars a sparkline has."""
+"""The bars of a sparkline."""
 Values = Sequence[float | None]
 
 
@@ -41,10 +41,10 @@ class Chart:
     top: float
     """The value at the upper edge."""
     series: tuple[tuple[str, Values], ...]
-    """What is shown, in words that are classes of the style sheet as well."""
+    """The series, each by a word that is a class of the style sheet as well."""
     traffic: Traffic
     is_duration: bool = False
-    """Whether values are seconds; else they are tasks."""
+    """True if values are seconds; else they are tasks."""
 
     def said(self, value: float) -> str:
         return words.duration(value) if self.is_duration else words.number(value)

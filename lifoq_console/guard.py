@@ -58,7 +58,7 @@ class Guard:
         await (answer or self._app)(scope, receive, send_guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """What is answered in the app's place; None where the app may answer."""
+        """Return the answer that is given in the app's place; None if the app may answer."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if host not in self._hosts:

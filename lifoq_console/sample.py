@@ -1,7 +1,7 @@
-"""What no index shows, and what indexes show by type: from a bounded part of the table.
+"""Read a bounded part of the table: statuses that no index shows, and what indexes show by type.
 
-DynamoDB keeps items by a hash of their ids. So a part of a table is one by chance, in which every
-type of task is found as often as in the whole.
+DynamoDB keeps items by a hash of their ids. So a part of the table is a sample by chance, in which
+every type of task is found as often as in the whole.
 """
 
 import math
@@ -30,7 +30,7 @@ _SLOW: Final = 0.95
 class Sample:
     tasks: list[Task]
     more: bool
-    """Whether the table holds more."""
+    """True if the table holds more than was read."""
 
     def ended(self, status: Status, task_type: str = "") -> list[Task]:
         """The newest end first."""
@@ -44,16 +44,17 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class OfType:
-    """How one task type is doing."""
+    """The state of one task type."""
 
     name: str
     counts: dict[str, Count]
-    """What is ``waiting``, ``shed`` (past its deadline), ``taken`` and ``failed``."""
+    """The counts of ``waiting``, ``shed`` (past its deadline), ``taken`` and ``failed``."""
     served: int
-    """As the sample shows, and so are the rest: seconds, within which 95 of 100 were begun, and
-    95 of 100 attempts were over."""
+    """Tasks of this type in the sample that succeeded."""
     wait: float | None
+    """Seconds within which 95 of 100 tasks of the sample were begun; None where there are none."""
     run: float | None
+    """Seconds within which 95 of 100 attempts of the sample were over; None where there are none."""
 
 
 def sample(queue: Queue | Cells) -> Sample:

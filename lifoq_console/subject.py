@@ -32,7 +32,7 @@ class Subject:
     problem: str | None = field(default=None, init=False)
     """Why there are no metrics."""
     looked: QueueStats | None = field(default=None, init=False)
-    """What the table showed when it was last looked at."""
+    """The table's numbers at the latest reading."""
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -45,7 +45,7 @@ class Subject:
         return known_paused(self.processing)
 
     def look(self) -> QueueStats:
-        """What the table shows now."""
+        """Read the table's numbers now."""
         self.looked = stats = self.queue.stats()
         self._looks.append(Look.of(stats, at=time.time()))
         return stats

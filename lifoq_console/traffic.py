@@ -10,7 +10,7 @@ from lifoq.tables.stats import QueueStats
 
 PARTS: Final = 60
 RANGES: Final = {"1h": 60, "6h": 360, "1d": 1_440, "7d": 10_080}
-"""How long one of so many parts is, in seconds: CloudWatch takes whole minutes."""
+"""The seconds that one part of the chart stands for, by range: CloudWatch takes whole minutes."""
 _SUMS: Final = {
     "done": Metric.TASKS_SUCCEEDED,
     "failed": Metric.TASKS_FAILED,
@@ -25,8 +25,8 @@ _GAUGES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What the console saw itself: the sweep measures once a minute, between which much can wait
-    and be shed."""
+    """One reading by the console itself. The sweep measures once a minute only, and much can wait
+    and be shed in between."""
 
     at: float
     """Epoch seconds."""
@@ -53,7 +53,7 @@ class Traffic:
     """
 
     step: int
-    """How long a part is, in seconds."""
+    """Seconds that one part stands for."""
     starts: tuple[int, ...]
     """In epoch seconds."""
     done: tuple[float | None, ...]

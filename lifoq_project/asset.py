@@ -31,11 +31,11 @@ from lifoq_project.requirements import Architecture, Platform, RequirementsError
 ROOT: Final = Path(__file__).resolve().parent.parent
 """Where this package lies; the others that are packaged lie beside it."""
 INSTALLED: Final = {"functions": "lifoq_functions", "analytics": "lifoq_analytics"}
-"""What folders of the repository are called where lifoq is installed."""
+"""The names that the repository's folders have where lifoq is installed."""
 LAMBDA_TAG: Final = "cpython-{}{}".format(*requirements.LAMBDA_PYTHON)
-"""What Lambda's Python looks for in the names of bytecode."""
+"""The tag that Lambda's Python looks for in the names of bytecode."""
 UNZIPPED_LIMIT_BYTES: Final = 250 * 1024 * 1024
-"""What Lambda takes of a function and its layers."""
+"""The most that Lambda takes for a function and its layers."""
 EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
 """The time of every entry: the earliest that a zip file can hold."""
 RUNNABLE: Final = 0o755 << 16
@@ -43,7 +43,7 @@ RUNNABLE: Final = 0o755 << 16
 UNUSED_METADATA: Final = frozenset(
     {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_cache.json"}
 )
-"""What an installer writes for itself; it may differ from machine to machine."""
+"""Files that an installer writes for itself; they may differ from machine to machine."""
 NOT_CODE: Final = frozenset({requirements.REQUIREMENTS, requirements.LOCK})
 
 Entries = Mapping[PurePosixPath, Path]
@@ -111,7 +111,7 @@ def build_report(*, root: Path = ROOT) -> Asset:
 
 
 def handler(function: str) -> str:
-    """What Lambda calls for one of lifoq's own functions."""
+    """Return the handler that Lambda calls for one of lifoq's own functions."""
     return f"{_called('functions', ROOT)}.{function}.handler.handle"
 
 
@@ -151,7 +151,7 @@ def _unzipped(entries: Entries) -> int:
 
 
 def _megabytes(size: int) -> str:
-    """As Lambda counts them: 250 MB are 262,144,000 bytes."""
+    """Say a size in Lambda's megabytes: 250 MB are 262,144,000 bytes."""
     return f"{size / 1024 / 1024:.1f} MB"
 
 

@@ -34,11 +34,11 @@ class Node:
 
     program: Path
     npm: tuple[str, ...]
-    """How npm is started."""
+    """The command that starts npm."""
 
 
 def command(*arguments: str) -> list[str]:
-    """What to run for ``cdk ARGUMENTS``; installs the CLI where it is not there yet.
+    """Return the command for ``cdk ARGUMENTS``; installs the CLI if it is not there yet.
 
     Raises ``CdkUnavailable``.
     """

@@ -1,4 +1,5 @@
-"""What ``lifoq_cli`` mounts for a project of one's own: ``lifoq init``, ``lifoq cdk``."""
+"""The commands for a project of one's own, which ``lifoq_cli`` mounts: ``lifoq init``, ``lifoq
+cdk``."""
 
 import subprocess
 from pathlib import Path

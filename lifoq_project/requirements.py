@@ -1,9 +1,10 @@
-"""What task code brings along: locked once, then installed from wheels for Lambda or this machine.
+"""Lock the packages that task code brings along, and install them from wheels for Lambda or this
+machine.
 
 A folder of task code may hold a ``requirements.txt``. ``requirements.lock`` is compiled beside it:
-exact versions and hashes, for every platform, together with what lifoq's own functions need. So
-the same lock is installed for Lambda, whatever machine deploys, and by the local cloud for the
-machine that it runs on. uv does both; its settings (an index of your own, say) are respected.
+exact versions and hashes, for every platform, together with what lifoq's own functions need. So the
+same lock is installed for Lambda, whatever machine deploys, and by the local cloud for the machine
+that it runs on. uv does both; its settings (an index of your own, say) are respected.
 """
 
 import hashlib
@@ -49,7 +50,7 @@ class Platform:
     """Where installed packages run."""
 
     name: str
-    """As a sentence says it."""
+    """The platform's name as a sentence says it."""
     key: str
     options: tuple[str, ...]
     """uv's, to install for it."""
@@ -116,7 +117,7 @@ def installed(lock: Path, platform: Platform) -> Path:
 
 
 def _named_in(requirements: Path) -> bool:
-    """Whether the file names anything."""
+    """True if the file names any package."""
     if not requirements.is_file():
         return False
     lines = (line.strip() for line in requirements.read_text().splitlines())
@@ -173,7 +174,7 @@ def _install(lock: Path, target: Path, platform: Platform) -> None:
 
 
 def _uv(arguments: Sequence[str], *, folder: Path) -> str:
-    """What uv complained about; nothing, if all went well."""
+    """Run uv, and return what it complained about: nothing, if all went well."""
     command = [sys.executable, "-m", "uv", "pip", *arguments, "--quiet"]
     finished = subprocess.run(  # noqa: S603 - no shell, own arguments
         command,

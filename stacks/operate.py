@@ -27,7 +27,7 @@ from lifoq.errors import LifoqError
 ROOT: Final = Path(__file__).resolve().parent.parent
 CDK: Final = ROOT / "node_modules" / ".bin" / "cdk"
 ASSEMBLIES: Final = ROOT / ".build" / "assemblies"
-"""What ``deploy`` synthesized last, a folder for each stage."""
+"""The assemblies that ``deploy`` synthesized last, a folder for each stage."""
 HOLD_DATA: Final = ("key", "state")
 """Stacks that ``destroy`` alone deletes, and last: old data needs the key, even if new does not."""
 
@@ -65,8 +65,9 @@ class DeployedStage:
 
     @property
     def stacks(self) -> list[Any]:
-        """As CloudFormation describes them, in an order in which they can be deleted: the youngest
-        first, since it may import from the others, and last what holds data."""
+        """Return the stacks as CloudFormation describes them, in an order in which they can be
+        deleted: the youngest first, since it may import from the others, and last what holds
+        data."""
         # A stage's name may begin with another's: lifoq-dev-2-state is none of dev.
         mine = re.compile(rf"lifoq-{re.escape(self._name)}-[a-z]+")
         pages = self._cloudformation.get_paginator("describe_stacks").paginate()

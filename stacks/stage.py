@@ -1,4 +1,4 @@
-"""What the stages are made with: stacks of their own, task code, and what the stacks put out."""
+"""The parts of a stage: stacks of its own, task code, and the stacks' outputs."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -76,8 +76,8 @@ class Stage:
         return key
 
     def state(self, *, alarm_email: str | None = None, **props: Any) -> QueueState:
-        """What must survive, deployed apart from what changes often. ``alarm_email``: who is told
-        when an alarm rings. ``props``: ``QueueState``'s."""
+        """Make the stack of what must survive, apart from what changes often. ``alarm_email``: who
+        is told when an alarm rings. ``props``: those of ``QueueState``."""
         state = QueueState(
             self.stack("state", "the queue's table and its exports"),
             "Default",

@@ -55,7 +55,7 @@ def compare(size: int) -> list[Run]:
 
 
 def measure(command: list[str]) -> dict[str, Any]:
-    """What it tells, and what it took."""
+    """Run a command, and return what it tells and what it took."""
     begun, most, used = time.perf_counter(), 0, 0.0
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, env={**os.environ, "TZ": "UTC"}, cwd=ROOT, text=True

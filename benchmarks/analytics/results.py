@@ -1,4 +1,4 @@
-"""What the benchmark finds."""
+"""The results of the benchmark."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ class Run(Row):
     """Without the start of process and session."""
     wall_seconds: Annotated[float, "all, s"]
     cpu_seconds: Annotated[float, "CPU, s"]
-    """What the process and its children took."""
+    """Processor seconds of the process and its children."""
     peak_mb: Annotated[int, "most memory, MB"]
     load_before: float
 

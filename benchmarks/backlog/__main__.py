@@ -50,7 +50,7 @@ def waiting(count: int) -> Layer:
 
 
 def mountain(count: int) -> Layer:
-    """What overload left behind and TTL has not yet deleted: a day's worth."""
+    """A day's worth of tasks that an overload left behind and TTL has not yet deleted."""
     return Layer(
         prefix="expired-",
         count=count,

@@ -25,7 +25,7 @@ NO_STREAM: Final = {"StreamSpecification": {"StreamEnabled": False}}
 
 
 Cost = tuple[float, float, float, float]
-"""What a look and the claim after it took: milliseconds of each; read units and write units."""
+"""The cost of a look and the claim after it: milliseconds of each; read units and write units."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from benchmarks.beside_others.packages import Packages
 
 Counts = Mapping[str, int]
-"""What the queue itself says of its tasks."""
+"""Numbers of tasks by status, by the queue's own account."""
 HERE = "benchmarks.beside_others"
 
 
@@ -19,7 +19,7 @@ class Contender:
     client: Sequence[str]
     """With ``put`` it puts the load, with ``count`` it prints the counts."""
     shed: Callable[[Counts, int], int] = lambda counts, _ran: counts["shed"]
-    """How many tasks it knows to have been shed, told its counts and how many tasks ran."""
+    """Return the number of tasks that were shed, told the queue's counts and how many tasks ran."""
     deadline: float
     """Seconds after which it drops a task."""
     needs_redis: bool = True

@@ -55,8 +55,8 @@ def outcome(
     given: Mapping[str, str],
     server: psutil.Process,
 ) -> Outcome:
-    """What became of ``rate`` puts a second. ``given``: settings of the environment; ``server``:
-    what keeps the tasks."""
+    """Return what became of ``rate`` puts a second. ``given``: settings of the environment;
+    ``server``: the server that keeps the tasks."""
     log, deadline = Path(given["BESIDE_LOG"]), contender.deadline
     environment = {
         **os.environ,

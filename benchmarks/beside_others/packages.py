@@ -1,4 +1,5 @@
-"""What the others need, in a folder of their own: the product's environment stays as it is."""
+"""Install the other queues' packages in a folder of their own: the product's environment stays as
+it is."""
 
 import shutil
 import subprocess

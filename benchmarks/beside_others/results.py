@@ -1,4 +1,4 @@
-"""What the benchmark finds."""
+"""The results of the benchmark."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from benchmarks.record import Row
 
 
 class Outcome(Row):
-    """What became of one contender's load. Shares of time are of the four slots'."""
+    """The outcome of one contender's load. Shares of time are of the four slots'."""
 
     queue: Annotated[str, "queue"]
     in_time: Annotated[float, "in time", percent]

@@ -34,7 +34,7 @@ def put_all(put: Callable[[int, float], object]) -> None:
 
 
 def main(put: Callable[[int, float], object], counts: Callable[[], dict[str, int]]) -> None:
-    """What a contender's client is asked for: ``put`` or ``count``."""
+    """Run a contender's client: ``put`` or ``count``, as the command line asks."""
     if sys.argv[1] == "put":
         put_all(put)
     else:

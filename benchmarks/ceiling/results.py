@@ -1,4 +1,4 @@
-"""What the benchmark finds."""
+"""The results of the benchmark."""
 
 from typing import Annotated
 
@@ -6,8 +6,8 @@ from benchmarks.record import Row
 
 
 class Course(Row):
-    """What can become of a task: index writes by status, and the tasks a second at which the status
-    that is written most has a whole partition's."""
+    """One course that a task can take: its index writes by status, and the tasks a second at which
+    the status that is written most fills a whole partition."""
 
     way: Annotated[str, "a task that"]
     pending: Annotated[int, "PENDING"]

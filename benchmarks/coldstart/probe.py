@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def collections() -> int:
-    """How often Python has looked for garbage."""
+    """Return the number of times that Python has looked for garbage."""
     return sum(generation["collections"] for generation in gc.get_stats())
 
 

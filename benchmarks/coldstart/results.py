@@ -1,4 +1,4 @@
-"""What the benchmark finds."""
+"""The results of the benchmark."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from benchmarks.record import Row
 
 
 class Start(Row):
-    """How a function's process starts: medians, in milliseconds."""
+    """The start of a function's process: medians, in milliseconds."""
 
     function: Annotated[str, "function"]
     start_ms: Annotated[float, "ready after, ms"]

@@ -1,4 +1,4 @@
-"""What a Lambda function sees, laid out in a folder, and processes that see nothing else."""
+"""Lay out what a Lambda function sees in a folder, and start processes that see nothing else."""
 
 import compileall
 import json
@@ -59,7 +59,8 @@ class Sandbox:
     package_bytes: int
 
     def start(self, what: str, *services: str) -> dict[str, Any]:
-        """What the probe found in a process of its own; CalledProcessError where it failed."""
+        """Start a process of its own, and return what the probe found in it. Raises
+        CalledProcessError where it failed."""
         finished = subprocess.run(
             # -B: as on Lambda, where the asset's folder is read-only, no bytecode is kept.
             [

@@ -52,7 +52,7 @@ def per_million(units: Sequence[Units], runs: Sequence[Runs]) -> list[Line]:
 
 
 def _quantities(units: Units, runs: Runs) -> dict[str, float]:
-    """What a million tasks take, by the name of the price."""
+    """Return what a million tasks take, by the name of the price."""
     gigabyte_months = units.stored_bytes / GIGABYTE * RETENTION_MONTHS
     per_task = {
         "write units": units.write_units,
@@ -89,8 +89,8 @@ def month(
 
 
 def sqs(*, batch: int) -> float:
-    """What a million small tasks of 0.1 s cost with SQS and a function of 512 MB, whose handlers
-    work side by side: computed from documented request counts, not measured."""
+    """Return the cost of a million small tasks of 0.1 s with SQS and a function of 512 MB, whose
+    handlers work side by side. It is computed from documented request counts, not measured."""
     return (
         usd("SQS requests", 3 * MILLION / batch)  # sent, received, deleted
         + usd("function runs", MILLION / batch)

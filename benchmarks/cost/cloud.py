@@ -27,7 +27,7 @@ TICK: Final = 0.1
 
 @dataclass
 class Traffic:
-    """What was counted in a stretch of time."""
+    """The calls that were counted in a stretch of time."""
 
     calls: Counter[str] = field(default_factory=Counter)
     """By action, such as ``dynamodb:Query``."""
@@ -80,8 +80,8 @@ def sweep(queue: Deployment) -> Traffic:
 
 
 def standing(queue: Deployment) -> dict[str, float]:
-    """What is billed by the month: the metrics that were sent so far, and the alarms by the metrics
-    that each reads."""
+    """Return what is billed by the month: the metrics that were sent so far, and the alarms by the
+    metrics that each reads."""
     cloudwatch: Any = queue.cloud.client("cloudwatch")
     alarms = cloudwatch.describe_alarms()["MetricAlarms"]
     return {
@@ -127,7 +127,8 @@ def _put(queue: Deployment, number: int) -> None:
 
 
 def _batch_for(queue: Deployment, seconds: int) -> None:
-    """As a stage's ``stream.batching_window_seconds`` does."""
+    """Set the batching window of the stream, which a stage sets by
+    ``stream.batching_window_seconds``."""
     client = queue.cloud.client("lambda")
     (mapping,) = client.list_event_source_mappings()["EventSourceMappings"]
     client.update_event_source_mapping(UUID=mapping["UUID"], MaximumBatchingWindowInSeconds=seconds)

@@ -15,7 +15,7 @@ from lifoq.tables.store import Store
 ANSWER: Final = 0.005
 """Seconds that a call takes."""
 SLOTS: Final = 4
-"""How many tasks at a time a slow downstream takes; it refuses the others."""
+"""Tasks that a slow downstream takes at a time; it refuses the others."""
 
 
 class Bench:

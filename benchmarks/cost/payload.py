@@ -6,8 +6,8 @@ from typing import Any
 
 
 def report(size: int) -> dict[str, Any]:
-    """What a device reports, the same in every run: at least ``size`` bytes of compact JSON, with a
-    reading at the most beyond them."""
+    """Return a device's report, the same in every run: at least ``size`` bytes of compact JSON, and
+    at most one reading more."""
     draw = random.Random(size)
     readings: list[dict[str, Any]] = []
     found = {"device": f"d-{draw.randrange(10**6):06}", "readings": readings}

@@ -1,4 +1,4 @@
-"""What the benchmark finds."""
+"""The results of the benchmark."""
 
 from typing import Annotated
 
@@ -16,8 +16,8 @@ class Transition(Row):
 
 
 class Units(Row):
-    """What a task of a load takes, counted in virtual time; payloads of 100 bytes but where it says
-    so."""
+    """The units that a task of a load takes, counted in virtual time. Payloads have 100 bytes
+    unless the row says otherwise."""
 
     load: str
     write_units: float
@@ -26,7 +26,7 @@ class Units(Row):
 
 
 class Runs(Row):
-    """How a load ran on the local cloud."""
+    """One load's run on the local cloud."""
 
     load: Annotated[str, "load"]
     tasks: Annotated[int, "tasks"]
@@ -43,7 +43,7 @@ class Line(Row):
     """A line of a bill."""
 
     load: str
-    """What a million tasks of it cost; or a month without any."""
+    """The load whose million tasks are billed; or a month without any."""
     what: str
     quantity: float
     unit: str

@@ -1,4 +1,4 @@
-"""What each transition of a task takes, by the size of its payload, on the store itself."""
+"""Count the units of each transition of a task, by the size of its payload, on the store itself."""
 
 import contextlib
 from collections.abc import Callable
@@ -148,7 +148,7 @@ def units(name: str, size: int) -> float:
 
 
 def counted(name: str, size: int) -> Metered:
-    """What the transition takes, and not what comes before it."""
+    """Return the units of the transition, without those of what comes before it."""
     table = Metered()
     table.host.end = START + 60 * MICROSECONDS
     desk = Desk(table, table.host, size)

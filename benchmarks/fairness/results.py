@@ -1,4 +1,4 @@
-"""What the benchmark finds."""
+"""The results of the benchmark."""
 
 from typing import Annotated
 

@@ -72,8 +72,8 @@ def trial(way: str, in_flight: int, service: float, new_tasks: int) -> Waits:
 
 
 def _moments(draw: random.Random, service: float, number: int) -> Iterator[float]:
-    """So far apart that the task before has started by then, and each is the newest while it
-    waits."""
+    """Yield moments so far apart that the task before has started by then: each task is the newest
+    while it waits."""
     moment = 0.0
     for _ in range(number):
         moment += service * draw.uniform(1, 2) + 6 * ANSWER

@@ -25,8 +25,8 @@ LENGTHS: Final[Mapping[float, float]] = {
     2.0: 2_000,
     3.0: 1_500,
 }
-"""How long each load is simulated: near saturation, what happens depends on what happened long
-before, and a mean takes long to settle."""
+"""Time units for which each load is simulated. Near saturation, what happens depends on what
+happened long before, and a mean takes long to settle."""
 
 NEWEST: Final = Policy()
 NEWEST_FOR_EVER: Final = Policy(deadline=math.inf)
@@ -90,8 +90,8 @@ def main(scale: float, processes: int) -> None:
 
 
 def _spread(share: Callable[[float, Survival, float], float]) -> float:
-    """What a deadline of half to three times the mean patience costs at the most, beside the best
-    there is, where patience is exponential."""
+    """Return the most that a deadline of half to three times the mean patience costs beside the
+    best one, where patience is exponential."""
     wanted, some = LAWS["exponential"], [part * PATIENCE for part in DEADLINES]
     shares = [[share(load, wanted, deadline) for deadline in some] for load in LENGTHS]
     return 100 * max(max(row) - min(row[WRONG:]) for row in shares)

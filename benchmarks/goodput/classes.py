@@ -1,5 +1,5 @@
-"""What is worth more goes first: two loads of two kinds of tasks, with a head start for one kind,
-and without. lifoq's own code, with ten slots."""
+"""Head starts: two loads of two kinds of tasks, with a head start for the worthier kind, and
+without. lifoq's own code, with ten slots."""
 
 import json
 import random
@@ -31,7 +31,8 @@ class Load(NamedTuple):
 
 
 def _spike(draw: random.Random) -> Iterator[Arrival]:
-    """What is worth much asks for half of the capacity, the rest for a fifth, then twelve times."""
+    """Yield a spike: the worthier kind asks for half of the capacity; the other kind first for a
+    fifth, then for twelve times as much."""
     moments = merge(
         ((moment, "worth much") for moment in poisson(5, 320, draw)),
         ((moment, "worth little") for moment in poisson(2, 320, draw)),

@@ -22,7 +22,7 @@ SERVICE: Final = 100.0
 FOREVER: Final = 10.0 * 365 * 86_400
 """Seconds; for deadlines and timeouts that are never reached."""
 WINDOW: Final = 200.0
-"""How long a processor's run claims, in seconds."""
+"""Seconds for which a processor's run claims."""
 LONGEST: Final = 10 * PATIENCE
 """That a client says that it waits."""
 
@@ -34,7 +34,7 @@ class Policy:
     deadline: float = PATIENCE
     """After which the queue drops what waits."""
     told: bool = False
-    """Whether clients say how long they wait, by the exponential law: their tasks' deadlines."""
+    """True if clients say how long they wait (exponentially long): their tasks' deadlines."""
 
 
 @dataclass(frozen=True, kw_only=True)

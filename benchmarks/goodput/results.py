@@ -1,4 +1,4 @@
-"""What the benchmark finds. Times are in mean service times."""
+"""The results of the benchmark. Times are in mean service times."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -30,7 +30,7 @@ class Outcome(Row):
 
 
 class Class(Row):
-    """What became of one kind of tasks."""
+    """The outcome of one kind of tasks."""
 
     load: str
     tasks: str
@@ -41,7 +41,7 @@ class Class(Row):
 class Results(Row):
     by_load: list[Outcome]
     newest_spread: float
-    """How many points a deadline of half to three times the mean patience costs at the most, where
+    """Points that a deadline of half to three times the mean patience costs at the most, where
     patience is exponential; by the closed form."""
     oldest_spread: float
     classes: list[Class]

@@ -26,12 +26,12 @@ class Stretch:
     """Work."""
     started: float = 0.0
     waits: list[float] = field(default_factory=list)
-    """How long each task waited that started."""
+    """The wait of each task that started."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Steady:
-    """What happened, stretch by stretch."""
+    """The outcomes, stretch by stretch."""
 
     load: float
     length: float

@@ -1,8 +1,8 @@
-"""What queueing theory says: M/M/1, times in mean service times, ``load`` is ρ.
+"""Queueing theory's answers: M/M/1, times in mean service times, ``load`` is ρ.
 
 Clients go without a word when their patience is over: a law is the share of them that are still
-there after a time. What is told is the share of the arrivals that start while they are wanted.
-``deadline``: what has waited for so long is dropped.
+there after a time. The answer is the share of the arrivals that start while they are wanted.
+``deadline``: a task that has waited for so long is dropped.
 """
 
 import math

@@ -99,7 +99,7 @@ def hops(warm: Sequence[Journey], cold: Sequence[Journey]) -> list[Hop]:
 
 
 def _parts(journey: Journey) -> list[int]:
-    """How long each hop took, and the whole way."""
+    """Return the time of each hop, and of the whole way."""
     return [*(end - begin for begin, end in pairwise(journey)), journey[-1] - journey[0]]
 
 

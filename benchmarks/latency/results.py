@@ -1,4 +1,4 @@
-"""What the benchmark finds: milliseconds."""
+"""The results of the benchmark: milliseconds."""
 
 from typing import Annotated
 

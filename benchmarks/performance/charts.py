@@ -73,7 +73,7 @@ def values(rows: Iterable[Mapping[str, Any]]) -> alt.InlineData:
 
 
 def plain(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """As a chart reads them."""
+    """Return the rows as a chart reads them."""
     return [row.model_dump() for row in rows]
 
 

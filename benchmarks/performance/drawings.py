@@ -22,7 +22,7 @@ PAID_FOR: Final = {
     "SQS requests": "kicks",
     "logs": "logs",
 }
-"""What the bill's lines are summed up to."""
+"""The groups into which the bill's lines are summed up."""
 
 
 def goodput_by_load(outcomes: Sequence[Outcome]) -> AnyChart:

@@ -37,7 +37,7 @@ ENVIRONMENT.globals["table"] = table
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """What was aimed at, and what was measured."""
+    """A goal, and what was measured."""
 
     text: str
     measured: str
@@ -46,8 +46,8 @@ class Goal:
 
 @dataclass(kw_only=True)
 class Section:
-    """What the page shows of a benchmark. Its template says ``title``, ``question`` and
-    ``meaning``, a sentence for whoever has to decide, without the terms of the trade."""
+    """A benchmark's section of the page. Its template says ``title``, ``question`` and ``meaning``:
+    a sentence for whoever has to decide, without the terms of the trade."""
 
     name: str
     title: str = ""
@@ -55,10 +55,10 @@ class Section:
     meaning: str = ""
     body: str = ""
     runs: Mapping[str, Mapping[str, Any]]
-    """What is on disk, by file: the last run, and beside it the one that takes long."""
+    """The results on disk, by file: the last run, and beside it the one that takes long."""
     goals: list[Goal] = field(default_factory=list)
     charts: dict[str, str] = field(default_factory=dict)
-    """As SVG, by name."""
+    """The charts as SVG, by name."""
 
     @classmethod
     def of(cls, name: str) -> "Section":
@@ -85,7 +85,7 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """As GitHub makes it of the heading."""
+        """The anchor that GitHub makes of the heading."""
         return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
 
     def _goal(self, text: str, measured: Any, *, met: bool) -> str:

@@ -1,4 +1,4 @@
-"""What the benchmark finds."""
+"""The results of the benchmark."""
 
 from benchmarks.bare import Ratio
 from benchmarks.processor.timeline import Step
@@ -8,4 +8,4 @@ from benchmarks.record import Row
 class Results(Row):
     ratios: list[Ratio]
     timeline: list[Step]
-    """Of a slot that has work, at four slots and tasks of 0.4 s."""
+    """The steps of a slot that has work, at four slots and tasks of 0.4 s."""

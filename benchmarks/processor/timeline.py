@@ -1,6 +1,5 @@
-"""What a slot waits for between two tasks: each step from a handler's end to the
-next one's beginning.
-"""
+"""Measure what a slot waits for between two tasks: each step from a handler's end to the next one's
+beginning."""
 
 import time
 from collections.abc import Mapping

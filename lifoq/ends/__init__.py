@@ -1,1 +1,1 @@
-"""How tasks ended, for those who asked to be told: a topic, and Step Functions."""
+"""Tell how tasks ended, to those who asked: through a topic, and to Step Functions."""

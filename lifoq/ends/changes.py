@@ -80,20 +80,20 @@ def status(record: Record, image: str) -> str | None:
 
 
 def was_shed(record: Record) -> bool:
-    """Whether it shows the shedding of a task: its deletion, or a put over it that came before
-    that. Deleting a finished task is its retention's end."""
+    """True if the record shows that a task was shed: its deletion, or a put over it that came
+    before the deletion. A finished task's deletion is the end of its retention."""
     waited = status(record, "OldImage") in WAITING
     return waited and (is_deletion_for_age(record) or begins_anew(record))
 
 
 def has_ended(record: Record) -> bool:
-    """Whether it shows how a task came to SUCCESS, FAILURE or CANCELLED."""
+    """True if the record shows a task coming to SUCCESS, FAILURE or CANCELLED."""
     was, became = status(record, "OldImage"), status(record, "NewImage")
     return became in TERMINAL and was is not None and was not in TERMINAL
 
 
 def was_replaced(record: Record) -> bool:
-    """Whether a newer put took the place of one with a token, while it waited or after its run."""
+    """True if a newer put took the place of one with a token, while it waited or after its run."""
     if status(record, "NewImage") not in WAITING or status(record, "OldImage") in TERMINAL:
         return False
     token = attribute(record, "OldImage", Attribute.TASK_TOKEN, "S")
@@ -113,16 +113,16 @@ def is_deletion_for_age(record: Record) -> bool:
 
 
 def begins_anew(record: Record) -> bool:
-    """Whether the change is a put over a task that was past its deadline. Nothing else moves
-    ``enqueuedAt`` of a task that waits and has expired, but a producer that learns that its clock
-    was off."""
+    """True if the change is a put over a task that was past its deadline. ``enqueuedAt`` of a task
+    that waits and has expired moves in one other case only: a producer learns that its clock was
+    off."""
     put = status(record, "NewImage") in WAITING
     since = time(record, "NewImage", Attribute.TASK_UPDATED)
     return put and is_another(record) and time(record, "OldImage", Attribute.EXPIRES_AT) <= since
 
 
 def is_another(record: Record) -> bool:
-    """Whether a put of the id has come into the place of the one before."""
+    """True if another put of the id has come into the place of the one before."""
     return time(record, "NewImage", Attribute.ENQUEUED_AT) != (
         time(record, "OldImage", Attribute.ENQUEUED_AT)
     )

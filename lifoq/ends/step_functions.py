@@ -20,7 +20,7 @@ ERRORS: Final = {
     Ending.SHED: "lifoq.Shed",
     Ending.REPLACED: "lifoq.Replaced",
 }
-"""What a state machine catches."""
+"""The error names that a state machine catches."""
 TOO_LARGE: Final = "lifoq.ResultTooLarge"
 NOBODY_WAITS: Final = frozenset({"InvalidToken", "TaskDoesNotExist", "TaskTimedOut"})
 """The state had its answer already, timed out, or its execution was stopped."""

@@ -15,7 +15,7 @@ MOST_BYTES_AT_ONCE: Final = 256 * 1024
 """All messages of a call with their attributes
 (https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html)."""
 UNSENDABLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML has no place for, and so no message and no attribute."""
+"""Characters that XML has no place for, and so no message and no attribute of SNS."""
 
 Entry = dict[str, Any]
 
