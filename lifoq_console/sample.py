@@ -52,9 +52,9 @@ class OfType:
     served: int
     """Tasks of this type in the sample that succeeded."""
     wait: float | None
-    """Seconds within which 95 of 100 tasks of the sample were begun; None where there are none."""
+    """Seconds within which 95 of 100 tasks of the sample were begun; None without any."""
     run: float | None
-    """Seconds within which 95 of 100 attempts of the sample were over; None where there are none."""
+    """Seconds within which 95 of 100 attempts of the sample were over; None without any."""
 
 
 def sample(queue: Queue | Cells) -> Sample:
