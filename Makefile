@@ -35,6 +35,8 @@ SEEDS ?= 1000
 NUMBER ?= 60
 SEED ?=
 NAMES ?=
+ORDER ?= $(shell date +%s)
+DRAWN_ORDER = --shuffle $(ORDER)
 
 .PHONY: help
 help: ## List the targets
@@ -108,13 +110,17 @@ test: setup ## Run the tests (some five minutes on two cores)
 	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile
 
 .PHONY: prove
-prove: chaos lower-bound marked ## What takes longer than make test (needs the network once)
+prove: chaos lower-bound marked shuffled ## What takes longer than make test (needs the network once)
 
 .PHONY: marked
 marked: setup ## Those of prove that are tests, alone
 	@python -m pytest -m prove tests/analytics/test_cluster.py  # six processes of its own
-	@exec python -m pytest -n auto --maxprocesses=2 --dist loadfile -m prove \
+	@exec python -m pytest -n auto --maxprocesses=2 --dist loadfile -m prove $(DRAWN_ORDER) \
 		--ignore tests/analytics/test_cluster.py
+
+.PHONY: shuffled
+shuffled: setup ## The tests of make test in an order that is drawn (ORDER=n, told by the run)
+	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile $(DRAWN_ORDER)
 
 .PHONY: mutants
 mutants: setup ## What no test would notice, were the code changed (NUMBER=60, SEED=0; hours for many)

@@ -1,7 +1,9 @@
 """Tables to test against: in memory, on moto, on DynamoDB Local."""
 
 import functools
+import logging
 import os
+import random
 import subprocess
 import sys
 import uuid
@@ -32,6 +34,25 @@ on_dynamodb_too = pytest.mark.parametrize("table", ["memory", "dynamodb-local"],
 """For what rests on its conditions. What the library does above them is shown in memory alone."""
 CASES = "cases of the fault matrix"
 """A property of a test: how many of them it ran."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    told = "Draw the order of the files, and of the tests in each; the same seed draws the same."
+    parser.addoption("--shuffle", type=int, metavar="SEED", help=told)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    seed = config.getoption("shuffle")
+    return None if seed is None else f"order of tests: drawn with --shuffle {seed}"
+
+
+@pytest.hookimpl(tryfirst=True)  # pytest then brings those together that share a costly fixture
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (seed := config.getoption("shuffle")) is None:
+        return
+    draw = random.Random(seed)
+    files = {item.path: draw.random() for item in items}
+    items.sort(key=lambda item: (files[item.path], draw.random()))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -83,6 +104,7 @@ def _nothing_of_another_test(_environment: None) -> Iterator[None]:
             patch.setenv(name, os.environ[name])  # and again when the test is over
         patch.setattr(boto3, "DEFAULT_SESSION", None)
         yield
+    assert logging.getLogger("lifoq").handlers == []  # all that is logged later would go there
 
 
 @pytest.fixture(scope="session")

@@ -112,6 +112,18 @@ def test_what_falls_due_is_promoted_and_told_as_the_index_then_shows_it(store, h
     assert not store.promote("t")
 
 
+def test_what_is_overdue_comes_back_the_longest_overdue_first(telling, host):
+    """So that what a sweep has no time for is what can wait best."""
+    for delay in (2, 3, 1):
+        put(telling, f"due {delay}", delay=delay)
+        put(telling, f"shed {delay}", deadline=delay, task_token=TOKEN)
+    host.advance(10)
+    for overdue, name in ((telling.due, "due"), (telling.past_deadline, "shed")):
+        first, start = overdue(limit=2)
+        rest, _ = overdue(limit=2, start=start)
+        assert first + rest == [f"{name} {delay}" for delay in (1, 2, 3)]
+
+
 @pytest.mark.parametrize("early", [1, 0])
 def test_no_claim_comes_at_or_after_the_deadline(store, host, early):
     host.time = START + 999_999

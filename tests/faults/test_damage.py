@@ -32,6 +32,7 @@ DAMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "head start is below zero": ({"look": {"headStart": -5}}, "headStart is -5"),
     "checkpoint is no JSON": ({"checkpoint": "{"}, "checkpoint is not JSON"),
     "error is no JSON": ({"error": "{"}, "error is not lifoq's JSON"),
+    "error is no object": ({"error": "[]"}, "error is not lifoq's JSON"),
     "created out of reach": ({"taskCreated": 1}, "taskCreated lies further back"),
     "taken without a lease": ({**LOST, "leaseExpires": None}, "without leaseExpires or claimId"),
     "taken without a payload": ({**LOST, "payload": None}, "payload is missing"),
@@ -89,6 +90,41 @@ def test_what_is_damaged_goes_to_failure_with_its_reason_and_redrive_leaves_it_t
             world.operator.queue.redrive(world.id(name))
     shown = world.operator.queue.peek(100, status=Status.FAILURE)
     assert world.id("payload is no JSON") not in {task.task_id for task in shown}
+
+
+MET_AT_THE_END: dict[str, tuple[dict[str, Any], str]] = {
+    "parked put is no put": ({"parked": {"putAt": 1}, "parkedAt": 1}, "parked: payload is missing"),
+    "parked put is text": ({"parked": "x"}, "parked is str"),
+    "parked at another time": ({"parkedAt": 1}, "do not belong together"),
+    "error is no JSON": ({"error": "{"}, "error is not lifoq's JSON"),
+    "error is no object": ({"error": "[]"}, "error is not lifoq's JSON"),
+}
+
+
+@pytest.mark.parametrize("way", ["succeeds", "fails", "is tried again"])
+@pytest.mark.parametrize("damage", MET_AT_THE_END)
+def test_damage_beside_a_parked_put_that_an_attempt_meets_at_its_end_stops_no_run(
+    world, damage, way
+):
+    attributes, reason = MET_AT_THE_END[damage]
+    worker = world.new_process()
+
+    @worker.registry.task("struck", max_attempts=1 if way == "fails" else 2)
+    def struck(_payload: Any, context: Context) -> None:
+        world.put("struck", "struck", if_exists="replace")
+        world.past.write({**found(world, "struck"), **attributes})
+        if way != "succeeds":
+            raise RuntimeError(way)
+
+    world.put("ok", "before")
+    world.put("struck", "struck")
+    report = worker.work()
+    assert (report.succeeded, report.leases_lost) == (1, 1)
+    worker.host.sleep(LEASE + 1)
+    worker.sweep()
+    item = found(world, "struck")
+    assert (item["taskStatus"], item["taskType"]) == (Status.FAILURE, "struck")
+    assert reason in item["error"]
 
 
 def found(world: World, name: str) -> Any:

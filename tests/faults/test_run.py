@@ -25,6 +25,7 @@ from lifoq.basics.host import MICROSECONDS, OutOfThreads
 from lifoq.errors import ItemTooLarge
 from lifoq.items import transitions
 from lifoq.items.change import Change, Item
+from lifoq.items.history import Ended
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
 from lifoq.items.task_error import TaskError
@@ -379,7 +380,21 @@ def test_follow_ups_of_the_last_task_run_though_the_queue_was_empty_for_long(ben
     assert bench.run(linger=0.2).succeeded == 2
 
 
-# Claims that are lost or cancelled
+# Claims that are late, lost or cancelled
+
+
+def test_a_claim_that_is_answered_too_late_for_its_attempt_is_handed_back_uncounted(bench):
+    bench.table.slow["claim"] = 1
+    bench.handle("a")
+    task_id = bench.put("a")
+    report = bench.run(lease=60, window=60, task_timeout=30, time_limit=SLOW + 20)
+    assert (report.claimed, bench.order, report.remaining) == (0, [], True)
+    task = bench.task(task_id)
+    assert (task.status, task.attempts) == (Status.PENDING, 0)
+    assert [(past.ended, past.error_type) for past in task.history] == [
+        (Ended.NOT_COUNTED, "HandedBack")
+    ]
+    assert bench.run().succeeded == 1
 
 
 def test_a_task_that_was_cancelled_before_its_claim_was_recognised_does_not_begin(

@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import json
+import logging
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from lifoq.environment import Variable
 from lifoq.metrics import NAMESPACE, Metric, service
 from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.without_boto3 import ONLY_BOTOCORES, suffices
+from lifoq.worker import logged
 from tests.faults.faults import answer
 
 WORKER = WorkerSettings(window=10, task_timeout=5, in_flight=4, backoff=Backoff(min_seconds=60))
@@ -85,7 +87,22 @@ def trigger_topic(topics: dict[str, Topic]) -> Topic:
 
 
 @pytest.fixture
+def _loggers_as_before() -> Iterator[None]:
+    """A handler that is loaded takes over the logs of its process, and its service's logger writes
+    to the output of the test that made it."""
+    library = logging.getLogger("lifoq")
+    level, propagates, handlers = library.level, library.propagate, [*library.handlers]
+    yield
+    library.setLevel(level)
+    library.propagate, library.handlers = propagates, handlers
+    logging.Logger.manager.loggerDict.pop(service("test"), None)
+    for handler in logging.getLogger().handlers:
+        handler.removeFilter(logged.with_task_id)
+
+
+@pytest.fixture
 def load(
+    _loggers_as_before: None,
     monkeypatch: pytest.MonkeyPatch,
     moto_endpoint: str,
     table: DynamoTable,

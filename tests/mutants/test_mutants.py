@@ -1,12 +1,18 @@
 """The mutants themselves: a break that no longer fits the code would catch nothing, silently."""
 
 import ast
+import shutil
+import threading
 from pathlib import Path
 
 import click
 import pytest
+from greenlet import greenlet
 
 from tests.mutants import by_hand, operators, trial
+from tests.mutants.map import Map, statements
+from tests.mutants.operators import Mutant
+from tests.mutants.ran import TELLS, make_tell
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,6 +31,78 @@ def test_a_drawn_mutant_is_a_program_and_another_one_than_before() -> None:
         assert ast.dump(was) != ast.dump(becomes), mutant
 
 
+TEXT = '''"""Words."""
+from __future__ import annotations
+
+def inner(
+    yes,
+):
+    """Words."""
+    if yes:
+        return (1 +
+                2)
+    elif yes is None:
+        return 3
+'''
+
+
+def test_a_statement_tells_that_it_runs_in_whichever_thread_or_strand() -> None:
+    tree = ast.parse(TEXT)
+    make_tell(tree, "a.py")
+    ran: set[str] = set()
+    module = {TELLS: ran.add}
+    exec(compile(tree, "a.py", "exec"), module)  # noqa: S102 - the text above
+    inner = module["inner"]
+    assert (ran, inner.__doc__) == ({"a.py:4"}, "Words.")
+    ran.clear()
+    thread = threading.Thread(target=inner, args=(True,))
+    thread.start()
+    thread.join()
+    assert ran == {"a.py:8", "a.py:9"}
+    ran.clear()
+    assert greenlet(inner).switch(None) == 3
+    assert ran == {"a.py:8", "a.py:11", "a.py:12"}
+
+
+TESTS = """
+import threading
+import pytest
+from lifoq.a import inner
+
+def test_elsewhere(): pass
+
+def test_in_a_thread():
+    thread = threading.Thread(target=inner, args=(True,))
+    thread.start()
+    thread.join()
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_otherwise(n): assert inner(None) == 3
+
+def test_fails(): assert inner(None) == 4
+"""
+
+
+def test_the_map_knows_which_tests_run_a_line(tmp_path) -> None:
+    code, out = tmp_path / "code", tmp_path / "out"
+    shutil.copytree(ROOT / "tests" / "mutants", code / "tests" / "mutants")
+    (code / "lifoq").mkdir(parents=True)
+    (code / "lifoq" / "a.py").write_text(TEXT)
+    files = [f"test_{number}.py" for number in range(2)]
+    for name in files:
+        (code / name).write_text(TESTS)
+    assert not Map.fits(code, out)
+    Map.draw(code, out, files, processes=2)
+    assert Map.fits(code, out)
+
+    drawn = Map(out, code)
+    for line, names in {10: ["test_in_a_thread"], 12: ["test_otherwise"]}.items():
+        mutant = Mutant(path="lifoq/a.py", line=line, was="2", becomes="3", start=0)
+        wanted = {f"{file}::{name}" for name in names for file in files}
+        assert drawn.tests_of(mutant).keys() == wanted
+    assert statements(TEXT)[10] == 9
+
+
 def test_a_test_that_is_not_there_any_more_has_caught_nothing(tmp_path, capfd) -> None:
     for name, text in (("well", "def test(): pass"), ("broken", "import nothing")):
         (tmp_path / f"test_{name}.py").write_text(text)
@@ -34,3 +112,24 @@ def test_a_test_that_is_not_there_any_more_has_caught_nothing(tmp_path, capfd) -
         for gone in ("test_well.py::gone", "test_gone.py::test"):
             with pytest.raises(click.ClickException, match="delete --out, to draw it anew"):
                 trial._caught_by({gone: 1}, tmp_path)
+
+
+def test_mutants_are_judged_side_by_side_and_the_code_is_as_before(tmp_path, capfd) -> None:
+    copies = [tmp_path / "one", tmp_path / "two"]
+    for copy in copies:
+        copy.mkdir()
+        (copy / "a.py").write_text("one, two = 1, 2\n")
+        (copy / "test_a.py").write_text("import a\ndef test(): assert a.one == 1\n")
+    asked = {"test_a.py::test": 1.0}
+    tasks = [
+        (0, Mutant(path="a.py", line=1, was="1", becomes="3", start=11), asked),
+        (1, Mutant(path="a.py", line=1, was="2", becomes="3", start=14), asked),
+        (2, Mutant(path="a.py", line=1, was="2", becomes="3", start=14), {"test_a.py::gone": 1.0}),
+    ]
+    with capfd.disabled():
+        found = {number: (by, why) for number, by, why in trial.verdicts(tasks, copies)}
+    assert found[0] == ("test_a.py::test", None)
+    assert found[1] == (None, None)
+    assert found[2][0] is None
+    assert "stale" in (found[2][1] or "")
+    assert {(copy / "a.py").read_text() for copy in copies} == {"one, two = 1, 2\n"}

@@ -1,7 +1,6 @@
 """A mutant before the tests: which of them catches it. Those are asked that run the changed line,
 the nearest and quickest first."""
 
-import ast
 import importlib
 import multiprocessing
 import os
@@ -11,22 +10,17 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import accumulate
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Final
-from xml.etree import ElementTree as ET
 
 import click
 import pytest
-from coverage import CoverageData
 
-from tests.mutants.operators import ROOTS, Mutant
+from tests.mutants.operators import Mutant
 
-MOST_SECONDS: Final = 60
-"""Of tests that are asked about one mutant."""
 FIRST: Final = (10, 50)
 """Tests that are asked before all are, without a database: most mutants are caught there."""
 NO_DATABASE: Final = ("-k", "not moto and not dynamodb")
@@ -37,106 +31,12 @@ PATIENCE: Final = 600
 PRELOADED: Final = ["schemathesis", "boto3", "moto.server", "pyarrow.parquet", "pyspark.sql"]
 CAUGHT_BY: Final = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[| - |$)", re.MULTILINE)
 NOT_FOUND: Final = re.compile(r"^ERROR: (?:file or directory )?not found: ", re.MULTILINE)
-SETTINGS: Final = f"""[run]
-dynamic_context = test_function
-concurrency = thread,greenlet
-relative_files = true
-source = {",".join(ROOTS)}
-data_file = """
 
-
-class Map:
-    """Which test runs which line, and how long each takes, its parameters together, but for those
-    with a database where it can do without one."""
-
-    def __init__(self, folder: Path) -> None:
-        data = CoverageData(str(folder / ".coverage"))
-        data.read()
-        spent: Counter[str] = Counter()
-        with_database: Counter[str] = Counter()
-        for case in ET.parse(folder / "tests.xml").iter("testcase"):  # noqa: S314 - ours
-            test, _, parameters = f"{case.get('classname')}.{case.get('name')}".partition("[")
-            dear = "moto" in parameters or "dynamodb" in parameters
-            (with_database if dear else spent)[test] += float(case.get("time", 0))
-        self._seconds = {**with_database, **spent}
-        self._lines = {
-            path: {
-                line: self._seconds.keys() & contexts
-                for line, contexts in data.contexts_by_lineno(path).items()
-            }
-            for path in sorted(data.measured_files())
-        }
-        self._all = Counter(test for path in self._lines for test in self._in(path))
-
-    @staticmethod
-    def fits(copy: Path, folder: Path) -> bool:
-        """Whether no file of the copy is younger than the map."""
-        drawn = folder / ".coverage"
-        return drawn.exists() and all(
-            path.stat().st_mtime < drawn.stat().st_mtime for path in copy.rglob("*.py")
-        )
-
-    @staticmethod
-    def draw(copy: Path, folder: Path, tests: Iterable[str]) -> None:
-        """Runs the tests once, slowly."""
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "settings").write_text(f"{SETTINGS}{folder}/.coverage\n")
-        run = ("coverage", "run", f"--rcfile={folder / 'settings'}", "-m", "pytest", "-q")
-        told = ("-p", "no:cacheprovider", f"--junitxml={folder / 'tests.xml'}")
-        subprocess.run((sys.executable, "-m", *run, *told, *tests), cwd=copy, check=True)
-
-    def _in(self, path: str) -> Iterator[str]:
-        """Each test as often as it runs a line of the file."""
-        return (test for tests in self._lines.get(path, {}).values() for test in tests)
-
-    def tests_of(self, copy: Path, mutant: Mutant) -> dict[str, float]:
-        """Node ids without their parameters, and their seconds, the nearest and quickest first: of
-        a test that runs little beside the file it is the likelier that it looks at it. What runs at
-        import is looked at by whatever runs a line that names it, or any line of its file."""
-        lines = range(mutant.line, mutant.line + mutant.was.count("\n") + 1)
-        here = self._lines.get(mutant.path, {})
-        found = {test for line in lines for test in here.get(line, ())}
-        name = _named_at_import((copy / mutant.path).read_text(), mutant.line)
-        if name or not found:
-            found = {*self._in(mutant.path), *self._naming(copy, name or Path(mutant.path).stem)}
-        near = Counter(self._in(mutant.path))
-        ordered = sorted(
-            found, key=lambda test: self._seconds[test] * self._all[test] / (near[test] + 1)
-        )
-        sums = accumulate(self._seconds[test] for test in ordered)
-        return {
-            _node(test): self._seconds[test]
-            for test, spent in zip(ordered, sums, strict=True)
-            if spent - self._seconds[test] < MOST_SECONDS
-        }
-
-    def _naming(self, copy: Path, name: str) -> Iterator[str]:
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        for path, tests in self._lines.items():
-            for number, line in enumerate((copy / path).read_text().splitlines(), start=1):
-                if word.search(line):
-                    yield from tests.get(number, ())
-
-
-def _node(test: str) -> str:
-    """What pytest calls a test, of which coverage knows the module and the function."""
-    module, _, function = test.rpartition(".")
-    return f"{module.replace('.', '/')}.py::{function}"
-
-
-def _named_at_import(text: str, line: int) -> str | None:
-    """What a line is the value of, where it runs at import alone."""
-    name = None
-    for node in ast.walk(ast.parse(text)):  # the innermost last
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
-            match node:
-                case ast.FunctionDef() | ast.AsyncFunctionDef() if line >= node.body[0].lineno:
-                    return None
-                case ast.Assign(targets=[ast.Name(id=of)]) | ast.AnnAssign(target=ast.Name(id=of)):
-                    name = of
-                case ast.FunctionDef(name=of) | ast.ClassDef(name=of):
-                    name = of
-    return name
+Task = tuple[int, Mutant, dict[str, float]]
+"""A mutant's number, and the tests that are asked about it."""
+Verdict = tuple[int, str | None, str | None]
+"""A mutant's number, the test that caught it (None: it slipped through), and what kept it from
+being judged, if something did."""
 
 
 def copy_of(root: Path, to: Path) -> None:
@@ -152,6 +52,52 @@ def copy_of(root: Path, to: Path) -> None:
     for name in (".venv", "node_modules", ".build"):
         if (root / name).exists():
             (to / name).symlink_to((root / name).resolve())
+
+
+def verdicts(tasks: Iterable[Task], copies: list[Path]) -> Iterator[Verdict]:
+    """Judge side by side, in one process for each copy of the code."""
+    for name in PRELOADED:
+        importlib.import_module(name)
+    forks = multiprocessing.get_context("fork")
+    waiting: SimpleQueue[Task | None] = forks.SimpleQueue()
+    found: SimpleQueue[Verdict | None] = forks.SimpleQueue()
+    judges = [forks.Process(target=_judge, args=(copy, waiting, found)) for copy in copies]
+    feeder = forks.Process(target=_feed, args=([*tasks], waiting, len(copies)))
+    for process in (*judges, feeder):
+        process.start()
+    try:
+        at_work = len(judges)
+        while at_work:
+            verdict = found.get()
+            if verdict is None:
+                at_work -= 1
+            else:
+                yield verdict
+    finally:
+        for process in (*judges, feeder):
+            process.terminate()
+            process.join()
+
+
+def _feed(tasks: list[Task], waiting: "SimpleQueue[Task | None]", judges: int) -> None:
+    """A process of its own: a pipe holds less than many mutants."""
+    for task in (*tasks, *[None] * judges):
+        waiting.put(task)
+
+
+def _judge(
+    copy: Path, waiting: "SimpleQueue[Task | None]", found: "SimpleQueue[Verdict | None]"
+) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and so ends what it has asked
+    try:
+        while task := waiting.get():
+            number, mutant, tests = task
+            try:
+                found.put((number, caught_by(mutant, copy, tests), None))
+            except click.ClickException as error:
+                found.put((number, None, error.message))
+    finally:
+        found.put(None)
 
 
 def caught_by(mutant: Mutant, copy: Path, tests: dict[str, float]) -> str | None:
@@ -175,18 +121,18 @@ def _answers(tests: dict[str, float], copy: Path) -> Iterator[str | None]:
 
 
 def _caught_by(tests: dict[str, float], copy: Path, options: Iterable[str] = ()) -> str | None:
-    for name in PRELOADED:
-        importlib.import_module(name)
     seconds = 30 + ROOM * int(sum(tests.values()))
     ran = multiprocessing.get_context("fork").Process(
         target=_ask, args=([*options, *tests], copy, seconds)
     )
     ran.start()
-    ran.join(PATIENCE)
     assert ran.pid is not None
-    with suppress(ProcessLookupError):
-        os.killpg(ran.pid, signal.SIGKILL)
-    ran.join()
+    try:
+        ran.join(PATIENCE)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(ran.pid, signal.SIGKILL)
+        ran.join()
     told = (copy / "told").read_text()
     none_there = ran.exitcode == pytest.ExitCode.NO_TESTS_COLLECTED
     if NOT_FOUND.search(told) or (none_there and not options):
@@ -199,6 +145,7 @@ def _caught_by(tests: dict[str, float], copy: Path, options: Iterable[str] = ())
 def _ask(asked: list[str], copy: Path, seconds: int) -> None:
     """In a process that has what pytest and AWS's client import, and nothing of lifoq."""
     os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     os.chdir(copy)
     sys.path[0] = str(copy)

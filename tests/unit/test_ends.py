@@ -83,7 +83,10 @@ def test_a_result_that_is_stored_compressed_is_told_as_it_was():
 def test_the_end_of_a_damaged_task_is_told_whatever_it_holds(value):
     ((record, _),) = success().ends
     record["dynamodb"]["NewImage"]["taskKey"] = value
-    assert messages(record)[0]["error"]["type"] == "DamagedTask"
+    (told,) = messages(record)
+    assert (told["error"]["type"], told["taskType"]) == ("DamagedTask", "a")
+    record["dynamodb"]["NewImage"]["taskType"] = value
+    assert messages(record)[0]["taskType"] == ""
 
 
 class Sns:

@@ -68,6 +68,12 @@ def test_a_duration_may_be_a_timedelta_where_it_is_said():
             seconds("timeout", value)
 
 
+def test_a_lease_is_at_most_a_day():
+    assert WorkerSettings(lease=86_400).lease == 86_400
+    with pytest.raises(InvalidInput, match="lease=86401: is longer than 86400 s; shorten it"):
+        WorkerSettings(lease=86_401)
+
+
 def test_a_duration_of_nothing_is_taken_where_nothing_has_to_happen_in_it():
     WorkerSettings(window=10 * 365 * 86_400, in_flight=1_000_000, linger=0, settle_time=0)
     Backoff(min_seconds=5, max_seconds=5, immediate=0)

@@ -1,0 +1,122 @@
+"""Which tests run a changed line: the map that a mutant's tests are chosen by."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import pytest
+
+from tests.mutants.operators import Mutant
+
+MOST_SECONDS: Final = 60
+"""The tests that are asked about one mutant take so long together, at the most."""
+
+
+class Map:
+    """Which test runs which statement, and how long each takes, its parameters together, but for
+    those with a database where it can do without one."""
+
+    def __init__(self, folder: Path, copy: Path) -> None:
+        """``copy``: the code that the map was drawn of."""
+        self._copy = copy
+        self._seconds: Counter[str] = Counter()
+        self._tests: dict[str, dict[int, set[str]]] = {}
+        for part in folder.glob("ran-*.json"):
+            noted: dict[str, Any] = json.loads(part.read_text())
+            self._seconds.update(noted["seconds"])
+            for place, tests in noted["places"].items():
+                path, _, line = place.rpartition(":")
+                self._tests.setdefault(path, {}).setdefault(int(line), set()).update(tests)
+
+    @staticmethod
+    def fits(copy: Path, folder: Path) -> bool:
+        """True if there is a map, and no file of the copy is younger."""
+        drawn = [part.stat().st_mtime for part in folder.glob("ran-*.json")]
+        youngest = max(path.stat().st_mtime for path in copy.rglob("*.py"))
+        return bool(drawn) and youngest < min(drawn)
+
+    @staticmethod
+    def draw(copy: Path, folder: Path, tests: Iterable[str], *, processes: int) -> None:
+        """Run the tests once. Those that fail are told, and are not on the map."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for part in folder.glob("ran-*.json"):
+            part.unlink()
+        plugin = ("-p", "tests.mutants.ran", f"--ran-into={folder}", "-p", "no:cacheprovider")
+        beside = ("-n", str(processes), "--dist", "loadfile")
+        command = (sys.executable, "-m", "pytest", "-q", *plugin, *beside, *tests)
+        ended = subprocess.run(command, cwd=copy, check=False)
+        if ended.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            raise click.ClickException(f"no map was drawn: pytest ended with {ended.returncode}")
+
+    @cached_property
+    def _all(self) -> Counter[str]:
+        return Counter(test for path in self._tests for test in self._in(path))
+
+    def _in(self, path: str) -> Iterator[str]:
+        """Each test as often as it runs a statement of the file."""
+        return (test for tests in self._tests.get(path, {}).values() for test in tests)
+
+    def tests_of(self, mutant: Mutant) -> dict[str, float]:
+        """Node ids without their parameters, and their seconds, the nearest and quickest first: of
+        a test that runs little beside the file it is the likelier that it looks at it. What runs at
+        import is looked at by whatever runs a line that names it, or any line of its file."""
+        text = (self._copy / mutant.path).read_text()
+        line = statements(text).get(mutant.line, 0)
+        found = self._tests.get(mutant.path, {}).get(line, set())
+        name = named_at_import(text, mutant.line)
+        if name or not found:
+            found = {*self._in(mutant.path), *self._naming(name or Path(mutant.path).stem)}
+        near = Counter(self._in(mutant.path))
+        ordered = sorted(
+            found,
+            key=lambda test: (self._seconds[test] * self._all[test] / (near[test] + 1), test),
+        )
+        sums = accumulate(self._seconds[test] for test in ordered)
+        return {
+            test: self._seconds[test]
+            for test, spent in zip(ordered, sums, strict=True)
+            if spent - self._seconds[test] < MOST_SECONDS
+        }
+
+    def _naming(self, name: str) -> Iterator[str]:
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        for path, tests in self._tests.items():
+            text = (self._copy / path).read_text()
+            begins = statements(text)
+            for number, line in enumerate(text.splitlines(), start=1):
+                if word.search(line):
+                    yield from tests.get(begins.get(number, 0), ())
+
+
+def statements(text: str) -> dict[int, int]:
+    """For each line, the line in which the innermost statement begins that it belongs to."""
+    return {
+        line: node.lineno
+        for node in ast.walk(ast.parse(text))  # the innermost last
+        if isinstance(node, ast.stmt)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+
+
+def named_at_import(text: str, line: int) -> str | None:
+    """What a line is the value of, where it runs at import alone."""
+    name = None
+    for node in ast.walk(ast.parse(text)):  # the innermost last
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() if line >= node.body[0].lineno:
+                    return None
+                case ast.Assign(targets=[ast.Name(id=of)]) | ast.AnnAssign(target=ast.Name(id=of)):
+                    name = of
+                case ast.FunctionDef(name=of) | ast.ClassDef(name=of):
+                    name = of
+    return name
