@@ -16,6 +16,7 @@ from lifoq.basics import jsontext
 from lifoq.basics.numbers import check_count, check_seconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
 from lifoq.targets.address import CheckedConnection, network
+from lifoq.targets.hidden import Hidden
 from lifoq.worker.context import Context
 from lifoq.worker.registry import Terms
 
@@ -51,7 +52,8 @@ class HttpsTarget(Terms):
     method: str = "POST"
     headers: Mapping[str, str] = field(default_factory=dict)
     secret_headers: Mapping[str, str] = field(default_factory=dict)
-    """By header, the name of the secret in Secrets Manager whose text is its value."""
+    """By header, the name of the secret in Secrets Manager whose text is its value. An answer that
+    holds the value is kept with ``…`` in its place (see ``hidden``)."""
     timeout: float = 10.0
     """Seconds for the whole request, answer included."""
     retry_statuses: tuple[int, ...] = RETRIED
@@ -151,27 +153,37 @@ class HttpsHandler:
     def __call__(self, payload: Any, context: Context) -> Any:
         target = self._target
         timeout = min(target.timeout, context.remaining)
-        answer = self._send(payload, context, timeout)
-        told = f"{answer.status} {answer.reason}".strip()
+        secrets = {name: self._secret_value(of) for name, of in target.secret_headers.items()}
+        hidden = Hidden(secrets.values())
+        answer = self._send(payload, context, timeout, secrets, hidden)
+        told = hidden.text(f"{answer.status} {answer.reason}".strip())
         after = _retry_after(answer.headers.get("retry-after"))
         if answer.status in FULL:
             raise Busy(f"the downstream is full: {told}", after=after)
         if answer.status in target.retry_statuses:
-            raise Retry(f"{told}: {_shown(answer)}", after=after)
+            raise Retry(f"{told}: {_shown(answer, hidden)}", after=after)
         if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
-            place = answer.headers.get("location", "nowhere")
+            place = hidden.text(answer.headers.get("location", "nowhere"))
             raise Fail(f"{told}: redirects are not followed, this one leads to {place[:SHOWN]}")
         if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            raise Fail(f"{told}: {_shown(answer)}")
+            raise Fail(f"{told}: {_shown(answer, hidden)}")
         if answer.cut:
             raise Fail(
                 f"{told}, but the answer has more than {target.answer_bytes:,} bytes: raise "
                 "answer_bytes of the target, or answer less"
             )
-        return _result(answer)
+        return hidden.value(_result(answer))
 
-    def _send(self, payload: Any, context: Context, timeout: float) -> Answer:
-        """TimeoutError, OSError and HTTPException are retried as any error is."""
+    def _send(
+        self,
+        payload: Any,
+        context: Context,
+        timeout: float,
+        secrets: Mapping[str, str],
+        hidden: Hidden,
+    ) -> Answer:
+        """TimeoutError, OSError and HTTPException are retried as any error is. ``secrets``: by
+        header; what the errors tell of the answer is without them."""
         place = self._target.place
         connection = CheckedConnection(
             place.hostname or "",
@@ -185,10 +197,13 @@ class HttpsHandler:
         alarm.daemon = True
         alarm.start()
         try:
-            answer = self._exchange(connection, payload, context)
+            answer = self._exchange(connection, payload, self._headers(context, secrets))
         except (OSError, http.client.HTTPException) as error:
             if connection.aborted or isinstance(error, TimeoutError):
-                raise TimeoutError(f"no whole answer within {timeout:g} s") from error
+                raise TimeoutError(f"no whole answer within {timeout:g} s") from None
+            told = f"{type(error).__name__}: {error}"
+            if hidden.text(told) != told:  # a line of the answer that is no HTTP
+                raise http.client.HTTPException(hidden.text(told)) from None
             raise
         finally:
             alarm.cancel()
@@ -197,7 +212,9 @@ class HttpsHandler:
             raise TimeoutError(f"no whole answer within {timeout:g} s")
         return answer
 
-    def _exchange(self, connection: CheckedConnection, payload: Any, context: Context) -> Answer:
+    def _exchange(
+        self, connection: CheckedConnection, payload: Any, headers: dict[str, str]
+    ) -> Answer:
         target = self._target
         place = target.place
         has_body = target.method in WITH_BODY
@@ -205,7 +222,7 @@ class HttpsHandler:
             target.method,
             (place.path or "/") + (f"?{place.query}" if place.query else ""),
             body=jsontext.encode(payload, "payload").encode() if has_body else None,
-            headers=self._headers(context, has_body=has_body),
+            headers=headers,
         )
         with connection.getresponse() as response:
             content = _read(response, target.answer_bytes)
@@ -217,8 +234,9 @@ class HttpsHandler:
                 cut=len(content) > target.answer_bytes,
             )
 
-    def _headers(self, context: Context, *, has_body: bool) -> dict[str, str]:
+    def _headers(self, context: Context, secrets: Mapping[str, str]) -> dict[str, str]:
         """Those of the target win."""
+        has_body = self._target.method in WITH_BODY
         own = {
             "Accept": "application/json, text/plain;q=0.5, */*;q=0.1",
             "Idempotency-Key": quote(context.task_id, safe="!#$&'()*+,/:;=?@[]~ "),
@@ -226,7 +244,6 @@ class HttpsHandler:
             **({"Content-Type": "application/json"} if has_body else {}),
             **({"traceparent": context.traceparent} if context.traceparent else {}),
         }
-        secrets = {name: self._secret_value(of) for name, of in self._target.secret_headers.items()}
         given = {**self._target.headers, **secrets}
         lower = {name.lower() for name in given}
         return {**{k: v for k, v in own.items() if k.lower() not in lower}, **given}
@@ -270,9 +287,10 @@ def result_of_json(content: bytes) -> Any:
     return value
 
 
-def _shown(answer: Answer) -> str:
-    text = answer.content[: 4 * SHOWN].decode(errors="replace")
-    return text[:SHOWN] or "no more was said"
+def _shown(answer: Answer, hidden: Hidden) -> str:
+    """The beginning of the answer. What is hidden goes before the text is cut: a part would be too
+    short to be found."""
+    return hidden.text(answer.content.decode(errors="replace"))[:SHOWN] or "no more was said"
 
 
 def _retry_after(wish: str | None) -> float | None:

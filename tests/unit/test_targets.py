@@ -1,21 +1,29 @@
 """Task types that are configured: what is sent where, and what becomes of each answer."""
 
 import base64
+import html
 import json
 import socket
 import ssl
+import traceback
+from contextlib import suppress
+from http.client import HTTPException
 from ipaddress import ip_address
 from types import SimpleNamespace
 from unittest.mock import Mock
+from urllib.parse import quote, unquote
 
 import pytest
 from botocore.exceptions import ClientError
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from werkzeug.serving import generate_adhoc_ssl_context
 
 from lifoq import Busy, Fail, InvalidInput, Registry, Retry
 from lifoq.targets.address import AddressRefused, network, permitted
 from lifoq.targets.configured import MOST_BYTES, Secrets, decode, encode, register
 from lifoq.targets.function import LambdaHandler, LambdaTarget
+from lifoq.targets.hidden import Hidden
 from lifoq.targets.https import HttpsHandler, HttpsTarget
 from lifoq.testing.hosts import ManualHost
 from tests.downstream import Downstream, downstream
@@ -127,6 +135,96 @@ def test_an_answer_is_bounded(downstream, length):
     with pytest.raises(Fail, match="more than 1,000 bytes"):
         run(to(downstream, answer_bytes=1000))
     assert run(to(downstream, answer_bytes=1001)) == "x" * 1001
+
+
+# What is kept of an answer that holds the request's secrets
+
+VALUE = 'Bearer sk_live_51H/x+"a\\b&c9ZqTtPpA=='
+TOKEN = VALUE.removeprefix("Bearer ")
+ECHOES = {
+    VALUE: "…",
+    f"({TOKEN})": "(…)",
+    TOKEN[3:11]: "…",
+    quote(VALUE, safe=""): "…",
+    json.dumps(VALUE): '"…"',
+    json.dumps(json.dumps({"Key": VALUE})): r'"{\"Key\": \"…\"}"',
+    "".join(f"\\u{ord(one):04X}" for one in VALUE): "…",
+    quote(json.dumps(VALUE), safe=""): "%22…%22",
+    html.escape(VALUE): "…",
+    base64.b64encode(VALUE.encode() + b" is yours").decode(): "…SBpcyB5b3Vycw==",
+    base64.b64encode(b"It is " + VALUE.encode()).decode(): "SXQgaXMg…Q==",
+    base64.b64encode(b"It was " + VALUE.encode()).decode(): "SXQgd2FzIE…0=",
+    base64.b64encode(b"It will " + VALUE.encode()).decode(): "SXQgd2lsbCB…",
+    base64.urlsafe_b64encode(TOKEN[4:18].encode()).decode(): "…=",
+}
+
+
+def parts(text: str, *, least: int = 8) -> set[str]:
+    return {text[at : at + least] for at in range(len(text) - least + 1)}
+
+
+@pytest.mark.parametrize("status", [200, 307, 404, 429, 502])
+@pytest.mark.parametrize(("echo", "left"), ECHOES.items())
+def test_what_is_kept_of_an_answer_has_no_secret_in_it(downstream, status, echo, left):
+    downstream.status, downstream.body = status, f"you sent: {echo}.".encode()
+    downstream.headers = {"Content-Type": "text/html", "Location": f"/you sent: {echo}."}
+    target = to(downstream, secret_headers={"Authorization": "shop"})
+    try:
+        kept = run(target, shop=VALUE)
+    except (Busy, Fail, Retry) as error:
+        kept = str(error)
+    assert (f"you sent: {left}." in kept) is (status != 429)
+    assert echo not in kept
+
+
+def test_what_is_hidden_is_hidden_before_an_answer_is_cut(downstream):
+    downstream.status, downstream.body = 500, b"x" * 194 + VALUE.encode()
+    with pytest.raises(Retry) as raised:
+        run(to(downstream, secret_headers={"X-Key": "shop"}), shop=VALUE)
+    assert str(raised.value).endswith("xx…")
+
+
+def test_a_line_that_is_no_http_tells_no_secret(downstream):
+    downstream.before = f"{VALUE}\r\n\r\n".encode()
+    with pytest.raises(HTTPException, match="BadStatusLine: …") as raised:
+        run(to(downstream, secret_headers={"X-Key": "shop"}), shop=VALUE)
+    assert TOKEN not in "".join(traceback.format_exception(raised.value))
+
+
+def test_a_json_answer_stays_one_without_the_secrets_in_it(downstream):
+    downstream.body = json.dumps(
+        {"sent": [VALUE, 7, None, True, 1.5], f"key {VALUE}": {"pin": 12345678}}
+    ).encode()
+    target = to(downstream, secret_headers={"Authorization": "shop", "X-Pin": "pin"})
+    kept = run(target, shop=VALUE, pin="12345678")
+    assert kept == {"sent": ["…", 7, None, True, 1.5], "key …": {"pin": "…"}}
+
+
+def test_a_basic_header_hides_the_user_and_the_password_that_it_stands_for(downstream):
+    downstream.headers, downstream.body = {}, b"user=ada password=pi37 (ada:pi37)"
+    credentials = f"Basic {base64.b64encode(b'ada:pi37').decode()}"
+    target = to(downstream, secret_headers={"Authorization": "shop"})
+    assert run(target, shop=credentials) == "user=ada password=… (…)"
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    secret=st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=60),
+    around=st.tuples(st.text(max_size=20), st.text(max_size=20)),
+    cut=st.integers(0, 52),
+    layers=st.lists(st.sampled_from([quote, json.dumps, html.escape]), max_size=3),
+)
+def test_no_part_of_a_secret_is_left_behind_any_escapes(secret, around, cut, layers):
+    part = secret[min(cut, len(secret) - 8) :]
+    text = around[0] + part + around[1]
+    for layer in layers:
+        text = layer(text)
+    left = Hidden([secret]).text(text)
+    undo = {quote: unquote, json.dumps: json.loads, html.escape: html.unescape}
+    with suppress(ValueError):  # where a secret begins or ends with what is no JSON then
+        for layer in reversed(layers):
+            left = undo[layer](left)
+    assert not parts(secret) & parts(left)
 
 
 # Time
