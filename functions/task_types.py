@@ -23,7 +23,7 @@ def registered(environment: Environment) -> Registry:
 
 
 def smoke(payload: Any, context: Any) -> Any:
-    """What `lifoq smoke` asks for, so that it can see a deployed queue at work."""
+    """The task type of `lifoq smoke`, which sees a deployed queue at work by it."""
     if payload.get("fails"):
         raise Fail("as it was asked to")
     if context.attempt <= payload.get("retries", 0):

@@ -1,4 +1,4 @@
-"""What a function is told as environment variables: their names, and the code for both ends.
+"""Environment variables of a function: their names, and the code for both ends.
 
 Whoever deploys writes settings with ``of_queue`` and ``of_worker``; the function reads them back
 with ``Environment``. Settings travel as JSON, field by field, so a new field needs nothing here.
@@ -47,9 +47,9 @@ class Variable(StrEnum):
     """Where in a message the terms of its task stand, as JSON."""
 
     LIFETIMES = "LIFOQ_LIFETIMES"
-    """How long tasks live: the fields of ``Lifetimes``, as JSON."""
+    """The fields of ``Lifetimes``, as JSON."""
     WORKER = "LIFOQ_WORKER"
-    """How a worker works: the fields of ``WorkerSettings``, as JSON."""
+    """The fields of ``WorkerSettings``, as JSON."""
     TASK_TOKENS = "LIFOQ_TASK_TOKENS"
     """Set where Step Functions are answered."""
     DEPLOYED = "LIFOQ_DEPLOYED"
@@ -124,12 +124,12 @@ class Environment:
 
     @property
     def has_worker(self) -> bool:
-        """Whether it says how a worker works."""
+        """True if the environment has a worker's settings."""
         return Variable.WORKER in self.variables
 
     @property
     def task_tokens(self) -> bool:
-        """Whether Step Functions are answered."""
+        """True if Step Functions are answered."""
         return Variable.TASK_TOKENS in self.variables
 
     @property
@@ -162,7 +162,7 @@ class Environment:
     def _built(
         self, variable: Variable, settings: type[T], build: Callable[..., T] | None = None
     ) -> T:
-        """What the settings refuse is told by the variable's name."""
+        """Build the settings; an error of theirs is told by the variable's name."""
         text = self._text(variable)
         try:
             return (build or settings)(**_known(settings, json.loads(text)))

@@ -65,7 +65,8 @@ class NotClaimed(LifoqError):
 
 
 class KeyBusy(NotClaimed):
-    """As many tasks of this type and key are TAKEN as may be at a time; it stays where it is."""
+    """Raised when as many tasks of this type and key are TAKEN as may be at a time; the task keeps
+    its place."""
 
     def __init__(self, task_type: str, key: str, per_key: int) -> None:
         self.task_type = task_type

@@ -6,7 +6,7 @@ from typing import Final, Self
 
 NAMESPACE: Final = "lifoq"
 DIMENSION: Final = "service"
-"""What tells the metrics of one queue from another's; Powertools calls it so."""
+"""The dimension that tells the metrics of one queue from another's; Powertools calls it so."""
 
 
 def service(queue_name: str) -> str:

@@ -55,7 +55,7 @@ OPERATE: Final = Permission(
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """What one grantee may do to one queue."""
+    """The permissions of one grantee on one queue."""
 
     queue_name: str
     state: QueueState

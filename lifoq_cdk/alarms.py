@@ -93,7 +93,7 @@ class AlarmBoard(Construct):
         return f"{self._runbook}#{words.lower().replace(' ', '-')}"
 
     def add_dead_letter_alarm(self, dead_letters: sqs.IQueue) -> None:
-        """What every stack that has a queue for them can suffer from."""
+        """Add the alarm of a dead-letter queue."""
         self.add(
             "DeadLetters",
             meaning="An event could not be handled and was put aside.",
@@ -104,7 +104,7 @@ class AlarmBoard(Construct):
         )
 
     def add_function_alarms(self, functions: Sequence[lambda_.IFunction]) -> None:
-        """What every function can suffer from."""
+        """Add the alarms that every function has."""
         self.add(
             "FunctionErrors",
             meaning="A function failed or timed out.",
@@ -113,7 +113,7 @@ class AlarmBoard(Construct):
         )
 
     def add_unlimited_function_alarms(self, functions: Sequence[lambda_.IFunction]) -> None:
-        """What must not happen to functions whose concurrency is not reserved.
+        """Add the alarms of functions whose concurrency is not reserved.
 
         The processor is not among them: at a reserved concurrency a kick that finds it busy is
         throttled, and dropped in the end; under load that is how kicks are coalesced.
@@ -152,7 +152,7 @@ def add_queue_alarms(
     process_tasks: lambda_.IFunction,
     trigger_topic: sns.ITopic,
 ) -> None:
-    """Whether the queue does its work."""
+    """Add the alarms that tell whether the queue does its work."""
     board.add(
         "OldestWaiting",
         meaning=State.BEHIND.sentence,
@@ -241,7 +241,7 @@ def add_queue_alarms(
 def add_events_alarm(
     board: AlarmBoard, task_events: lambda_.IFunction, *, thresholds: AlarmThresholds
 ) -> None:
-    """Whether those who asked for it are told in time how tasks ended."""
+    """Add the alarm on ends that are told late to those who asked for them."""
     board.add(
         "EventsLate",
         meaning="Ends of tasks are told late: the function lags behind the table's stream.",
@@ -252,7 +252,7 @@ def add_events_alarm(
 
 
 def iterator_age(function: lambda_.IFunction, label: str | None = None) -> cloudwatch.Metric:
-    """How old the oldest record of its last batch was, in milliseconds."""
+    """Return the age of the oldest record of a function's last batch, in milliseconds."""
     return function.metric(
         "IteratorAge", label=label, statistic=cloudwatch.Stats.MAXIMUM, period=MINUTE
     )

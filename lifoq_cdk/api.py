@@ -28,7 +28,7 @@ LOGGED: Final = {
     "milliseconds": "$context.responseLatency",
     "error": "$context.error.message",
 }
-"""What is logged of each request: who asked for what, and how it ended. No payload, no id."""
+"""The log of each request: who asked for what, and how it ended. No payload, no id."""
 
 
 class QueueApi(Construct):

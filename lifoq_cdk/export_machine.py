@@ -27,7 +27,7 @@ FULL: Final = "full"
 
 @dataclass(frozen=True, kw_only=True)
 class ExportMachine:
-    """What the machine works with: names and ARNs, as text or as tokens of a template."""
+    """The names and ARNs that the machine works with, as text or as tokens of a template."""
 
     queue_name: str
     window_minutes: int

@@ -1,4 +1,5 @@
-"""What cdk-nag finds in these constructs and is right as it is: said where it is, with the reason.
+"""Acknowledge what cdk-nag finds in these constructs and is right as it is: where it is, with the
+reason.
 
 CDK itself keeps what is acknowledged, so nobody has to have cdk-nag.
 """

@@ -36,7 +36,7 @@ _TOKEN: Final = re.compile(r"\$\{Token\[[^]]*\]\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What all functions of a queue have in common."""
+    """The surroundings that all functions of a queue share."""
 
     queue_name: str
     state: QueueState
@@ -166,7 +166,8 @@ class QueueFunction(lambda_.Function):
     def add_environment(
         self, key: str, value: str, *, remove_in_edge: bool | None = None
     ) -> lambda_.Function:
-        """As CDK's. ``InvalidInput`` where Lambda would refuse what the variables come to."""
+        """Add environment variables, like CDK's method. Raises ``InvalidInput`` where Lambda would
+        refuse their size."""
         self._variables[key] = value
         sizes = {name: _size(name, held) for name, held in self._variables.items()}
         if sum(sizes.values()) > limits.ENVIRONMENT_BYTES:

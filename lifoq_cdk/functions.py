@@ -1,7 +1,7 @@
-"""What runs here: lifoq's own Lambda functions, a row each. Code is in ``functions/``.
+"""The list of lifoq's own Lambda functions, a row each. Their code is in ``functions/``.
 
-What Lambda is told of a function, and what the function may do, is read off its row; the construct
-that it belongs to adds what only the queue's own settings can say.
+A function's settings and permissions are read off its row; the construct that it belongs to adds
+what only the queue's own settings can say.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ from lifoq_cdk.state import GET_OBJECT, PUT_OBJECT
 
 @dataclass(frozen=True, kw_only=True)
 class AsyncInvocation:
-    """How long, and how often, Lambda tries an event that nobody waits for. An error is retried
-    after one minute, and then after two."""
+    """The time for which, and the times that, Lambda tries an event that nobody waits for. An error
+    is retried after one minute, and then after two."""
 
     max_event_age: cdk.Duration
     retry_attempts: int
@@ -46,7 +46,7 @@ ONCE: Final = AsyncInvocation(max_event_age=cdk.Duration.minutes(1), retry_attem
 INSISTENT: Final = AsyncInvocation(max_event_age=cdk.Duration.hours(1), retry_attempts=2)
 """Nothing makes up for a recurring task that is not put."""
 PERSISTENT: Final = AsyncInvocation(max_event_age=cdk.Duration.hours(6), retry_attempts=2)
-"""As long and as often as Lambda can; then the event is in the queue's dead letters."""
+"""The longest and most often that Lambda can try; then the event is in the queue's dead letters."""
 NOTHING: Final = Permission(table=(), objects=())
 
 
@@ -60,7 +60,7 @@ class Row:
     """Its timeout; None: it follows from the queue's settings."""
     asynchronous: AsyncInvocation = ONCE
     table: bool = True
-    """Whether it is told the queue's table, and how long tasks live."""
+    """True if the function is told the queue's table, and how long tasks live."""
     may: Permission = NOTHING
     kicks: Variable | None = None
     """By which it is told the topic that it kicks by."""

@@ -1,4 +1,4 @@
-"""What puts tasks by itself: recurring ones on a schedule, and load for trials."""
+"""A generator of tasks: recurring ones on a schedule, and load for trials."""
 
 import difflib
 import re
@@ -48,7 +48,7 @@ class RecurringTask:
     name: str
     task_type: str
     schedule: scheduler.ScheduleExpression | str
-    """As EventBridge Scheduler writes it: ``rate(1 hour)``, ``cron(0 3 * * ? *)``."""
+    """The schedule in EventBridge Scheduler's words: ``rate(1 hour)``, ``cron(0 3 * * ? *)``."""
     payload: Any = None
     head_start: cdk.Duration | None = None
     """By how much it goes ahead of others."""

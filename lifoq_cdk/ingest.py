@@ -1,4 +1,4 @@
-"""What makes tasks of the messages of other services: queues, topics, rules, brokers."""
+"""Make tasks of the messages of other services: queues, topics, rules, brokers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,8 @@ IN_THE_NETWORK: Final = (
     "ec2:DescribeSubnets",
     "ec2:DescribeVpcs",
 )
-"""How Lambda gets to a broker (https://docs.aws.amazon.com/lambda/latest/dg/with-mq.html)."""
+"""The permissions by which Lambda gets to a broker
+(https://docs.aws.amazon.com/lambda/latest/dg/with-mq.html)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class BrokerQueue:
     """A queue of an Amazon MQ broker."""
 
     broker_arn: str
-    """Such as ``CfnBroker.attr_arn``."""
+    """The broker's ARN, such as ``CfnBroker.attr_arn``."""
     queue_name: str
     login: secretsmanager.ISecret | secretsmanager.Secret
     """User name and password, as the keys ``username`` and ``password``."""
@@ -52,7 +53,7 @@ class BrokerQueue:
 
 
 Source = lambda_.IEventSource | sqs.IQueue | sns.ITopic | sns.Topic | events.Rule | BrokerQueue
-"""What can be subscribed to. ``SqsEventSource`` says more than a queue by itself."""
+"""The sources that can be subscribed to. ``SqsEventSource`` says more than a queue by itself."""
 
 
 class QueueIngest(Construct):

@@ -1,4 +1,4 @@
-"""What a queue needs of the key that encrypts it."""
+"""Permissions on the key that encrypts a queue."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 SERVICES: Final = ("dynamodb", "s3", "sns", "sqs")
-"""Those that hold a queue's data, and use its key for whoever calls them."""
+"""Services that hold a queue's data, and use its key for whoever calls them."""
 USE: Final = (
     "kms:Decrypt",
     "kms:DescribeKey",

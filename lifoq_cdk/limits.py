@@ -1,4 +1,4 @@
-"""What AWS allows, and what follows from it for a queue's settings."""
+"""The limits of AWS, and what follows from them for a queue's settings."""
 
 import math
 from typing import Final
@@ -12,18 +12,19 @@ LONGEST_RUN_SECONDS: Final = 900
 ENVIRONMENT_BYTES: Final = 4096
 """All names and values of a function's environment together (the same page)."""
 PROCESSOR_MARGIN_SECONDS: Final = 15
-"""What a processor run needs beside its window and its last task: start, settling, tail call."""
+"""Seconds that a processor run needs beside its window and its last task: start, settling, tail
+call."""
 GENERATOR_MARGIN_SECONDS: Final = 30
-"""What a load run needs beside its load: start, and the last batch with its retries."""
+"""Seconds that a load run needs beside its load: start, and the last batch with its retries."""
 RETRY_WAITS_SECONDS: Final = (60, 120)
 """Lambda's, before it tries an asynchronous event that failed again
 (https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html)."""
 SCHEDULE_EVENT_AGE_SECONDS: Final = (60, 86_400)
-"""How long EventBridge Scheduler may try
+"""The shortest and the longest time for which EventBridge Scheduler may try
 (https://docs.aws.amazon.com/scheduler/latest/APIReference/API_RetryPolicy.html)."""
 VENDED_LOGS: Final = "/aws/vendedlogs/"
-"""How log groups begin whose delivery needs no entry of its own in the region's resource policy,
-which is limited to 5,120 characters, for all APIs and state machines together."""
+"""The beginning of names of log groups whose delivery needs no entry of its own in the region's
+resource policy, which is limited to 5,120 characters, for all APIs and state machines together."""
 MOST_SWEEP_MINUTES: Final = 60
 EXPORT_WINDOW_MINUTES: Final = (15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440)
 """DynamoDB allows 15 minutes to 24 hours; these cut the day into windows that do not overlap."""

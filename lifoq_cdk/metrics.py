@@ -26,7 +26,7 @@ class QueueMetrics:
         return self.most(metric) if is_level else self.count(metric)
 
     def count(self, metric: Metric, label: str | None = None) -> cloudwatch.Metric:
-        """How often something happened in a minute."""
+        """Count how often something happened in a minute."""
         return self._metric(metric, cloudwatch.Stats.SUM, label)
 
     def most(self, metric: Metric, label: str | None = None) -> cloudwatch.Metric:
@@ -36,7 +36,7 @@ class QueueMetrics:
     def percentile(
         self, metric: Metric, percent: float, label: str | None = None
     ) -> cloudwatch.Metric:
-        """What ``percent`` of the values did not exceed."""
+        """The value that ``percent`` of the values did not exceed."""
         return self._metric(metric, cloudwatch.Stats.percentile(percent), label)
 
     def of_workers(

@@ -207,7 +207,7 @@ class LifoQueue(Construct):
         return self._access(grantee).give(PUT)
 
     def grant_replace(self, grantee: iam.IGrantable) -> iam.Grant:
-        """As ``grant_put``, for who also puts with ``if_exists="replace"``."""
+        """Let the grantee put, also with ``if_exists="replace"``."""
         return self._access(grantee).give(REPLACE)
 
     def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -240,37 +240,37 @@ class LifoQueue(Construct):
     def metric_backlog(
         self, *, period: cdk.Duration | None = None, label: str | None = None
     ) -> cloudwatch.Metric:
-        """How many tasks wait that could be claimed."""
+        """The number of waiting tasks that could be claimed."""
         return self.metric(Metric.TASKS_PENDING, period=period, label=label)
 
     def metric_oldest_age(
         self, *, period: cdk.Duration | None = None, label: str | None = None
     ) -> cloudwatch.Metric:
-        """How old the oldest waiting task is, in seconds."""
+        """The age of the oldest waiting task, in seconds."""
         return self.metric(Metric.OLDEST_WAITING_AGE, period=period, label=label)
 
     def metric_newest_age(
         self, *, period: cdk.Duration | None = None, label: str | None = None
     ) -> cloudwatch.Metric:
-        """How old the newest waiting task is, in seconds: low as long as fresh work is done."""
+        """The age of the newest waiting task, in seconds: low as long as fresh work is done."""
         return self.metric(Metric.NEWEST_WAITING_AGE, period=period, label=label)
 
     def metric_shed(
         self, *, period: cdk.Duration | None = None, label: str | None = None
     ) -> cloudwatch.Metric:
-        """How many tasks were shed."""
+        """The number of tasks that were shed."""
         return self.metric(Metric.TASKS_SHED, period=period, label=label)
 
     def metric_succeeded(
         self, *, period: cdk.Duration | None = None, label: str | None = None
     ) -> cloudwatch.Metric:
-        """How many tasks were done."""
+        """The number of tasks that succeeded."""
         return self.metric(Metric.TASKS_SUCCEEDED, period=period, label=label)
 
     def metric_failed(
         self, *, period: cdk.Duration | None = None, label: str | None = None
     ) -> cloudwatch.Metric:
-        """How many tasks ended in FAILURE."""
+        """The number of tasks that ended in FAILURE."""
         return self.metric(Metric.TASKS_FAILED, period=period, label=label)
 
     # What is added to it.
@@ -298,7 +298,7 @@ class LifoQueue(Construct):
     def show_workers(
         self, name: str, *, service: ecs.FargateService, most: int, alarms: AlarmBoard
     ) -> None:
-        """As ``show``, of a group of long workers, ``most`` at a time."""
+        """Show a group of long workers, ``most`` at a time; see ``show``."""
         if cdk.Stack.of(service) is not cdk.Stack.of(self):
             return
         self._dashboard.add_workers(name, service=service, most=most)
@@ -332,7 +332,8 @@ class LifoQueue(Construct):
     # What it is made of.
 
     def _are_shared(self, types_elsewhere: Collection[str]) -> bool:
-        """Whether limits hold over all workers together: as asked; else where there are several."""
+        """True if limits hold over all workers together: as the user asked; if not asked, where
+        there are several workers."""
         if self._shared_limits is not None:
             return self._shared_limits
         return self.processor_concurrency > 1 or bool(types_elsewhere)

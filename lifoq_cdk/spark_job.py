@@ -142,6 +142,6 @@ class SparkJob(Construct):
 
 
 def _about(queue: LifoQueue) -> dict[str, Any]:
-    """What the report's page tells of the queue beside what the exports show."""
+    """Return the facts about the queue that the report's page shows beside the exports."""
     oldest = queue.alarm_thresholds.oldest_waiting_seconds(queue.lifetimes.deadline)
     return {"queue": queue.queue_name, "alarms": {"oldest_waiting_seconds": oldest}}

@@ -1,4 +1,5 @@
-"""What must survive a queue's functions: its table, its exports, and where its alarms are told."""
+"""The parts that must survive a queue's functions: its table, its exports, and the topic of its
+alarms."""
 
 import math
 from typing import Any, Final

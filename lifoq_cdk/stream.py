@@ -19,7 +19,7 @@ AN_HOUR: Final = cdk.Duration.hours(1)
 
 @dataclass(frozen=True, kw_only=True)
 class StreamReading:
-    """How Lambda reads the table's stream."""
+    """Lambda's reading of the table's stream."""
 
     batch_size: int = 1000
     max_batching_window: cdk.Duration = AT_ONCE

@@ -1,4 +1,4 @@
-"""What task types that are configured, not written, need to be allowed."""
+"""Permissions of task types that are configured, not written."""
 
 from collections.abc import Iterator, Mapping
 

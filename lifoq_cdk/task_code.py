@@ -26,7 +26,7 @@ from lifoq_project.asset import Asset
 Image = lambda_.AssetImageCode | lambda_.EcrImageCode
 VPC_ACCESS = "service-role/AWSLambdaVPCAccessExecutionRole"
 RESERVED = ("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_")
-"""How environment variables begin that are not for task code to set."""
+"""The beginnings of environment variables that are not for task code to set."""
 
 
 def check_variables(*names: str) -> None:
@@ -51,7 +51,7 @@ class TaskCode:
     code: str | Path | Asset | Image
     _: KW_ONLY
     module: str | None = None
-    """What to import, so that the task types are registered; by default the folder's name."""
+    """The module to import, so that the task types are registered; by default the folder's name."""
     environment: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, secretsmanager.ISecret | secretsmanager.Secret] = field(
         default_factory=dict
@@ -95,7 +95,8 @@ class TaskCode:
         return self.module or Path(str(self.code)).resolve().name
 
     def package(self) -> Asset:
-        """What lifoq's functions run: beside a container image, they have no task code with them.
+        """Return the package of lifoq's own functions: beside a container image, they have no task
+        code with them.
 
         Raises ``InvalidInput`` where importing the folder would register nothing; ``AssetError``
         and ``RequirementsError`` where it cannot be packaged.

@@ -1,4 +1,4 @@
-"""What tells who asked for it how tasks ended: a topic, and Step Functions."""
+"""Tell how tasks ended to those who asked for it: a topic, and Step Functions."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ class TaskEvents:
     """Who is told of each task's end: SUCCESS, FAILURE, CANCELLED, or SHED."""
 
     topic: bool = True
-    """Whether all ends are published to ``TaskEventsTopic``."""
+    """True if all ends are published to ``TaskEventsTopic``."""
     step_functions: bool = False
-    """Whether tasks with a ``task_token`` are answered to Step Functions."""
+    """True if tasks with a ``task_token`` are answered to Step Functions."""
     shed_at_deadline: bool = True
-    """Whether the topic is told of a shed task within one sweep of its deadline, which costs two
-    more index writes for each task; else when DynamoDB's TTL deletes it, perhaps days later. A task
-    with a token is always answered at its deadline."""
+    """True if the topic is told of a shed task within one sweep of its deadline, which costs two
+    more index writes for each task. False: it is told when DynamoDB's TTL deletes the task, perhaps
+    days later. A task with a token is always answered at its deadline."""
 
     def __post_init__(self) -> None:
         if not (self.topic or self.step_functions):

@@ -1,9 +1,9 @@
-"""How many long workers there are: as many as the tasks that are open have need of.
+"""Set the number of long workers: as many as the open tasks need.
 
 Once a minute CloudWatch computes the number that is wanted, and an alarm hands it to a step policy
 that sets it, as long as it rings
 (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-actions.html). The rule has no
-memory but the window that it looks back: the most that was wanted in it, counts. There is no
+memory but the window that it looks back over: the most that was wanted in it counts. There is no
 division by the workers that run, so it also works from none.
 """
 

@@ -1,4 +1,4 @@
-"""How many long workers there are to be: settings, without the CDK, which takes long to import."""
+"""Settings of long workers, without the CDK, which takes long to import."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MOST_STEPS: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerScaling:
-    """How many workers the open tasks have need of: those that wait, and those that are at work."""
+    """The rule by which workers are added: one for so many open tasks, waiting or at work."""
 
     min_workers: int = 0
     max_workers: int = 10

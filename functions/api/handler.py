@@ -42,7 +42,7 @@ RETRY_AFTER: Final = "1"
 """Seconds; of an answer that DynamoDB did not confirm something."""
 
 Answer = dict[str, Any]
-"""As Lambda hands it to API Gateway."""
+"""The answer that Lambda hands to API Gateway."""
 
 logger = Logger()
 environment = Environment.of_this_process()

@@ -55,7 +55,7 @@ def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
 def _try(
     todo: Sequence[Delivery], counts: Counter[Metric], context: LambdaContext
 ) -> list[Delivery]:
-    """Those that were not put."""
+    """Put the deliveries, and return those that were not put."""
     left: list[Delivery] = []
     groups: set[str] = set()
     for delivery in todo:
@@ -76,7 +76,7 @@ def _try(
 
 
 def put(delivery: Delivery) -> int:
-    """How many tasks it made: none, where the message had come before."""
+    """Put the tasks of a message, and return their number: none if the message had come before."""
     outcome = store.put_many([mapping.new_task(delivery.message())])[0]
     if outcome.error is not None:
         raise outcome.error

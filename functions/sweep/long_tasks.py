@@ -1,4 +1,4 @@
-"""What there is to do for each group of long workers: they are scaled by it."""
+"""Measure what there is to do for each group of long workers: they are scaled by it."""
 
 from aws_lambda_powertools.metrics import EphemeralMetrics
 

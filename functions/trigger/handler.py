@@ -63,7 +63,7 @@ def is_tail_call(record: Mapping[str, Any]) -> bool:
 
 
 def makes_claimable(record: Mapping[str, Any]) -> bool:
-    """Whether the change left a PENDING task that was none before. Claims do not, and no task that
-    waits is changed but by a put that begins anew, or where it has expired and falls back."""
+    """True if the change left a PENDING task that was none before. Claims do not. A waiting task
+    changes in two cases only: a put begins it anew, or it has expired and falls back."""
     same = status(record, "OldImage") == Status.PENDING and not is_another(record)
     return status(record, "NewImage") == Status.PENDING and not same

@@ -1,4 +1,4 @@
-"""What goes out, as JSON values."""
+"""Answers of the HTTP API, as JSON values."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ def whole(task: Task, *, now: int) -> dict[str, Any]:
 
 
 def _part(name: str, value: Any) -> dict[str, Any]:
-    """What was not read from the queue's bucket is told by its size."""
+    """Return a value as JSON. One that was not read from the queue's bucket is told by its size."""
     return {name: None, f"{name}Bytes": value.size} if isinstance(value, Large) else {name: value}
 
 
@@ -68,7 +68,7 @@ def listing(found: Listing, *, now: int) -> dict[str, Any]:
 
 
 def outcome(put: PutOutcome, *, now: int) -> dict[str, Any]:
-    """What became of one of several puts, as JSON."""
+    """Return the outcome of one of several puts, as JSON."""
     if put.task is None:
         known = isinstance(put.error, LifoqError)
         return error(put.error) if known else {"error": {"type": "Unconfirmed"}}

@@ -63,7 +63,7 @@ class Sent:
     """A field of a request."""
 
     library: str
-    """What the library calls it."""
+    """The library's name of the field."""
     schema: Schema
 
 
@@ -131,7 +131,7 @@ TERMS: Final[Mapping[str, Sent]] = {
         },
     ),
 }
-"""What a task to be put can have."""
+"""The terms that a task to be put can have."""
 FILTERS: Final[Mapping[str, Sent]] = {
     "type": Sent("task_type", SOME_TEXT),
     "key": Sent("key", SOME_TEXT),
@@ -203,7 +203,7 @@ COUNTED: Final[Mapping[str, Callable[[QueueStats], Count]]] = {
     "taken": lambda found: found.taken,
     "failure": lambda found: found.failure,
 }
-"""How many tasks there are of a kind."""
+"""The kinds of tasks that are counted, and the number of each in the queue's stats."""
 
 
 def iso(micros: int | None) -> str | None:

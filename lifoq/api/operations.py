@@ -1,4 +1,4 @@
-"""What can be asked of a queue over HTTP."""
+"""The operations that the HTTP API has."""
 
 from dataclasses import dataclass
 from typing import Final, Literal

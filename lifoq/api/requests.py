@@ -1,6 +1,6 @@
-"""What comes in: JSON bodies, query parameters and headers, by the names that HTTP clients use.
+"""Read requests: JSON bodies, query parameters and headers, by the names that HTTP clients use.
 
-What a value must be like is the library's own matter, and is told by the name that was sent.
+The library itself checks the values; its errors are told by the name that the client sent.
 """
 
 import re
@@ -20,7 +20,7 @@ IN_THE_QUERY: Final = "-"
 """Stands in a path for an id that no path can have: API Gateway decodes paths twice."""
 IN_A_PATH: Final = r"[A-Za-z0-9._~-]+"
 SENT: Final = {field.library: name for name, field in {**TERMS, **FILTERS}.items()}
-"""What HTTP clients call it."""
+"""The HTTP API's names of fields, by the library's names."""
 
 
 def task_id(path: Mapping[str, str], query: Mapping[str, str]) -> str:

@@ -1,1 +1,1 @@
-"""What needs nothing else: clocks, threads, numbers, JSON."""
+"""Basics that need nothing else of lifoq: clocks, threads, numbers, JSON."""

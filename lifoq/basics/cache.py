@@ -1,4 +1,4 @@
-"""What lifoq can make again, and keeps because that takes time."""
+"""The folder for files that lifoq can make again, and keeps because that takes time."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""How far this machine's clock is off, as DynamoDB's answers tell: each has the server's time."""
+"""Learn how far this machine's clock is off: each answer of DynamoDB has the server's time."""
 
 import functools
 import logging
@@ -14,7 +14,7 @@ TOLERANCE: Final = 2.0
 """Seconds by which a clock may be off. Beyond it the queue goes by the server's clock; below it by
 the machine's own, which is the finer one."""
 RESOLUTION: Final = MICROSECONDS
-"""How exact the header ``Date`` is: whole seconds, rounded down."""
+"""The exactness of the header ``Date``, in microseconds: whole seconds, rounded down."""
 
 
 class ServerClock:

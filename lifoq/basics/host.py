@@ -124,7 +124,7 @@ class SteadyClock:
             self._apart = self._of_day()
 
     def _of_day(self) -> int:
-        """How far the time of day is ahead of the monotonic clock."""
+        """Return how far the time of day is ahead of the monotonic clock."""
         return self._now() - self._monotonic()
 
 
@@ -139,7 +139,7 @@ class SystemHost:
         self._stamps = Stamps()
         self._steady = SteadyClock(monotonic=_monotonic, now=self.now)
         self._idle: list[queue.SimpleQueue[Callable[[], None]]] = []
-        """What hands work to a thread that has none; to start another costs more."""
+        """The mailboxes of threads that wait for work; to start another thread costs more."""
 
     def now(self) -> int:
         return time.time_ns() // 1_000

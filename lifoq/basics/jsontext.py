@@ -35,7 +35,7 @@ def size(text: str) -> int:
 
 
 def is_text(value: str) -> bool:
-    """Whether the string can be written as UTF-8, which half a surrogate pair cannot."""
+    """True if the string can be written as UTF-8, which half a surrogate pair cannot."""
     try:
         value.encode()
     except UnicodeEncodeError:

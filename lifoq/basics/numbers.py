@@ -24,7 +24,8 @@ def check_seconds(field: str, value: Any, *, zero: bool = False) -> None:
 
 
 def check_rate(field: str, value: Any) -> None:
-    """So many a second, and at least one in the longest duration."""
+    """Check a rate: a number of starts per second, at least one in the longest duration.
+    InvalidInput names ``field``."""
     if not _is_number(value) or not 1 / LONGEST <= value <= MOST:
         problem = (
             f"must be a number per second above 0, at most {MOST:,}, at least once in ten years"

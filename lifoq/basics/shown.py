@@ -1,4 +1,4 @@
-"""What others wrote, before a person sees it."""
+"""Make text that others wrote safe to show to a person."""
 
 import re
 from typing import Final
@@ -6,8 +6,8 @@ from typing import Final
 _NAMES: Final = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""What moves the cursor, colours, erases, ends a line, turns the order of letters, or cannot be
-written at all."""
+"""Characters that move the cursor, colour, erase, end a line, turn the order of letters, or cannot
+be written at all."""
 _LINES: Final = re.compile(_NAMES.pattern.replace(r"\x00-\x1f", r"\x00-\x08\x0b-\x1f"))
 
 

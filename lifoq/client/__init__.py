@@ -1,1 +1,1 @@
-"""What producers and operators hold: a queue, or several as one."""
+"""Clients of producers and operators: a queue, or several queues as one."""

@@ -21,7 +21,7 @@ _DENIED: Final = frozenset(
 
 
 class NotThere(QueueMisconfigured):
-    """What was asked about does not exist in this account and region."""
+    """Raised when something that was asked about does not exist in this account and region."""
 
 
 class NotAllowed(QueueMisconfigured):
@@ -29,7 +29,7 @@ class NotAllowed(QueueMisconfigured):
 
     def __init__(self, action: str, message: str) -> None:
         self.action = action
-        """As a policy names it, such as ``lambda:GetFunctionConcurrency``."""
+        """The name that a policy has for it, such as ``lambda:GetFunctionConcurrency``."""
         super().__init__(message)
 
 

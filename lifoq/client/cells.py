@@ -31,7 +31,7 @@ from lifoq.tables.stats import CAP, QueueStats, together
 from lifoq.tables.table import Count
 
 _PLACE: Final = {Status.DELAYED: "due_at"}
-"""What ``peek`` orders a status by, where it is not its place in the queue."""
+"""The attribute by which ``peek`` orders a status, if that is not the place in the queue."""
 
 
 class Cells(Producer):
@@ -77,8 +77,9 @@ class Cells(Producer):
     def put_many(
         self, tasks: Iterable[NewTask], *, on_progress: Callable[[int], None] = lambda _: None
     ) -> list[PutOutcome]:
-        """As Queue.put_many, all cells at the same time; in each its last task is the newest.
-        Where a cell is down or misconfigured, the outcomes of its own tasks say so."""
+        """Put many tasks, in all cells at the same time; see ``Queue.put_many``. In each cell its
+        last task is the newest. If a cell is down or misconfigured, the outcomes of its own tasks
+        say so."""
         new = list(tasks)
         ids = [self._id_of(task) for task in new]
         shares: dict[str, list[int]] = {name: [] for name in self.queues}
@@ -107,36 +108,37 @@ class Cells(Producer):
         return [outcomes[index] for index in range(len(new))]
 
     def transaction_item(self, task: NewTask) -> dict[str, Any]:
-        """As Queue.transaction_item, for the table of the task's own cell."""
+        """Return the transaction item of a put, for the table of the task's own cell; see
+        ``Queue.transaction_item``."""
         task_id = self._id_of(task)
         return self.home(task_id).transaction_item(replace(task, task_id=task_id))
 
     def get(self, task_id: str) -> Task | None:
-        """As Queue.get."""
+        """Return a task by its id; see ``Queue.get``."""
         return self.home(task_id).get(task_id)
 
     def look(self, task_id: str) -> Task | None:
-        """As Queue.look."""
+        """Return a task without its large values; see ``Queue.look``."""
         return self.home(task_id).look(task_id)
 
     def wait(self, task_id: str, *, timeout: Duration) -> Any:
-        """As Queue.wait."""
+        """Wait for a task's result; see ``Queue.wait``."""
         return self.home(task_id).wait(task_id, timeout=timeout)
 
     def cancel(self, task_id: str, *, running: bool = True) -> Task:
-        """As Queue.cancel."""
+        """Cancel a task; see ``Queue.cancel``."""
         return self.home(task_id).cancel(task_id, running=running)
 
     def delete(self, task_id: str) -> Task:
-        """As Queue.delete."""
+        """Delete a task that has ended; see ``Queue.delete``."""
         return self.home(task_id).delete(task_id)
 
     def run_now(self, task_id: str) -> Task:
-        """As Queue.run_now."""
+        """Bring a DELAYED task in now; see ``Queue.run_now``."""
         return self.home(task_id).run_now(task_id)
 
     def redrive(self, task_id: str) -> Task:
-        """As Queue.redrive."""
+        """Bring a failed task back; see ``Queue.redrive``."""
         return self.home(task_id).redrive(task_id)
 
     def redrive_many(
@@ -147,7 +149,8 @@ class Cells(Producer):
         limit: int | None = None,
         per_second: float | None = None,
     ) -> int:
-        """As Queue.redrive_many, cell by cell; ``limit`` and ``per_second`` are those of all."""
+        """Bring failed tasks back, cell by cell; see ``Queue.redrive_many``. ``limit`` and
+        ``per_second`` hold for all cells together."""
         done = 0
         for queue in self.queues.values():
             if done == limit:
@@ -161,7 +164,7 @@ class Cells(Producer):
         return done
 
     def peek(self, limit: int = 10, *, status: Status = Status.PENDING) -> list[Task]:
-        """As Queue.peek: the newest of all cells."""
+        """Return the newest tasks of all cells; see ``Queue.peek``."""
         place = _PLACE.get(status, "task_created")
         found = [queue.peek(limit, status=status) for queue in self.queues.values()]
         merged = heapq.merge(*found, key=lambda task: getattr(task, place) or 0, reverse=True)
@@ -170,7 +173,7 @@ class Cells(Producer):
     def search(
         self, wanted: Wanted, *, limit: int = 50, start: str | None = None, scan: int = 1_000
     ) -> Listing:
-        """As Queue.search, over all cells; ``scan`` is for each."""
+        """Search all cells; see ``Queue.search``. ``scan`` holds for each cell."""
         begin = listing.starts(start, self.queues) if start else dict.fromkeys(self.queues)
         pages = {
             name: self.queues[name].search(wanted, limit=limit, start=place, scan=scan)
@@ -179,25 +182,26 @@ class Cells(Producer):
         return listing.together(pages, begin, limit=limit)
 
     def stats(self, *, cap: int = CAP) -> QueueStats:
-        """As Queue.stats, of all cells together; ``cap`` is for each."""
+        """Return the numbers of all cells together; see ``Queue.stats``. ``cap`` holds for each
+        cell."""
         return reduce(together, (queue.stats(cap=cap) for queue in self.queues.values()))
 
     def pressure(self) -> Pressure:
-        """As Queue.pressure, of all cells together."""
+        """Return the pressure on all cells together; see ``Queue.pressure``."""
         return reduce(pressure.together, (queue.pressure() for queue in self.queues.values()))
 
     def waiting(self) -> Count:
-        """As Queue.waiting, in all cells."""
+        """Count the waiting tasks of all cells; see ``Queue.waiting``."""
         return reduce(add, (queue.waiting() for queue in self.queues.values()))
 
     def purge(self, *, confirm: Callable[[Count], bool]) -> int:
-        """As Queue.purge; it asks once, for all cells."""
+        """Cancel all waiting tasks; see ``Queue.purge``. It asks once, for all cells."""
         if not confirm(self.waiting()):
             return 0
         return sum(queue.purge(confirm=lambda _: True) for queue in self.queues.values())
 
     def check(self) -> None:
-        """As Queue.check, of every cell."""
+        """Check every cell; see ``Queue.check``."""
         for queue in self.queues.values():
             queue.check()
 
@@ -223,7 +227,7 @@ class _Progress:
         self._lock = threading.Lock()
 
     def part(self) -> Callable[[int], None]:
-        """What one cell tells."""
+        """Return the function by which one cell tells its progress."""
         with self._lock:
             mine = len(self._done)
             self._done.append(0)

@@ -1,5 +1,5 @@
-"""What a client must know of a queue. The queue writes it to one SSM parameter, so that nobody
-restates a table's name or a deadline.
+"""The facts that a client must know of a queue, in one SSM parameter. So nobody restates a table's
+name or a deadline.
 
 Whoever deploys writes ``Connection.encode()`` to ``parameter_name(…)``; ``Queue.connect("prod")``
 reads it back.
@@ -138,7 +138,8 @@ def read(queue_name: str | None, **client_arguments: Any) -> Connection:
 
 
 def read_parameter(parameter: str, **client_arguments: Any) -> str:
-    """What an SSM parameter of a queue's holds. QueueMisconfigured, StoreUnavailable."""
+    """Return the content of a queue's SSM parameter. Raises QueueMisconfigured,
+    StoreUnavailable."""
     # boto3 takes long to import, and not every process that imports lifoq connects.
     import boto3  # noqa: PLC0415
     from botocore.config import Config  # noqa: PLC0415
@@ -164,7 +165,7 @@ def read_parameter(parameter: str, **client_arguments: Any) -> str:
 
 
 def _meaning(parameter: str, error: Any) -> LifoqError | None:
-    """What SSM alone answers with."""
+    """Translate the errors that SSM alone answers with."""
     code = error.response["Error"]["Code"]
     if code == "ParameterNotFound":
         return QueueMisconfigured(

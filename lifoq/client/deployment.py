@@ -1,7 +1,7 @@
-"""What operators must know of a deployed queue beside what clients do: its parts.
+"""The parts of a deployed queue: facts for operators, beside those for clients.
 
-The queue writes it to an SSM parameter of its own, when it is deployed: clients have no use for it,
-and need not be let in.
+The queue writes them to an SSM parameter of its own when it is deployed: clients have no use for
+them, and need not be let in.
 """
 
 import json
@@ -33,7 +33,7 @@ class Deployment:
     functions: Mapping[str, str]
     """Their names, by what they do."""
     processors: int
-    """How many may run at a time, while the queue is not paused."""
+    """Processors that may run at a time while the queue is not paused."""
     stream_mapping: str
     """The UUID of the mapping by which Lambda reads the table's stream."""
     schedules: tuple[str, ...]

@@ -29,7 +29,7 @@ def shape(message: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What failures of one group have in common."""
+    """The marks that the failures of one group share."""
 
     task_type: str
     error_type: str

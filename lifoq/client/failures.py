@@ -53,9 +53,9 @@ class Failures:
 
     groups: list[Group]
     read: int
-    """How many tasks were looked at."""
+    """Tasks that were read."""
     more: bool
-    """Whether there are older ones."""
+    """True if there are older ones."""
 
     @property
     def first(self) -> int:

@@ -43,7 +43,7 @@ class Wanted:
     """Seconds, or timedelta, since the task entered the queue; a DELAYED one has not yet. Of those
     that are older, one that waits with a head start is found once it is older by that, too."""
     any_case: bool = False
-    """Whether capital and small letters are the same: for people who look, never for a change."""
+    """True if capital and small letters are the same: for people who look, never for a change."""
 
     def __post_init__(self) -> None:
         if self.status not in LISTED:
@@ -216,7 +216,7 @@ def _cursor(place: str, status: Status) -> Cursor:
 
 
 def _encoded(value: Any) -> str:
-    """As text that goes into a URL."""
+    """Return a value as text that goes into a URL."""
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 

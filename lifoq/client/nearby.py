@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 FILE: Final = Path(".local", "environment")
-"""What `lifoq dev` writes: a shell that reads it works with the local cloud."""
+"""The file that `lifoq dev` writes: a shell that reads it works with the local cloud."""
 ENDPOINT: Final = "AWS_ENDPOINT_URL"
 SAY_WHICH_AWS: Final = (
     *(ENDPOINT, "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE"),

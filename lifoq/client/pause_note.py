@@ -24,7 +24,7 @@ ITEM: Final = f"{OWN_PREFIX}pause"
 @dataclass(frozen=True, kw_only=True)
 class PauseNote:
     by: str
-    """What paused the queue, such as ``lifoq pause``."""
+    """The command that paused the queue, such as ``lifoq pause``."""
     who: str
     """Who ran it, and where, such as ``ada@laptop, process 4711``."""
     at: int

@@ -42,7 +42,7 @@ class Processing:
 
     @property
     def is_paused(self) -> bool:
-        """Whether no processor may start."""
+        """True if no processor may start."""
         answer = self._account.call("lambda", "get_function_concurrency", **self._function)
         return bool(answer.get("ReservedConcurrentExecutions") == 0)
 
@@ -101,7 +101,7 @@ class Processing:
 
 
 class Switch(Protocol):
-    """What of it a page or a command needs."""
+    """The part of it that a page or a command needs."""
 
     @property
     def is_paused(self) -> bool: ...
@@ -112,7 +112,7 @@ class Switch(Protocol):
 
 
 def known_paused(switch: Switch | None) -> bool:
-    """Whether no processor may start, as far as there is a switch and the caller may look at it."""
+    """True if no processor may start, as far as there is a switch and the caller may read it."""
     try:
         return switch is not None and switch.is_paused
     except NotAllowed:

@@ -8,7 +8,7 @@ from lifoq.items.task import Duration, IfExists, NewTask, Task
 
 
 class Producer(ABC):
-    """What takes tasks."""
+    """Anything that takes tasks: a queue, or cells."""
 
     def put(
         self,

@@ -59,7 +59,8 @@ class Queue(Producer):
     ) -> None:
         self.store = store
         self.shared_limits = shared_limits
-        """What holds over all workers of the queue together, as its settings say; None: nothing."""
+        """The limits that hold over all workers of the queue together, as its settings say; None
+        without any."""
         self._host = host
         self._pressure: Pressure | None = None
         self._pressed_at = 0
@@ -268,16 +269,17 @@ class Queue(Producer):
         return measure(self.store, now=self.store.now(), cap=cap)
 
     def pressure(self) -> Pressure:
-        """How hard the queue is pressed, for who decides whether to put: read at most once in
-        ``PRESSURE_KEPT`` seconds, and in between told again."""
+        """Return how hard the queue is pressed, for a producer that decides whether to put. It is
+        read at most once in ``PRESSURE_KEPT`` seconds; in between, the latest reading is
+        returned."""
         now = self.store.now()
         if self._pressure is None or not 0 <= now - self._pressed_at < microseconds(PRESSURE_KEPT):
             self._pressure, self._pressed_at = pressure.measure(self.store, now=now), now
         return self._pressure
 
     def waiting(self) -> Count:
-        """How many tasks wait, to be claimed or to fall due; expired ones that are still there
-        among them."""
+        """Count the tasks that wait, to be claimed or to fall due. Expired tasks that are still
+        there count."""
         pending = self.store.count(Status.PENDING, cap=CAP)
         return pending + self.store.count(Status.DELAYED, cap=CAP)
 

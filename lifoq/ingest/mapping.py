@@ -15,7 +15,7 @@ from lifoq.items.task import NewTask
 from lifoq.items.traceparent import if_one
 
 SEEN: Final = "body, attributes and message"
-"""What an expression can look into."""
+"""The names that an expression can read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class IngestMapping:
     traceparent: str = "attributes.traceparent"
     """Is it no W3C traceparent, the task has none."""
     if_exists: str = "'keep'"
-    """What becomes of a task that has the id already: ``'keep'`` or ``'replace'``."""
+    """The fate of a task that has the id already: ``'keep'`` or ``'replace'``."""
 
     def __post_init__(self) -> None:
         for name, expression in asdict(self).items():
@@ -58,7 +58,7 @@ class IngestMapping:
 
     @property
     def may_replace(self) -> bool:
-        """Whether a message can change a task that is there."""
+        """True if a message can change a task that is there."""
         return self.if_exists != IngestMapping.if_exists
 
     def encode(self) -> str:

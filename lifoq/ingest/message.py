@@ -10,9 +10,9 @@ from lifoq.basics import jsontext
 from lifoq.errors import InvalidInput
 
 FIFO: Final = ".fifo"
-"""How the ARN of a queue ends that keeps an order."""
+"""The end of the ARN of a queue that keeps an order."""
 PARSING: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What the readers below raise where a record is not of its service's form."""
+"""Errors that the readers below raise where a record is not of its service's form."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,12 +22,12 @@ class Message:
     body: Any
     """A JSON value; text where it is none; base64 where it is not even UTF-8."""
     attributes: Mapping[str, Any]
-    """What the sender attached to it: attributes, headers, properties."""
+    """The attributes, headers or properties that the sender attached."""
     about: Mapping[str, Any]
-    """What the service says of it."""
+    """The facts that the service adds."""
 
     def document(self) -> dict[str, Any]:
-        """What expressions look into."""
+        """The document that expressions read."""
         return {
             "body": self.body,
             "attributes": dict(self.attributes),
@@ -180,7 +180,8 @@ def _rabbitmq(message: Mapping[str, Any], queue: str, event: Mapping[str, Any]) 
 
 
 def _forwarded(message: Message) -> Message | None:
-    """What a topic or a bus put into a queue or a topic, in an envelope of its own."""
+    """Return the message that a topic or a bus put into a queue or a topic, in an envelope of its
+    own."""
     match message.body:
         case {"Type": "Notification", "TopicArn": str(), "MessageId": str(), "Message": str()}:
             return _sns(message.body)

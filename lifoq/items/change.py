@@ -18,7 +18,7 @@ DynamoDB can: also Decimal for a number that is not whole, None, bool, and sets.
 
 
 def is_number(value: object) -> TypeGuard[int | Decimal]:
-    """Whether DynamoDB takes the value for a number: true is none."""
+    """True if DynamoDB takes the value for a number: ``True`` is none."""
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
@@ -132,7 +132,7 @@ class Change:
     when: tuple[Condition, ...]
     set: Mapping[Attribute, Value]
     creates: bool = False
-    """Whether it makes the item where there is none."""
+    """True if the change makes the item where there is none."""
     set_once: Mapping[Attribute, Value] = field(default_factory=dict)
     """Set only where the item does not have the attribute yet."""
     increment: Attribute | None = None

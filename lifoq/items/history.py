@@ -10,11 +10,11 @@ from lifoq.items.schema import IMPOSSIBLE
 MOST: Final = 10
 """Attempts that an item keeps: the latest."""
 MAX_ERROR_BYTES: Final = 200
-"""What is kept of an error: type and message together."""
+"""Bytes that are kept of an error: type and message together."""
 
 
 class Ended(StrEnum):
-    """How an attempt ended."""
+    """The way in which an attempt ended."""
 
     RETRIED = "RETRIED"
     """It failed, and the task is to be tried again."""
@@ -44,7 +44,7 @@ class PastAttempt:
     """The beginning of the error's."""
 
     def encode(self) -> dict[str, int | str]:
-        """As the item holds it."""
+        """Return the attempt as the item holds it."""
         return {
             "attempt": self.attempt,
             **({} if self.taken_at is None else {"taken": self.taken_at}),

@@ -58,8 +58,8 @@ def leave(*, claim_id: str, now: int) -> Change:
 
 
 def holds(claim_id: Any, task: Item | None) -> bool:
-    """Whether the claim on this task, which was granted once, still stands. One whose id somebody
-    overwrote in the slot may, as long as the task is TAKEN."""
+    """True if the claim on this task, which was granted once, still stands. A claim whose id
+    somebody overwrote in the slot stands for as long as the task is TAKEN."""
     if task is None or task.get(A.TASK_STATUS) != Status.TAKEN:
         return False
     return not isinstance(claim_id, str) or task.get(A.CLAIM_ID) == claim_id

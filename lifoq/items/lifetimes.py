@@ -1,4 +1,4 @@
-"""How long the queue keeps what: a task that waits, a claim, an outcome."""
+"""The times for which the queue keeps things: a waiting task, a claim, an outcome."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -18,17 +18,18 @@ LONGEST_LEASE: Final = 86_400.0
 
 @dataclass(frozen=True, kw_only=True)
 class Lifetimes:
-    """How long the queue keeps what, in seconds; and how what waited for too long goes."""
+    """The times for which the queue keeps things, in seconds; and how tasks go that waited for too
+    long."""
 
     deadline: float = 3_600
     """The longest a task may wait before it is shed; also the default."""
     success_retention: float = 7 * 86_400
     failure_retention: float = 14 * 86_400
     shed_at_deadline: bool = False
-    """Whether the sweep deletes each task that waited beyond its deadline, so that somebody can be
-    told at once; else DynamoDB's TTL does, within days."""
+    """True if the sweep deletes each task that waited beyond its deadline, so that somebody can be
+    told at once. Otherwise DynamoDB's TTL deletes it, within days."""
     task_tokens: bool = False
-    """Whether the queue answers Step Functions. A task with a token is shed at its deadline."""
+    """True if the queue answers Step Functions. A task with a token is shed at its deadline."""
 
     def __post_init__(self) -> None:
         for name in ("deadline", "success_retention", "failure_retention"):
@@ -45,7 +46,7 @@ class Lifetimes:
 
     @property
     def sweep_sheds(self) -> bool:
-        """Whether there can be tasks that the sweep has to shed."""
+        """True if there can be tasks that the sweep has to shed."""
         return self.shed_at_deadline or self.task_tokens
 
     @property

@@ -51,11 +51,11 @@ class Large:
         return found
 
     def encode(self) -> dict[str, Any]:
-        """As an item holds it."""
+        """Return the reference as an item holds it."""
         return asdict(self)
 
     def is_of(self, content: bytes) -> bool:
-        """Whether this is what was written."""
+        """True if this is the content that was written."""
         return self == Large.of(content, key=self.key)
 
 

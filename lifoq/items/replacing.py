@@ -1,4 +1,4 @@
-"""What a put with ``if_exists="replace"`` writes, by what it finds under its id.
+"""Build the write of a put with ``if_exists="replace"``, by what it finds under its id.
 
 A task that waits is taken over: payload, place, deadline and attempts are those of the new put from
 then on. One that is TAKEN keeps running; the put is parked on its item, one at the most, and when
@@ -31,19 +31,19 @@ from lifoq.items.schema import Attribute as A
 from lifoq.items.task import Task
 
 _OF_THE_ID: Final = {A.TASK_ID, A.REPLACED, A.HISTORY}
-"""What belongs to all puts of an id, and not to one of them."""
+"""Attributes that belong to all puts of an id together, not to one of them."""
 
 
 def first_try(item: Item, *, now: int) -> Change:
-    """What a put writes that has seen nothing yet: where its id is free, or where a task
-    waits that is of this kind, too."""
+    """Return the first write of a put that has seen nothing yet. It succeeds where the id is free,
+    and where a waiting task of this kind has it."""
     older = AtMost(A.PUT_AT, _made(item) - 1)
     return _taking_over(item, when=(*_waits(now), older), creates=True)
 
 
 def over(seen: Item, item: Item, *, now: int) -> Put | Change | None:
-    """What the put writes over an item that it has seen; None where that shows a newer put, or this
-    one itself. DamagedTask, where it is no task."""
+    """Return the write of the put over an item that it has seen; None if the item shows a newer
+    put, or this one itself. Raises DamagedTask where the item is no task."""
     task = Task.from_item(seen)
     latest = task if task.parked is None else task.parked
     if made_at(latest) >= _made(item):
@@ -90,7 +90,7 @@ def with_parked(end: Change, item: Item | None, task: Task) -> Change | None:
 
 
 def is_with_parked(item: Item, task: Task) -> bool:
-    """Whether an item shows that a parked put has taken the place of ``task`` since its claim."""
+    """True if the item shows that a parked put has taken the place of ``task`` since its claim."""
     waits = StatusIn(WAITING).holds(item)
     return waits and item.get(A.CLAIM_ID) == task.claim_id and item.get(A.PUT_AT) != task.put_at
 

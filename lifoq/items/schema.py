@@ -147,13 +147,13 @@ DUE_PROJECTION: Final = (Attribute.LOOK,)
 """Room for what a later release may have to know of a task that is due. Today whoever finds one
 reads all of it."""
 PROJECTIONS: Final = {STATUS_CREATED_INDEX: STATUS_CREATED_PROJECTION, DUE_INDEX: DUE_PROJECTION}
-"""What each index shows beside the keys. Frozen: see ``Look``."""
+"""The attributes that each index shows beside the keys. Frozen: see ``Look``."""
 
 ANOTHER_QUEUE: Final = (
     "CloudFormation changes no index under its name: deploy a queue of another name beside this "
     "one, let producers go there, and let this one run empty"
 )
-"""What to do about an index that has other keys, or shows less."""
+"""The remedy for an index that has other keys, or shows less."""
 
 MAX_ITEM_BYTES: Final = 400 * 1024
 """DynamoDB's limit for one item, names included

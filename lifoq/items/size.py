@@ -1,4 +1,4 @@
-"""How large DynamoDB takes an item to be, and a transaction."""
+"""Compute the size that DynamoDB takes an item or a transaction to have."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,9 +9,9 @@ from lifoq.items.change import Change, Item
 from lifoq.items.schema import MAX_TRANSACTION_BYTES
 
 NUMBER_BYTES = 12
-"""What a time in microseconds takes; DynamoDB needs a byte for two digits, and one."""
+"""Bytes of a time in microseconds: DynamoDB needs a byte for two digits, and one more."""
 NESTING_BYTES = 3
-"""What a list or a map takes, beside one byte for each element."""
+"""Bytes of a list or a map, beside one byte for each element."""
 
 
 def of(attributes: Mapping[Any, Any]) -> int:

@@ -311,7 +311,7 @@ class Task:
         return self.status in WAITING
 
     def expired(self, now: int) -> bool:
-        """Whether the deadline has passed at epoch microseconds ``now``."""
+        """True if the deadline has passed at epoch microseconds ``now``."""
         return self.expires_at <= now
 
     @classmethod

@@ -1,4 +1,4 @@
-"""How an attempt went wrong, as its task keeps it, and as it is raised to who waits for it."""
+"""The error of an attempt, as its task keeps it and as it is raised to whoever waits."""
 
 import traceback
 from collections.abc import Callable
@@ -17,7 +17,7 @@ MAX_MESSAGE: Final = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class TaskError:
-    """How an attempt went wrong, bounded in size."""
+    """The error of an attempt, bounded in size."""
 
     type: str
     message: str

@@ -18,8 +18,8 @@ def check(value: Any) -> None:
 
 
 def if_one(value: Any) -> str | None:
-    """What a header or an attribute on the way says of the trace. The W3C has what is malformed
-    there ignored: a task is not refused for it."""
+    """Return the trace context that a header or an attribute says; None where it is malformed. The
+    W3C has malformed ones ignored, so a task is not refused for it."""
     return value if is_one(value) else None
 
 

@@ -392,7 +392,7 @@ def condemn(*, seen: Status, now: int, error: TaskError, lifetimes: Lifetimes) -
 def tombstone(
     task_id: str, *, task_type: str, now: int, error: TaskError, lifetimes: Lifetimes
 ) -> dict[str, Value]:
-    """What is left of a damaged item so large that the reason finds no room in it."""
+    """Return the item that replaces a damaged one so large that the reason finds no room in it."""
     item: dict[A, Value] = {
         A.TASK_ID: task_id,
         A.TASK_TYPE: task_type,

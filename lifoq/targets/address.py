@@ -39,7 +39,7 @@ def network(text: str) -> Network:
 
 
 def permitted(address: Address, allowed: Sequence[Network], *, internet: bool = True) -> bool:
-    """Whether it is of a network that is allowed, or of the internet, where that is."""
+    """True if the address is of an allowed network, or of the internet where that is allowed."""
     meant = _meant(address)
     return _is_in(meant, allowed) or (internet and _is_of_internet(meant))
 

@@ -98,7 +98,7 @@ def _lambda_client(timeout: float) -> Any:
 
 
 def _encoded(target: Target) -> dict[str, Any]:
-    """What is as by default is left out."""
+    """Return the target's settings without those that have their default."""
     (kind,) = (name for name, one in _KINDS.items() if isinstance(target, one))
     plain = {field.name: field.default for field in fields(target)}
     given = {

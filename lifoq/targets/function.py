@@ -52,7 +52,7 @@ class LambdaTarget(Terms):
 
 
 class LambdaHandler:
-    """What runs the tasks of a Lambda target."""
+    """The handler of a Lambda target's tasks."""
 
     def __init__(self, target: LambdaTarget, *, client: Callable[[float], Any]) -> None:
         """``client`` makes one of Lambda whose calls are answered within so many seconds, and are
@@ -90,7 +90,7 @@ class LambdaHandler:
 
 
 def _error(content: bytes) -> str:
-    """What a function raised; where it was killed, Lambda tells no type."""
+    """Say what a function raised; if it was killed, Lambda tells no type."""
     try:
         told = jsontext.decode(content.decode())
     except (ValueError, RecursionError):

@@ -137,11 +137,11 @@ class Answer:
     headers: Mapping[str, str]
     content: bytes
     cut: bool
-    """Whether there was more."""
+    """True if the answer was longer than this."""
 
 
 class HttpsHandler:
-    """What runs the tasks of an HTTPS target."""
+    """The handler of an HTTPS target's tasks."""
 
     def __init__(self, target: HttpsTarget, *, secret: Callable[[str], str]) -> None:
         """``secret`` tells the text of the secret of a name."""
@@ -235,7 +235,7 @@ class HttpsHandler:
             )
 
     def _headers(self, context: Context, secrets: Mapping[str, str]) -> dict[str, str]:
-        """Those of the target win."""
+        """Return the request's headers; those of the target win."""
         has_body = self._target.method in WITH_BODY
         own = {
             "Accept": "application/json, text/plain;q=0.5, */*;q=0.1",

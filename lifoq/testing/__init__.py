@@ -1,4 +1,4 @@
-"""What a test of task code needs: a clock that one can turn, and tables."""
+"""Tools for tests of task code: a clock that one can turn, and tables."""
 
 from lifoq.testing.hosts import START, ManualHost, TurnableHost
 from lifoq.testing.tables import create_table

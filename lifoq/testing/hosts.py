@@ -38,7 +38,7 @@ class ManualHost:
         self.time += microseconds(seconds)
 
     def freeze(self, seconds: float) -> None:
-        """As Lambda does between two invocations: the monotonic clock stands still."""
+        """Stop the monotonic clock for a while, like Lambda between two invocations."""
         self.advance(seconds)
         self._frozen += microseconds(seconds)
 

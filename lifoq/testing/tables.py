@@ -1,4 +1,4 @@
-"""What a test of a queue needs, on any DynamoDB endpoint."""
+"""Make a queue's table for a test, on any DynamoDB endpoint."""
 
 from typing import Any
 
