@@ -190,6 +190,11 @@ def check_name(field: str, value: Any, limit: int) -> None:
         )
 
 
+def is_name(value: object, limit: int) -> bool:
+    """Whether an item's value is text of 1 to ``limit`` bytes, as ``check_name`` wants it."""
+    return isinstance(value, str) and 0 < jsontext.size(value) <= limit
+
+
 def _due_at(task: NewTask, now: int) -> int | None:
     if task.delay is not None and task.due_at is not None:
         raise InvalidInput("delay", task.delay, "stands beside due_at; give one of the two")
@@ -323,7 +328,7 @@ class Task:
         return cls(
             task_id=reader.task_id,
             status=status,
-            task_type=reader.text(Attribute.TASK_TYPE),
+            task_type=reader.name(Attribute.TASK_TYPE, MAX_TYPE_BYTES),
             payload=reader.decoded(Attribute.PAYLOAD, payload),
             attempts=reader.number(Attribute.ATTEMPTS),
             enqueued_at=reader.number(Attribute.ENQUEUED_AT),
@@ -338,7 +343,7 @@ class Task:
             lease_expires=reader.optional_number(Attribute.LEASE_EXPIRES),
             leases_lost=reader.optional_number(Attribute.LEASES_LOST) or 0,
             due_at=due_at if status is Status.DELAYED else None,
-            key=reader.optional_text(Attribute.TASK_KEY),
+            key=reader.optional_name(Attribute.TASK_KEY, MAX_TASK_KEY_BYTES),
             checkpoint=reader.optional_json(Attribute.CHECKPOINT),
             result=reader.optional_json(Attribute.RESULT),
             error=reader.error(),
@@ -383,6 +388,16 @@ class _Reader:
         value = self._item.get(name)
         if value is not None and not isinstance(value, str):
             raise self._wrong_type(name, value)
+        return value
+
+    def name(self, name: Attribute, limit: int) -> str:
+        return self._required(name, self.optional_name(name, limit))
+
+    def optional_name(self, name: Attribute, limit: int) -> str | None:
+        value = self.optional_text(name)
+        if value is not None and not is_name(value, limit):
+            found = jsontext.size(value)
+            raise self._damaged(f"{name} has {found:,} bytes, but must have 1 to {limit:,}")
         return value
 
     def number(self, name: Attribute) -> int:

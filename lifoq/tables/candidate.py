@@ -6,8 +6,8 @@ from typing import Any
 
 from lifoq.items import transitions
 from lifoq.items.change import Change, Item, is_number
-from lifoq.items.schema import Attribute, Look
-from lifoq.items.task import Task
+from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Look
+from lifoq.items.task import Task, is_name
 from lifoq.tables.table import Cursor
 
 
@@ -64,10 +64,10 @@ def candidate_of(row: Item) -> Candidate:
         damage = "taskCreated is not a whole number"
     elif not _whole(expires_at):
         damage = "expiresAt is missing or not a whole number"
-    elif not isinstance(task_type, str):
-        damage = "taskType is missing or not a string"
-    elif Attribute.TASK_KEY in row and not isinstance(key, str):
-        damage = "taskKey is not a string"
+    elif not is_name(task_type, MAX_TYPE_BYTES):
+        damage = f"taskType is missing or not a string of 1 to {MAX_TYPE_BYTES} bytes"
+    elif Attribute.TASK_KEY in row and not is_name(key, MAX_TASK_KEY_BYTES):
+        damage = f"taskKey is not a string of 1 to {MAX_TASK_KEY_BYTES} bytes"
     elif not _whole(leases_lost):
         damage = "leasesLost is not a whole number"
     elif not isinstance(look, dict):

@@ -5,12 +5,11 @@ The sweep does this once a minute; a worker does some of it to rows that it come
 
 import logging
 
-from lifoq.basics import jsontext
 from lifoq.errors import ItemTooLarge
 from lifoq.items import transitions
 from lifoq.items.change import AtMost, Change, ConditionFailed, Item, Not, StatusIs
 from lifoq.items.schema import DUE_INDEX, MAX_TYPE_BYTES, STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.items.task import Task
+from lifoq.items.task import Task, is_name
 from lifoq.items.task_error import TaskError
 from lifoq.tables.again import Outrun
 from lifoq.tables.base import StoreBase, reaching
@@ -126,10 +125,9 @@ class SweepWrites(StoreBase):
         """Replace an item that is too full for an error message by a tombstone that has room."""
         item = self.table.get(task_id)
         named = item and item.get(Attribute.TASK_TYPE)
-        short = isinstance(named, str) and jsontext.size(named) <= MAX_TYPE_BYTES
         tombstone = transitions.tombstone(
             task_id,
-            task_type=named if short and isinstance(named, str) else "",
+            task_type=str(named) if is_name(named, MAX_TYPE_BYTES) else "",
             now=now,
             error=error,
             lifetimes=self.lifetimes,

@@ -17,6 +17,8 @@ Place = tuple[float, str]
 """Where a row stands in the index: its ``taskCreated`` and its id."""
 Key = str | None
 """None: where it does not matter."""
+Name = tuple[str, ...]
+"""A key as a list can sort it: no text for None, which no key's own text can be taken for."""
 Entry = tuple[Place, Candidate]
 
 
@@ -27,7 +29,7 @@ class Rows:
         self._newest_first = newest_first
         self._of_key: dict[Key, list[Entry]] = {}
         self._first_of: dict[Key, Place] = {}
-        self._firsts: list[tuple[Place, str]] = []
+        self._firsts: list[tuple[Place, Name]] = []
         """The first rows of all keys, sorted."""
         self._forgotten: dict[Key, Place] = {}
         """The first row of a key that was not remembered."""
@@ -38,7 +40,7 @@ class Rows:
     def __iter__(self) -> Iterator[tuple[Key, Candidate]]:
         """The first row of each key, in their order."""
         for _, name in reversed(self._firsts) if self._newest_first else self._firsts:
-            key = name or None
+            key = _key_of(name)
             yield key, self._of_key[key][self._head][1]
 
     @property
@@ -72,12 +74,13 @@ class Rows:
             first, name = self._firsts[self._head]
             if self._before(last, first):
                 return
-            rows = self._of_key[name or None]
+            key = _key_of(name)
+            rows = self._of_key[key]
             if self._newest_first:
                 del rows[bisect_left(rows, last, key=_at) :]
             else:
                 del rows[: bisect_right(rows, last, key=_at)]
-            self._keep_first(name or None)
+            self._keep_first(key)
 
     @property
     def _head(self) -> int:
@@ -94,12 +97,20 @@ class Rows:
         if first == was:
             return
         if was is not None:
-            del self._firsts[bisect_left(self._firsts, (was, key or ""))]
+            del self._firsts[bisect_left(self._firsts, (was, _name_of(key)))]
         if first is None:
             del self._of_key[key], self._first_of[key]
         else:
             self._first_of[key] = first
-            insort(self._firsts, (first, key or ""))
+            insort(self._firsts, (first, _name_of(key)))
+
+
+def _name_of(key: Key) -> Name:
+    return () if key is None else (key,)
+
+
+def _key_of(name: Name) -> Key:
+    return name[0] if name else None
 
 
 def _at(entry: Entry) -> Place:

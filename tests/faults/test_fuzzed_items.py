@@ -2,6 +2,8 @@
 come across for ever."""
 
 import contextlib
+import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -18,7 +20,7 @@ from lifoq.errors import DamagedTask, LifoqError, StoreUnavailable
 from lifoq.items import size
 from lifoq.items.change import is_number
 from lifoq.items.lifetimes import LONGEST_LEASE
-from lifoq.items.schema import MAX_ITEM_BYTES, TERMINAL, Attribute, Look, Status
+from lifoq.items.schema import MAX_ITEM_BYTES, MAX_TYPE_BYTES, TERMINAL, Attribute, Look, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
 from lifoq.tables.candidate import Candidate
@@ -28,7 +30,7 @@ from lifoq.tables.large import LargeValues, MemoryBlobs
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import START, ManualHost
-from tests.faults.world import LEASE, World
+from tests.faults.world import LEASE, SHARED, World
 
 Typed = dict[str, Any]
 """An item, or a value of one, as DynamoDB's API spells it."""
@@ -85,9 +87,15 @@ ANY_TYPE: Final[tuple[Typed | None, ...]] = (
     {"SS": ["x"]},
     {"NS": ["7"]},
     {"BS": [b"x"]},
+    {"S": ""},
+    {"S": "x" * 3_000},
+    {"N": "0"},
+    {"B": b""},
+    {"L": []},
+    {"M": {}},
     None,
 )
-"""None: without it."""
+"""None: without it. No set is empty in DynamoDB."""
 ODD: Final = (
     *ANY_TYPE,
     *({"S": text} for text in ("{}", '"\\ud800"', "NaN", "[" * 5_000)),
@@ -149,10 +157,36 @@ crowds = st.lists(st.tuples(items(), paddings, st.integers(0, 30)), min_size=1, 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(crowds)
 def test_no_item_stops_anybody(crowd):
-    assert_harmless(World(MemoryTable()), crowd)
+    assert_harmless(World(MemoryTable(), SHARED), crowd)
 
 
 def assert_harmless(world: World, crowd: list[tuple[Typed, str | None, int]]) -> None:
+    told = Told()
+    for name in ("errands", "sweep"):
+        logging.getLogger(f"lifoq.{name}").addFilter(told)
+    try:
+        watch(world, crowd)
+    finally:
+        for name in ("errands", "sweep"):
+            logging.getLogger(f"lifoq.{name}").removeFilter(told)
+    again = {text: number for text, number in told.texts.items() if number > 1}
+    assert not again, "told more than once"
+
+
+class Told(logging.Filter):
+    """Counts what is said of each damaged task, and lets nothing through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: Counter[str] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if "is damaged" in record.msg:
+            self.texts[str(record.args and record.args[0])] += 1
+        return False
+
+
+def watch(world: World, crowd: list[tuple[Typed, str | None, int]]) -> None:
     for n, (item, padded, spare) in enumerate(crowd):  # so many bytes to spare
         item["taskId"] = {"S": world.id(str(n))}
         if padded is not None:
@@ -188,7 +222,8 @@ def left_behind(item: Any, now: int) -> str | None:
     if ("dueAt" if status == Status.DELAYED else "taskCreated") not in item:
         return None  # no index shows it
     named = item.get("taskType")
-    if status == Status.PENDING and isinstance(named, str) and named not in {"ok", "keyed"}:
+    is_name = isinstance(named, str) and 0 < len(named) <= MAX_TYPE_BYTES
+    if status == Status.PENDING and is_name and named not in {"ok", "keyed"}:
         whole = type(item.get("expiresAt")) is int
         return None if whole else "it never expires"  # until then it waits for who knows its type
     if status in TERMINAL or (at_most(item.get("expiresAt"), now) and status != Status.TAKEN):
@@ -229,7 +264,7 @@ def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(place):
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
 def test_workers_and_sweep_put_each_damage_aside(place):
     crowd = [(item, None, 0) for _, item in damaged_items(place)]
-    assert_harmless(World(MemoryTable()), crowd)
+    assert_harmless(World(MemoryTable(), SHARED), crowd)
 
 
 def test_what_null_does_to_conditions_is_the_same_in_dynamodb(

@@ -6,6 +6,7 @@ import random
 import uuid
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from lifoq.basics.host import microseconds
@@ -47,6 +48,8 @@ SETTINGS = WorkerSettings(
     backoff=Backoff.fixed(1),
     linger=0.05,
 )
+SHARED = replace(SETTINGS, fair_share=True, shared_limits=True, total_in_flight=2, rate_limit=50)
+"""With slots shared out among keys, and limits held over all workers."""
 MOST_ROUNDS = 6
 """Sweeps after which a queue without faults must be at rest."""
 
@@ -63,9 +66,12 @@ class RecordingTable(MemoryTable):
 
 
 class World:
-    def __init__(self, table: DynamoTable | MemoryTable) -> None:
+    def __init__(
+        self, table: DynamoTable | MemoryTable, settings: WorkerSettings = SETTINGS
+    ) -> None:
         """Others may share the table, one after the other, where each removes what it wrote."""
         self.table = table
+        self.settings = settings
         self.past = PastDynamo(table) if isinstance(table, DynamoTable) else PastMemory(table)
         self.clock = Scheduler(random.Random(0), start=START)
         self._machines = itertools.count(1)
@@ -154,7 +160,7 @@ class Process:
 
     def work(self) -> RunReport:
         try:
-            return Processor(self.store, self.registry, SETTINGS, host=self.host).run()
+            return Processor(self.store, self.registry, self.world.settings, host=self.host).run()
         except ProcessUnusable as error:
             return error.report
 
@@ -162,8 +168,8 @@ class Process:
         sweeper = Sweeper(
             self.store,
             self.registry,
-            max_attempts=SETTINGS.max_attempts,
-            types=Types.of(self.registry, SETTINGS),
+            max_attempts=self.world.settings.max_attempts,
+            types=Types.of(self.registry, self.world.settings),
             host=self.host,
         )
         return sweeper.run()
