@@ -40,17 +40,16 @@ def handle(_event: Any, _context: LambdaContext) -> dict[str, Any]:
         processor.kick("tasks wait")
     counted = counts(report)
     emit(counted)
-    if report.stats is not None:
-        emit_gauges(report.stats)
-        emit({Metric.TASKS_OF_UNKNOWN_TYPES: report.unknown.total()})
-        if report.unknown:
-            extra = {"waiting": dict(report.unknown)}
-            logger.warning("no worker is known to have these task types", extra=extra)
-        emit({Metric.STALLED: int(report.stats.stalled)})
-        if environment.long_tasks is not None:
-            from .long_tasks import tell  # noqa: PLC0415 - not where there is none
+    emit_gauges(report.stats)
+    emit({Metric.TASKS_OF_UNKNOWN_TYPES: report.unknown.total()})
+    if report.unknown:
+        extra = {"waiting": dict(report.unknown)}
+        logger.warning("no worker is known to have these task types", extra=extra)
+    emit({Metric.STALLED: int(report.stats.stalled)})
+    if environment.long_tasks is not None:
+        from .long_tasks import tell  # noqa: PLC0415 - not where there is none
 
-            tell(store, environment.long_tasks)
+        tell(store, environment.long_tasks)
     summary = {
         "finished": report.finished,
         **{metric.value: count for metric, count in counted.items()},

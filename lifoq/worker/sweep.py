@@ -8,12 +8,13 @@ so that a task never waits longer than one sweep interval for one, whatever kick
 import logging
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lifoq.basics.clock import TOLERANCE
 from lifoq.basics.host import MICROSECONDS, SYSTEM, Host, microseconds
-from lifoq.errors import DamagedTask, StoreUnavailable
+from lifoq.errors import DamagedTask, QueueMisconfigured, StoreUnavailable
 from lifoq.items.change import Item
 from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import Attribute, Status
@@ -50,8 +51,8 @@ class SweepReport:
     """Tasks of which somebody waits to be told that they were shed."""
     finished: bool = True
     """False where the time was up first; the next sweep goes on there."""
-    stats: QueueStats | None = None
-    """None where the time was up first."""
+    stats: QueueStats = field(init=False)
+    """The queue as it is once all that has been done; there is none before."""
     runnable: bool = True
     """Whether a task waits of a type that the processor runs, as far as was measured."""
     unknown: Counter[str] = field(default_factory=Counter)
@@ -90,9 +91,12 @@ class Sweeper:
         self._host = host
         self._taken_at: Cursor | None = None
         self._out_of_reach_at: Cursor | None = None
+        self._shed: tuple[tuple[int, int], ...] = ()
+        """How many tasks were shed, and before that when, which no note tells yet."""
 
     def run(self) -> SweepReport:
-        """One sweep. StoreUnavailable and QueueMisconfigured pass: the next sweep goes on."""
+        """One sweep. However it ends, what it shed is noted, by the next one if need be.
+        StoreUnavailable and QueueMisconfigured pass: the next sweep goes on."""
         report = SweepReport()
         until = self._host.monotonic() + microseconds(self._time_budget)
         steps: tuple[Callable[[SweepReport, int], None], ...] = (
@@ -101,16 +105,20 @@ class Sweeper:
             self._shed_at_deadline,
             self._find_out_of_reach,
         )
-        for step in steps:
-            step(report, until)
-        if report.finished:
+        try:
+            for step in steps:
+                step(report, until)
             report.stats = self._measured(report, until)
+        except BaseException:
+            self._note_shed()
+            raise
         return report
 
     def _measured(self, report: SweepReport, until: int) -> QueueStats:
         """And tell the processor's tasks from others that wait."""
         now, before = self._store.now(), notes.read(self._store)
-        stats = measure(self._store, now=now, note=before)
+        shed = self._shed_lately(before, now)
+        stats = measure(self._store, now=now, note=replace(before, shed=shed))
         some = stats.live.value or stats.pending.value > stats.expired_present.value
         others = self._passed_over(report, until) if some and not self._types.are_all else Counter()
         report.runnable = stats.live.value > 0 and (
@@ -120,14 +128,29 @@ class Sweeper:
         note = Note(
             unknown_types=tuple(sorted(report.unknown)[: notes.MOST_NAMED]),
             stalled=self._stall is not None and self._stall.stalled(),
-            shed=(
-                *before.shed_since(notes.lately(now)),
-                *([(now, report.shed)] if report.shed else []),
-            ),
+            shed=shed,
         )
+        self._note(note, before)
+        return replace(stats, unknown_types=note.unknown_types, stalled=note.stalled)
+
+    def _note_shed(self) -> None:
+        """Note what was shed, though the sweep fails; where that fails, too, the next one does."""
+        if not self._shed:
+            return
+        with suppress(StoreUnavailable, QueueMisconfigured):
+            before = notes.read(self._store)
+            shed = self._shed_lately(before, self._store.now())
+            self._note(replace(before, shed=shed), before)
+
+    def _shed_lately(self, before: Note, now: int) -> tuple[tuple[int, int], ...]:
+        """A note that was written though its answer was lost tells of each shedding once."""
+        told = Note(shed=tuple(sorted({*before.shed, *self._shed})))
+        return told.shed_since(notes.lately(now))
+
+    def _note(self, note: Note, before: Note) -> None:
         if note != before:
             notes.write(self._store, note)
-        return replace(stats, unknown_types=note.unknown_types, stalled=note.stalled)
+        self._shed = ()
 
     def _end_expired_leases(self, report: SweepReport, until: int) -> None:
         """From where the last sweep stopped, for whatever reason, to the end; then all of them."""
@@ -202,6 +225,13 @@ class Sweeper:
     def _shed_at_deadline(self, report: SweepReport, until: int) -> None:
         """What waited for too long, where somebody waits to be told; TTL may take days. The longest
         overdue first, so that the next sweep needs no place to go on from."""
+        try:
+            self._shed_overdue(report, until)
+        finally:
+            if report.shed:
+                self._shed = (*self._shed, (self._store.now(), report.shed))
+
+    def _shed_overdue(self, report: SweepReport, until: int) -> None:
         start: Cursor | None = None
         while self._store.lifetimes.sweep_sheds and not self._out_of_time(report, until):
             overdue, start = self._store.past_deadline(limit=PAGE, start=start)

@@ -7,8 +7,10 @@ from functools import partial
 import pytest
 
 from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper, SweepReport
+from lifoq.errors import StoreUnavailable
 from lifoq.items.change import Change
 from lifoq.items.schema import DUE_INDEX, Attribute
+from lifoq.tables import notes
 from lifoq.tables.notes import Note
 from lifoq.tables.stats import QueueStats, measure
 from lifoq.tables.store import Store
@@ -80,7 +82,7 @@ def test_many_damaged_types_do_not_hold_up_a_sweep(store, new_sweeper, host, pas
     sweeper = new_sweeper(types=ONLY_A)
     reports = [sweeper.run() for _ in range(3)]
     assert [report.condemned for report in reports] == [1, 1, 0]
-    assert None not in [report.stats for report in reports]
+    assert [report.stats.failure.value for report in reports] == [0, 1, 2]
 
 
 def test_whoever_waits_calls_for_a_processor(store, sweeper, host):
@@ -111,7 +113,7 @@ def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
     sweeper = new_sweeper(time_budget=9)
     report = sweeper.run()
     assert (report.finished, report.leases_expired) == (False, 10)
-    assert report.needs_processor  # it did not get as far as to know better
+    assert (report.stats.taken.value, report.needs_processor) == (25, True)
     assert sweeper.run().leases_expired == 10
     report = sweeper.run()
     assert (report.finished, report.leases_expired) == (True, 5)
@@ -169,6 +171,62 @@ def test_what_waited_beyond_its_deadline_is_shed_where_somebody_waits_to_be_told
     host.advance(1)
     assert sweeper.run().shed == 0
     assert measure(telling, now=telling.now()).shed_lately.value == 3  # though they are gone
+
+
+@pytest.fixture
+def three_overdue(store: Store, host: ManualHost) -> Store:
+    telling = Store(store.table, lifetimes=Lifetimes(shed_at_deadline=True), host=host)
+    for number in range(3):
+        telling.put(NewTask(task_type="a", task_id=f"{number}", deadline=10))
+    host.advance(11)
+    return telling
+
+
+def shed_lately(store: Store) -> int:
+    return measure(store, now=store.now()).shed_lately.value
+
+
+def test_a_sweep_whose_time_is_up_tells_what_it_shed_and_measures(
+    three_overdue, new_sweeper, host, monkeypatch
+):
+    shed = three_overdue.shed
+    monkeypatch.setattr("lifoq.worker.sweep.PAGE", 2)
+    monkeypatch.setattr(three_overdue, "shed", lambda task_id: host.advance(1) or shed(task_id))
+    report = new_sweeper(three_overdue, time_budget=1.5).run()
+    assert (report.finished, report.shed) == (False, 2)
+    assert (report.stats.expired_present.value, report.stats.shed_lately.value) == (1, 3)
+    assert shed_lately(three_overdue) == 3
+
+
+def unavailable(*_, **__):
+    raise StoreUnavailable("gone")
+
+
+@pytest.mark.parametrize("call", ["out_of_reach", "count_live"])
+def test_a_sweep_that_fails_tells_what_it_shed(three_overdue, new_sweeper, monkeypatch, call):
+    monkeypatch.setattr(three_overdue, call, unavailable)
+    with pytest.raises(StoreUnavailable):
+        new_sweeper(three_overdue).run()
+    monkeypatch.undo()
+    assert shed_lately(three_overdue) == 3
+
+
+def test_what_a_sweep_shed_but_could_not_note_the_next_one_tells_once(
+    three_overdue, new_sweeper, host, monkeypatch
+):
+    sweeper, write = new_sweeper(three_overdue), notes.write
+
+    def written_unanswered(store, note):
+        write(store, note)
+        unavailable()
+
+    for failing in (unavailable, written_unanswered):
+        monkeypatch.setattr(notes, "write", failing)
+        with pytest.raises(StoreUnavailable):
+            sweeper.run()
+    monkeypatch.undo()
+    host.advance(60)
+    assert (sweeper.run().shed, shed_lately(three_overdue)) == (0, 3)
 
 
 def test_a_queue_that_tells_nobody_does_not_look_for_what_to_shed(
