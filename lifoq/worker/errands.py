@@ -76,6 +76,11 @@ class Remaining:
     some: bool
 
 
+@dataclass(frozen=True)
+class Noted:
+    """What was started is noted, or that has failed."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Failed:
     """An errand came to nothing; ``errand`` says which, if somebody waits for it: a look, the page
@@ -96,7 +101,7 @@ class Turned:
 
 
 ErrandMessage = (
-    Shown | ShownBehind | Promoted | PromotedAll | Condemned | Remaining | Failed | Turned
+    Shown | ShownBehind | Promoted | PromotedAll | Condemned | Remaining | Noted | Failed | Turned
 )
 
 
@@ -169,9 +174,10 @@ class Errands:
     def note(self, starts: Starts) -> None:
         """Note what was started; the next note makes up for one that is lost."""
 
-        def write() -> None:
+        def write() -> ErrandMessage:
             with suppress(StoreUnavailable):
                 pressure.note(self._store, starts, host=self._host)
+            return Noted()
 
         self._send(write, "note")
 

@@ -39,6 +39,7 @@ from lifoq.worker.errands import (
     ErrandMessage,
     Errands,
     Failed,
+    Noted,
     Promoted,
     PromotedAll,
     Remaining,
@@ -61,7 +62,8 @@ RENEW_AGAIN: Final = 1.0
 """Seconds until a heartbeat that was not confirmed is sent again."""
 REMAINING_PATIENCE: Final = 2.0
 """Seconds for which the end of a run waits to hear whether tasks remain."""
-
+NOTE_PATIENCE: Final = 1.0
+"""Seconds for which it waits until what it started is noted."""
 
 FOREVER: Final = 100 * 365 * 86_400
 """Seconds: the window of a run that goes on until it is stopped."""
@@ -124,6 +126,7 @@ class Run:
         self._tally = Tally(on_progress, now, keeps_times=not until_stopped)
         self._out_of_threads = False
         self._remaining: bool | None = None
+        self._noting = False
 
     def execute(self) -> RunReport:
         now = self._host.monotonic()
@@ -269,6 +272,8 @@ class Run:
                 self._tally.of_now.condemned += 1
             case Remaining(some):
                 self._remaining = some
+            case Noted():
+                self._noting = False
             case Failed():
                 self._failed(message, now)
 
@@ -434,14 +439,14 @@ class Run:
             self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
         report = self._tally.conclude(now)
         reason = self._unusable()
-        self._take_last_turns(now)
+        self._take_last_turns()
         if self._trouble.fatal is not None:
             raise self._trouble.fatal
         if self._trouble.error is not None and report.claimed == 0:
             raise self._trouble.error
         if not (self._claiming(now) and self._pace.believed_empty(now)):  # it looked until now
-            self._note_starts(now, least=NOTE_EVERY / 2)
-            report.remaining = self._tasks_wait(now)
+            report.remaining = self._tasks_wait()
+            self._note_last_starts(now, least=0 if report.remaining else NOTE_EVERY / 2)
         if reason is not None:
             raise ProcessUnusable(reason, report)
 
@@ -452,31 +457,40 @@ class Run:
     def _note_starts(self, now: int, *, least: float) -> None:
         starts = self._tally.to_note(now, least=least)
         if starts is not None:
+            self._noting = True
             self._try(partial(self._errands.note, starts))
 
-    def _take_last_turns(self, now: int) -> None:
+    def _note_last_starts(self, now: int, *, least: float) -> None:
+        """The process may be frozen once the run is over: so the note is waited for."""
+        self._note_starts(now, least=least)
+        self._listen(lambda: self._out_of_threads or not self._noting, seconds=NOTE_PATIENCE)
+
+    def _take_last_turns(self) -> None:
         """What this process has of the limits that all workers share. What it does not get to give
         back runs out."""
         calls = self._limits.last_turns()
-        if not calls:
-            return
-        self._try(partial(self._errands.turns, calls))
-        until = now + microseconds(REMAINING_PATIENCE)
-        while not self._limits.all_answered and self._host.monotonic() < until:
-            message = self._mailbox.take((until - self._host.monotonic()) / MICROSECONDS)
-            if isinstance(message, Turned):
-                self._limits.turned(message)
+        if calls:
+            self._try(partial(self._errands.turns, calls))
+            self._listen(lambda: self._limits.all_answered, seconds=REMAINING_PATIENCE)
 
-    def _tasks_wait(self, now: int) -> bool:
+    def _tasks_wait(self) -> bool:
         self._try(self._errands.ask_whether_tasks_wait)
-        until = now + microseconds(REMAINING_PATIENCE)
-        while self._remaining is None and self._host.monotonic() < until:
-            if self._out_of_threads:
-                return True
-            message = self._mailbox.take((until - self._host.monotonic()) / MICROSECONDS)
-            if isinstance(message, Remaining):
-                self._remaining = message.some
+        self._listen(
+            lambda: self._out_of_threads or self._remaining is not None, seconds=REMAINING_PATIENCE
+        )
         return self._remaining is not False
+
+    def _listen(self, heard: Callable[[], bool], *, seconds: float) -> None:
+        """Take in what the end of a run waits for; whatever else comes, comes too late."""
+        until = self._host.monotonic() + microseconds(seconds)
+        while not heard() and (now := self._host.monotonic()) < until:
+            match self._mailbox.take((until - now) / MICROSECONDS):
+                case Turned() as turned:
+                    self._limits.turned(turned)
+                case Remaining(some):
+                    self._remaining = some
+                case Noted():
+                    self._noting = False
 
     def _unusable(self) -> str | None:
         if self._out_of_threads:

@@ -6,21 +6,33 @@ import pytest
 
 from benchmarks.world import Table, World, poisson
 from lifoq import Lifetimes, Queue, WorkerSettings
+from lifoq.items.change import Item
+
+
+class LateTtl(Table):
+    """DynamoDB deletes what has expired hours later."""
+
+    def expire(self, _now: int) -> list[Item]:
+        return []
+
+
+HALF = pytest.approx(0.5, abs=0.06)
 
 
 @pytest.mark.parametrize(
-    ("rate", "starts", "shed"), [(5, 5, 0), (20, 10, pytest.approx(0.5, abs=0.06))]
+    ("rate", "window", "starts", "shed"),
+    [(5, 60, 5, 0), (20, 60, 10, HALF), (20, 9, 10, HALF), (20, 2, 10, HALF)],
 )
 def test_what_is_started_is_known_and_beyond_the_capacity_the_share_that_is_shed(
-    rate, starts, shed
+    rate, window, starts, shed
 ):
     """After four minutes in which so many came in a second, of which ten can be done."""
-    table = Table()
+    table = LateTtl()
     world = World(
         table,
         lambda _: table.host.sleep(1.0),
         lifetimes=Lifetimes(deadline=10),
-        settings=WorkerSettings(in_flight=10),
+        settings=WorkerSettings(in_flight=10, window=window),
     )
     moments = poisson(rate, 240, random.Random(1))
     world.feed(((moment, None) for moment in moments), world.put)
