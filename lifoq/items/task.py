@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, TypeVar
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
@@ -190,7 +190,7 @@ def check_name(field: str, value: Any, limit: int) -> None:
         )
 
 
-def is_name(value: object, limit: int) -> bool:
+def is_name(value: object, limit: int) -> TypeGuard[str]:
     """Whether an item's value is text of 1 to ``limit`` bytes, as ``check_name`` wants it."""
     return isinstance(value, str) and 0 < jsontext.size(value) <= limit
 

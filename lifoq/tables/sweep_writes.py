@@ -127,7 +127,7 @@ class SweepWrites(StoreBase):
         named = item and item.get(Attribute.TASK_TYPE)
         tombstone = transitions.tombstone(
             task_id,
-            task_type=str(named) if is_name(named, MAX_TYPE_BYTES) else "",
+            task_type=named if is_name(named, MAX_TYPE_BYTES) else "",
             now=now,
             error=error,
             lifetimes=self.lifetimes,
