@@ -1,5 +1,6 @@
 """What counts as what, and when, to the microsecond: what random histories seldom meet."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from analytics.answers.buckets import FLOWS, LEFT, Buckets, Span
 from analytics.answers.peak import Peak
 from analytics.columns import NEVER
 from analytics.page import details
+from analytics.page.axes import Time
+from analytics.page.charts import Plots
 from analytics.reading.intake import Stretch
 from lifoq.basics.times import iso
 from lifoq.items.change import Item
@@ -132,6 +135,85 @@ def test_a_task_is_shed_at_its_deadline_unless_it_was_deleted_early():
     )
     known = {"by-ttl": at(20), "there": at(30), "by-operator": at(45), "alive": None}
     assert by_task(found, "shed_at") == known
+
+
+def test_what_happens_at_the_very_moment_of_the_report_has_happened():
+    deadline = item("waits", "PENDING", expiresAt=30)
+    there = (
+        deadline,
+        item("retries", "PENDING", firstTakenAt=5, takenAt=5, expiresAt=30),
+        item("done", "SUCCESS", firstTakenAt=5, takenAt=5, finishedAt=30),
+        item("claimed", "SUCCESS", firstTakenAt=30, takenAt=30, finishedAt=50),
+    )
+    seen = observed(*map(full_line, there), full=60)
+    now, before = judged(seen, as_of=30), judged(seen, as_of=29.999999)
+    known = {"waits": "shed", "retries": "taken", "done": "succeeded", "claimed": "taken"}
+    assert outcomes(now) == known
+    known = {"waits": "waiting", "retries": "taken", "done": "taken", "claimed": "waiting"}
+    assert outcomes(before) == known
+    assert by_task(now, "shed_at")["waits"] == by_task(now, "left_at")["waits"] == at(30)
+    gone = observed(incremental_line("waits", at(40), deadline, None), since=35)
+    for exports in ((gone,), (seen, gone)):  # deleted since: it was shed at its deadline
+        assert by_task(judged(*exports, as_of=30), "shed_at")["waits"] == at(30)
+        assert outcomes(judged(*exports, as_of=29.999999))["waits"] == "waiting"
+
+
+def test_sheddings_are_told_with_the_time_in_which_most_were_shed():
+    deadlines = {"mail": (25, 29.999999, 30, 41), "sms": (22, 24, 26)}
+    waits = [
+        full_line(item(f"{kind}-{deadline}", "PENDING", kind=kind, expiresAt=deadline))
+        for kind, its in deadlines.items()
+        for deadline in its
+    ]
+    span = Span(size=10 * SECOND, start=at(13), as_of=AS_OF)
+    flows = buckets.count_flows(judged(observed(*waits, full=60)), span)
+    largest = rankings.largest_sheddings(flows, span)
+    assert largest == [
+        {"task_type": "sms", "bucket_start": iso(at(20)), "shed": 3},
+        {"task_type": "mail", "bucket_start": iso(at(20)), "shed": 2},
+        {"task_type": "mail", "bucket_start": iso(at(30)), "shed": 1},
+        {"task_type": "mail", "bucket_start": iso(at(40)), "shed": 1},
+    ]
+    window = {"from": iso(BASE), "to": iso(AS_OF)}
+    told = details.sheddings({"largest_sheddings": largest, "window": window})
+    assert told.rows[:2] == [("sms", "01:00:20", "3"), ("mail", "01:00:20", "2")]
+
+
+def test_tasks_at_work_stand_on_those_that_wait_in_the_chart_and_among_its_numbers():
+    """Three come in, two are claimed, and one of these ends."""
+    tasks = (
+        item("waits", "PENDING"),
+        item("done", "SUCCESS", enqueuedAt=5, firstTakenAt=15, takenAt=15, finishedAt=35),
+        item("at work", "TAKEN", enqueuedAt=5, firstTakenAt=25, takenAt=25),
+    )
+    found = judged(observed(*map(full_line, tasks), full=60), as_of=49)
+    span = Span(size=10 * SECOND, start=BASE, as_of=at(49))
+    in_total = buckets.total(
+        buckets.add_flows([buckets.count_flows(found, span)]),
+        buckets.add_stays([buckets.count_stays(found, span)], span),
+        span,
+    )
+    points = series.over_time(in_total, span, width=1)
+    told = [(point["waiting"], point["claimed"]) for point in points]
+    assert told == [(3, 0), (2, 1), (1, 2), (1, 1), (1, 1)]
+
+    time = Time(start=span.start, end=span.as_of)
+    numbers = details.moments(time, points, [], say=lambda moment: moment)
+    assert details.MOMENT_COLUMNS[-2:] == ("waiting", "in work")
+    assert [tuple(map(int, row.cells[-2:])) for row in numbers] == told
+
+    at_work, waits = Plots(time, points, []).backlog().shapes
+    assert (at_work.color, waits.color) == ("taken", "waiting")
+    assert _edges(at_work.path) == ([0, 3, 3, 3, 2, 2], [0, 3, 2, 1, 1, 1])
+    assert _edges(waits.path) == ([0, 3, 2, 1, 1, 1], [0] * 6)
+
+
+def _edges(path: str) -> tuple[list[int], list[int]]:
+    """How high the upper and the lower edge of an area lie, in a chart up to 3, place by place."""
+    downs = [float(number) for number in re.findall(r"[0-9.]+", path)[1::2]]
+    heights = [round(3 * (1 - down / 100)) for down in downs]
+    middle = len(heights) // 2
+    return heights[:middle], heights[middle:][::-1]
 
 
 def test_what_exports_do_not_cover_is_told():

@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pyarrow.dataset as ds
@@ -34,6 +35,7 @@ BAD = {
     '{"Item": {"id": {"S": "not ours"}}}': "no taskId",
     json.dumps(full_line(TASK | {"taskStatus": "ODD"})): "unknown taskStatus",
     json.dumps(full_line(TASK | {"enqueuedAt": "soon"})): "no usable enqueuedAt",
+    json.dumps(full_line(TASK | {"enqueuedAt": Decimal("1.5")})): "no usable enqueuedAt",
     # Nanoseconds where microseconds belong.
     json.dumps(full_line(TASK | {"expiresAt": at(0) * 1_000})): "no usable expiresAt",
     json.dumps({"NewImage": full_line(TASK)["Item"]}): "no usable WriteTimestampMicros",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analytics.page import verdict, words
+from analytics.page import details, verdict, words
 
 
 def test_a_duration_is_told_in_the_unit_that_fits_and_a_share_is_never_rounded_to_all_or_nothing():
@@ -83,6 +83,42 @@ LONGEST = "the median wait was 85 ms, the longest 10 s"
 )
 def test_the_verdict_is_one_sentence_for_every_kind_of_queue(answers, said):
     assert _plain(verdict.sentence(answers)) == said
+
+
+def _now(**forecast: Any) -> list[str]:
+    """What is said of how it stands at the end."""
+    begin, end = "2026-11-20T15:00:50.000000Z", "2026-11-20T15:00:55.000000Z"
+    rates = {"arrivals_per_second": 12.34, "first_claims_per_second": 8.0}
+    asked = {"from": begin, "to": end, "clears_in_seconds": 0.0, "shed_per_hour": 0.0, **rates}
+    answers = {
+        "window": {"from": begin, "to": end},
+        "tasks": {"created": 1},
+        "backlog": {"end": forecast.pop("waiting", 0)},
+        "utilisation": {"share": None, "slots": None, "busy_slots": 0, **forecast.pop("used", {})},
+        "forecast": {**asked, **forecast},
+    }
+    return [_plain(sentence) for sentence in details.now(answers)]
+
+
+RATES = "From 15:00:50 to 15:00:55, 12.3 tasks a second came in and 8 were served."
+
+
+def test_how_it_stands_at_the_end_is_told_with_the_rates_that_it_rests_on():
+    assert _now() == [RATES, "Nothing waits."]
+    clears = "At these rates the line is empty in 1 min 30 s."
+    assert _now(waiting=5, clears_in_seconds=90) == [RATES, clears]
+    grows = "At these rates the line does not become shorter."
+    shed = "About 15,624 tasks an hour are then going to be shed, one deadline after they come in."
+    assert _now(waiting=5, clears_in_seconds=None) == [RATES, grows]
+    found = _now(waiting=5, clears_in_seconds=None, shed_per_hour=15_623.6)
+    assert found == [RATES, grows, shed]
+    used = "Over the whole time, 50 % of 10 slots were in use."
+    assert _now(used={"share": 0.5, "slots": 10, "busy_slots": 5})[2:] == [used]
+    used = "Over the whole time, 2.5 tasks were worked on at a time in the mean."
+    assert _now(used={"busy_slots": 2.5})[2:] == [used]
+    few = _now(arrivals_per_second=0.5, first_claims_per_second=0.01)[0]
+    assert few.endswith(", 30 tasks a minute came in and 0.6 were served.")
+    assert _now(**{"from": None}) == []
 
 
 def test_a_moment_is_told_with_its_day_where_there_are_several():
