@@ -7,16 +7,35 @@ own runtime (boto3 and awslambdaric).
 """
 
 import os
-import signal
 import sys
 import threading
+from typing import Any
 
 
 def end_with_parent() -> None:
     """Standard input is a pipe that the local cloud holds open; it ends when the cloud does."""
+    mark = b"AWS_LAMBDA_RUNTIME_API=" + os.environb[b"AWS_LAMBDA_RUNTIME_API"]
     while os.read(sys.stdin.fileno(), 1024):  # no lock of Python's: it would be held at its exit
         pass
-    os.killpg(os.getpid(), signal.SIGKILL)
+    import runpy  # noqa: PLC0415 - a start need not wait for it
+
+    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - as above
+    runpy.run_path(os.path.join(here, "processes.py"))["end"](os.getpid(), mark)  # noqa: PTH118
+
+
+def reach_by_secret(runtime: Any) -> None:
+    """Let AWS's client reach an address of the form HOST:PORT/SECRET with all that it has to say.
+    It tells an error of initialisation in another way than anything else, and takes HOST:PORT."""
+
+    class Client(runtime.LambdaRuntimeClient):  # type: ignore[misc] # known at run time only
+        def __init__(self, address: str, *more: Any) -> None:
+            address, _, self._secret = address.partition("/")
+            super().__init__(address, *more)
+
+        def call_rapid(self, method: str, endpoint: str, *more: Any, **named: Any) -> None:
+            super().call_rapid(method, f"/{self._secret}{endpoint}", *more, **named)
+
+    runtime.LambdaRuntimeClient = Client
 
 
 def main() -> None:
@@ -24,9 +43,10 @@ def main() -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
     sys.path[:0] = imports
     os.chdir(asset)
-    from awslambdaric.__main__ import main as serve  # noqa: PLC0415 - importable only from here on
+    from awslambdaric import __main__ as runtime  # noqa: PLC0415 - importable only from here on
 
-    serve(["awslambdaric", handler])
+    reach_by_secret(runtime)
+    runtime.main(["awslambdaric", handler])
 
 
 if __name__ == "__main__":

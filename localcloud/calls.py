@@ -59,7 +59,7 @@ class CallLog:
         request = _request(environ)
         operation = operations.name(service, environ, request)
         return ApiCall(
-            caller=self._callers.name(access_key) or "",
+            caller=self._callers.name(access_key),
             service=service,
             operation=operation,
             resources=tuple(_resources(service, environ, request)),

@@ -26,6 +26,7 @@ class Clients:
                     **self.credentials.arguments(),
                     config=Config(
                         account_id_endpoint_mode="disabled",
+                        proxies={},  # whatever HTTP_PROXY says: it leads elsewhere
                         retries={"total_max_attempts": 1},
                         max_pool_connections=50,
                         read_timeout=900,

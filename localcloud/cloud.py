@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from lifoq_project import cdk_cli
 from .account import ACCOUNT, REGION
 from .asynchronous import FIRST_RETRY_SECONDS
 from .clients import Clients
-from .credentials import Credentials
+from .credentials import Credentials, without_proxy
 
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
@@ -131,7 +132,7 @@ class LocalCloud:
 
     def environment(self) -> dict[str, str]:
         """What a program needs in its environment to work with this cloud, and with no other."""
-        return self._entered.credentials.environment()
+        return {**self._entered.credentials.environment(), **without_proxy(os.environ)}
 
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments with which boto3's clients and ``Queue.connect`` reach it."""
@@ -252,13 +253,12 @@ class LocalCloud:
         return status
 
     def _control(self, action: str, arguments: dict[str, Any]) -> Any:
-        request = urllib.request.Request(  # noqa: S310 - our own endpoint
-            f"{self.endpoint}/_localcloud/{action}",
-            data=json.dumps(arguments).encode(),
-            headers={"Authorization": self._entered.credentials.authorization()},
-            method="POST",
-        )
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        url, data = f"{self.endpoint}/_localcloud/{action}", json.dumps(arguments).encode()
+        headers = self._entered.credentials.signed(url, data)
+        request = urllib.request.Request(url, data, headers)  # noqa: S310 - our own endpoint
+        # Whatever HTTP_PROXY says: it leads elsewhere.
+        straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with straight.open(request, timeout=30) as answer:
             return json.load(answer)
 
     def _await_start(self, process: subprocess.Popen[bytes], begin: int) -> None:

@@ -172,7 +172,7 @@ def _run(
     """``then`` is called once the cloud answers, with it and with what will tell its end."""
     directory = directory.resolve()
     try:
-        listener = listen(port)
+        listeners = listen(port)
         hold(directory)
     except (PortError, FolderError) as error:
         raise click.ClickException(str(error)) from error
@@ -189,7 +189,7 @@ def _run(
         threads.start("standard input", partial(_wait_for_end_of_input, end))
     threads.start("the end", partial(_pass_on, end, ended))
     settings = serve.Settings(
-        listener=listener,
+        listeners=listeners,
         directory=directory,
         ttl_delay_seconds=ttl_delay_seconds,
         first_retry_seconds=first_retry_seconds,

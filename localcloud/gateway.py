@@ -3,20 +3,24 @@
 import base64
 import json
 import re
+import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
-from . import threads
+from . import signatures, threads
+from .body import MOST_BYTES, MOST_BYTES_OF_ANYBODY
 from .calls import ApiCall, CallLog
 from .exports import ExportRefusedError
 from .function import Outcome, ThrottledError
 from .gate import Callers, signer
-from .http_api import HttpAnswer, Route, ask
+from .http_api import HttpAnswer, Route, ask, called
 from .moto_adapter import deployments, tables
+from .signatures import SignatureError, StaleError
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 Environ = dict[str, Any]
@@ -55,14 +59,24 @@ class Gateway:
         self._calls = calls
         self._callers = callers
 
+    def most_bytes(self, environ: Environ) -> int:
+        """What a request may bring, as its head tells: nothing where its key is not ours, unless it
+        asks for a route that is open to anybody."""
+        if self._callers.secret(signer(environ)[0]) is not None:
+            return MOST_BYTES
+        if not environ["PATH_INFO"].startswith(HTTP_APIS):
+            return 0
+        api_id, path = _api_and_path(environ)
+        found = called(environ, path, self._runtime.http_routes(api_id) or [])
+        return MOST_BYTES_OF_ANYBODY if isinstance(found, tuple) and found[0].public else 0
+
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         path: str = environ["PATH_INFO"]
-        access_key, service = signer(environ)
-        known = self._callers.name(access_key) is not None
+        refusal = self._refusal(environ)
         if path.startswith(HTTP_APIS):
-            return self._http_api(environ, start_response, known=known)
-        if not known:
-            return _refuse_key(access_key, service, environ, start_response)
+            return self._http_api(environ, start_response, known=refusal is None)
+        if refusal is not None:
+            return refusal.answer(environ, start_response)
         if path.startswith(CONTROL):
             return self._control(path.removeprefix(CONTROL), environ, start_response)
         call = self._calls.record(environ)
@@ -71,6 +85,24 @@ class Gateway:
         if call.service == "dynamodb":
             return self._dynamodb(call, environ, start_response)
         return self._followed(call, environ, start_response)
+
+    def _refusal(self, environ: Environ) -> "_Refusal | None":
+        """Why the caller is not let in; None for one who has a key, and has signed with it."""
+        access_key, service = signer(environ)
+        secret = self._callers.secret(access_key)
+        if secret is None:
+            told = (
+                f"access key {access_key!r}: this local cloud has not issued it, or it is inactive "
+                "or expired; read the file 'environment' of its directory again"
+            )
+            return _Refusal(service=service, codes=_UNKNOWN, told=told)
+        try:
+            body: bytes = environ["wsgi.input"].getvalue()
+            signatures.check(environ, body, secret, now=time.time())
+        except SignatureError as error:
+            codes = _STALE if isinstance(error, StaleError) else _FORGED
+            return _Refusal(service=service, codes=codes, told=str(error))
+        return None
 
     def _followed(
         self, call: ApiCall, environ: Environ, start_response: StartResponse
@@ -147,13 +179,12 @@ class Gateway:
     def _http_api(
         self, environ: Environ, start_response: StartResponse, *, known: bool
     ) -> Iterable[bytes]:
-        sent = str(environ.get("RAW_URI") or environ["PATH_INFO"]).partition("?")[0]
-        api_id, slash, rest = sent.removeprefix(HTTP_APIS).partition("/")
+        api_id, path = _api_and_path(environ)
         try:
             given = ask(
                 environ,
                 api_id=api_id,
-                sent=slash + rest,
+                sent=path,
                 known=known,
                 routes=self._runtime.http_routes(api_id) or [],
                 run=lambda arn, asked: self._runtime.invoke(
@@ -207,21 +238,49 @@ def _refuse(start_response: StartResponse, status: int, code: str, message: str)
     return [json.dumps({"Type": "User", "Message": message}).encode()]
 
 
-def _refuse_key(
-    access_key: str, service: str, environ: Environ, start_response: StartResponse
-) -> Iterable[bytes]:
-    """As AWS says it, in the form that the client understands."""
-    told = (
-        f"access key {access_key!r}: this local cloud has not issued it; read the file "
-        "'environment' of its directory again"
-    )
-    if service != "s3" and "x-www-form-urlencoded" not in environ.get("CONTENT_TYPE", ""):
-        code = "UnrecognizedClientException"
+@dataclass(frozen=True, kw_only=True)
+class _Codes:
+    """The code of one refusal, as each kind of service says it."""
+
+    json: str
+    xml: str
+    s3: str
+
+
+_UNKNOWN: Final = _Codes(
+    json="UnrecognizedClientException", xml="InvalidClientTokenId", s3="InvalidAccessKeyId"
+)
+_FORGED: Final = _Codes(
+    json="InvalidSignatureException", xml="SignatureDoesNotMatch", s3="SignatureDoesNotMatch"
+)
+_STALE: Final = _Codes(
+    json="InvalidSignatureException", xml="SignatureDoesNotMatch", s3="RequestTimeTooSkewed"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Refusal:
+    """Why somebody is not let in, told as AWS tells it, in the form that the client understands."""
+
+    service: str
+    codes: _Codes
+    told: str
+
+    def answer(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        if self.service == "s3" or "x-www-form-urlencoded" in environ.get("CONTENT_TYPE", ""):
+            code = self.codes.s3 if self.service == "s3" else self.codes.xml
+            error = f"<Code>{code}</Code><Message>{escape(self.told)}</Message>"
+            start_response(_line(403), [("Content-Type", "text/xml")])
+            return [f"<ErrorResponse><Error>{error}</Error></ErrorResponse>".encode()]
+        code = self.codes.json
         start_response(
             _line(403), [("Content-Type", "application/json"), ("X-Amzn-ErrorType", code)]
         )
-        return [json.dumps({"__type": code, "message": told}).encode()]
-    code = "InvalidAccessKeyId" if service == "s3" else "InvalidClientTokenId"
-    error = f"<Code>{code}</Code><Message>{escape(told)}</Message>"
-    start_response(_line(403), [("Content-Type", "text/xml")])
-    return [f"<ErrorResponse><Error>{error}</Error></ErrorResponse>".encode()]
+        return [json.dumps({"__type": code, "message": self.told}).encode()]
+
+
+def _api_and_path(environ: Environ) -> tuple[str, str]:
+    """The id of an HTTP API, and the path below it as it came."""
+    sent = str(environ.get("RAW_URI") or environ["PATH_INFO"]).partition("?")[0]
+    api_id, slash, rest = sent.removeprefix(HTTP_APIS).partition("/")
+    return api_id, slash + rest

@@ -98,17 +98,31 @@ def ask(
 ) -> HttpAnswer:
     """``sent``: the path as it came. ``known``: whether the caller has an access key of this cloud.
     ``run``: has a function, by its ARN, answer an event."""
-    path = unquote(sent).partition("?")[0]
-    if _MALFORMED.search(path):
-        return HttpAnswer.of_gateway(400)
-    found = find(routes, environ["REQUEST_METHOD"], path)
-    if found is None:
-        return HttpAnswer.of_gateway(404)
+    found = called(environ, sent, routes)
+    if isinstance(found, HttpAnswer):
+        return found
     route, parameters = found
     if not (known or route.public):
         return HttpAnswer.of_gateway(403)
+    path = _decoded(sent)
     asked = event(environ, api_id=api_id, path=unquote(path), route=route, parameters=parameters)
     return HttpAnswer.of_function(run(route.function_arn, asked))
+
+
+def called(
+    environ: Environ, sent: str, routes: Iterable[Route]
+) -> tuple[Route, dict[str, str]] | HttpAnswer:
+    """The route that a request asks for, and the path's parameters; or what it is told where there
+    is none."""
+    path = _decoded(sent)
+    if _MALFORMED.search(path):
+        return HttpAnswer.of_gateway(400)
+    return find(routes, environ["REQUEST_METHOD"], path) or HttpAnswer.of_gateway(404)
+
+
+def _decoded(sent: str) -> str:
+    """The path, decoded once."""
+    return unquote(sent).partition("?")[0]
 
 
 def find(routes: Iterable[Route], method: str, path: str) -> tuple[Route, dict[str, str]] | None:

@@ -1,7 +1,6 @@
 """One instance of a function: an operating-system process that handles one event at a time."""
 
 import contextlib
-import os
 import queue
 import signal
 import subprocess
@@ -16,12 +15,15 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from . import threads
+from . import processes, threads
 from .function import FunctionConfig, Outcome
 from .runtime_api import RuntimeApi, Task
 
 INIT_SECONDS = 60.0
 """For imports before the first event; Lambda allows 10 s on a machine that nobody shares."""
+
+LAST_WORDS_SECONDS = 2.0
+"""How long what a process wrote at its end is waited for; what escaped with its output may live."""
 
 _BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 
@@ -81,7 +83,10 @@ class Instance:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        threads.start(f"an instance of {config.name}", self._read_output)
+        self._killed = False
+        self._output_read, self._all_ended = threading.Event(), threading.Event()
+        threads.start(f"the output of {config.name}", self._read_output)
+        threads.start(f"an instance of {config.name}", self._await_end)
 
     @property
     def pid(self) -> int:
@@ -101,7 +106,7 @@ class Instance:
         begin = time.monotonic()
         self._inbox.put(invocation)
         if not self.alive:
-            invocation.end(self._death(invocation))
+            self._end_with_process(invocation)
         outcome = self._await(invocation)
         millis = (time.monotonic() - begin) * 1000
         self._log(
@@ -113,10 +118,16 @@ class Instance:
 
     def kill(self) -> None:
         """End the process and whatever it started, at once: it writes no file any more."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        if self.alive:
+            self._killed = True
+            self._end_all()
         self._process.wait()
+        self._all_ended.wait(LAST_WORDS_SECONDS)
         self._inbox.put(None)
+
+    def _end_all(self) -> None:
+        processes.end(self._process.pid, f"AWS_LAMBDA_RUNTIME_API={self._api.address}".encode())
+        self._all_ended.set()
 
     def _await(self, invocation: _Invocation) -> Outcome:
         if not invocation.started.wait(INIT_SECONDS):
@@ -136,29 +147,44 @@ class Instance:
                 self._log(_platform_line(f"{invocation.request_id} {message}"))
             return invocation.outcome.result()
 
+    def _end_with_process(self, invocation: _Invocation) -> None:
+        if not invocation.outcome.done():
+            self._log(_platform_line(f"{invocation.request_id} {self._exit()}"))
+            invocation.end(self._death(invocation))
+
     def _death(self, invocation: _Invocation) -> Outcome:
         if self._init_error is not None:
             return Outcome(payload=self._init_error, failed=True)
+        return Outcome.failure(
+            "Runtime.ExitError", f"RequestId: {invocation.request_id} Error: {self._exit()}"
+        )
+
+    def _exit(self) -> str:
+        """How the process ended, as Lambda tells it."""
         status = self._process.wait()
         reason = (
             f"signal: {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
         )
-        return Outcome.failure(
-            "Runtime.ExitError",
-            f"RequestId: {invocation.request_id} Error: Runtime exited with error: {reason}",
-        )
+        return f"Runtime exited with error: {reason}"
 
     def _read_output(self) -> None:
-        """Lasts as long as the process; its end is what a death is noticed by."""
+        """Lasts as long as somebody has the process's output open."""
         output = self._process.stdout
         if output is None:
             raise RuntimeError("The process was started without a pipe for its output.")
         for line in output:
             threads.attempt(f"the log of {self.config.name}", partial(self._log, line))
+        self._output_read.set()
+
+    def _await_end(self) -> None:
+        """Lasts as long as the process. What it leaves behind ends with it."""
         self._process.wait()
+        if not self._killed:
+            self._end_all()
+        self._output_read.wait(LAST_WORDS_SECONDS)
         self._inbox.put(None)
         if (current := self._current) is not None:
-            current.end(self._death(current))
+            self._end_with_process(current)
         self._api.close()
         if self._process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
@@ -166,8 +192,11 @@ class Instance:
 
     # What the Runtime API calls.
 
-    def next_task(self) -> Task | None:
+    def next_task(self, gone: Callable[[], bool]) -> Task | None:
         invocation = self._inbox.get()
+        if gone():
+            self._inbox.put(invocation)
+            return None
         if invocation is None:
             return None
         invocation.started.set()

@@ -1,19 +1,30 @@
-"""AWS's Lambda Runtime API, as one function instance sees it: four HTTP routes on loopback."""
+"""AWS's Lambda Runtime API, as one function instance sees it: four HTTP routes on loopback.
 
+Whoever can call it takes the function's events, and answers them. So its paths begin with a secret
+that stands in the environment of that function's process alone.
+"""
+
+import hmac
 import http.client
 import re
+import secrets
+import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Protocol
+from typing import Final, Protocol
 
 from . import threads
+from .body import MOST_BYTES, BodyError
 from .gate import ClosedToPages
 
 # The runtime tells an error in a header, too, of up to 1 MB; Python's servers read 64 KB of a line.
 http.client._MAXLINE = 2 * 1024 * 1024  # type: ignore[attr-defined] # noqa: SLF001 - no public way
 
 _API = "/2018-06-01/runtime"
+_SECRET: Final = re.compile(r"/([^/ ]*)(.*)")
 _RESULT = re.compile(rf"{_API}/invocation/(?P<request_id>[^/]+)/(?P<result>response|error)")
 
 
@@ -32,8 +43,9 @@ class Task:
 class Host(Protocol):
     """The instance behind the API."""
 
-    def next_task(self) -> Task | None:
-        """Block until there is work; None once the instance is closed."""
+    def next_task(self, gone: Callable[[], bool]) -> Task | None:
+        """Block until there is work; None once the instance is closed. Who has ``gone`` while it
+        waited is given nothing: the work is for whoever asks next."""
 
     def finished(self, request_id: str, payload: bytes, *, failed: bool) -> None: ...
 
@@ -44,14 +56,16 @@ class RuntimeApi:
     """Serves one instance on a port of its own, as each of Lambda's sandboxes has one."""
 
     def __init__(self, host: Host) -> None:
-        handler = type("Handler", (_Handler,), {"host": host})
+        self._secret = secrets.token_hex(20)
+        handler = type("Handler", (_Handler,), {"host": host, "secret": self._secret})
         self._server = _Server(("127.0.0.1", 0), handler)
         self._closed = threading.Event()
         threads.start("a runtime API", self._server.serve_forever, self._closed)
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self._server.server_port}"
+        """HOST:PORT/SECRET, in front of the API's own paths."""
+        return f"127.0.0.1:{self._server.server_port}/{self._secret}"
 
     def close(self) -> None:
         self._closed.set()
@@ -65,14 +79,30 @@ class _Server(threads.Quiet, ThreadingHTTPServer):
 
 class _Handler(ClosedToPages, BaseHTTPRequestHandler):
     host: Host
+    secret: str
+    most_bytes_of_head = 4 * 1024 * 1024
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+
+    def parse_request(self) -> bool:
+        """Look at the secret first: the head of a stranger is not read any further."""
+        parts = self.raw_requestline.decode("latin-1").split(" ")
+        found = _SECRET.match(parts[1]) if len(parts) > 1 else None
+        if found is None or not hmac.compare_digest(found[1].encode(), self.secret.encode()):
+            self.command, self.requestline = "", ""
+            self.request_version = self.protocol_version
+            self.send_error(HTTPStatus.FORBIDDEN, "The path has to begin with the secret.")
+            return False
+        if not super().parse_request():
+            return False
+        self.path = self.path.removeprefix(f"/{self.secret}")
+        return True
 
     def do_GET(self) -> None:
         if self.path != f"{_API}/invocation/next":
             self._answer(404)
             return
-        task = self.host.next_task()
+        task = self.host.next_task(self._is_gone)
         if task is None:
             self.close_connection = True
             return
@@ -86,7 +116,11 @@ class _Handler(ClosedToPages, BaseHTTPRequestHandler):
         self._answer(200, task.event, headers)
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        try:
+            body = self.read_body(MOST_BYTES)
+        except BodyError as error:
+            self.send_error(error.status, str(error))
+            return
         if self.path == f"{_API}/init/error":
             self.host.init_failed(body)
         elif match := _RESULT.fullmatch(self.path):
@@ -95,6 +129,15 @@ class _Handler(ClosedToPages, BaseHTTPRequestHandler):
             self._answer(404)
             return
         self._answer(202)
+
+    def _is_gone(self) -> bool:
+        """True once the caller has closed the connection."""
+        try:
+            return not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def _answer(
         self, status: int, body: bytes = b"", headers: dict[str, str] | None = None

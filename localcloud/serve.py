@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import moto_adapter, server, threads
+from . import moto_adapter, server
 from .calls import CallLog
 from .clients import Clients
 from .cloud import LocalCloud
-from .credentials import Credentials
+from .credentials import Credentials, without_proxy
 from .gate import Callers
 from .gateway import Gateway
 from .runtime import Runtime
@@ -22,7 +22,7 @@ from .runtime import Runtime
 class Settings:
     """How ``serve`` was asked to run."""
 
-    listener: socket.socket
+    listeners: tuple[socket.socket, ...]
     directory: Path
     ttl_delay_seconds: float
     first_retry_seconds: float
@@ -37,10 +37,14 @@ def run(
     def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         return gateways[0](environ, start_response)
 
-    http = server.create(settings.listener, application)
+    def most_bytes(environ: dict[str, Any]) -> int:
+        return gateways[0].most_bytes(environ)
+
+    http = server.create(settings.listeners, application, most_bytes)
     credentials = Credentials(endpoint=f"http://localhost:{http.port}")
     os.environ["MOTO_PORT"] = str(http.port)
-    callers = Callers(credentials, issued=moto_adapter.has_issued)
+    os.environ.update(without_proxy(os.environ))
+    callers = Callers(credentials, issued=moto_adapter.issued_secret)
     calls = CallLog(settings.directory / "calls.jsonl", callers)
     clients = Clients(credentials)
     runtime = Runtime(
@@ -61,11 +65,11 @@ def run(
     gateways.append(
         Gateway(runtime=runtime, moto=moto_adapter.application(), calls=calls, callers=callers)
     )
-    threads.start("the HTTP server", http.serve_forever, until)
+    http.serve(until)
     try:
         credentials.write(settings.directory)
         started(LocalCloud.at(settings.directory))
         until.wait()
     finally:
         runtime.close()
-        http.server_close()
+        http.close()

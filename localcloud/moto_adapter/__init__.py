@@ -19,6 +19,7 @@ from moto.awslambda.utils import get_backend as lambda_backend
 from moto.cloudformation.models import cloudformation_backends
 from moto.cloudwatch.models import cloudwatch_backends
 from moto.core.config import default_user_config
+from moto.core.utils import utcnow
 from moto.events.models import EventPattern
 from moto.iam.models import iam_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
@@ -26,6 +27,7 @@ from moto.s3.models import s3_backends
 from moto.scheduler.models import scheduler_backends
 from moto.sns.models import Subscription, sns_backends
 from moto.sqs.models import sqs_backends
+from moto.sts.models import sts_backends
 
 from .. import threads
 from ..account import ACCOUNT, REGION
@@ -194,9 +196,17 @@ def application() -> Any:
     return DomainDispatcherApplication(create_backend_app)
 
 
-def has_issued(access_key: str) -> bool:
-    """Whether it is of a user, or of a role that somebody has assumed."""
-    return access_key in iam_backends[ACCOUNT]["aws"].access_keys
+def issued_secret(access_key: str) -> str | None:
+    """The secret of a user's active key, or of a role that somebody has assumed for a time that is
+    not over; None for any other key."""
+    key = iam_backends[ACCOUNT]["aws"].access_keys.get(access_key)
+    if key is None or key.status != "Active":
+        return None
+    session = sts_backends[ACCOUNT]["aws"].get_assumed_role_from_access_key(access_key)
+    if session is not None and session.expiration < utcnow():
+        return None
+    secret: str = key.secret_access_key
+    return secret
 
 
 def functions() -> list[FunctionConfig]:

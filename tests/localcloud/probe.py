@@ -18,9 +18,10 @@ def handle(event, context):
             print("asleep", flush=True)  # noqa: T201 - for its log
             time.sleep(event["seconds"])
         case "exit":
+            print(f"child {_child()}", flush=True)  # noqa: T201 - for its log
             os._exit(3)
         case "child":
-            return {"child": subprocess.Popen(["sleep", "600"]).pid}
+            return {"child": _child()}
         case "import":
             return _importable(event["modules"])
     return {
@@ -42,6 +43,11 @@ def forward(event, _context):
         raise ValueError("poison")
     refused = [one["messageId"] for one in records if one.get("body") == "refuse"]
     return {"batchItemFailures": [{"itemIdentifier": name} for name in refused]}
+
+
+def _child():
+    """One that has the function's output open, in a session of its own."""
+    return subprocess.Popen(["sleep", "600"], start_new_session=True).pid
 
 
 def _importable(modules):

@@ -2,6 +2,8 @@
 
 import base64
 import json
+import re
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -82,6 +84,22 @@ def test_a_process_that_dies_fails_its_event_and_the_next_one_gets_another(deplo
     assert answer["errorType"] == "Runtime.ExitError"
     assert "exit status 3" in answer["errorMessage"]
     assert after["event"] == {}
+    log = (deployed.cloud.logs / f"{deployed.ids['Probe']}.log").read_text()
+    assert log.count("Runtime exited with error: exit status 3") == 1
+    (child,) = re.findall(r"^child (\d+)$", log, re.MULTILINE)
+    eventually(lambda: _gone(int(child)))
+
+
+def test_the_event_of_whoever_asked_for_it_and_went_away_is_for_the_next(deployed):
+    answer, _ = deployed.invoke("Probe", {})
+    place, _, secret = answer["environment"]["AWS_LAMBDA_RUNTIME_API"].partition("/")
+    host, _, port = place.partition(":")
+    with socket.create_connection((host, int(port))) as gone:
+        next_ = f"/{secret}/2018-06-01/runtime/invocation/next"
+        gone.sendall(f"GET {next_} HTTP/1.1\r\nHost: {place}\r\n\r\n".encode())
+
+    for _ in range(2):
+        assert deployed.invoke("Probe", {})[0]["pid"] == answer["pid"]
 
 
 def test_reserved_concurrency_throttles_and_who_is_killed_from_outside_fails_what_it_does(deployed):

@@ -14,6 +14,9 @@ from unittest.mock import Mock
 
 import boto3
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials as Keys
 from botocore.exceptions import ClientError
 from werkzeug.test import EnvironBuilder
 
@@ -36,21 +39,23 @@ def told(_environ: dict[str, Any], start_response: Callable[..., Any]) -> io.Byt
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[dict[int, Mock]]:
-    """By port, the API of AWS and that of a function's instance: what stands behind each."""
+def servers() -> Iterator[dict[str, Mock]]:
+    """By address, the API of AWS and that of a function's instance: what stands behind each."""
     task = Task(request_id="1", event=b"{}", function_arn="arn", deadline_millis=0)
     instance, application = Mock(**{"next_task.return_value": task}), Mock(side_effect=told)
     runtime, http = RuntimeApi(instance), server.create(listen(0), application)
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    yield {int(runtime.address.rsplit(":", 1)[1]): instance, http.port: application}
+    ended = threading.Event()
+    http.serve(ended)
+    yield {runtime.address: instance, f"127.0.0.1:{http.port}": application}
+    ended.set()
     runtime.close()
-    http.shutdown()
-    http.server_close()
+    http.close()
 
 
-def ask(port: int, headers: dict[str, str]) -> HTTPResponse:
-    with contextlib.closing(HTTPConnection("127.0.0.1", port, timeout=300)) as connection:
-        connection.request("GET", NEXT, headers=headers)
+def ask(address: str, headers: dict[str, str]) -> HTTPResponse:
+    place, _, secret = address.partition("/")
+    with contextlib.closing(HTTPConnection(place, timeout=300)) as connection:
+        connection.request("GET", f"/{secret}{NEXT}", headers=headers)
         answer = connection.getresponse()
         answer.read()
     return answer
@@ -67,16 +72,21 @@ FROM_PAGES = {
     "a page of this machine": {"Origin": "http://localhost:3000"},
     "a form in a sandbox": {"Origin": "null"},
     "an image": {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
+    "an address that somebody types": {"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"},
+    "a page that is fetched ahead": {"Sec-Fetch-Site": "none", "Sec-Purpose": "prefetch"},
+    "a page that is drawn ahead": {"Sec-Purpose": "prefetch;prerender"},
     "a page on another port": {"Sec-Fetch-Site": "same-site"},
     "a socket": {"Origin": "http://evil.test", "Connection": "Upgrade", "Upgrade": "websocket"},
 }
+NODE = {"Sec-Fetch-Mode": "cors", "Accept-Language": "*"}
+"""What Node's own fetch sends."""
 
 
 @pytest.mark.parametrize("headers", FROM_PAGES.values(), ids=list(FROM_PAGES))
 def test_what_a_page_asks_is_refused_at_every_door(servers, headers):
-    for port, behind in servers.items():
+    for address, behind in servers.items():
         behind.reset_mock()
-        answer = ask(port, headers)
+        answer = ask(address, headers)
         assert answer.status == 403
         named = [name.lower() for name in answer.headers]
         assert not [name for name in named if name.startswith("access-control")]
@@ -85,12 +95,12 @@ def test_what_a_page_asks_is_refused_at_every_door(servers, headers):
 
 @pytest.mark.parametrize(
     "headers",
-    [{}, {"Host": "localhost:4577"}, {"Host": "bucket.localhost"}, {"Sec-Fetch-Site": "none"}],
+    [{}, {"Host": "localhost:1"}, {"Host": "b.localhost"}, {"Host": "[::1]:1"}, NODE],
 )
 def test_a_program_comes_in(servers, headers):
-    for port, behind in servers.items():
+    for address, behind in servers.items():
         behind.reset_mock()
-        assert ask(port, headers).status == 200
+        assert ask(address, headers).status == 200
         assert len(behind.mock_calls) == 1
 
 
@@ -100,6 +110,7 @@ OURS = Credentials(endpoint="http://localhost:4577")
 EARLIER = Credentials(endpoint="http://localhost:4577")
 FUNCTION = OURS.access_key("worker")
 ISSUED = "ASIAISSUEDBYSTS"
+SECRETS = {OURS.access_key(): OURS.secret, FUNCTION: OURS.secret_of("worker"), ISSUED: "sts"}
 
 
 class World:
@@ -119,9 +130,9 @@ class World:
             }
         )
         self._moto = Mock(side_effect=told)
-        callers = Callers(OURS, issued=lambda key: key == ISSUED)
+        callers = Callers(OURS, issued={ISSUED: SECRETS[ISSUED]}.get)
         callers.introduce(["worker"])
-        self._gateway = Gateway(
+        self.gateway = Gateway(
             runtime=self._runtime,
             moto=self._moto,
             calls=CallLog(folder / "calls.jsonl", callers),
@@ -134,19 +145,23 @@ class World:
         reached = [*self._moto.mock_calls, *self._runtime.mock_calls]
         return len(reached) - self._runtime.http_routes.call_count
 
-    def ask(self, request: dict[str, Any], *, key: str | None = None, query: str = "") -> int:
-        """The answer's status, of a request that carries a key, or whose query does."""
-        headers = dict(request.get("headers", {}))
+    def ask(
+        self, request: dict[str, Any], *, key: str | None = None, secret: str = "", query: str = ""
+    ) -> int:
+        """The answer's status, of a request that is signed, or whose query is given."""
+        builder = EnvironBuilder(**{**request, "query_string": query})
+        environ = builder.get_environ()
+        body = environ["wsgi.input"].read()
         if key is not None:
-            headers["Authorization"] = (
-                f"AWS4-HMAC-SHA256 Credential={key}/20260101/r/s/aws4_request"
-            )
-        environ = EnvironBuilder(
-            **{**request, "headers": headers, "query_string": query}
-        ).get_environ()
-        environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read())
+            sent = AWSRequest(builder.method, builder.base_url[:-1] + builder.path, data=body)
+            SigV4Auth(Keys(key, secret), "execute-api", "us-east-1").add_auth(sent)
+            for name, value in sent.headers.items():
+                environ["HTTP_" + name.upper().replace("-", "_")] = value
+        if self.gateway.most_bytes(environ) == 0:
+            body = b""
+        environ["wsgi.input"] = io.BytesIO(body)
         statuses: list[str] = []
-        list(self._gateway(environ, lambda status, _: statuses.append(status)))
+        list(self.gateway(environ, lambda status, _: statuses.append(status)))
         return int(statuses[0].split()[0])
 
 
@@ -182,8 +197,14 @@ def test_every_door_opens_to_a_key_of_this_start_alone(world, request_):
         assert world.ask(request_, query=presigned) == 403, key
         assert world.ask(request_, query=f"AWSAccessKeyId={key}&Signature=0") == 403, key
     assert world.reached == 0
-    for key in (OURS.access_key(), FUNCTION, ISSUED):
-        assert world.ask(request_, key=key) == 200, key
+    for key in SECRETS:
+        assert world.ask(request_, key=key) == 403, key
+        assert world.ask(request_, key=key, secret=EARLIER.secret) == 403, key
+        forged = f"X-Amz-Credential={key}%2F20260101%2Fus-east-1%2Fs3%2Faws4_request"
+        assert world.ask(request_, query=forged + "&X-Amz-Signature=0") == 403, key
+    assert world.reached == 0
+    for key, secret in SECRETS.items():
+        assert world.ask(request_, key=key, secret=secret) == 200, key
     assert world.reached >= 3
 
 

@@ -1,5 +1,7 @@
 """The HTTP server under the API."""
 
+import threading
+
 import pytest
 from botocore.exceptions import ClientError
 
@@ -18,13 +20,14 @@ def test_a_fault_of_the_cloud_is_told_as_the_services_clients_read_it(service, c
 
     http = server.create(listen(0), broken)
     credentials = Credentials(endpoint=f"http://localhost:{http.port}")
-    server.threads.start("the server", http.serve_forever)
+    ended = threading.Event()
+    http.serve(ended)
     try:
         with pytest.raises(ClientError) as told:
             getattr(Clients(credentials)(service), call)()
     finally:
-        http.shutdown()
-        http.server_close()
+        ended.set()
+        http.close()
     assert told.value.response["Error"] == {
         "Code": "InternalFailure",
         "Message": "The local cloud failed (KeyError); see its log.",

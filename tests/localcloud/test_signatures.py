@@ -1,0 +1,220 @@
+"""Signatures, as botocore makes them."""
+
+import contextlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+from botocore import auth
+from botocore.awsrequest import AWSResponse
+from botocore.config import Config
+
+from localcloud import signatures
+from localcloud.gate import signer
+from localcloud.signatures import SKEW_SECONDS, SignatureError, StaleError
+
+SECRET = "known"  # noqa: S105 - as it says
+NOW = 1_800_000_000.0
+ODD = "a b/é+~*'()&=?#%2F//.."
+
+
+@dataclass
+class Wire:
+    """What a client would have sent."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes = b""
+
+    def environ(self) -> dict[str, Any]:
+        place = urlsplit(self.url)
+        path = self.url.partition(place.netloc)[2].partition("?")[0]
+        environ = {
+            "REQUEST_METHOD": self.method,
+            "RAW_URI": f"{path or '/'}?{place.query}",
+            "QUERY_STRING": place.query,
+            "HTTP_HOST": place.netloc,
+        }
+        for name, value in self.headers.items():
+            key = name.upper().replace("-", "_")
+            plain = key in {"CONTENT_TYPE", "CONTENT_LENGTH"}
+            environ[key if plain else f"HTTP_{key}"] = str(value)
+        return environ
+
+    def check(self, secret: str = SECRET, *, now: float = NOW) -> None:
+        signatures.check(self.environ(), self.body, secret, now=now)
+
+
+def client(service: str, **options: Any) -> Any:
+    return boto3.client(
+        service,
+        aws_access_key_id="LKIA1",
+        aws_secret_access_key=SECRET,
+        region_name="us-east-1",
+        endpoint_url="http://localhost:4577",
+        **options,
+    )
+
+
+def sent(service: str, operation: str, config: Config | None = None, **arguments: Any) -> Wire:
+    """The request that a client makes."""
+    found: list[Wire] = []
+
+    def record(request: Any, **_: Any) -> AWSResponse:
+        text = request.body or b""
+        content = text.read() if hasattr(text, "read") else text
+        headers = {
+            name: value.decode() if isinstance(value, bytes) else value
+            for name, value in request.headers.items()
+        }
+        found.append(
+            Wire(
+                request.method,
+                request.url,
+                headers,
+                content if isinstance(content, bytes) else content.encode(),
+            )
+        )
+        return AWSResponse(request.url, 200, {}, BytesIO(b""))
+
+    one = client(service, config=config)
+    one.meta.events.register("before-send", record)
+    with contextlib.suppress(Exception):  # what it makes of an empty answer is no matter
+        getattr(one, operation)(**arguments)
+    return found[0]
+
+
+@pytest.fixture(autouse=True)
+def _at_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = datetime.fromtimestamp(NOW, UTC).replace(tzinfo=None)
+    monkeypatch.setattr(auth, "get_current_datetime", lambda *_, **__: at)
+    monkeypatch.setattr("time.time", lambda: NOW)
+
+
+V4 = Config(signature_version="s3v4")
+CALLS = {
+    "JSON": ("dynamodb", "get_item", {"TableName": "t", "Key": {"id": {"S": "é"}}}),
+    "form": ("sns", "publish", {"TopicArn": "arn:aws:sns:us-east-1:1:t", "Message": "é & =+"}),
+    "path": ("lambda", "invoke", {"FunctionName": "arn:aws:lambda:us-east-1:1:function:f"}),
+    "query": ("lambda", "list_functions", {"Marker": ODD, "MaxItems": 2}),
+    "group": ("scheduler", "list_schedules", {"NamePrefix": "a b", "GroupName": "default"}),
+    "object": (
+        "s3",
+        "put_object",
+        {"Bucket": "b", "Key": ODD, "Body": b"abc", "Metadata": {"a_b": "c  d"}},
+    ),
+    "stream": ("s3", "put_object", {"Bucket": "b", "Key": "k", "Body": BytesIO(b"abc")}),
+    "list": ("s3", "list_objects_v2", {"Bucket": "b", "Prefix": ODD}),
+    "empty parameter": ("s3", "get_bucket_lifecycle_configuration", {"Bucket": "b"}),
+}
+
+
+@pytest.mark.parametrize(("service", "operation", "arguments"), CALLS.values(), ids=list(CALLS))
+def test_what_botocore_signs_is_let_in_and_nothing_else(service, operation, arguments):
+    wire = sent(service, operation, **arguments)
+    wire.check()
+    wire.check(now=NOW + SKEW_SECONDS)
+    assert signer(wire.environ()) == ("LKIA1", service)
+
+    for wrong in (NOW + SKEW_SECONDS + 1, NOW - SKEW_SECONDS - 1):
+        with pytest.raises(StaleError):
+            wire.check(now=wrong)
+    changed = [
+        Wire("PATCH", wire.url, wire.headers, wire.body),
+        Wire(wire.method, wire.url.replace("4577/", "4577/x"), wire.headers, wire.body),
+        Wire(
+            wire.method, wire.url + ("&" if "?" in wire.url else "?") + "x", wire.headers, wire.body
+        ),
+        Wire(wire.method, wire.url, {**wire.headers, "X-Amz-Date": "20270115T080001Z"}, wire.body),
+        Wire(wire.method, wire.url.replace("localhost", "127.0.0.1"), wire.headers, wire.body),
+        Wire(wire.method, wire.url, wire.headers, wire.body + b"x"),
+    ]
+    for one in changed:
+        with pytest.raises(SignatureError):
+            one.check()
+    with pytest.raises(SignatureError, match="secret key is another"):
+        wire.check("another")
+
+
+@pytest.mark.parametrize("config", [None, V4], ids=["version 2", "version 4"])
+@pytest.mark.parametrize(
+    ("operation", "more"),
+    [
+        ("get_object", {"ResponseContentType": "text/plain; a=b"}),
+        ("put_object", {"ContentType": "text/plain", "Metadata": {"of": "a b"}}),
+    ],
+)
+def test_a_presigned_address_is_good_until_it_expires(config, operation, more):
+    url = client("s3", config=config).generate_presigned_url(
+        operation, Params={"Bucket": "b", "Key": "a b/é+~", **more}, ExpiresIn=60
+    )
+    method = operation.partition("_")[0].upper()
+    headers = {"Content-Type": "text/plain", "X-Amz-Meta-Of": "a b"} if method == "PUT" else {}
+    wire = Wire(method, url, headers, b"whatever it is")
+    wire.check()
+    wire.check(now=NOW + 59)
+    with pytest.raises(StaleError):
+        wire.check(now=NOW + 61)
+    for wrong in (url.replace("/b/", "/c/"), url.replace("Expires=", "Expires=9")):
+        with pytest.raises(SignatureError):
+            Wire(method, wrong, headers).check()
+    with pytest.raises(SignatureError):
+        wire.check("another")
+
+
+ODD_HEADERS = {
+    "no more than a name": lambda _: "AWS4-HMAC-SHA256",
+    "version 2": lambda _: "AWS LKIA1:signature",
+    "another scheme": lambda _: "Bearer LKIA1",
+    "no signature": lambda good: good.partition(", Signature")[0],
+    "no host": lambda good: good.replace("host;", ""),
+    "no region": lambda good: good.replace("/us-east-1/", "/"),
+    "another day": lambda good: good.replace("/20270115/", "/20270114/"),
+    "more": lambda good: good + "é",
+}
+
+
+@pytest.mark.parametrize("odd", ODD_HEADERS.values(), ids=list(ODD_HEADERS))
+def test_an_odd_header_is_refused(odd):
+    wire = sent("dynamodb", "list_tables")
+    wire.check()
+    wire.headers["Authorization"] = odd(wire.headers["Authorization"])
+    with pytest.raises(SignatureError):
+        wire.check()
+
+
+@pytest.mark.parametrize("date", ["", "now", "20279915T080000Z", "Fri, 15 Jan 2027 08:00:00 GMT"])
+def test_a_request_that_does_not_tell_its_time_is_refused(date):
+    wire = sent("dynamodb", "list_tables")
+    wire.headers["X-Amz-Date"] = date
+    with pytest.raises(StaleError):
+        wire.check()
+
+
+def test_the_time_may_stand_in_the_date():
+    wire = sent("dynamodb", "list_tables")
+    wire.headers["Authorization"] = wire.headers["Authorization"].replace(";x-amz-date", "")
+    wire.headers["Date"] = "Fri, 15 Jan 2027 08:00:00 GMT"
+    del wire.headers["X-Amz-Date"]
+    with pytest.raises(SignatureError, match="does not match"):
+        wire.check()
+
+
+ODD_ADDRESSES = (
+    "",
+    "X-Amz-Signature=é",
+    "X-Amz-Signature=0&X-Amz-Date=20270115T080000Z&X-Amz-Expires=9",
+    "AWSAccessKeyId=LKIA1",
+    "AWSAccessKeyId=LKIA1&Expires=99999999999&Signature=%C3%A9",
+)
+
+
+@pytest.mark.parametrize("query", ODD_ADDRESSES)
+def test_an_odd_address_is_refused(query):
+    with pytest.raises(SignatureError):
+        Wire("GET", f"http://localhost/b/k?{query}", {}).check()
