@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from .moto_adapter import resources
-from .schedule_expression import UnsupportedExpressionError, parse
+from .schedule_expression import InvalidExpressionError, UnsupportedExpressionError, parse
 
 Stacks = dict[str, dict[str, dict[str, Any]]]
 
@@ -107,5 +107,5 @@ def _of_schedule(properties: dict[str, Any]) -> Iterable[str]:
     if isinstance(expression, str):
         try:
             parse(expression)
-        except UnsupportedExpressionError as error:
+        except (InvalidExpressionError, UnsupportedExpressionError) as error:
             yield f"AWS::Scheduler::Schedule: {error}"

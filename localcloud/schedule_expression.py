@@ -10,15 +10,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-_UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+_UNITS = {"minute": 60, "hour": 3600, "day": 86400}
+_LONGEST_RATE = timedelta(days=100 * 365)
 _MONTHS = {name.upper(): number for number, name in enumerate(calendar.month_abbr) if name}
 _DAYS = {"SUN": 1, "MON": 2, "TUE": 3, "WED": 4, "THU": 5, "FRI": 6, "SAT": 7}
 _HORIZON = timedelta(days=4 * 366)
 """Further ahead nobody looks: 29 February comes within it."""
 
 
+class InvalidExpressionError(ValueError):
+    """An expression, or a time zone, that AWS refuses."""
+
+
 class UnsupportedExpressionError(ValueError):
-    """An expression that this cloud cannot run."""
+    """An expression that AWS runs, and this cloud cannot."""
 
 
 class Expression(Protocol):
@@ -87,45 +92,102 @@ class Cron:
 
 
 def parse(expression: str, timezone: str = "UTC") -> Expression:
-    """Read an expression. Raises UnsupportedExpressionError, naming it."""
-    zone = ZoneInfo(timezone)
-    if match := re.fullmatch(r"rate\((\d+) (second|minute|hour|day)s?\)", expression):
-        return Rate(timedelta(seconds=int(match[1]) * _UNITS[match[2]]))
-    if match := re.fullmatch(r"at\((\S+)\)", expression):
-        return At(datetime.fromisoformat(match[1]).replace(tzinfo=zone).astimezone(UTC))
-    fields = re.fullmatch(r"cron\((.+)\)", expression)
-    if fields is None or len(fields[1].split()) != 6:  # noqa: PLR2004 - as AWS has it
-        raise UnsupportedExpressionError(f"The schedule expression {expression} is not supported.")
-    minute, hour, day, month, weekday, year = fields[1].upper().split()
+    """Read an expression. Raises InvalidExpressionError or UnsupportedExpressionError, naming
+    it."""
     try:
-        return Cron(
-            minutes=_values(minute, 0, 59),
-            hours=_values(hour, 0, 23),
-            days=None if day == "?" else _values(day, 1, 31),
-            months=_values(month, 1, 12, _MONTHS),
-            weekdays=None if weekday == "?" else _values(weekday, 1, 7, _DAYS),
-            years=_values(year, 1970, 2199),
-            zone=zone,
-        )
-    except ValueError as error:
+        zone = ZoneInfo(timezone)
+    except (KeyError, ValueError, OSError) as error:
+        raise InvalidExpressionError(
+            f"Invalid Schedule Expression Timezone {timezone}: there is no such time zone."
+        ) from error
+    try:
+        return _expression(expression, zone)
+    except UnsupportedExpressionError as error:
         raise UnsupportedExpressionError(
             f"The schedule expression {expression} is not supported: {error}."
         ) from error
+    except ValueError as error:
+        raise InvalidExpressionError(
+            f"Invalid Schedule Expression {expression}: {error}."
+        ) from error
+
+
+def _expression(text: str, zone: ZoneInfo) -> Expression:
+    found = re.fullmatch(r"(rate|at|cron)\((.*)\)", text)
+    match found and found[1], found and found[2]:
+        case "rate", str(value):
+            return _rate(value)
+        case "at", str(value):
+            return _at(value, zone)
+        case "cron", str(value):
+            return _cron(value, zone)
+    raise ValueError("it has to be rate(…), cron(…) or at(…)")
+
+
+def _rate(text: str) -> Rate:
+    found = re.fullmatch(r"([0-9]{1,9}) (minute|hour|day)s?", text)
+    if found is None:
+        raise ValueError("a rate is a number, and minutes, hours or days")
+    interval = timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+    if not timedelta(0) < interval <= _LONGEST_RATE:
+        raise ValueError("a rate is more than nothing, and at most 100 years")
+    return Rate(interval)
+
+
+def _at(text: str, zone: ZoneInfo) -> At:
+    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", text, re.ASCII):
+        raise ValueError("a time is such as 2026-01-31T12:00:00")
+    moment = datetime.fromisoformat(text).replace(tzinfo=zone)
+    try:
+        return At(moment.astimezone(UTC))
+    except OverflowError as error:
+        raise ValueError(str(error)) from error
+
+
+def _cron(text: str, zone: ZoneInfo) -> Cron:
+    fields = text.upper().split()
+    if len(fields) != 6:  # noqa: PLR2004 - as AWS has it
+        raise ValueError("cron has six fields")
+    minute, hour, day, month, weekday, year = fields
+    if (day == "?") == (weekday == "?"):
+        raise ValueError("one of the day of the month and the day of the week has to be ?")
+    if re.search(r"[LW#]", re.sub(r"WED|JUL", "", f"{day} {weekday}")):
+        raise UnsupportedExpressionError("L, W and # are not imitated")
+    return Cron(
+        minutes=_values(minute, 0, 59),
+        hours=_values(hour, 0, 23),
+        days=None if day == "?" else _values(day, 1, 31),
+        months=_values(month, 1, 12, _MONTHS),
+        weekdays=None if weekday == "?" else _values(weekday, 1, 7, _DAYS),
+        years=_values(year, 1970, 2199),
+        zone=zone,
+    )
 
 
 def _values(field: str, low: int, high: int, names: dict[str, int] | None = None) -> frozenset[int]:
     """The numbers that a cron field names: ``*``, lists, ranges, steps and names."""
 
     def number(text: str) -> int:
-        return (names or {}).get(text) or int(text)
+        value = (names or {}).get(text)
+        if value is None and re.fullmatch("[0-9]{1,4}", text):
+            value = int(text)
+        if value is None or not low <= value <= high:
+            raise ValueError(f"{text or field} is not between {low} and {high}")
+        return value
 
     values: set[int] = set()
     for part in field.split(","):
-        span, _, step = part.partition("/")
-        first, _, last = span.partition("-")
-        start = low if span == "*" else number(first)
+        found = re.fullmatch(r"([^-/]+)(?:-([^-/]+))?(?:/([1-9][0-9]{0,3}))?", part)
+        if found is None:
+            raise ValueError(f"{part or field} is no value, range or step")
+        first, last, step = found.groups()
+        if first == "*" and last is not None:
+            raise ValueError(f"{part} is no value, range or step")
+        start = low if first == "*" else number(first)
         # "5/15" runs to the end, as "*/15" does; "5" is 5 alone.
-        open_end = high if span == "*" or step else start
+        open_end = high if first == "*" or step else start
         stop = number(last) if last else open_end
+        if stop < start:
+            raise UnsupportedExpressionError(f"{part} runs backwards")
         values.update(range(start, stop + 1, int(step or 1)))
     return frozenset(values)

@@ -6,11 +6,12 @@ import time
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from . import threads
 from .moto_adapter import ScheduleConfig
-from .schedule_expression import UnsupportedExpressionError, parse
+from .schedule_expression import InvalidExpressionError, UnsupportedExpressionError, parse
 from .timer import Timer
 
 LONGEST_SLEEP_SECONDS = 60.0
@@ -62,19 +63,25 @@ class Scheduler:
         schedules = self._schedules()
         for gone in self._fired.keys() - {schedule.arn for schedule in schedules}:
             del self._fired[gone]
+        dues: list[datetime] = [next_due]
         for schedule in schedules:
+            threads.attempt(
+                f"the schedule {schedule.name}", partial(self._follow, schedule, dues.append)
+            )
+        return max(0.0, (min(dues) - datetime.now(UTC)).total_seconds())
+
+    def _follow(self, schedule: ScheduleConfig, tell: Callable[[datetime], None]) -> None:
+        """Fire one schedule, if it is due, and tell when it is due again."""
+        due = self._due(schedule)
+        if due is None:
+            return
+        if due <= datetime.now(UTC):
+            self._fire(schedule, due)
             due = self._due(schedule)
-            if due is None:
-                continue
-            if due <= datetime.now(UTC):
-                self._fire(schedule, due)
-                due = self._due(schedule)
-            if due is None:
-                if schedule.delete_after_completion:
-                    self._delete(schedule)
-                continue
-            next_due = min(next_due, due)
-        return max(0.0, (next_due - datetime.now(UTC)).total_seconds())
+        if due is not None:
+            tell(due)
+        elif schedule.delete_after_completion:
+            self._delete(schedule)
 
     def _due(self, schedule: ScheduleConfig) -> datetime | None:
         """When the schedule fires next. A changed schedule begins anew, at once if by rate."""
@@ -82,8 +89,8 @@ class Scheduler:
             return None
         try:
             expression = parse(schedule.expression, schedule.timezone)
-        except UnsupportedExpressionError:
-            return None  # The inventory names it.
+        except (InvalidExpressionError, UnsupportedExpressionError):
+            return None  # The API refuses the first; the inventory names the second.
         anchor = schedule.start or datetime.fromtimestamp(schedule.changed, UTC)
         version, last = self._fired.get(schedule.arn, (0.0, anchor))
         if version != schedule.changed:

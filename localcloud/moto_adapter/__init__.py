@@ -34,7 +34,7 @@ from ..account import ACCOUNT, REGION
 from ..credentials import Credentials
 from ..function import FunctionConfig, Outcome
 from ..http_api import Route
-from ..moto_adapter import answers, deployments, resources, rules, state_machines, tables
+from ..moto_adapter import answers, deployments, refusals, resources, rules, state_machines, tables
 from ..moto_adapter.patch import replace
 from ..moto_adapter.rules import Hand
 
@@ -177,6 +177,7 @@ def install(
         return mapping
 
     replace(LambdaBackend, "create_event_source_mapping", create_event_source_mapping)
+    refusals.install()
     replace(Subscription, "publish", publish)
     replace(LambdaFunction, "invoke", run)
 

@@ -19,6 +19,7 @@ from moto.cloudformation.parsing import ResourceMap
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
+from ..moto_adapter import references
 from ..moto_adapter.patch import replace
 
 
@@ -73,9 +74,10 @@ def install(check: Callable[[Iterable[Any]], object]) -> None:
 def create_stack(backend: CloudFormationBackend, name: str, **more: Any) -> Stack:
     if _standing(backend, name) is not None:
         return _moto_create_stack(backend, name, **more)  # says that it exists
+    references.check(Stack.parse_template(more["template"]))
     try:
         created = _moto_create_stack(backend, name, **more)
-        _check(created.stack_resources)
+        _check_all(created)
     except Exception as error:
         stack = _standing(backend, name)
         if stack is None:
@@ -95,6 +97,7 @@ def update_stack(
     **_: Any,
 ) -> Stack:
     stack = backend.get_stack(name)
+    references.check(Stack.parse_template(template))
     resolved = backend._resolve_update_parameters(stack, parameters)  # noqa: SLF001
     _update(backend, stack, template, resolved, tags)
     return stack
@@ -124,6 +127,7 @@ def delete_resource(resources: ResourceMap, resource: Any, template: dict[str, A
 def create_change_set(
     backend: CloudFormationBackend, stack_name: str, *, parameters: dict[str, str], **more: Any
 ) -> tuple[str, str]:
+    references.check(Stack.parse_template(more["template"]))
     stack = _standing(backend, stack_name)
     if stack is not None and stack.status == "REVIEW_IN_PROGRESS":
         del backend.stacks[stack.stack_id]  # of a change set that was never executed
@@ -202,11 +206,18 @@ def _create(backend: CloudFormationBackend, stack: Stack, change_set: ChangeSet)
         _read_template(stack)
         backend._validate_export_uniqueness(stack)  # noqa: SLF001
         stack.create_resources()
-        _check(stack.stack_resources)
+        _check_all(stack)
     except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
         _undo_creation(backend, stack, error)
         return
     _export(backend, stack)
+
+
+def _check_all(stack: Stack) -> None:
+    """Raise where a resource cannot run, or an output cannot be told: moto would find that out each
+    time that somebody looks at the stack."""
+    _check(stack.stack_resources)
+    list(stack.output_map.values())
 
 
 def _undo_creation(backend: CloudFormationBackend, stack: Stack, error: Exception) -> None:
@@ -245,7 +256,7 @@ def _update(
         stack.template_dict = after
         stack.output_map = stack._create_output_map()  # noqa: SLF001
         _refuse_exports_in_use(backend, stack, {one.name: one.value for one in stack.exports})
-        _check(stack.stack_resources)
+        _check_all(stack)
     except Exception as error:  # noqa: BLE001 - AWS tells by the stack's status, too
         _tell(stack, "UPDATE_FAILED", error)
         _undo_update(stack, before, before_parameters)

@@ -155,6 +155,17 @@ def test_what_cannot_be_installed_here_fails_the_invocation_and_says_so(deployed
     assert "cannot be found for this machine" in answer["errorMessage"]
 
 
+def test_code_that_is_no_zip_archive_is_refused_and_what_ran_goes_on_running(deployed):
+    one = created(deployed, "unzipped", {"probe.py": "def handle(*_): return 1"})
+    functions = deployed.client("lambda")
+    before = functions.get_function_configuration(FunctionName="unzipped")["CodeSha256"]
+    with pytest.raises(ClientError, match="Could not unzip uploaded file"):
+        functions.update_function_code(FunctionName="unzipped", ZipFile=b"no archive")
+    after = functions.get_function_configuration(FunctionName="unzipped")["CodeSha256"]
+    assert after == before
+    assert one.invoke("unzipped", {}) == (1, None)
+
+
 UNTIL_A_FILE_IS_THERE = """
 import os, time
 def handle(path, _context):

@@ -244,6 +244,33 @@ def test_a_client_with_another_key_is_told_what_to_do(deployed, service, operati
     assert error["Message"].startswith("access key 'testing': this local cloud has not issued it")
 
 
+def test_a_users_key_and_a_roles_session_let_in_until_they_end(deployed):
+    def asks(key: dict[str, Any]) -> str:
+        keys = {
+            "aws_access_key_id": key["AccessKeyId"],
+            "aws_secret_access_key": key["SecretAccessKey"],
+            "aws_session_token": key.get("SessionToken"),
+        }
+        client = boto3.client("lambda", **{**deployed.cloud.arguments(), **keys})
+        try:
+            client.list_functions()
+        except ClientError as error:
+            return str(error.response["Error"]["Code"])
+        return "let in"
+
+    iam, sts = deployed.client("iam"), deployed.client("sts")
+    iam.create_user(UserName="one")
+    key = iam.create_access_key(UserName="one")["AccessKey"]
+    role = iam.get_role(RoleName=deployed.ids["Role"])["Role"]["Arn"]
+    session = sts.assume_role(RoleArn=role, RoleSessionName="one")["Credentials"]
+    assert (asks(key), asks(session)) == ("let in", "let in")
+    assert asks({**key, "SecretAccessKey": "x"}) == "InvalidSignatureException"
+    assert asks({**session, "SecretAccessKey": "x"}) == "InvalidSignatureException"
+
+    iam.update_access_key(UserName="one", AccessKeyId=key["AccessKeyId"], Status="Inactive")
+    assert asks(key) == "UnrecognizedClientException"
+
+
 def test_the_key_is_new_for_each_start_and_its_owners_alone(tmp_path):
     file = tmp_path / FILE
     file.write_text("of an earlier cloud")

@@ -1,10 +1,19 @@
 """When schedules fire."""
 
 from datetime import UTC, datetime
+from queue import SimpleQueue
+from types import SimpleNamespace
 
 import pytest
 
-from localcloud.schedule_expression import UnsupportedExpressionError, parse
+from localcloud.moto_adapter import ScheduleConfig
+from localcloud.schedule_expression import (
+    InvalidExpressionError,
+    UnsupportedExpressionError,
+    parse,
+)
+from localcloud.scheduler import Scheduler
+from localcloud.timer import Timer
 
 NOON = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
 """A Saturday; the night that follows begins summer time in Berlin."""
@@ -50,7 +59,110 @@ def test_a_calendar_follows_its_time_zone_through_the_change_of_the_clocks():
     assert following("at(2026-03-28T14:00:00)", "Europe/Berlin") == "2026-03-28 13:00:00"
 
 
-@pytest.mark.parametrize("expression", ["rate(5)", "cron(* * * *)", "cron(0 0 L * ? *)", "soon"])
+INVALID = (
+    "soon",
+    "rate(5)",
+    "rate(0 minutes)",
+    "rate(-1 minutes)",
+    "rate(1.5 hours)",
+    "rate(1 second)",
+    "rate(99999999999999999999 days)",
+    "rate(999999999 days)",
+    "rate(\N{ARABIC-INDIC DIGIT FIVE} minutes)",
+    "at(soon)",
+    "at(2026-02-30T00:00:00)",
+    "at(2026-02-01)",
+    "cron(* * * *)",
+    "cron(61 * * * ? *)",
+    "cron(0 24 * * ? *)",
+    "cron(0 0 0 * ? *)",
+    "cron(0 0 1 13 ? *)",
+    "cron(0 0 ? * 8 *)",
+    "cron(0 0 1 1 ? 1969)",
+    "cron(0/0 * * * ? *)",
+    "cron(0, * * * ? *)",
+    "cron(0-5-9 * * * ? *)",
+    "cron(*-5 * * * ? *)",
+    "cron(-1 * * * ? *)",
+    "cron(0 0 * * * *)",
+    "cron(0 0 ? * ? *)",
+    "cron(? 0 1 * ? *)",
+    "cron(L 0 1 * ? *)",
+)
+
+
+@pytest.mark.parametrize("expression", INVALID)
+def test_what_aws_refuses_is_refused_by_its_name(expression):
+    with pytest.raises(InvalidExpressionError, match=r"^Invalid Schedule Expression ") as refused:
+        parse(expression)
+    assert expression in str(refused.value)
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../../etc/passwd", "Europe"])
+def test_a_time_zone_that_is_none_is_refused(zone):
+    with pytest.raises(InvalidExpressionError, match="there is no such time zone"):
+        parse("rate(1 hour)", zone)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["cron(0 0 L * ? *)", "cron(0 0 3W * ? *)", "cron(0 0 ? * MON#2 *)", "cron(0 0 ? * FRI-MON *)"],
+)
 def test_an_expression_that_cannot_be_run_is_named(expression):
     with pytest.raises(UnsupportedExpressionError, match="is not supported"):
         parse(expression)
+
+
+# The scheduler
+
+
+class Schedules(SimpleNamespace):
+    """What the API holds, and what the scheduler does with it."""
+
+    def __init__(self, **targets: str) -> None:
+        super().__init__(handed=SimpleQueue(), timer=Timer())
+        self.configs = [_schedule(expression, arn) for arn, expression in targets.items()]
+
+    def hand(self, arn: str, body: str) -> bool:
+        if arn == "broken":
+            raise RuntimeError(body)
+        self.handed.put(arn)
+        return True
+
+
+def _schedule(expression: str, arn: str) -> ScheduleConfig:
+    return ScheduleConfig(
+        arn=arn,
+        name=arn,
+        group="default",
+        expression=expression,
+        timezone="UTC",
+        enabled=True,
+        start=None,
+        end=None,
+        changed=1.0,
+        target={"Arn": arn},
+        delete_after_completion=False,
+    )
+
+
+def test_one_schedule_that_fails_stops_no_other():
+    world = Schedules(
+        invalid="cron(61 * * * ? *)",
+        endless="rate(99999999999999999999 days)",
+        none="rate(0 minutes)",
+        broken="rate(1 hour)",
+        good="rate(1 hour)",
+    )
+    scheduler = Scheduler(
+        schedules=lambda: world.configs,
+        delete=world.configs.remove,
+        hand=world.hand,
+        send=world.hand,
+        timer=world.timer,
+    )
+    try:
+        assert world.handed.get(timeout=300) == "good"
+    finally:
+        scheduler.close()
+        world.timer.close()

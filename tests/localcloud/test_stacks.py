@@ -67,6 +67,9 @@ class Stacks:
         found = self._deployed.client("ssm").get_parameter(Name=held_by(export))
         return found["Parameter"]["Value"]
 
+    def put_code(self, key: str, code: bytes) -> None:
+        self._deployed.client("s3").put_object(Bucket=CODE_BUCKET, Key=key, Body=code)
+
     def delete(self, stack: str) -> None:
         """It is gone then."""
         self.api.delete_stack(StackName=stack)
@@ -201,3 +204,70 @@ def test_an_export_in_use_can_neither_be_removed_nor_replaced(stacks, name):
     stacks.delete(f"{name}-user")
     stacks.delete(name)
     assert f"{name}:Topic" not in stacks.exports()
+
+
+# What AWS refuses
+
+REFERS = {
+    "Ref": ref("Nothing"),
+    "GetAtt": {"Fn::GetAtt": ["Nothing", "Arn"]},
+    "short GetAtt": {"Fn::GetAtt": "Nothing.Arn"},
+    "Sub": {"Fn::Sub": "of ${Nothing.Arn} in ${AWS::Region}, not ${!Other}"},
+    "below": {"Fn::Join": ["", ["x", {"Fn::Sub": ["${Nothing}${x}", {"x": ref("Topic")}]}]]},
+}
+
+
+@pytest.mark.parametrize("value", REFERS.values(), ids=list(REFERS))
+def test_what_refers_to_nothing_is_refused_and_leaves_no_stack(stacks, name, value):
+    of_output = {"Resources": {"Topic": TOPIC}, "Outputs": {"One": {"Value": value}}}
+    named = of_type("AWS::SSM::Parameter", Type="String", Value=value)
+    of_resource = {"Resources": {"Topic": TOPIC, "One": named}}
+    for block, template in (("Outputs", of_output), ("Resources", of_resource)):
+        wanted = rf"Unresolved resource dependencies \[Nothing\] in the {block} block"
+        text = json.dumps(template)
+        with pytest.raises(ClientError, match=wanted):
+            stacks.api.create_stack(StackName=name, TemplateBody=text)
+        with pytest.raises(ClientError, match=wanted):
+            stacks.change(name, text)
+    assert name not in {one["StackName"] for one in stacks.api.describe_stacks()["Stacks"]}
+
+    stacks.change(name, json.dumps({"Resources": {"Topic": TOPIC}}))
+    with pytest.raises(ClientError, match="Unresolved resource dependencies"):
+        stacks.api.update_stack(StackName=name, TemplateBody=json.dumps(of_output))
+    assert stacks.status(name) == "CREATE_COMPLETE"
+
+
+def test_an_output_that_cannot_be_told_has_the_deployment_rolled_back(stacks, name):
+    template = json.dumps(
+        {
+            "Resources": {"Topic": TOPIC},
+            "Outputs": {"One": {"Value": {"Fn::GetAtt": ["Topic", "Colour"]}}},
+        }
+    )
+    assert stacks.change(name, template) == "ROLLBACK_COMPLETE"
+    assert "Colour" in stacks.reasons(name)
+
+
+@pytest.mark.parametrize(
+    ("resource", "change", "reason"),
+    [
+        ("Schedule", {"ScheduleExpression": "cron(61 * * * ? *)"}, "61 is not between 0 and 59"),
+        ("Schedule", {"ScheduleExpressionTimezone": "Mars"}, "no such time zone"),
+        ("Mapping", {"FilterCriteria": {"Filters": [{"Pattern": "{nojson"}]}}, "Invalid filter"),
+        ("Mapping", {"FilterCriteria": {"Filters": [{"Pattern": '{"body": "x"}'}]}}, "of lists"),
+        ("Probe", {"Code": {"S3Bucket": CODE_BUCKET, "S3Key": "no.zip"}}, "Could not unzip"),
+    ],
+)
+def test_what_nothing_can_run_with_has_the_deployment_rolled_back(
+    stacks, name, resource, change, reason
+):
+    stacks.put_code("no.zip", b"no archive")
+    good = build(CODE_BUCKET, "probe.zip")
+    bad = build(CODE_BUCKET, "probe.zip")
+    bad["Resources"][resource]["Properties"] |= change
+    assert stacks.change(name, json.dumps(bad)) == "ROLLBACK_COMPLETE"
+    assert reason in stacks.reasons(name)
+    stacks.delete(name)
+    assert stacks.change(name, json.dumps(good)) == "CREATE_COMPLETE"
+    assert stacks.change(name, json.dumps(bad), kind="UPDATE") == "UPDATE_ROLLBACK_COMPLETE"
+    stacks.delete(name)
