@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable
 from email.message import Message
 from http import HTTPStatus
-from typing import BinaryIO, Final
+from io import BufferedIOBase
+from typing import Final
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 """What a caller with a key may send at once: an asset of Lambda's has up to 250 MB."""
@@ -47,7 +48,11 @@ def announced(headers: Message) -> int | None:
 
 
 def read(
-    stream: BinaryIO, headers: Message, *, most: int, begin: Callable[[], object] = lambda: None
+    stream: BufferedIOBase,
+    headers: Message,
+    *,
+    most: int,
+    begin: Callable[[], object] = lambda: None,
 ) -> bytes:
     """Read the body that the headers announce. ``begin`` is called before the first byte is read.
 
@@ -63,7 +68,7 @@ def read(
     return _chunks(stream, most) if length is None else _exactly(stream, length)
 
 
-def _chunks(stream: BinaryIO, most: int) -> bytes:
+def _chunks(stream: BufferedIOBase, most: int) -> bytes:
     body = bytearray()
     while size := _size(stream):
         if size > most - len(body):
@@ -77,21 +82,21 @@ def _chunks(stream: BinaryIO, most: int) -> bytes:
     raise _malformed("The body has too many trailers.")
 
 
-def _size(stream: BinaryIO) -> int:
+def _size(stream: BufferedIOBase) -> int:
     found = _SIZE.fullmatch(_line(stream))
     if found is None:
         raise _malformed("A chunk of the body has to begin with its size, as a hexadecimal number.")
     return int(found[1], 16)
 
 
-def _line(stream: BinaryIO) -> bytes:
+def _line(stream: BufferedIOBase) -> bytes:
     line = stream.readline(_LONGEST_LINE)
     if not line.endswith(b"\n"):
         raise _malformed("The body ends in the midst of a chunk.")
     return line
 
 
-def _exactly(stream: BinaryIO, length: int) -> bytes:
+def _exactly(stream: BufferedIOBase, length: int) -> bytes:
     found = stream.read(length)
     if len(found) < length:
         raise _malformed("The body is shorter than it says.")

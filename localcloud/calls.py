@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 
 from . import operations
 from .account import ACCOUNT, REGION
+from .folder import private_file
 from .gate import Callers, signer
 
 
@@ -40,7 +41,7 @@ class CallLog:
     """Appends to one file; its lines are whole whenever it is read."""
 
     def __init__(self, path: Path, callers: Callers) -> None:
-        self._file = path.open("a", buffering=1)
+        self._file = private_file(path).open("a", buffering=1)
         self._lock = threading.Lock()
         self._callers = callers
 

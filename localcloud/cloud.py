@@ -18,6 +18,7 @@ from .account import ACCOUNT, REGION
 from .asynchronous import FIRST_RETRY_SECONDS
 from .clients import Clients
 from .credentials import Credentials, without_proxy
+from .folder import private_file
 
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
@@ -63,7 +64,7 @@ class LocalCloud:
 
     def __enter__(self) -> Self:
         self.directory.mkdir(parents=True, exist_ok=True)
-        with self._log.open("ab") as log:
+        with private_file(self._log).open("ab") as log:
             begin = log.tell()
             self._process = subprocess.Popen(  # noqa: S603 - our own program
                 [
@@ -160,7 +161,7 @@ class LocalCloud:
         CDK CLI says goes into a file; it is the DeploymentError's, where it fails."""
         self._bootstrap(cwd=folder)
         said = self._cdk("deploy", "--all", "--require-approval=never", cwd=folder)
-        (self.logs.parent / CDK_LOG).write_text(said)
+        private_file(self.directory / CDK_LOG).write_text(said)
 
     def cdk(self, assembly: Path, *arguments: str) -> str:
         """Run the CDK CLI on an assembly against this cloud. What it wrote; or DeploymentError."""

@@ -1,4 +1,5 @@
-"""The folder of a local cloud: there is one cloud in it at a time."""
+"""The folder of a local cloud: there is one cloud in it at a time, and what it writes there is for
+nobody else to read."""
 
 import fcntl
 import os
@@ -7,6 +8,20 @@ from pathlib import Path
 
 class FolderError(Exception):
     """No local cloud can work in the folder."""
+
+
+def private_folder(folder: Path) -> Path:
+    """Make a folder that only its owner can look into; one that is there already becomes so."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    return folder
+
+
+def private_file(file: Path) -> Path:
+    """Make a file that only its owner can read; one that is there already becomes so."""
+    file.touch(mode=0o600)
+    file.chmod(0o600)
+    return file
 
 
 def hold(folder: Path) -> None:

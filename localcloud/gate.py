@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from typing import Any, BinaryIO, Final
+from io import BufferedIOBase
+from typing import Any, Final
 from urllib.parse import unquote
 
 from werkzeug.sansio.utils import host_is_trusted
@@ -37,7 +38,7 @@ _LINGER_BYTES: Final = 64 * 1024 * 1024
 class _Head:
     """The stream that a request's head is read from, which ends where the head gets too long."""
 
-    def __init__(self, stream: BinaryIO, most: int) -> None:
+    def __init__(self, stream: BufferedIOBase, most: int) -> None:
         self._stream = stream
         self._left = most
 

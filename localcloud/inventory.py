@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from .folder import private_file
 from .moto_adapter import resources
 from .schedule_expression import InvalidExpressionError, UnsupportedExpressionError, parse
 
@@ -65,7 +66,7 @@ class Inventory:
     def news(self, stacks: Stacks) -> list[str]:
         """What somebody may have to act on; and once, where all is listed."""
         before, self._lines = self._lines, list(dict.fromkeys(_all(stacks)))
-        self._file.write_text("".join(f"{line}\n" for line in self._lines))
+        private_file(self._file).write_text("".join(f"{line}\n" for line in self._lines))
         news = [line for line in self._lines if line not in before and not _is_passive(line)]
         if self._lines and not before:
             news.append(f"What is not as on AWS is listed in {self._file}")

@@ -55,10 +55,10 @@ def _below(root: int) -> set[int]:
 def _parents() -> list[tuple[int, int]]:
     """Each process that lives, and its parent."""
     if not os.path.isdir(f"{_PROCESSES}/self"):  # noqa: PTH112 - pathlib is slow to import
-        told = subprocess.run(
+        listed = subprocess.run(
             ["/bin/ps", "-axo", "pid=,ppid=,stat="], capture_output=True, check=True
         )
-        rows = [line.split() for line in told.stdout.splitlines()]
+        rows = [line.split() for line in listed.stdout.splitlines()]
         return [(int(row[0]), int(row[1])) for row in rows if not row[2].startswith(b"Z")]
     found = []
     for name in os.listdir(_PROCESSES):  # noqa: PTH208 - pathlib is slow to import

@@ -86,7 +86,8 @@ class _Handler(ClosedToPages, BaseHTTPRequestHandler):
 
     def parse_request(self) -> bool:
         """Look at the secret first: the head of a stranger is not read any further."""
-        parts = self.raw_requestline.decode("latin-1").split(" ")
+        line: bytes = self.raw_requestline  # type: ignore[attr-defined] # not in typeshed
+        parts = line.decode("latin-1").split(" ")
         found = _SECRET.match(parts[1]) if len(parts) > 1 else None
         if found is None or not hmac.compare_digest(found[1].encode(), self.secret.encode()):
             self.command, self.requestline = "", ""

@@ -14,6 +14,7 @@ from lifoq_project import requirements
 from lifoq_project.requirements import Platform
 
 from .credentials import Credentials
+from .folder import private_folder
 from .function import FunctionConfig
 from .instance import Sandbox
 
@@ -32,15 +33,14 @@ class Sandboxes:
         code: Callable[[str], bytes],
         on_output: Callable[[bytes], None],
     ) -> None:
-        self._assets = directory / "assets"
-        self._runtime = directory / "runtime"
-        self.logs = directory / "logs"
+        self._assets = private_folder(directory / "assets")
+        self._runtime = private_folder(directory / "runtime")
+        self.logs = private_folder(directory / "logs")
         self._credentials = credentials
         self._code = code
         self._on_output = on_output
         self._lock = threading.Lock()
         self._files: dict[str, BinaryIO] = {}
-        self.logs.mkdir(parents=True, exist_ok=True)
         lay_out_runtime(self._runtime)
 
     def __call__(self, config: FunctionConfig) -> Sandbox:

@@ -25,6 +25,7 @@ MostBytes = Callable[[dict[str, Any]], int]
 class _Handler(ClosedToPages, MotoRequestHandler):
     """Keeps connections open, and answers in one write; the base class does neither."""
 
+    server: "_Server"
     disable_nagle_algorithm = True
     protocol_version = "HTTP/1.1"
 

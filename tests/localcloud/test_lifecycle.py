@@ -1,6 +1,7 @@
 """How a local cloud starts and ends."""
 
 import signal
+import stat
 import subprocess
 import sys
 
@@ -76,6 +77,13 @@ def test_a_second_cloud_in_a_folder_is_refused_and_changes_nothing(shared):
     with pytest.raises(StartError, match=r"start: Error: Another local cloud works in .*: end it"):
         LocalCloud(folder).__enter__()
     assert (folder / "environment").read_text() == environment
+
+
+def test_what_it_writes_is_for_nobody_else_to_read(shared):
+    within = [one for one in shared.cloud.directory.iterdir() if one.name != "cdk.out"]
+    modes = {one.name: stat.S_IMODE(one.stat().st_mode) for one in within}
+    assert {"logs", "assets", "runtime", "calls.jsonl", "environment"} <= modes.keys()
+    assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
 
 
 @pytest.mark.parametrize("command", [serve_command, dev_command])
