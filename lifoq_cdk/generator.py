@@ -12,8 +12,11 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from lifoq.basics import jsontext
-from lifoq.basics.numbers import check_rate, check_seconds
+from lifoq.basics.host import microseconds
+from lifoq.basics.numbers import LONGEST, check_rate, check_seconds
 from lifoq.errors import InvalidInput
+from lifoq.items.task import IfExists, NewTask, accept
+from lifoq.items.terms import Door, at
 from lifoq_cdk import known, limits
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.dead_letters import DeadLetters
@@ -43,32 +46,64 @@ def _check_time_zone(name: str) -> None:
 @dataclass(frozen=True, kw_only=True)
 class RecurringTask:
     """A task that is put by a schedule, with an id of its time: once, however often Lambda or the
-    scheduler try."""
+    scheduler try.
+
+    >>> RecurringTask(name="nightly", task_type="clean", schedule="cron(0 3 * * ? *)")
+    """
 
     name: str
     task_type: str
     schedule: scheduler.ScheduleExpression | str
     """The schedule in EventBridge Scheduler's words: ``rate(1 hour)``, ``cron(0 3 * * ? *)``."""
     payload: Any = None
+    key: str | None = None
+    """Whom or what the task is for, such as a device or a customer."""
+    if_exists: IfExists = "keep"
+    """With ``"replace"`` its id is its name alone, so that its newest run counts: one that waits is
+    replaced, and after one that is TAKEN the task runs again."""
+    deadline: cdk.Duration | None = None
+    """How long it may wait before it is shed; the queue's deadline by default."""
     head_start: cdk.Duration | None = None
-    """By how much it goes ahead of others."""
+    """A priority: the task stands where it would if it had come so much later."""
     time_zone: cdk.TimeZone | str = cdk.TimeZone.ETC_UTC
 
     def __post_init__(self) -> None:
-        jsontext.encode(self.payload, "payload")
         if isinstance(self.schedule, str) and not EXPRESSION.fullmatch(self.schedule):
             problem = "must be rate(5 minutes), cron(0 3 * * ? *) or at(2026-01-31T12:00:00)"
             raise InvalidInput("schedule", self.schedule, problem)
         if isinstance(self.time_zone, str):
             _check_time_zone(self.time_zone)
+        accept(NewTask(**self._terms()), now=0, longest_deadline=microseconds(LONGEST))
+
+    @property
+    def task_id(self) -> str:
+        """The id of each run's task; of all of them, where the newest run counts."""
+        return self.name if self.if_exists == "replace" else f"{self.name}-{SCHEDULED_TIME}"
+
+    def check(self, longest: float) -> None:
+        """InvalidInput where it does not fit a queue whose deadline is ``longest`` seconds."""
+        for name in ("deadline", "head_start"):
+            length = getattr(self, name)
+            if length and length.to_seconds(integral=False) > longest:
+                problem = f"is longer than the queue's deadline of {longest:g} s; shorten it"
+                raise InvalidInput(name, str(length), problem)
 
     def event(self) -> dict[str, Any]:
-        return {
-            "taskType": self.task_type,
-            "payload": self.payload,
-            "taskId": f"{self.name}-{SCHEDULED_TIME}",
-            **({"headStart": self.head_start.to_seconds()} if self.head_start else {}),
-        }
+        """Return what its schedule invokes the function with."""
+        given = self._terms()
+        return {t.at(Door.RECURRING): given[t.name] for t in at(Door.RECURRING) if t.name in given}
+
+    def _terms(self) -> dict[str, Any]:
+        """Return the terms of its put, without those that have their default."""
+        found = {"payload": self.payload}
+        for term in at(Door.RECURRING):
+            value = getattr(self, term.name)
+            if isinstance(value, cdk.Duration):
+                known.check(**{term.name: value})
+                value = value.to_seconds(integral=False)
+            if value != term.default:
+                found[term.name] = value
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,10 +193,11 @@ class QueueGenerator(Construct):
         board.add_unlimited_function_alarms([self.create_tasks])
 
     def _recur(self, task: RecurringTask) -> None:
-        longest = self._queue.lifetimes.deadline
-        if task.head_start and task.head_start.to_seconds() > longest:
-            problem = f"is longer than the queue's deadline of {longest:g} s; shorten it"
-            raise InvalidInput("head_start", str(task.head_start), problem)
+        queue = self._queue
+        task.check(queue.lifetimes.deadline)
+        if task.if_exists == "replace":
+            table = queue.table.table_arn
+            self.create_tasks.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], table)
         zone = task.time_zone
         expression = task.schedule
         Invocation(
@@ -171,11 +207,11 @@ class QueueGenerator(Construct):
             action="lambda:InvokeFunction",
             expression=expression if isinstance(expression, str) else expression.expression_string,
             time_zone=zone if isinstance(zone, str) else zone.timezone_name,
-            description=f"lifoq {self._queue.queue_name}: {task.name}",
+            description=f"lifoq {queue.queue_name}: {task.name}",
             event=task.event(),
             dead_letters=self.dead_letters,
             # Later than the deadline, the task would be shed on arrival.
-            max_event_age=cdk.Duration.seconds(longest),
+            max_event_age=task.deadline or cdk.Duration.seconds(queue.lifetimes.deadline),
         )
 
     def _load(self, load: Load) -> Invocation:

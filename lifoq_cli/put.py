@@ -4,8 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from datetime import datetime
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -15,19 +14,20 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from lifoq.errors import InvalidInput, LifoqError
-from lifoq.items.task import IfExists, NewTask
+from lifoq.items.task import NewTask
+from lifoq.items.terms import Choice, Count, Door, Moment, Seconds, SecondsOrMoment, Term, at
 from lifoq.tables.puts import PutOutcome
 from lifoq_cli import moments, options, statuses, tasks
 from lifoq_cli.session import Session
 
 CHUNK: Final = 500
 """Lines that are read, checked and put at a time."""
-FIELDS: Final = [field.name for field in fields(NewTask)]
-_MOMENTS: Final[dict[str, Callable[[str], Any]]] = {
-    "deadline": moments.duration_or_moment,
-    "due_at": moments.moment,
-    "delay": moments.duration,
-    "head_start": moments.duration,
+_TERMS: Final = at(Door.COMMAND)
+_ARGUMENTS: Final = ("task_type", "payload")
+_CONVERTED: Final[dict[type, Callable[[str], Any]]] = {
+    Seconds: moments.duration,
+    Moment: moments.moment,
+    SecondsOrMoment: moments.duration_or_moment,
 }
 _FILE: Final = "@"
 
@@ -36,43 +36,48 @@ class BadLine(LifoqError):
     """A line of the standard input is no task."""
 
 
+def _option(term: Term) -> Callable[[Any], Any]:
+    """Return the decorator that gives a command the option of a term."""
+    name, help_ = term.at(Door.COMMAND), term.meaning
+    match term.rule:
+        case Choice(choices=choices):
+            kind = click.Choice(choices)
+            return click.option(
+                name, term.name, type=kind, default=term.default, show_default=True, help=help_
+            )
+        case SecondsOrMoment():
+            return options.duration_or_moment(name, help_)
+        case Seconds():
+            return options.duration(name, help_)
+        case Moment():
+            return options.moment_to_come(name, help_)
+        case Count():
+            return click.option(name, term.name, type=int, metavar="N", help=help_)
+    return click.option(name, term.name, metavar=name.strip("-").upper(), help=help_)
+
+
+def _with_terms(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of all terms."""
+    for term in reversed(_TERMS):
+        if term.name not in _ARGUMENTS:
+            command = _option(term)(command)
+    return command
+
+
 @click.command()
 @click.argument("task_type", metavar="[TYPE]", required=False)
 @click.argument("payload", metavar="[PAYLOAD]", required=False)
-@click.option("--id", "task_id", metavar="ID", help="An id of your own: to put it again is safe.")
-@click.option("--key", metavar="KEY", help="Whom or what the task is for, such as a customer.")
-@click.option(
-    "--if-exists",
-    type=click.Choice(["keep", "replace"]),
-    default="keep",
-    show_default=True,
-    help="Where the id is in use: keep that task, or let the newest win.",
-)
-@options.duration_or_moment("--deadline", "When the task is shed, if no worker has taken it.")
-@options.duration("--delay", "How long until the task enters the queue.")
-@options.duration("--head-start", "A priority: it stands where it would if it came so much later.")
-@options.moment_to_come("--due-at", "When the task enters the queue: an ISO time that is to come.")
+@_with_terms
 @click.option("--lines", is_flag=True, help="Put the JSON lines of the standard input.")
 @click.pass_obj
 def put(
-    session: Session,
-    *,
-    task_type: str | None,
-    payload: str | None,
-    task_id: str | None,
-    key: str | None,
-    if_exists: IfExists,
-    deadline: float | datetime | None,
-    delay: float | None,
-    head_start: float | None,
-    due_at: datetime | None,
-    lines: bool,
+    session: Session, /, *, task_type: str | None, payload: str | None, lines: bool, **terms: Any
 ) -> None:
     """Put a task; or, with --lines, many.
 
     PAYLOAD is JSON, or @FILE for a file with JSON. Each line of --lines is a payload where TYPE is
-    given; else a task, an object with task_type and, as it needs them, payload, task_id, key,
-    if_exists, deadline, delay, head_start (30s, 5m, 2h or seconds) and due_at (ISO).
+    given; else a task: an object with task_type and, as it needs them, payload, task_id and the
+    terms below, by the names of NewTask. Durations are 30s, 5m, 2h or seconds; times are ISO.
 
     \b
       lifoq put device.check '{"device": "d-17"}' --deadline 30s
@@ -80,22 +85,14 @@ def put(
       lifoq put device.check --lines < payloads.jsonl
       lifoq put --lines < tasks.jsonl
     """
-    terms: dict[str, Any] = {
-        "key": key,
-        "if_exists": if_exists,
-        "deadline": deadline,
-        "delay": delay,
-        "head_start": head_start,
-        "due_at": due_at,
-    }
     if lines:
-        if payload is not None or task_id is not None:
+        if payload is not None or terms.pop("task_id") is not None:
             raise click.UsageError("--lines brings payloads and ids; leave PAYLOAD and --id out")
         _put_lines(session, _Reader(task_type=task_type, terms=terms))
         return
     if task_type is None:
         raise click.UsageError("what is to be put? give a TYPE, or --lines")
-    task = session.queue.put(task_type, _payload(payload), task_id=task_id, **terms)
+    task = session.queue.put(task_type, _payload(payload), **terms)
     session.answer(tasks.as_json(task), tasks.show(task, now=session.now))
 
 
@@ -141,8 +138,9 @@ class _Reader:
             return NewTask(task_type=self.task_type, payload=found, **self.terms)
         if not isinstance(found, dict) or "task_type" not in found:
             raise BadLine(f"line {number} is no object with a task_type; give TYPE for payloads")
-        if unknown := sorted(found.keys() - set(FIELDS)):
-            raise BadLine(f"line {number}: {unknown[0]} is unknown; a task has {', '.join(FIELDS)}")
+        known = [term.name for term in _TERMS]
+        if unknown := sorted(found.keys() - set(known)):
+            raise BadLine(f"line {number}: {unknown[0]} is unknown; a task has {', '.join(known)}")
         try:
             return NewTask(**{**self.terms, **found, **_times(found)})
         except ValueError as error:
@@ -150,12 +148,13 @@ class _Reader:
 
 
 def _times(found: dict[str, Any]) -> dict[str, Any]:
-    """What JSON can only say as text."""
-    times: dict[str, Any] = {}
-    for name, convert in _MOMENTS.items():
-        if isinstance(value := found.get(name), str):
-            times[name] = convert(value)
-    return times
+    """Return durations and moments, which JSON can only say as text. ValueError."""
+    return {
+        term.name: convert(value)
+        for term in _TERMS
+        if (convert := _CONVERTED.get(type(term.rule)))
+        and isinstance(value := found.get(term.name), str)
+    }
 
 
 def _put_lines(session: Session, reader: _Reader) -> None:

@@ -10,7 +10,8 @@ from rich.table import Table
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.shown import harmless
-from lifoq.basics.times import iso, spoken
+from lifoq.basics.times import iso
+from lifoq.items import terms
 from lifoq.items.history import PastAttempt
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
@@ -47,7 +48,7 @@ def as_json(task: Task) -> dict[str, Any]:
         attempt["ended_at"] = iso(attempt["ended_at"])
         if attempt["taken_at"] is not None:
             attempt["taken_at"] = iso(attempt["taken_at"])
-    found["head_start"] = task.head_start / MICROSECONDS or None
+    found |= {term.name: task.terms.get(term) for term in terms.SHOWN}
     found["ttl"] = iso(task.ttl * MICROSECONDS)
     return {name: value for name, value in found.items() if value not in (None, ())}
 
@@ -81,11 +82,10 @@ def _lines(task: Task, now: int, of_traceback: str) -> list[tuple[str, str, str]
         ("task", task.task_id),
         ("status", task.status.value),
         ("type", task.task_type),
-        ("key", task.key),
+        *_terms(task),
         ("attempts", str(task.attempts)),
         ("replaced", f"{task.replaced} earlier puts" if task.replaced else None),
         ("enters" if task.enqueued_at > now else "entered", at(task.enqueued_at)),
-        ("head start", spoken(task.head_start / MICROSECONDS) if task.head_start else None),
         ("due", at(task.due_at)),
         ("first taken", at(task.first_taken_at)),
         ("taken", at(task.taken_at)),
@@ -104,6 +104,10 @@ def _lines(task: Task, now: int, of_traceback: str) -> list[tuple[str, str, str]
     lines += [(f"attempt {past.attempt}", _past(past, now)) for past in reversed(task.history)]
     styles = {"status": COLOURS[task.status], "error": "red"}
     return [(name, value, styles.get(name, "")) for name, value in lines if value is not None]
+
+
+def _terms(task: Task) -> list[tuple[str, str | None]]:
+    return [(term.label, term.rule.spoken(value)) for term, value in task.terms.items()]
 
 
 def _past(attempt: PastAttempt, now: int) -> str:

@@ -14,6 +14,7 @@ from lifoq.metrics import Metric
 
 from .. import started
 from ..connected import store_of
+from ..create_tasks.event import LOAD, new_task
 from ..create_tasks.load import Load
 from ..measure import emit, metrics
 
@@ -21,7 +22,6 @@ TICK: Final = 0.1
 """Seconds between two batches of load."""
 MARGIN: Final = 5.0
 """Seconds that the last batch may take."""
-FIELDS: Final = ("taskType", "payload", "taskId", "headStart", "load")
 
 logger = Logger()
 environment = Environment.of_this_process()
@@ -32,19 +32,11 @@ started()
 @logger.inject_lambda_context
 @metrics.log_metrics
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
-    """``event``: taskType, payload, headStart in seconds, and taskId for one recurring task, which
-    is idempotent by that id, or load for many."""
-    unknown = set(event) - set(FIELDS)
-    if unknown:
-        raise InvalidInput("event", sorted(unknown), f"are unknown; known are {', '.join(FIELDS)}")
-    template = NewTask(
-        task_type=event.get("taskType", ""),
-        payload=event.get("payload"),
-        task_id=event.get("taskId"),
-        head_start=event.get("headStart"),
-    )
-    if "load" in event:
-        created = make_load(event["load"], template, context)
+    """``event``: the terms of a recurring task, which is put once by its taskId; or those of many
+    tasks, without an id, and the load that they make."""
+    template = new_task(event)
+    if LOAD in event:
+        created = make_load(event[LOAD], template, context)
     else:
         outcome = store.put_many([template])[0]
         if outcome.error is not None:

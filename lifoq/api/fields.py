@@ -7,21 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lifoq.basics import times
-from lifoq.basics.host import MICROSECONDS
-from lifoq.basics.numbers import LONGEST
+from lifoq.basics.numbers import LONGEST, MOST
 from lifoq.client.listing import LISTED
 from lifoq.ends.end import Ending
-from lifoq.items import traceparent
-from lifoq.items.schema import (
-    MAX_ID_BYTES,
-    MAX_PAYLOAD_BYTES,
-    MAX_TASK_KEY_BYTES,
-    MAX_TYPE_BYTES,
-    Status,
-)
+from lifoq.items import terms, traceparent
+from lifoq.items.schema import MAX_ID_BYTES, Status
 from lifoq.items.task import Task
+from lifoq.items.terms import Choice, Count, Door, Json, Seconds, SecondsOrMoment, Term, Text, Trace
 from lifoq.tables.stats import QueueStats
-from lifoq.tables.table import Count
+from lifoq.tables.table import Count as Counted
 
 Schema = dict[str, Any]
 
@@ -67,69 +61,31 @@ class Sent:
     schema: Schema
 
 
-def _seconds(meaning: str, **least: float) -> Schema:
-    return {"type": ["number", "null"], **least, "maximum": LONGEST, "description": meaning}
+def _sent(term: Term) -> Schema:
+    """Return the schema of a term in a request."""
+    unit, schema = "", {}
+    match term.rule:
+        case Text(most=most):
+            unit, schema = f"At most {most} bytes.", {**SOME_TEXT, "maxLength": most}
+        case Seconds(zero=True):
+            unit, schema = "Seconds.", {"type": ["number", "null"], "minimum": 0}
+        case Seconds() | SecondsOrMoment():
+            unit, schema = "Seconds.", {"type": ["number", "null"], "exclusiveMinimum": 0}
+        case Count():
+            schema = {"type": ["integer", "null"], "minimum": 1, "maximum": MOST}
+        case Choice(choices=choices):
+            schema = {**TEXT, "enum": list(choices), "default": term.default}
+        case Trace():
+            schema = {**TEXT, "pattern": f"^{traceparent.FORM}$"}
+        case Json():
+            unit, schema = f"{term.rule.words.capitalize()}.", {"default": term.default}
+    if unit == "Seconds.":
+        schema["maximum"] = LONGEST
+    return {**schema, "description": f"{term.meaning} {unit}".rstrip()}
 
 
 TERMS: Final[Mapping[str, Sent]] = {
-    "type": Sent(
-        "task_type",
-        name(MAX_TYPE_BYTES, f"Which task type runs it; at most {MAX_TYPE_BYTES} bytes"),
-    ),
-    "payload": Sent(
-        "payload",
-        {
-            "description": f"Any JSON value of at most {MAX_PAYLOAD_BYTES} bytes; where the queue "
-            "has large_payloads, of as many as Lambda takes",
-            "default": None,
-        },
-    ),
-    "id": Sent(
-        "task_id",
-        name(
-            MAX_ID_BYTES,
-            f"Of your own, at most {MAX_ID_BYTES} bytes: a second put of it returns the first task",
-        ),
-    ),
-    "key": Sent(
-        "key",
-        name(MAX_TASK_KEY_BYTES, f"Whom or what it is for; at most {MAX_TASK_KEY_BYTES} bytes"),
-    ),
-    "deadline": Sent(
-        "deadline",
-        _seconds(
-            "Seconds until it is shed; at most the queue's own, which is the default",
-            exclusiveMinimum=0,
-        ),
-    ),
-    "delay": Sent("delay", _seconds("Seconds until it enters the queue", minimum=0)),
-    "headStart": Sent(
-        "head_start",
-        _seconds(
-            "Seconds by which it goes ahead: it stands where it would if it had come so much "
-            "later; at most its deadline",
-            minimum=0,
-        ),
-    ),
-    "ifExists": Sent(
-        "if_exists",
-        {
-            "type": "string",
-            "enum": ["keep", "replace"],
-            "default": "keep",
-            "description": "What becomes of a task that has the id: of several puts, the first "
-            "counts, or the newest",
-        },
-    ),
-    "traceparent": Sent(
-        "traceparent",
-        {
-            "type": "string",
-            "pattern": f"^{traceparent.FORM}$",
-            "description": "Of the trace it belongs to, as the W3C writes it; by default the "
-            "header's",
-        },
-    ),
+    term.at(Door.HTTP): Sent(term.name, _sent(term)) for term in terms.at(Door.HTTP)
 }
 """The terms that a task to be put can have."""
 FILTERS: Final[Mapping[str, Sent]] = {
@@ -174,16 +130,17 @@ def _time(attribute: str, meaning: str | None = None, *, always: bool = False) -
     return Told(lambda task, _: iso(getattr(task, attribute)), schema, always)
 
 
+def _term(term: Term) -> Told:
+    kinds = {Seconds: "number", Count: "integer"}
+    schema = {"type": kinds.get(type(term.rule), "string"), "description": term.sentence}
+    return Told(lambda task, _: task.terms.get(term), schema)
+
+
 SUMMARY: Final[Mapping[str, Told]] = {
     "id": Told(lambda task, _: task.task_id, TEXT, always=True),
     "type": Told(lambda task, _: task.task_type, TEXT, always=True),
     "status": Told(_status, {"type": "string", "enum": [*Status, Ending.SHED]}, always=True),
-    "key": Told(lambda task, _: task.key, TEXT),
-    "traceparent": Told(lambda task, _: task.traceparent, TEXT),
-    "headStart": Told(
-        lambda task, _: task.head_start / MICROSECONDS or None,
-        {"type": "number", "description": "Seconds by which it goes ahead, if any"},
-    ),
+    **{term.at(Door.HTTP): _term(term) for term in terms.SHOWN},
     "attempts": Told(lambda task, _: task.attempts, COUNT, always=True),
     "enqueuedAt": _time("enqueued_at", always=True),
     "deadline": _time("expires_at", always=True),
@@ -197,7 +154,7 @@ SUMMARY: Final[Mapping[str, Told]] = {
     ),
 }
 """A task without what may be large."""
-COUNTED: Final[Mapping[str, Callable[[QueueStats], Count]]] = {
+COUNTED: Final[Mapping[str, Callable[[QueueStats], Counted]]] = {
     "pending": lambda found: found.live,
     "delayed": lambda found: found.delayed,
     "taken": lambda found: found.taken,

@@ -31,7 +31,7 @@ def decode(text: str) -> Any:
 
 def size(text: str) -> int:
     """Bytes of ``text`` in UTF-8, which is how DynamoDB counts."""
-    return len(text.encode())
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def is_text(value: str) -> bool:

@@ -12,7 +12,8 @@ from lifoq.basics.numbers import seconds
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.change import is_number
 from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Look, Status
-from lifoq.items.task import Duration, Task, check_name
+from lifoq.items.task import Duration, Task
+from lifoq.items.terms import check_name
 from lifoq.tables.reads import Reads
 from lifoq.tables.table import Cursor
 

@@ -16,14 +16,14 @@ class Producer(ABC):
         payload: Any = None,
         *,
         task_id: str | None = None,
+        key: str | None = None,
+        if_exists: IfExists = "keep",
         deadline: Duration | datetime | None = None,
         delay: Duration | None = None,
         due_at: datetime | None = None,
-        key: str | None = None,
+        head_start: Duration | None = None,
         task_token: str | None = None,
         traceparent: str | None = None,
-        if_exists: IfExists = "keep",
-        head_start: Duration | None = None,
     ) -> Task:
         """Put a task and return it. With a ``task_id`` of your own, putting twice is safe: the
         second put returns the first task, as it is by then. With ``if_exists="replace"`` the newest
@@ -38,14 +38,14 @@ class Producer(ABC):
                 task_type=task_type,
                 payload=payload,
                 task_id=task_id,
+                key=key,
+                if_exists=if_exists,
                 deadline=deadline,
                 delay=delay,
                 due_at=due_at,
-                key=key,
+                head_start=head_start,
                 task_token=task_token,
                 traceparent=traceparent,
-                if_exists=if_exists,
-                head_start=head_start,
             )
         )
 

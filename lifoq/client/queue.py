@@ -26,8 +26,9 @@ from lifoq.items.schema import (
     Attribute,
     Status,
 )
-from lifoq.items.task import Duration, NewTask, Task, check_name
+from lifoq.items.task import Duration, NewTask, Task
 from lifoq.items.task_error import TaskError, TaskFailed
+from lifoq.items.terms import check_name
 from lifoq.tables import pressure
 from lifoq.tables.pressure import Pressure
 from lifoq.tables.puts import PutOutcome

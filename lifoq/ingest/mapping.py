@@ -1,6 +1,7 @@
 """Where in a message a task's type, id, payload and times stand."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Final
@@ -12,6 +13,7 @@ from lifoq.basics import jsontext
 from lifoq.errors import InvalidInput
 from lifoq.ingest.message import Message
 from lifoq.items.task import NewTask
+from lifoq.items.terms import Count, Door, Seconds, SecondsOrMoment, Term, Text, Trace, at
 from lifoq.items.traceparent import if_one
 
 SEEN: Final = "body, attributes and message"
@@ -74,20 +76,26 @@ class IngestMapping:
         """InvalidInput, with the expression, where the message does not have what it asks for."""
         document = message.document()
         found = {name: self._found(name, document) for name in asdict(self)}
-        task_type = found["task_type"]
-        if not isinstance(task_type, str):
-            raise self._refused("task_type", task_type, "which is no task type")
-        return NewTask(
-            task_type=task_type,
-            payload=found["payload"],
-            task_id=self._name("task_id", found["task_id"]) or message.id,
-            key=self._name("key", found["key"]),
-            deadline=self._deadline(found["deadline"]),
-            delay=self._seconds("delay", found["delay"]),
-            head_start=self._seconds("head_start", found["head_start"]),
-            traceparent=if_one(found["traceparent"]),
-            if_exists=found["if_exists"] or "keep",
-        )
+        if not isinstance(found["task_type"], str):
+            raise self._refused("task_type", found["task_type"], "which is no task type")
+        terms = {term.name: self._value(term, found[term.name]) for term in at(Door.MESSAGE)}
+        return NewTask(**{**terms, "task_id": terms["task_id"] or message.id})
+
+    def _value(self, term: Term, found: Any) -> Any:
+        """Return what a message says of a term, as the library takes it. What no rule here makes
+        of it, the put refuses."""
+        match term.rule:
+            case Text():
+                return self._name(term.name, found)
+            case SecondsOrMoment():
+                return self._deadline(found)
+            case Seconds():
+                return self._number(term.name, found, float, "which are no seconds")
+            case Count():
+                return self._number(term.name, found, int, "which is no whole number")
+            case Trace():
+                return if_one(found)
+        return term.default if found is None else found
 
     def _found(self, name: str, document: Mapping[str, Any]) -> Any:
         try:
@@ -105,25 +113,21 @@ class IngestMapping:
 
     def _deadline(self, found: Any) -> float | datetime | None:
         if not isinstance(found, str):
-            return self._seconds("deadline", found)
-        try:
+            return found  # type: ignore[no-any-return]  # the put refuses what is no number
+        with suppress(ValueError):
             return float(found)
-        except ValueError:
-            pass
         try:
             return datetime.fromisoformat(found)
         except ValueError:
             problem = "which is neither seconds nor a time such as 2026-01-31T12:00:00Z"
             raise self._refused("deadline", found, problem) from None
 
-    def _seconds(self, name: str, found: Any) -> float | None:
+    def _number(self, name: str, found: Any, read: Callable[[str], Any], problem: str) -> Any:
         """Attributes of some services are always text."""
-        if not isinstance(found, str):
-            return found  # type: ignore[no-any-return]  # the put refuses what is no number
         try:
-            return float(found)
+            return read(found) if isinstance(found, str) else found
         except ValueError:
-            raise self._refused(name, found, "which are no seconds") from None
+            raise self._refused(name, found, problem) from None
 
     def _refused(self, name: str, found: Any, problem: str) -> InvalidInput:
         expression = getattr(self, name)

@@ -55,11 +55,11 @@ class Lifetimes:
         or redriven, which lets them begin anew."""
         return LARGE_DELAY + self.deadline + max(self.success_retention, self.failure_retention)
 
-    def shed_at(self, expires_at: int, task_token: str | None) -> "dict[A, Value]":
+    def shed_at(self, expires_at: int, *, waited_for: bool) -> "dict[A, Value]":
         """The ``dueAt`` of a PENDING task, by which the sweep finds it at its deadline; nothing,
-        and no entry in an index, where nobody waits to be told."""
-        told = self.shed_at_deadline or task_token is not None
-        return {A.DUE_AT: expires_at} if told else {}
+        and no entry in an index, where nobody waits to be told. ``waited_for``: a state of Step
+        Functions waits for this task."""
+        return {A.DUE_AT: expires_at} if self.shed_at_deadline or waited_for else {}
 
     def position(self, task: "Task") -> int:
         """The ``taskCreated`` with which a task comes back to PENDING: its old one, so that it

@@ -1,9 +1,9 @@
 """A task: as the producer asks for it, as it stands in the table, and how it failed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
@@ -14,11 +14,8 @@ from lifoq.items.schema import (
     ATTRIBUTE_TYPES,
     IMPOSSIBLE,
     LARGE_DELAY,
-    MAX_ID_BYTES,
     MAX_LARGE_BYTES,
     MAX_PAYLOAD_BYTES,
-    MAX_TASK_KEY_BYTES,
-    MAX_TOKEN_BYTES,
     MAX_TYPE_BYTES,
     OWN_PREFIX,
     WAITING,
@@ -27,6 +24,7 @@ from lifoq.items.schema import (
     Status,
 )
 from lifoq.items.task_error import TaskError
+from lifoq.items.terms import CARRIED, LOOKED_AT, RULES, SHOWN, Rule, Term, Text, is_name
 
 if TYPE_CHECKING:
     from lifoq.items.history import History  # not where no attempt has failed
@@ -38,35 +36,34 @@ IfExists = Literal["keep", "replace"]
 
 @dataclass(frozen=True, kw_only=True)
 class NewTask:
-    """A task to be put.
+    """A task to be put, with its terms, which ``lifoq.items.terms`` explains.
 
-    ``task_id``: the caller's own id makes the put idempotent; else the queue draws a random one.
-    ``if_exists``: what the put does where that id is in use: ``"keep"`` the task that is there, or
-    ``"replace"`` it, so that of several puts of an id the newest counts.
-    ``deadline``: when the task is shed if no worker came to it: seconds or timedelta after it
-    enters the queue, or an aware datetime; at most the queue's deadline, which is the default.
-    ``head_start``: seconds or timedelta by which it goes ahead: it stands where it would if it had
-    come so much later; at most its deadline, which it does not move.
-    ``key``: whom or what the task is for, such as a device or a customer, 1 to 256 bytes of UTF-8:
-    task types can limit how many of a key run at a time (``per_key``), and fair share goes by it.
-    ``delay`` (seconds or timedelta) or ``due_at`` (aware datetime): when it enters the queue.
-    ``task_token``: of a Step Functions state that waits for it (``.waitForTaskToken``): the task's
-    end is answered with it.
-    ``traceparent``: of the trace that the task belongs to, as the W3C writes it: task code finds it
-    as ``context.traceparent``, and follow-up tasks inherit it.
+    >>> queue.put_many([NewTask(task_type="device.check", key="d-17", deadline=30)])
     """
 
     task_type: str
+    """The type of the task: which handler runs it."""
     payload: Any = None
+    """What the handler gets."""
     task_id: str | None = None
-    deadline: Duration | datetime | None = None
-    delay: Duration | None = None
-    due_at: datetime | None = None
+    """An id of your own: to put it again is safe, and returns the task that is there."""
     key: str | None = None
-    task_token: str | None = None
-    traceparent: str | None = None
+    """Whom or what the task is for, such as a device or a customer."""
     if_exists: IfExists = "keep"
+    """Where the id is in use: keep that task, or let the newest put replace it."""
+    deadline: Duration | datetime | None = None
+    """When the task is shed, if no worker has begun it. At most the queue's deadline."""
+    delay: Duration | None = None
+    """How long until the task enters the queue."""
+    due_at: datetime | None = None
+    """When the task enters the queue."""
     head_start: Duration | None = None
+    """A priority: the task stands where it would if it had come so much later. At most its
+    deadline."""
+    task_token: str | None = None
+    """The token of a Step Functions state that waits for the task's end."""
+    traceparent: str | None = None
+    """The trace that the task belongs to, as the W3C writes it."""
 
     def within(self, trace: str | None) -> "NewTask":
         """This task, put into a trace unless it is in one already."""
@@ -85,12 +82,11 @@ class Accepted:
     due_at: int | None
     deadline: int | None
     """Microseconds after it enters the queue; None: the queue's own."""
+    replaces: bool
     head_start: int
     """Microseconds."""
-    key: str | None
-    task_token: str | None
-    traceparent: str | None
-    replaces: bool
+    carried: Mapping[Attribute, Any]
+    """Attributes that keep terms as they were given; durations in microseconds."""
 
 
 def accept(
@@ -106,32 +102,47 @@ def accept(
     if not isinstance(task, NewTask):
         raise InvalidInput("task", task, "is no NewTask; give NewTask(task_type=…, payload=…)")
     _check_id(task)
-    check_name("task_type", task.task_type, MAX_TYPE_BYTES)
-    if task.key is not None:
-        check_name("key", task.key, MAX_TASK_KEY_BYTES)
+    _kept(task, "task_type")
     payload = jsontext.encode(task.payload, "payload")
-    if task.task_token is not None:
+    carried, look = _kept_of(task, CARRIED), _kept_of(task, LOOKED_AT)
+    if Attribute.TASK_TOKEN in carried:
         _check_token(task, answered=task_tokens)
-    if task.traceparent is not None:
-        from lifoq.items import traceparent  # noqa: PLC0415 - a cold start less to import
-
-        traceparent.check(task.traceparent)
     due_at = _due_at(task, now)
     soon = due_at is None or due_at - now <= microseconds(LARGE_DELAY)
     _check_size(payload, large_payloads=large_payloads, soon=soon)
     deadline = _deadline(task.deadline, enters=due_at or now, longest=longest_deadline)
+    head_start = look.get(Look.HEAD_START, 0)
+    if head_start > (most := deadline or longest_deadline):
+        # What has waited for so long is before nobody who comes now.
+        problem = f"is longer than the task's deadline of {most / 1e6:g} s; shorten it"
+        raise InvalidInput("head_start", task.head_start, problem)
+    if look:
+        carried[Attribute.LOOK] = look
     return Accepted(
         task_id=task.task_id,
         task_type=task.task_type,
         payload=payload,
         due_at=due_at,
         deadline=deadline,
-        head_start=_head_start(task.head_start, most=deadline or longest_deadline),
-        key=task.key,
-        task_token=task.task_token,
-        traceparent=task.traceparent,
         replaces=task.if_exists == "replace",
+        head_start=head_start,
+        carried=carried,
     )
+
+
+def _kept(task: NewTask, name: str) -> Any:
+    """Check a term that is given, and return it as items keep it."""
+    return RULES[name].kept(name, getattr(task, name))
+
+
+def _kept_of(task: NewTask, places: Sequence[tuple[str, Rule, Any]]) -> dict[Any, Any]:
+    """Check the terms that the item keeps in these places; a duration of 0 is left out."""
+    given = vars(task)
+    return {
+        place: kept
+        for name, rule, place in places
+        if given[name] is not None and (kept := rule.kept(name, given[name]))
+    }
 
 
 def _check_size(payload: str, *, large_payloads: bool, soon: bool) -> None:
@@ -152,20 +163,17 @@ def _check_size(payload: str, *, large_payloads: bool, soon: bool) -> None:
 
 def _check_id(task: NewTask) -> None:
     if task.task_id is not None:
-        check_name("task_id", task.task_id, MAX_ID_BYTES)
+        _kept(task, "task_id")
         if task.task_id.startswith(OWN_PREFIX):
             problem = f"begins with {OWN_PREFIX!r}, as the queue's own ids do; use another"
             raise InvalidInput("task_id", task.task_id, problem)
-    if task.if_exists not in ("keep", "replace"):
-        raise InvalidInput("if_exists", task.if_exists, "must be 'keep' or 'replace'")
-    if task.if_exists == "replace" and task.task_id is None:
+    if task.if_exists != "keep" and _kept(task, "if_exists") and task.task_id is None:
         problem = "says which put of a task_id counts; give a task_id of your own"
         raise InvalidInput("if_exists", task.if_exists, problem)
 
 
 def _check_token(task: NewTask, *, answered: bool) -> None:
     token = task.task_token
-    check_name("task_token", token, MAX_TOKEN_BYTES)
     if task.if_exists == "replace":
         problem = "asks for the end of a put that a newer one may replace: leave if_exists out"
         raise InvalidInput("task_token", token, problem)
@@ -178,48 +186,24 @@ def _check_token(task: NewTask, *, answered: bool) -> None:
         )
 
 
-def check_name(field: str, value: Any, limit: int) -> None:
-    """InvalidInput where it is not text of 1 to ``limit`` bytes."""
-    if not isinstance(value, str) or not value:
-        raise InvalidInput(field, value, "must be a string of at least one character")
-    if not jsontext.is_text(value):
-        raise InvalidInput(field, value, "holds half a surrogate pair; send valid Unicode")
-    if (length := jsontext.size(value)) > limit:
-        raise InvalidInput(
-            field, value, f"is {length:,} bytes long, the limit is {limit:,}; shorten or hash it"
-        )
-
-
-def is_name(value: object, limit: int) -> TypeGuard[str]:
-    """Whether an item's value is text of 1 to ``limit`` bytes, as ``check_name`` wants it."""
-    return isinstance(value, str) and 0 < jsontext.size(value) <= limit
-
-
 def _due_at(task: NewTask, now: int) -> int | None:
     if task.delay is not None and task.due_at is not None:
         raise InvalidInput("delay", task.delay, "stands beside due_at; give one of the two")
     if task.due_at is not None:
-        due = _moment("due_at", task.due_at)
+        due = _kept(task, "due_at")
         if due > now + microseconds(LONGEST):
             raise InvalidInput("due_at", task.due_at, "is more than ten years ahead")
         return due if due > now else None
-    if task.delay is None:
-        return None
-    delay = duration("delay", task.delay)
-    if delay < 0:
-        raise InvalidInput(
-            "delay", task.delay, "is negative; give seconds from now, or leave it out"
-        )
+    delay = 0 if task.delay is None else _kept(task, "delay")
     return now + delay if delay else None
 
 
 def _deadline(deadline: Duration | datetime | None, *, enters: int, longest: int) -> int | None:
     if deadline is None:
         return None
+    length: int = RULES["deadline"].kept("deadline", deadline)
     if isinstance(deadline, datetime):
-        length = _moment("deadline", deadline) - enters
-    else:
-        length = duration("deadline", deadline)
+        length -= enters
     if length <= 0:
         raise InvalidInput(
             "deadline", deadline, "is not after the task enters the queue; it would never run"
@@ -232,34 +216,6 @@ def _deadline(deadline: Duration | datetime | None, *, enters: int, longest: int
             f"{longest / 1e6:g} s; shorten it, or raise deadline_seconds of the queue",
         )
     return length
-
-
-def _head_start(head_start: Duration | None, *, most: int) -> int:
-    """``most``: the task's deadline. What has waited for so long is before nobody who comes now."""
-    ahead = 0 if head_start is None else duration("head_start", head_start)
-    if ahead < 0:
-        problem = "is negative; to let a task start later, give delay or due_at"
-        raise InvalidInput("head_start", head_start, problem)
-    if ahead > most:
-        problem = f"is longer than the task's deadline of {most / 1e6:g} s; shorten it"
-        raise InvalidInput("head_start", head_start, problem)
-    return ahead
-
-
-def _moment(field: str, value: Any) -> int:
-    if not isinstance(value, datetime) or value.utcoffset() is None:
-        raise InvalidInput(field, value, "must be a datetime with a time zone")
-    return microseconds(value.timestamp())
-
-
-def duration(field: str, value: Any) -> int:
-    """Microseconds of a Duration; InvalidInput where it is none."""
-    seconds = value.total_seconds() if isinstance(value, timedelta) else value
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise InvalidInput(field, value, "must be a number of seconds or a timedelta")
-    if not -LONGEST <= seconds <= LONGEST:  # an integer may be too large for a float
-        raise InvalidInput(field, value, "must be finite, and ten years at the most, in seconds")
-    return microseconds(seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,6 +268,16 @@ class Task:
     """How long the payload's JSON is in the item: 0, where it lies in the queue's bucket."""
 
     @property
+    def terms(self) -> "dict[Term, Any]":
+        """Terms of its put that it carries and that people see; durations in seconds."""
+        return {term: term.rule.given(kept) for term in SHOWN if (kept := getattr(self, term.name))}
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """The attribute ``look``, by the terms that this release knows; empty where it has none."""
+        return {place: kept for name, _, place in LOOKED_AT if (kept := getattr(self, name))}
+
+    @property
     def waiting(self) -> bool:
         return self.status in WAITING
 
@@ -343,19 +309,16 @@ class Task:
             lease_expires=reader.optional_number(Attribute.LEASE_EXPIRES),
             leases_lost=reader.optional_number(Attribute.LEASES_LOST) or 0,
             due_at=due_at if status is Status.DELAYED else None,
-            key=reader.optional_name(Attribute.TASK_KEY, MAX_TASK_KEY_BYTES),
             checkpoint=reader.optional_json(Attribute.CHECKPOINT),
             result=reader.optional_json(Attribute.RESULT),
             error=reader.error(),
-            task_token=reader.optional_text(Attribute.TASK_TOKEN),
-            traceparent=reader.trace(),
             history=reader.history(),
             put_at=reader.optional_number(Attribute.PUT_AT),
             replaced=reader.optional_number(Attribute.REPLACED) or 0,
             parked=reader.parked(),
             cancel_asked=reader.optional_number(Attribute.CANCEL_ASKED),
-            head_start=reader.of_look(Look.HEAD_START) or 0,
             payload_bytes=0 if isinstance(payload, Large) else jsontext.size(payload),
+            **reader.carried(),
         )
 
 
@@ -391,11 +354,10 @@ class _Reader:
         return value
 
     def name(self, name: Attribute, limit: int) -> str:
-        return self._required(name, self.optional_name(name, limit))
+        return self._of_size(name, self.text(name), limit)
 
-    def optional_name(self, name: Attribute, limit: int) -> str | None:
-        value = self.optional_text(name)
-        if value is not None and not is_name(value, limit):
+    def _of_size(self, name: str, value: str, limit: int) -> str:
+        if not is_name(value, limit):
             found = jsontext.size(value)
             raise self._damaged(f"{name} has {found:,} bytes, but must have 1 to {limit:,}")
         return value
@@ -407,19 +369,10 @@ class _Reader:
         value = self._item.get(name)
         return None if value is None else self._number(name, value)
 
-    def of_look(self, name: Look) -> int | None:
-        """A number of the attribute ``look``."""
-        look = self._item.get(Attribute.LOOK)
-        if look is None:
-            return None
-        if not isinstance(look, dict):
-            raise self._wrong_type(Attribute.LOOK, look)
-        return self._number(name, look[name]) if name in look else None
-
-    def _number(self, name: Attribute | Look, value: object) -> int:
+    def _number(self, name: str, value: object, *, least: int = 0) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
             raise self._wrong_type(name, value)
-        if not 0 <= value < IMPOSSIBLE:
+        if not least <= value < IMPOSSIBLE:
             raise self._damaged(f"{name} is {value}, which is no such number")
         return value
 
@@ -452,13 +405,31 @@ class _Reader:
         except (ValueError, RecursionError) as error:
             raise self._damaged(f"error is not lifoq's JSON ({error})") from error
 
-    def trace(self) -> str | None:
-        text = self.optional_text(Attribute.TRACEPARENT)
-        if text is None:
-            return None
-        from lifoq.items import traceparent  # noqa: PLC0415 - a cold start less to import
+    def carried(self) -> dict[str, Any]:
+        """Return the terms that the item has, by name."""
+        found = {
+            name: self._term(rule, attribute, self._item[attribute])
+            for name, rule, attribute in CARRIED
+            if attribute in self._item
+        }
+        look = self._item.get(Attribute.LOOK)
+        if look is None:
+            return found
+        if not isinstance(look, dict):
+            raise self._wrong_type(Attribute.LOOK, look)
+        for name, rule, field in LOOKED_AT:
+            if field in look:
+                found[name] = self._term(rule, field, look[field])
+        return found
 
-        return traceparent.if_one(text)
+    def _term(self, rule: Rule, place: str, value: object) -> Any:
+        if rule.attribute_type == "N":
+            return self._number(place, value, least=rule.least)
+        if not isinstance(value, str):
+            raise self._wrong_type(place, value)
+        if isinstance(rule, Text):
+            return self._of_size(place, value, rule.most)
+        return rule.read(value)
 
     def history(self) -> "History":
         entries = self._item.get(Attribute.HISTORY)
@@ -505,10 +476,10 @@ class _Reader:
             raise self._damaged(f"{name} is missing")
         return value
 
-    def _wrong_type(self, name: Attribute | Look, value: object) -> DamagedTask:
+    def _wrong_type(self, name: str, value: object) -> DamagedTask:
         found = "NULL" if value is None else type(value).__name__
         # All fields of ``look`` are numbers.
-        wanted = ATTRIBUTE_TYPES[name] if isinstance(name, Attribute) else "N"
+        wanted = ATTRIBUTE_TYPES[Attribute(name)] if name in ATTRIBUTE_TYPES else "N"
         return self._damaged(f"{name} is {found}, but must be of type {wanted}")
 
     def _damaged(self, reason: str) -> DamagedTask:

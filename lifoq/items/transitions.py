@@ -47,29 +47,16 @@ def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) 
         A.TASK_TYPE: task.task_type,
         A.PAYLOAD: pack(task.payload),
         A.ATTEMPTS: 0,
+        **task.carried,
     }
-    if task.task_token is not None:
-        item[A.TASK_TOKEN] = task.task_token
-    if task.traceparent is not None:
-        item[A.TRACEPARENT] = task.traceparent
     if task.due_at is None:
         item |= {A.TASK_STATUS: Status.PENDING.value, A.TASK_CREATED: stamp + task.head_start}
-        item |= lifetimes.shed_at(expires, task.task_token)
+        item |= lifetimes.shed_at(expires, waited_for=A.TASK_TOKEN in task.carried)
     else:
         item |= {A.TASK_STATUS: Status.DELAYED.value, A.DUE_AT: task.due_at}
-    if task.key is not None:
-        item[A.TASK_KEY] = task.key
-    item |= look(head_start=task.head_start)
     if task.replaces:
         item |= {A.PUT_AT: stamp, A.REPLACED: 0}
     return {str(name): value for name, value in item.items()}
-
-
-def look(*, head_start: int) -> dict[A, Value]:
-    """The attribute ``look`` of a new task; nothing where the map would be empty."""
-    fields = {Look.HEAD_START: head_start}
-    said: dict[str, Value] = {str(name): value for name, value in fields.items() if value}
-    return {A.LOOK: said} if said else {}
 
 
 def gone(now: int) -> Alternatives:
@@ -374,7 +361,7 @@ def redrive(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
             A.ATTEMPTS: 0,
             A.EXPIRES_AT: expires,
             A.TTL: seconds_up(expires),
-            **lifetimes.shed_at(expires, None),
+            **lifetimes.shed_at(expires, waited_for=False),
         },
         remove=(A.CLAIM_ID, A.FINISHED_AT, A.LEASES_LOST, A.TASK_TOKEN, A.CANCEL_ASKED),
     )
@@ -411,7 +398,7 @@ def _pending(task: Task, *, now: int, lifetimes: Lifetimes) -> dict[A, Value]:
         A.TASK_CREATED: lifetimes.position(task),
         A.TASK_UPDATED: now,
         A.TTL: seconds_up(task.expires_at),
-        **lifetimes.shed_at(task.expires_at, task.task_token),
+        **lifetimes.shed_at(task.expires_at, waited_for=task.task_token is not None),
     }
 
 

@@ -193,12 +193,11 @@ class AttemptWrites(NewItems):
         """
         items: dict[str, Item] = {}
         for index, new in enumerate(follow_ups):
-            accepted = self.accept_nth("follow_ups", index, new)
+            accepted = self.accept_nth("follow_ups", index, new.within(task.traceparent))
             if accepted.replaces:
                 problem = "is for puts of their own, a follow-up is kept where its id is in use"
                 raise InvalidInput(f"follow_ups[{index}].if_exists", new.if_exists, problem)
-            trace = accepted.traceparent or task.traceparent
-            item = self._item(replace(accepted, traceparent=trace))
+            item = self._item(accepted)
             items.setdefault(str(item[Attribute.TASK_ID]), item)
         items.pop(task.task_id, None)
         return list(items.values())

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lifoq.items import transitions
 from lifoq.items.change import Change, Item, is_number
 from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Look
-from lifoq.items.task import Task, is_name
+from lifoq.items.task import Task
+from lifoq.items.terms import is_name
 from lifoq.tables.table import Cursor
 
 
@@ -93,7 +93,7 @@ def row_after(task: Task, change: Change) -> Item:
         Attribute.TASK_TYPE: task.task_type,
         Attribute.EXPIRES_AT: task.expires_at,
         **({} if task.key is None else {Attribute.TASK_KEY: task.key}),
-        **transitions.look(head_start=task.head_start),
+        **({Attribute.LOOK: look} if (look := task.look) else {}),
     }
     left = {name: value for name, value in before.items() if name not in change.remove}
     return {str(name): value for name, value in {**left, **change.set}.items()}

@@ -9,8 +9,9 @@ from lifoq.errors import ItemTooLarge
 from lifoq.items import transitions
 from lifoq.items.change import AtMost, Change, ConditionFailed, Item, Not, StatusIs
 from lifoq.items.schema import DUE_INDEX, MAX_TYPE_BYTES, STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.items.task import Task, is_name
+from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError
+from lifoq.items.terms import is_name
 from lifoq.tables.again import Outrun
 from lifoq.tables.base import StoreBase, reaching
 from lifoq.tables.candidate import Candidate, candidate_of

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
 from lifoq.errors import InvalidInput
 from lifoq.items.schema import MAX_TYPE_BYTES
-from lifoq.items.task import check_name
+from lifoq.items.terms import check_name
 from lifoq.worker.backoff import Backoff
 from lifoq.worker.context import Context
 

@@ -15,6 +15,7 @@ from lifoq.items.schema import (
     MAX_PAYLOAD_BYTES,
     MAX_TASK_KEY_BYTES,
     MAX_TYPE_BYTES,
+    Look,
 )
 from lifoq.tables.dynamo_expressions import put_request
 from lifoq.tables.memory import MemoryTable
@@ -65,10 +66,13 @@ def test_what_is_put_by_the_pages_request_runs_and_is_kept_and_shown_where_it_is
     assert refused.value.response["Item"]["enqueuedAt"] == request["Item"]["taskUpdated"]
 
 
-def test_the_page_names_every_attribute_with_its_type():
+def test_the_page_names_every_attribute_and_field_of_look_with_its_type():
     rows = re.findall(r"^\| (`.+?) \| ([A-Z])\b", PAGE, re.MULTILINE)
     named = {name: kind for names, kind in rows for name in re.findall(r"`(\w+)`", names)}
-    assert named == {str(name): kind for name, kind in ATTRIBUTE_TYPES.items()}
+    assert named == {
+        **{str(name): kind for name, kind in ATTRIBUTE_TYPES.items()},
+        **dict.fromkeys(Look, "N"),
+    }
 
 
 def test_the_page_names_every_status_the_limits_and_the_settings_as_a_queue_writes_them():
