@@ -20,7 +20,7 @@ export JAVA_HOME := $(CURDIR)/.build/java
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # As pip does: the certificates that this machine trusts, a company's own among them.
 export UV_SYSTEM_CERTS ?= true
-export JSII_NODE := $(CURDIR)/.build/node/node
+export JSII_NODE := $(CURDIR)/tools/node-of-constructs
 export CDK_DISABLE_CLI_TELEMETRY := true
 # Spark computes in the process's time zone.
 export TZ := UTC

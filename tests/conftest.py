@@ -4,11 +4,11 @@ import functools
 import logging
 import os
 import random
+import shutil
 import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -21,12 +21,15 @@ from lifoq.tables.dynamo import DynamoTable
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Table
 from lifoq.testing import create_table
+from tests import home
 from tests.fixtures import PastDynamo, PastMemory, PastTheLibrary, host, store
 from tests.virtual.bench import Bench
 
 __all__ = ["host", "store"]
 """Fixtures of the contract, for all tests."""
 pytest_plugins = ["lifoq.testing.plugin"]
+HOME = home.enter()
+"""Before anything is started that has a home."""
 BACKENDS = ("memory", "moto", "dynamodb-local")
 every_table = pytest.mark.parametrize("table", BACKENDS, indirect=True)
 """For what a table itself does."""
@@ -66,17 +69,26 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"{sum(ran):,} {CASES} ran, none skipped")
 
 
+@pytest.fixture(autouse=True)
+def _home_stays_as_it_is() -> Iterator[None]:
+    """Fails the test that left something in HOME, be it by a program that it started."""
+    yield
+    left = sorted(one.name for one in HOME.iterdir())
+    for name in left:
+        shutil.rmtree(HOME / name, ignore_errors=True)
+        (HOME / name).unlink(missing_ok=True)
+    assert left == [], "a test leaves its person's home folder alone"
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _environment() -> Iterator[None]:
     """No test may find credentials of a real account, or a network beyond this machine."""
-    cache = Path(__file__).parents[1] / ".build" / "lifoq"
     told = {
         "AWS_ACCESS_KEY_ID": dynamodb_local.CREDENTIALS["aws_access_key_id"],
         "AWS_SECRET_ACCESS_KEY": dynamodb_local.CREDENTIALS["aws_secret_access_key"],
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
-        "LIFOQ_CACHE": os.environ.get("LIFOQ_CACHE", str(cache)),
     }
     with pytest.MonkeyPatch.context() as patch:
         for name, value in told.items():
