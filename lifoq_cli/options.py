@@ -36,7 +36,7 @@ _EVERYWHERE: Final[tuple[dict[str, Any], ...]] = (
         "names": ["--deadline-seconds"],
         "type": float,
         "metavar": "SECONDS",
-        "help": f"Beside --table: the queue's deadline_seconds ({Lifetimes().deadline:g}).",
+        "help": f"Beside --table: the queue's deadline ({Lifetimes().deadline:g}).",
     },
     {
         "names": ["--bucket"],

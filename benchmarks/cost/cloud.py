@@ -128,7 +128,7 @@ def _put(queue: Deployment, number: int) -> None:
 
 def _batch_for(queue: Deployment, seconds: int) -> None:
     """Set the batching window of the stream, which a stage sets by
-    ``stream.batching_window_seconds``."""
+    ``StreamReading.max_batching_window``."""
     client = queue.cloud.client("lambda")
     (mapping,) = client.list_event_source_mappings()["EventSourceMappings"]
     client.update_event_source_mapping(UUID=mapping["UUID"], MaximumBatchingWindowInSeconds=seconds)

@@ -182,7 +182,7 @@ def _check_token(task: NewTask, *, answered: bool) -> None:
             "task_token",
             token,
             "would never be answered: deploy the queue with "
-            "events=TaskEvents(step_functions=True), or its stage with events.step_functions",
+            "events=TaskEvents(step_functions=True)",
         )
 
 
@@ -213,7 +213,7 @@ def _deadline(deadline: Duration | datetime | None, *, enters: int, longest: int
             "deadline",
             deadline,
             f"is {length / 1e6:g} s after the task enters the queue, the queue's deadline is "
-            f"{longest / 1e6:g} s; shorten it, or raise deadline_seconds of the queue",
+            f"{longest / 1e6:g} s; shorten it, or raise the deadline of the queue",
         )
     return length
 

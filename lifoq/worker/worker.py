@@ -80,7 +80,7 @@ class Worker:
                     f"{kind.name}.timeout",
                     timeout,
                     f"is beyond the worker's task_timeout of {longest:g} s; "
-                    "raise task_timeout_seconds of the stage, or shorten the task",
+                    "raise task_timeout of the queue, or shorten the task",
                 )
 
 

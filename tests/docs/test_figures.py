@@ -82,6 +82,7 @@ def measured() -> Iterator[tuple[str, str]]:
     yield "README.md", f"{twice[1]} with the deadline that is best for just this load, {twice[2]}"
     yield "README.md", f"One queue does about {PER_SECOND} tasks/s"
     yield "README.md", f"lifoq does about {PER_SECOND} |"
+    yield "README.md", f"with the default memory [some {short_tasks(USUAL)}](docs/limits.md)"
     yield "README.md", f"A payload is at most {MAX_PAYLOAD_BYTES // 1024} KB"
 
     page = "docs/comparison.md"
@@ -105,7 +106,7 @@ def measured() -> Iterator[tuple[str, str]]:
     yield page, f"{AT_ONCE * CEILING['tasks_per_second']:,.0f} at {PER_SECOND} tasks a second"
     yield page, f"a task takes some {SHORT_TASK:.1f} ms of a core's time"
     whole = short_tasks(1769)
-    yield page, f"about {whole} with `processor_memory_mb` 1,769, {short_tasks(USUAL)} with"
+    yield page, f"about {whole} with `TaskCode(memory_size=1769)`, {short_tasks(USUAL)} with"
     yield page, f"the default {USUAL} |"
     yield page, f"{USUAL} MB {USUAL * CPU_OF_A_MEGABYTE:.2f} of a core"
     yield page, f"{MAX_PAYLOAD_BYTES // 1024} KB of JSON"

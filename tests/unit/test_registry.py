@@ -24,7 +24,7 @@ def yields_nothing(payload, context):
 def test_a_task_that_no_run_has_time_for_is_refused():
     registry = Registry()
     registry.task("slow", timeout=60)(lambda payload, context: None)
-    with pytest.raises(InvalidInput, match="raise task_timeout_seconds of the stage"):
+    with pytest.raises(InvalidInput, match="raise task_timeout of the queue"):
         Processor(Queue.in_memory().store, registry, WorkerSettings(task_timeout=25))
 
 

@@ -1,0 +1,120 @@
+"""Names of settings in messages and on pages are names of settings: who reads one can set it."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lifoq
+import lifoq_cdk
+from tests.docs.test_docs import DOCUMENTS, ROOT
+
+NAME = re.compile(r"(?<![\w/:{$<-])([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w/])")
+CODE = ("lifoq", "lifoq_cdk", "lifoq_cli", "lifoq_console", "lifoq_project", "localcloud")
+CODE += ("functions", "stacks", "analytics", "tests", "examples", "benchmarks", "demo", "lab")
+SPEAK = ("lifoq", "lifoq_cdk", "lifoq_cli", "lifoq_console", "lifoq_project", "localcloud")
+SPEAK += ("functions", "stacks")
+IDENTIFIER = re.compile(r"[a-z]\w*_\w+")
+OTHERS = {
+    *(
+        "at_front",
+        "broker_priority",
+        "enable_validation",
+        "from_ecr_repository",
+        "from_registry",
+        "lifoq_queue",
+    ),
+    *("max_age", "mock_aws", "region_name", "bash_source", "fish_source", "zsh_source"),
+}
+"""Names of other projects, of pytest's and of shells, and words of examples."""
+PYTHONS = {"all_frames", "extract_tb", "import_module"}
+"""Words of a program in a text."""
+OF_RESULTS = {"cpu_seconds", "wall_seconds", "wait_seconds", "first_retry_seconds"}
+OF_RESULTS |= {"lifoq_oldest_waiting_age_seconds"}
+"""Figures of a benchmark, of ``Queue.pressure``, a fault of the local cloud, a metric."""
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    for package in (lifoq, lifoq_cdk):
+        for name in package.__all__:
+            yield name, getattr(package, name)
+
+
+def settings() -> Iterator[str]:
+    """What one gives to the constructs and the library; not what one is answered."""
+    for _, one in public():
+        if inspect.isclass(one):
+            if one.__module__.startswith("lifoq.tables"):
+                continue
+            members = inspect.getmembers(one, callable)
+            called = [part for name, part in members if name == "__init__" or name[0] != "_"]
+        else:
+            called = [one] if callable(one) else []
+        for part in called:
+            try:
+                yield from inspect.signature(part).parameters
+            except ValueError:
+                continue
+
+
+def members() -> Iterator[str]:
+    for name, one in public():
+        yield name
+        yield from (part for part in dir(one) if not part.startswith("_"))
+
+
+SETTINGS = {*settings()}
+PUBLIC = SETTINGS | {*members()} | {*CODE}
+
+
+def sources(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        yield from (ROOT / folder).rglob("*.py")
+
+
+def named_in_code() -> Iterator[str]:
+    """Whatever has a name there, keys and modules included."""
+    for file in sources(*CODE):
+        yield file.stem
+        yield file.parent.name
+        yield from IDENTIFIER.findall(file.read_text())
+
+
+IN_CODE = {*named_in_code()}
+
+
+def sentences(file: Path) -> Iterator[str]:
+    """What a program says: its texts of several words, docstrings left out."""
+    tree = ast.parse(file.read_text())
+    documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in documented and re.search(r"[a-z] [a-z]", node.value):
+                yield node.value
+
+
+def test_a_setting_that_a_message_names_is_one():
+    unknown = {
+        (str(file.relative_to(ROOT)), name)
+        for file in sources(*SPEAK)
+        if file.name != "queries.py"  # which holds CloudWatch's queries
+        for sentence in sentences(file)
+        for name in NAME.findall(sentence)
+        if name not in PUBLIC | PYTHONS
+    }
+    assert unknown == set()
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_setting_that_a_page_names_is_one(page):
+    text = page.read_text()
+    of_its_code = IDENTIFIER.findall(" ".join(re.findall(r"```.*?```", text, flags=re.DOTALL)))
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    named = {name for code in re.findall(r"`([^`\n]+)`", prose) for name in NAME.findall(code)}
+    in_units = {name for name in named if re.search(r"_(seconds|minutes|ms|mb|bytes)$", name)}
+    assert named - PUBLIC - IN_CODE - OTHERS - {*of_its_code} == set()
+    assert in_units - SETTINGS - OF_RESULTS == set()
