@@ -8,6 +8,13 @@ from typing import Any
 
 import boto3
 
+from lifoq import LifoqError, Queue
+
+try:
+    Queue.connect("orders")  # says what is missing, if this is not where the queue is
+except LifoqError as error:
+    sys.exit(str(error))
+
 cloudformation: Any = boto3.client("cloudformation")
 outputs = cloudformation.describe_stacks(StackName="orders")["Stacks"][0]["Outputs"]
 (machine,) = [one["OutputValue"] for one in outputs if one["OutputKey"] == "OrderArn"]

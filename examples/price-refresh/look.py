@@ -6,6 +6,13 @@ from typing import Any
 
 import boto3
 
+from lifoq import LifoqError, Queue
+
+try:
+    Queue.connect("prices")  # says what is missing, if this is not where the queue is
+except LifoqError as error:
+    sys.exit(str(error))
+
 cloudformation: Any = boto3.client("cloudformation")
 stack = cloudformation.describe_stacks(StackName="prices")["Stacks"][0]
 outputs = {one["OutputKey"]: one["OutputValue"] for one in stack["Outputs"]}

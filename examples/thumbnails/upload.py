@@ -5,13 +5,19 @@ S3 tells nobody of uploads there. So the function hears of it from here, in S3's
 
 import io
 import json
+import sys
 import time
 from typing import Any
 
 import boto3
 from PIL import Image
 
-from lifoq import Queue
+from lifoq import LifoqError, Queue
+
+try:
+    queue = Queue.connect("thumbnails")
+except LifoqError as error:
+    sys.exit(str(error))
 
 cloudformation: Any = boto3.client("cloudformation")
 stack = cloudformation.describe_stacks(StackName="thumbnails")["Stacks"][0]
@@ -27,4 +33,4 @@ told = {"bucket": {"name": outputs["Bucket"]}, "object": {"key": key, "sequencer
 functions: Any = boto3.client("lambda")
 event = json.dumps({"Records": [{"s3": told}]})
 functions.invoke(FunctionName=outputs["UploadsName"], Payload=event.encode())
-print(Queue.connect("thumbnails").wait(f"{key}@{sequencer}", timeout=60))  # noqa: T201 - the answer
+print(queue.wait(f"{key}@{sequencer}", timeout=60))  # noqa: T201 - the answer

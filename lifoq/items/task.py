@@ -181,8 +181,7 @@ def _check_token(task: NewTask, *, answered: bool) -> None:
         raise InvalidInput(
             "task_token",
             token,
-            "would never be answered: deploy the queue with "
-            "events=TaskEvents(step_functions=True)",
+            "would never be answered: deploy the queue with events=TaskEvents(step_functions=True)",
         )
 
 

@@ -1,6 +1,7 @@
 """A queue's settings travel with it: what it wrote to its parameter, its clients read."""
 
 import json
+import traceback
 import uuid
 
 import boto3
@@ -45,6 +46,17 @@ def test_a_queue_is_found_by_its_name_given_or_told_and_brings_its_deadline(
     monkeypatch.delenv("LIFOQ_QUEUE")
     with pytest.raises(InvalidInput, match=r"LIFOQ_QUEUE is not set; set one to .* or give table="):
         Queue.connect(**arguments)
+
+
+def test_whoever_forgot_the_environment_reads_one_sentence_and_nothing_of_botocore(monkeypatch):
+    for name in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    for arguments in ({}, {"region_name": "eu-west-3"}):
+        with pytest.raises(QueueMisconfigured, match=r"specify a region|no credentials") as raised:
+            Queue.connect("prod", **arguments)
+        told = "".join(traceback.format_exception(raised.value))
+        assert "botocore/" not in told
+        assert told.count("Traceback") == 1
 
 
 @pytest.mark.parametrize(("own", "expected"), [({}, "eu-west-3"), ({"region_name": "x"}, "x")])

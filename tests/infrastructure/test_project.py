@@ -62,6 +62,24 @@ def test_its_test_passes_and_its_code_has_no_mistakes_and_is_formatted(pictures)
     assert "2 passed" in tested
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "send.py",
+        *(
+            ROOT / "examples" / path
+            for path in ("order-fulfilment/order.py", "price-refresh/look.py")
+        ),
+    ],
+    ids=str,
+)
+def test_a_script_that_finds_no_cloud_says_in_one_sentence_what_is_missing(pictures, script):
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "AWS_EC2_METADATA_DISABLED": "true"}
+    told = refused(sys.executable, script, "{}", cwd=pictures, env=env)
+    assert told.count("\n") == 1
+    assert "could not be read: You must specify a region: check region, profile" in told
+
+
 def test_what_it_rests_on_is_what_this_repository_is_tested_with(pictures):
     assert json.loads((pictures / "cdk.json").read_text())["context"] == CONTEXT
     package = json.loads((ROOT / "package.json").read_text())
