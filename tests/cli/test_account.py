@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import boto3
 import pytest
@@ -52,6 +53,17 @@ def test_who_may_not_write_to_the_table_pauses_and_resumes_all_the_same(capsys, 
     capsys.readouterr()
 
 
+@contextmanager
+def heeded(number: signal.Signals) -> Iterator[None]:
+    """Tests that run in the background may ignore it, and what is ignored stays so."""
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+        assert signal.getsignal(number) is signal.SIG_DFL, "the command leaves it as it was"
+    finally:
+        signal.signal(number, before)
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_trial_that_a_signal_ends_leaves_the_queue_as_it_was(name, capsys, monkeypatch):
     number = signal.Signals[name]
@@ -71,12 +83,11 @@ def test_a_trial_that_a_signal_ends_leaves_the_queue_as_it_was(name, capsys, mon
 
     monkeypatch.setattr(smoke, "STEPS", {"pause": pauses_until_a_signal_comes})
     monkeypatch.setattr(Processing, "resume", resumes_though_another_signal_comes)
-    before = signal.getsignal(number)
-    assert main(["smoke", "dev", "--yes"]) == 128 + number
+    with heeded(number):
+        assert main(["smoke", "dev", "--yes"]) == 128 + number
     assert concurrency() == PROCESSORS
     assert boto3.client("dynamodb").scan(TableName="t")["Items"] == []
     assert f"ended by {name}: dev is as it was before" in capsys.readouterr().err
-    assert signal.getsignal(number) == before
 
 
 def test_a_trial_that_was_killed_is_found_by_its_pause(capsys):
