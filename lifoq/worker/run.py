@@ -467,7 +467,9 @@ class Run:
 
     def _take_last_turns(self) -> None:
         """What this process has of the limits that all workers share. What it does not get to give
-        back runs out."""
+        back runs out. A turn that is under way comes first: written after the last one, it would
+        take again what that gave back."""
+        self._listen(lambda: self._limits.all_answered, seconds=REMAINING_PATIENCE)
         calls = self._limits.last_turns()
         if calls:
             self._try(partial(self._errands.turns, calls))

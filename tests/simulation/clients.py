@@ -9,6 +9,7 @@ from typing import Final
 from lifoq.basics import jsontext
 from lifoq.client.queue import Queue
 from lifoq.errors import (
+    DamagedTask,
     StoreUnavailable,
     TaskCancelled,
     TaskNotFound,
@@ -74,8 +75,11 @@ class Client:
             action = self._draw.choices(list(actions), list(actions.values()))[0]
             try:
                 action()
-            except StoreUnavailable:
+            except (StoreUnavailable, DamagedTask):
                 continue  # this client does not insist
+            except Violation as violation:
+                if violation.task_id not in self._database.damaged:
+                    raise
 
     @property
     def alive(self) -> bool:

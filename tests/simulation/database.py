@@ -19,7 +19,7 @@ from lifoq.items.change import (
     UnfitAttribute,
 )
 from lifoq.items.schema import OWN_PREFIX, TERMINAL, Attribute, Status
-from lifoq.tables.memory import MemoryTable
+from lifoq.tables.memory import SORT_KEYS, MemoryTable
 from lifoq.tables.table import Count, Cursor, Page, Span
 from tests.simulation import keys
 from tests.simulation.history import History, Violation, Write, status_of
@@ -36,6 +36,17 @@ Answer = TypeVar("Answer")
 
 LATE: Final = (0.1, 2.0)
 """Seconds for which a write is on its way that others come before."""
+DAMAGEABLE: Final = [
+    name
+    for name in Attribute
+    if name not in (Attribute.TASK_ID, Attribute.TASK_STATUS, *SORT_KEYS.values())
+]
+"""Indexes hold nothing but numbers in their keys."""
+ODD: Final = (None, "", 7, b"", [], {})
+"""What somebody writes into an attribute; None is NULL."""
+DAMAGED: Final = "somebody damages a task"
+PUT_ASIDE: Final = "what is damaged is put aside"
+DAMAGES: Final = {DAMAGED, PUT_ASIDE}
 REPLICAS: Final = 2
 """Copies of the indexes, each behind by its own lag; which one answers, chance decides."""
 
@@ -64,7 +75,7 @@ class Replica:
             if item is None:
                 self.table._remove(task_id)
             else:
-                self.table._store(item)
+                self.table.damage(item)
         return self.table
 
 
@@ -94,6 +105,8 @@ class Database:
         self._clocks_agree = 2 * scenario.worker_skew < scenario.worker.lease / 3
         self._replicas = [Replica() for _ in range(REPLICAS)]
         self._calls = 0
+        self.damaged: set[str] = set()
+        """Ids of tasks that somebody has damaged: they obey no rule."""
         self.waits: dict[str, Item] = {}
         """What is PENDING, and somebody knows, by id."""
 
@@ -102,12 +115,40 @@ class Database:
         return max(replica.arrived_at(task_id) for replica in self._replicas)
 
     def tasks(self) -> list[Item]:
-        """All items of the table that are tasks."""
-        return [item for item in self.table.items() if not is_slot(item)]
+        """All items of the table that are tasks, and whole."""
+        items = self.table.items()
+        return [i for i in items if not is_slot(i) and i[Attribute.TASK_ID] not in self.damaged]
+
+    def damaged_tasks(self) -> list[Item]:
+        """What there is of the others."""
+        return [item for item in self.table.items() if item[Attribute.TASK_ID] in self.damaged]
+
+    def damage(self) -> None:
+        """Somebody writes past the library: into a task that has not ended, or into the put that is
+        parked on it."""
+        chosen = [item for item in self.tasks() if status_of(item) not in TERMINAL]
+        if not chosen:
+            return
+        item = dict(self.draw.choice(chosen))
+        task_id, parked = str(item[Attribute.TASK_ID]), item.get(Attribute.PARKED)
+        odd = self.draw.choice(ODD)
+        if parked is not None and self.draw.random() < 0.5:
+            item[Attribute.PARKED] = {**parked, str(self.draw.choice(list(Attribute))): odd}
+        elif self.draw.random() < 0.2:
+            item[Attribute.TASK_KEY] = ""
+        else:
+            item[str(self.draw.choice(DAMAGEABLE))] = odd
+        self.damaged.add(task_id)
+        self.history.forget(task_id)
+        self.waits.pop(task_id, None)
+        self.table.damage(item)
+        self.trace.add(DAMAGED, task_id)
+        self._tell_replicas(task_id, item)
 
     def calm(self) -> None:
         """No more faults."""
         self.faults = CALM
+        self.together.calm()
         self.out = False
 
     def index(self) -> MemoryTable:
@@ -146,6 +187,9 @@ class Database:
             after=after,
         )
         self.trace.add(f"{way(write)} by {machine}", write.task_id)
+        if write.task_id in self.damaged:
+            self._record_damaged(write)
+            return
         self._rules.check(write, self.history)
         if (full := keys.check(write, self.tasks())) is not None:
             self.trace.add(full)
@@ -159,6 +203,14 @@ class Database:
         self._tell_replicas(write.task_id, after)
         self.on_write(write)
 
+    def _record_damaged(self, write: Write) -> None:
+        if write.becomes is Status.FAILURE:
+            self.trace.add(PUT_ASIDE, write.task_id)
+        self.together.check(write)
+        self.history.add(write, sound=False)
+        self._tell_replicas(write.task_id, write.after)
+        self.on_write(write)
+
     def _tell_replicas(self, task_id: str, after: Item | None) -> None:
         for replica in self._replicas:
             lag = self.draw.uniform(0, self.faults.index_lag)
@@ -166,6 +218,9 @@ class Database:
             replica.send(task_id, after, arrives=arrives)
 
     def is_passed_over(self, item: Item) -> bool:
+        """Whether no worker has to start it."""
+        if item[Attribute.TASK_ID] in self.damaged:
+            return True
         return item[Attribute.TASK_TYPE] in self._rules.passed_over
 
     def register(self, machine: Machine) -> None:

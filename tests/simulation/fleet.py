@@ -147,6 +147,9 @@ class Fleet:
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
             waits=self._database.waits,
             shown_since=self._database.shown_since,
+            together=self._database.together,
+            damaged=self._database.damaged,
+            tell=self._database.trace.add,
         )
         processor = Processor(
             self._store(machine, looks),
@@ -376,7 +379,7 @@ class Fleet:
             self._database.trace.add(f"sweep fails: {error}")
             return
         self._database.trace.add(f"swept: {report}")
-        if report.condemned:
+        if report.condemned and not self._database.damaged:
             raise Violation("the sweep condemned a task that nobody had damaged")
         if report.finished and machine.faults == faults:
             self._assert_none_left(began)

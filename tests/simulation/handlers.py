@@ -116,7 +116,8 @@ class TaskCode:
                     refused.add(context.task_type)
                 raise
             except Violation as violation:  # the processor takes whatever comes for an outcome
-                machine.scheduler.failure = violation
+                if violation.task_id not in self._database.damaged:
+                    machine.scheduler.failure = violation
                 raise
             finally:
                 self._inside.subtract(places)

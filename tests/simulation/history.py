@@ -68,10 +68,20 @@ class History:
         self.retired = 0
         """Finished tasks whose retention was over."""
 
-    def add(self, write: Write) -> None:
+    def forget(self, task_id: str) -> None:
+        """It is damaged: it counts no more."""
+        del self.of_task[task_id]
+        self.created -= 1
+
+    def add(self, write: Write, *, sound: bool = True) -> None:
+        """``sound``: whether its task is whole."""
         self.writes.append(write)
         if write.becomes is Status.TAKEN and write.was is Status.PENDING and write.after:
             self.claims[str(write.after[Attribute.CLAIM_ID])] = write
+        if sound:
+            self._count(write)
+
+    def _count(self, write: Write) -> None:
         self.of_task[write.task_id].append(write)
         if write.was is None:
             self.created += 1

@@ -14,6 +14,7 @@ from typing import Final
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Change, Equals, GreaterThan, Item, OneOf
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.tables.candidate import candidate_of
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.table import Cursor, Page, Span
 from lifoq.worker.settings import WorkerSettings
@@ -21,6 +22,8 @@ from tests.simulation.history import Violation
 from tests.simulation.keys import limited
 from tests.simulation.machine import Machine
 from tests.simulation.order import OrderRule
+from tests.simulation.shares import JUDGED, Used, clearly_first
+from tests.simulation.together import Together
 from tests.virtual.scheduler import Strand
 
 FOUND_WITHIN: Final = 4.0
@@ -30,6 +33,9 @@ two seconds."""
 SEEN_WITHIN: Final = 0.5
 """Seconds in which a run that ends, since it believes the queue empty, has seen what every index
 shows."""
+FOUND_TOGETHER: Final = 8.0
+"""Seconds in which one is found whose limit holds over all workers, of which the others use less:
+they give back what they do not use."""
 FAULT: Final = 1.5
 """Seconds that each call for a page may cost that goes wrong, from its beginning on."""
 AT_ONCE: Final = microseconds(0.001)
@@ -56,8 +62,13 @@ class Look:
     began: int
     """Monotonic: when it came."""
     rows: list[Item]
+    used: Mapping[str | None, float] | None
+    """By key, the seconds for which its tasks had held slots before it, where the slots are shared
+    out; None where others are held meanwhile."""
     out: set[str]
     """Tasks that were tried just before, or since."""
+    tried: int = 0
+    """How many since."""
     claimed: list[Item] = field(default_factory=list)
     """Of those since, as they waited, what every index had shown so."""
 
@@ -73,19 +84,27 @@ class Looks:
         window: float,
         free_types: Collection[str],
         order: OrderRule,
+        together: Together,
+        damaged: Collection[str],
         waits: Mapping[str, Item],
         shown_since: Callable[[str], int],
+        tell: Callable[[str], None],
     ) -> None:
-        """``window``: seconds for which a run claims.
+        """``window``: seconds for which a run claims. ``damaged``: ids of tasks that obey no rule.
         ``free_types``: those that may start whenever the processor has a slot.
-        ``waits``: items that wait, by id. ``shown_since``: when every index has come to show it."""
+        ``waits``: items that wait, by id. ``shown_since``: when every index has come to show it.
+        ``tell`` takes in what happens."""
         self._machine = machine
         self._settings = settings
         self._window = microseconds(window)
         self._free_types = free_types
         self._order = order
+        self._together = together
+        self._damaged = damaged
+        self._used = Used()
         self._waits = waits
         self._shown_since = shown_since
+        self._tell = tell
         self.refused_types: set[str] = set()
         """Types of which the downstream took fewer at a time than there were slots."""
         self.last_claim = 0
@@ -109,6 +128,7 @@ class Looks:
         """A run begins. What still hangs of the one before, that one has settled or lost."""
         self._settled |= {attempt.claim_id for attempt in self._attempts.values()}
         self._last = None
+        self._used.end_all(self._machine.true_time())
         self._sees_all = self._began == 0
         self._began = self._machine.true_time()
 
@@ -144,13 +164,19 @@ class Looks:
         if self._settings.rate_limit is None:
             self._assert_none_starves(FOUND_WITHIN)
         now, clock = self._machine.true_time(), self._machine.now()
-        if self._order.begins(page, newest_first=newest_first, clock=clock, sure=self._sees_all):
+        sure = self._sees_all and not self._machine.pauses
+        readable = tuple(row for row in page.rows if candidate_of(row).damage is None)
+        whole = Page(rows=readable, next=page.next)
+        if self._order.begins(
+            whole, newest_first=newest_first, sent=sent, clock=clock, now=now, sure=sure
+        ):
             just_ended = {i for i, at in self._ended.items() if now - at <= 2 * MICROSECONDS}
             self._last = Look(
                 newest_first=newest_first,
                 sent=sent,
                 began=now,
                 rows=list(page.rows),
+                used=self._used.now(now) if self._settings.fair_share else None,
                 out=just_ended | {attempt.task_id for attempt in self._attempts.values()},
             )
 
@@ -177,11 +203,23 @@ class Looks:
         ]
 
     def _comes_first(self, one: Item, other: Item, look: Look) -> bool:
-        of_other_keys = one.get(Attribute.TASK_KEY) != other.get(Attribute.TASK_KEY)
-        if self._lane(one) != self._lane(other) or (self._settings.fair_share and of_other_keys):
+        key, others = one.get(Attribute.TASK_KEY), other.get(Attribute.TASK_KEY)
+        if self._settings.fair_share and key != others:
+            return self._has_had_less(one, other, look)
+        if self._lane(one) != self._lane(other):
             return False
         is_newer = one[Attribute.TASK_CREATED] > other[Attribute.TASK_CREATED]
         return is_newer is look.newest_first
+
+    def _has_had_less(self, one: Item, other: Item, look: Look) -> bool:
+        """Whether the key of ``one`` must come first, and none was claimed between."""
+        key, others = one.get(Attribute.TASK_KEY), other.get(Attribute.TASK_KEY)
+        of_a_lane = self._lane(one)[::2] == self._lane(other)[::2]
+        if not of_a_lane or limited(one) or look.used is None or look.tried > 1:
+            return False
+        if clearly_first(look.used, others, key):
+            self._tell(JUDGED)
+        return clearly_first(look.used, key, others)
 
     def _lane(self, item: Item) -> tuple[object, ...]:
         """All that a task may have to wait for, beside its turn: nothing, for most types."""
@@ -200,19 +238,22 @@ class Looks:
             task_type = str(item[Attribute.TASK_TYPE])
             held_back = limited(item) or item.get(Attribute.LEASES_LOST) or task_id in at_work
             brief = item[Attribute.EXPIRES_AT] <= clock + microseconds(SEEN_WITHIN)
-            free = task_type in self._free_types and task_type not in self.refused_types
-            if held_back or brief or not free:
+            if held_back or brief or task_type in self.refused_types:
                 continue
+            free_since, within = 0.0, seconds
+            if task_type not in self._free_types:
+                free_since, within = self._together.free_since(task_type), FOUND_TOGETHER
             since = max(
                 self._shown_since(task_id),
                 self._began,
                 self._machine.resumed_at,
                 self._slot_since,
                 self._ended.get(task_id, 0),
+                free_since,
             )
             faults = sum(at > since - microseconds(FAULT) for at in self._faults)
             waits = (now - since) / MICROSECONDS
-            if waits > seconds + FAULT * faults:
+            if waits > within + FAULT * faults:
                 name = self._machine.name
                 rule = f"waited {waits:g} s in the sight of {name}, which had a slot"
                 raise Violation(rule, task_id)
@@ -239,6 +280,7 @@ class Looks:
             self.last_claim = self._machine.true_time()
         elif Attribute.TASK_STATUS in change.set:
             self._ended[task_id] = self._machine.true_time()
+            self._used.ends(claim_of(change), self._machine.true_time())
 
     def _claims(self, task_id: str, claim: str) -> None:
         """Each attempt has a strand of its own, which sends its claim again where the answer was
@@ -246,19 +288,24 @@ class Looks:
         strand, now = self._machine.scheduler.current, self._machine.true_time()
         at_work = self._at_work()
         if strand in self._attempts:  # with another slot it is another claim
+            self._used.renames(self._attempts[strand].claim_id, claim)
             self._attempts[strand].claim_id = claim
             return
         item = self._waits.get(task_id)
         since = now if item is None else self._shown_since(task_id)
         lost = bool((item or {}).get(Attribute.LEASES_LOST))
         suspect = lost and since < self._began
-        others = [a.task_id for a in at_work if a.is_suspect and a.claim_id not in self._settled]
+        over = self._settled
+        suspects = [a.task_id for a in at_work if a.is_suspect and a.claim_id not in over]
+        others = [i for i in suspects if i not in self._damaged]
         if suspect and others:
             raise Violation(f"a suspect was claimed beside {others}", task_id)
         self._attempts[strand] = Attempt(task_id=task_id, claim_id=claim, is_suspect=suspect)
+        self._used.begins(claim, (item or {}).get(Attribute.TASK_KEY), now)
         self._at_work()
         look = self._last
         if look is not None:
+            look.tried += 1
             look.out.add(task_id)
             if item is not None and since < look.sent and now > look.began + AT_ONCE:
                 look.claimed.append(item)
@@ -269,6 +316,7 @@ class Looks:
         for strand in [s for s in self._attempts if s not in s.power.strands]:
             over = self._attempts.pop(strand)
             self._ended[over.task_id] = now
+            self._used.ends(over.claim_id, now)
         if len(self._attempts) >= self._settings.in_flight:
             self._slot_since = None
         elif self._slot_since is None:

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Final
 
+from tests.simulation.database import DAMAGES
 from tests.simulation.fleet import HANDS_BACK
 from tests.simulation.history import Violation
 from tests.simulation.keys import KEY_FINDINGS
 from tests.simulation.order import TURNS
 from tests.simulation.rules import WAYS, way
+from tests.simulation.shares import JUDGED
 from tests.simulation.together import TOGETHER
 from tests.simulation.world import World
 
-NOTABLE: Final = WAYS | TURNS | KEY_FINDINGS | TOGETHER | {HANDS_BACK}
+NOTABLE: Final = WAYS | TURNS | KEY_FINDINGS | TOGETHER | DAMAGES | {HANDS_BACK, JUDGED}
 """What must occur, for the rules to have been put to the test."""
 
 

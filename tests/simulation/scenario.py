@@ -36,6 +36,8 @@ class Faults:
     """How likely others have filled the downstream at an attempt."""
     pause: float = 0
     """Seconds between two pauses of a whole running worker, on average; 0: never."""
+    damage: float = 0
+    """Seconds between two tasks that somebody damages past the library, on average; 0: never."""
     outages: int = 0
     """Times at which every call is refused for a while."""
 
@@ -155,4 +157,5 @@ def _faults(draw: random.Random) -> Faults:
         busy=draw.choice((0, 0, 0, 0.3)),
         pause=draw.choice((0, 5, 30)),
         outages=draw.choice((0, 0, 1)),
+        damage=draw.choice((0, 0, 3, 15)),
     )

@@ -5,12 +5,14 @@ A task counts from when its task code begins until it is back; but not that of a
 crashed, or stood still, for longer than its lease: nobody can tell these from each other.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
+from lifoq.items.change import Item
 from lifoq.items.schema import Attribute, Status
 from tests.simulation.history import Violation, Write
 from tests.simulation.machine import Machine
@@ -20,6 +22,8 @@ EVERYTHING: Final = ""
 LEEWAY: Final = microseconds(0.05)
 """Between a start that is decided and task code that begins lie a claim and its answer."""
 LONGEST_SPAN: Final = 60 * MICROSECONDS
+GONE_AFTER: Final = 55.0
+"""Seconds: the longest pause of a machine, and then the lease of its tasks and of its shares."""
 SETTLES: Final = 2.0
 """Seconds by which a lease, as its holder's clock told it, may end late by the true one."""
 
@@ -46,10 +50,12 @@ class Together:
         caps: Mapping[str, int],
         rates: Mapping[str, float],
         skew: float,
+        smooth: bool,
         tell: Callable[[str], None],
     ) -> None:
         """``caps``: tasks at a time; ``rates``: starts per second; by type, or of all. ``now``: the
-        true time. ``skew``: seconds by which two clocks may differ."""
+        true time. ``skew``: seconds by which two clocks may differ. ``smooth``: whether nothing
+        goes wrong."""
         self._now = now
         self._caps = caps
         self._rates = rates
@@ -63,17 +69,21 @@ class Together:
         """Claims that outlived their lease."""
         self._last: dict[str, str] = {}
         """The machine that began the latest of a type."""
+        self._left: dict[str, int] = {}
+        """When task code of a type was last back."""
+        self._settled: float = 0 if smooth else math.inf
+        """From when on nothing is held any more by who is gone."""
 
     def check(self, write: Write) -> None:
         """Keep account of leases."""
         if write.was is Status.TAKEN and write.before is not None:
-            claim = str(write.before[Attribute.CLAIM_ID])
-            if write.before[Attribute.LEASE_EXPIRES] < self._now():
+            claim, lease = _lease_of(write.before)
+            if lease < self._now():
                 self._lapsed.add(claim)
             self._lease_ends.pop(claim, None)
         if write.becomes is Status.TAKEN and write.after is not None:
-            claim = str(write.after[Attribute.CLAIM_ID])
-            self._lease_ends[claim] = write.after[Attribute.LEASE_EXPIRES]
+            claim, lease = _lease_of(write.after)
+            self._lease_ends[claim] = lease
 
     def begins(self, machine: Machine, task_type: str, claim: str, task_id: str, sent: int) -> None:
         """Task code begins; ``sent``: about when its claim was."""
@@ -85,7 +95,34 @@ class Together:
 
     def ends(self, task_type: str, claim: str) -> None:
         for limit in (task_type, EVERYTHING):
-            self._inside[limit].pop(claim, None)
+            inside = self._inside[limit].pop(claim, None)
+            self._left[limit] = self._now()
+            if inside is not None and not inside.machine.alive:
+                self.pauses()
+
+    def calm(self) -> None:
+        """From now on nothing goes wrong."""
+        self._settled = min(self._settled, self._now() + microseconds(GONE_AFTER))
+
+    def pauses(self) -> None:
+        """A machine stands still, or is gone with what it had; the last time may be in the calm,
+        since it was drawn before."""
+        self._settled = max(self._settled, self._now() + microseconds(GONE_AFTER))
+
+    def free_since(self, task_type: str) -> float:
+        """The last moment at which no task of this type could start anywhere; infinite where that
+        cannot be told."""
+        limited = self._caps.keys() | self._rates.keys()
+        if EVERYTHING in limited or task_type not in limited:
+            return math.inf
+        since = self._settled
+        if task_type in self._caps:
+            full = len(self._inside[task_type]) >= self._caps[task_type]
+            since = max(since, self._now() if full else self._left.get(task_type, 0))
+        if task_type in self._rates:
+            last = max(self._starts[task_type], default=0)
+            since = max(since, last + microseconds(1 / self._rates[task_type]))
+        return since
 
     def _enters(self, limit: str, machine: Machine, claim: str, task_id: str) -> None:
         inside, most = self._inside[limit], self._caps[limit]
@@ -132,3 +169,9 @@ class Together:
                     f"{rate:g} in a second",
                     task_id,
                 )
+
+
+def _lease_of(item: Item) -> tuple[str, int]:
+    """A claim, and when its lease is over; one that is damaged holds nothing."""
+    lease = item.get(Attribute.LEASE_EXPIRES)
+    return str(item.get(Attribute.CLAIM_ID)), lease if type(lease) is int else 0

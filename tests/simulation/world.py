@@ -4,12 +4,13 @@ import json
 import logging
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import Final
 from unittest import mock
 
 from lifoq.basics.host import microseconds
 from lifoq.client.queue import Queue
-from lifoq.items.change import Item
+from lifoq.items.change import Item, is_number
 from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import START
@@ -19,11 +20,11 @@ from tests.simulation.clients import Client
 from tests.simulation.database import Connection, Database
 from tests.simulation.fleet import SWEEP_EVERY, Fleet
 from tests.simulation.handlers import TaskCode
-from tests.simulation.history import Violation, status_of
+from tests.simulation.history import Violation, Write, status_of
 from tests.simulation.machine import Machine, Role
 from tests.simulation.replacing import success_of
 from tests.simulation.rules import Rules
-from tests.simulation.scenario import Scenario
+from tests.simulation.scenario import CALM, Scenario
 from tests.simulation.together import Together
 from tests.simulation.trace import Trace
 from tests.virtual.scheduler import Scheduler
@@ -59,6 +60,7 @@ class World:
             caps=caps,
             rates=rates,
             skew=2 * scenario.worker_skew,
+            smooth=replace(scenario.faults, trouble=0, index_lag=CALM.index_lag) == CALM,
             tell=self.trace.add,
         )
         self.database = Database(scenario, self.scheduler, rules, self.trace, self.draw, together)
@@ -90,6 +92,8 @@ class World:
             self._nature.spawn(self._outage, "outage")
         if self.scenario.faults.pause:
             self._nature.spawn(self._pauses, "pauses")
+        if self.scenario.faults.damage:
+            self._nature.spawn(self._damages, "damages")
         while any(client.left for client in clients):
             self._tick()
             clients = [self._replaced(number, client) for number, client in enumerate(clients)]
@@ -128,6 +132,11 @@ class World:
         self.database.out = False
         self.trace.add("the database is back")
 
+    def _damages(self) -> None:
+        while self.database.faults.damage:
+            self._nature.sleep(self.draw.expovariate(1 / self.scenario.faults.damage))
+            self.database.damage()
+
     def _pauses(self) -> None:
         """A whole machine stands still for longer than a lease, and then goes on."""
         worker = self.scenario.worker
@@ -138,6 +147,7 @@ class World:
                 machine = self.draw.choice(workers).machine
                 self.trace.add(f"{machine.name} stands still")
                 machine.faults += 1
+                self.database.together.pauses()
                 machine.suspend()
                 longer = PARTS_LOST * self.draw.random() if worker.shared_limits else 0.0
                 self._nature.sleep(self.draw.uniform(0.3, 3) * worker.lease + longer)
@@ -163,17 +173,18 @@ class World:
         self.database.history.assert_adds_up(self.database.tasks())
 
     def _at_rest(self) -> bool:
-        """Nothing is in flight, and nothing waits but what its deadline has overtaken."""
+        """Nothing is in flight, and nothing waits but what its deadline has overtaken, be it whole
+        or damaged."""
         return not (self.fleet.running or self.fleet.serving) and not any(
             item[Attribute.TASK_STATUS] == Status.TAKEN or self._waits(item)
-            for item in self.database.tasks()
+            for item in (*self.database.tasks(), *self.database.damaged_tasks())
         )
 
     def _waits(self, item: Item) -> bool:
         """And a worker whose clock is a bit ahead sees it so."""
         ahead = self.scheduler.time + microseconds(self.scenario.worker_skew)
         expires_at = item.get(Attribute.EXPIRES_AT)
-        return status_of(item) in WAITING and (expires_at is None or expires_at > ahead)
+        return status_of(item) in WAITING and not (is_number(expires_at) and expires_at <= ahead)
 
     def _assert_not_idle(self) -> None:
         """A task never waits longer than one sweep interval for a processor."""
@@ -202,28 +213,35 @@ class World:
         self._assert_successes_are_done()
         self._assert_follow_ups()
         self.database.table.expire(self.scheduler.time + microseconds(10**9))
-        if self.database.table.items():  # slots among them
+        damaged = self.database.damaged
+        left = [i for i in self.database.table.items() if i[Attribute.TASK_ID] not in damaged]
+        if left:  # slots among them
             raise Violation("something at rest would stay for ever")
 
+    def _sound_writes(self) -> list[Write]:
+        """To tasks that nobody has damaged."""
+        damaged = self.database.damaged
+        return [write for write in self.database.history.writes if write.task_id not in damaged]
+
     def _assert_successes_are_done(self) -> None:
-        for write in self.database.history.writes:
+        for write in self._sound_writes():
             claim = success_of(write)
             if claim is not None and claim not in self.code.finished:
                 raise Violation("succeeded, but its task code did not", write.task_id)
 
     def _assert_follow_ups(self) -> None:
         """Exactly once, and in the same call as the success."""
-        history = self.database.history
+        history, sound = self.database.history, self._sound_writes()
         put: Counter[str] = Counter()
         for write in history.writes:
             claim = _parent_claim(write.after) if write.was is None else None
-            if claim is None:
+            if claim is None or history.claims[claim].task_id in self.database.damaged:
                 continue
             put[claim] += 1
-            call = [w for w in history.writes if w.call == write.call]
+            call = [w for w in sound if w.call == write.call]
             if claim not in map(success_of, call):
                 raise Violation("a follow-up without its parent's success", write.task_id)
-        for write in history.writes:
+        for write in sound:
             claim = success_of(write)
             promised = 0 if claim is None else self.code.promised.get(claim, 0)
             if claim is not None and put[claim] != promised:
