@@ -23,6 +23,7 @@ from lifoq_cli import (
     smoke,
     statuses,
     steer,
+    usage,
     watch,
     work,
 )
@@ -59,7 +60,9 @@ class Root(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in mounted.MOUNTED:
-            return mounted.load(mounted.MOUNTED[cmd_name])
+            command = mounted.load(mounted.MOUNTED[cmd_name])
+            usage.speak_of_options(command)
+            return command
         return super().get_command(ctx, cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -99,6 +102,7 @@ for _commands in SECTIONS.values():
     for _command in _commands:
         _command.params += options.everywhere(hidden=True)
         _command.epilog = EVERYWHERE
+        usage.speak_of_options(_command)
         root.add_command(_command)
 
 

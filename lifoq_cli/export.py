@@ -36,7 +36,7 @@ def export(session: Session, *, last: float | None, waits: bool) -> None:
     It takes DynamoDB some minutes, and none of the table's read units.
     """
     if last is not None and not SHORTEST <= last <= LONGEST:
-        raise InvalidInput("--last", last, "must be 15m to 1d: DynamoDB exports no other window")
+        raise InvalidInput("last", last, "must be 15m to 1d: DynamoDB exports no other window")
     if len(session.names) != 1 or session.tables:
         raise click.UsageError("an export is of one queue: name it, --queue NAME")
     account = Account(**session.client_arguments)

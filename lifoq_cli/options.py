@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from lifoq.items.lifetimes import Lifetimes
-from lifoq_cli import moments
+from lifoq_cli import moments, usage
 from lifoq_cli.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -77,7 +77,10 @@ def asks(command: F) -> F:
 def _converted(convert: Callable[[str], Any]) -> Callable[..., Any]:
     def callback(context: click.Context, option: click.Parameter, value: str | None) -> Any:
         try:
-            return None if value is None else convert(value)
+            if value is None:
+                return None
+            context.meta.setdefault(usage.TYPED, {})[option.name] = value
+            return convert(value)
         except ValueError as error:
             raise click.BadParameter(str(error), context, option) from error
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from lifoq.errors import InvalidInput
+from lifoq.errors import LifoqError
 from lifoq.metrics import NAMESPACE, Metric
 from lifoq.tables.stats import QueueStats
 from lifoq.worker.report import RunReport
@@ -38,6 +38,10 @@ OF_LIMIT: Final = "task_type"
 def name_of(metric: Metric) -> str:
     """``TasksClaimed`` is ``lifoq_tasks_claimed``; a counter's has ``_total`` behind it."""
     return NAMESPACE + re.sub("([A-Z])", r"_\1", metric.value).lower()
+
+
+class NotServed(LifoqError):
+    """The port is taken, or the address is none of this machine."""
 
 
 class WorkerMetrics:
@@ -73,13 +77,12 @@ class WorkerMetrics:
             self._services.observe(seconds)
 
     def serve(self, host: str, port: int) -> int:
-        """For as long as the process lives; the port, where 0 asked for a free one. InvalidInput
-        where it cannot be listened on."""
+        """Serve for as long as the process lives; return the port, where 0 asked for a free one.
+        NotServed."""
         try:
             server, _ = start_http_server(port, host, registry=self._registry)
         except OSError as error:
-            sentence = f"cannot be listened on: {error.strerror}"
-            raise InvalidInput("metrics_port", f"{host}:{port}", sentence) from error
+            raise NotServed(f"{host}:{port} cannot be listened on: {error.strerror}") from error
         return server.server_port
 
 

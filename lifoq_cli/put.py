@@ -104,12 +104,12 @@ def _payload(text: str | None) -> Any:
         try:
             text = Path(text.removeprefix(_FILE)).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise InvalidInput("PAYLOAD", text, f"cannot be read ({error})") from error
+            raise InvalidInput("payload", text, f"cannot be read ({error})") from error
     try:
         return _json(text)
     except ValueError as error:
         problem = f"is no JSON ({error}); quote it, such as '\"text\"', or name a file, @FILE"
-        raise InvalidInput("PAYLOAD", text, problem) from error
+        raise InvalidInput("payload", text, problem) from error
 
 
 def _json(text: str | bytes) -> Any:

@@ -78,7 +78,7 @@ def redrive(
     """
     queue = session.queue
     if task_id is not None:
-        _alone(type=task_type, error=error, limit=limit, per_second=per_second)
+        _alone(task_type=task_type, error=error, limit=limit, per_second=per_second)
         queue.redrive(task_id)
         number = 1
     else:
@@ -101,7 +101,7 @@ def _alone(**filters: object) -> None:
     for name, value in filters.items():
         if value is not None:
             problem = "is for those that match; leave it out beside a task's id"
-            raise InvalidInput(f"--{name.replace('_', '-')}", value, problem)
+            raise InvalidInput(name, value, problem)
 
 
 def _described(task_type: str | None, error: str | None, limit: int | None) -> str:

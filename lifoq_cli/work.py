@@ -159,7 +159,7 @@ def _tell_own_limits(session: Session, registry: Registry, settings: WorkerSetti
 
 def _registered(module: str) -> Registry:
     if not all(part.isidentifier() for part in module.split(".")):
-        raise InvalidInput("--tasks", module, "is no module's name, such as tasks")
+        raise InvalidInput("tasks", module, "is no module's name, such as tasks")
     sys.path.insert(0, str(Path.cwd()))
     try:
         importlib.import_module(module)

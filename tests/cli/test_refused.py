@@ -27,25 +27,28 @@ NOT_UNDERSTOOD = {
     "--table t put": "give a TYPE, or --lines",
     "--table t put a 1 --lines": "leave PAYLOAD",
     "pause --table t": "name its queue, --queue NAME",
+    "--table t --region r --deadline-seconds nan stats": "--deadline-seconds nan: must be",
+    "--table= stats": "--table '': must",
+    "stats --queue a/b": "--queue a/b: must be letters, digits",
     "--table t watch --interval 0": "0 is too short: give 0.5s or more",
 }
 NOT_CONNECTED = {
     "--table t stats": "specify a region: check region",
     "--table t --region r --endpoint-url http://127.0.0.1:1 stats": "there are no credentials: g",
-    "--table t --region r --deadline-seconds nan stats": "deadline=nan: must be",
-    "--table= stats": "table=''",
-    "--table t --region r work --tasks .x": "--tasks='.x': is no module's name",
 }
-REFUSED = {
-    "redrive --yes --per-second nan": "per_second=nan: must be",
-    "list --limit 0": "limit=0: must be",
+WRONG_VALUES = {
+    "redrive --yes --per-second nan": "--per-second nan: must be",
+    "list --limit 0": "--limit 0: must be",
     f"list --limit {'9' * 400}": "must be a whole number",
-    "get \udcff": "half a surrogate pair",
-    "redrive t --type a": "--type='a': is for those that",
-    "put a {x}": "quote it, such as",
+    "list --status delayed --older-than 5m": "--older-than 5m: asks for an age",
+    "get \udcff": r"ID '\udcff': holds half a surrogate pair",
+    "redrive t --type a": "--type a: is for those that",
+    "put a {x}": "PAYLOAD '{x}': is no JSON (",
     f"put a {DEEP}": "is no JSON (it is nested too deep",
-    "export --last 2d": "must be 15m to 1d",
-    "put a @nowhere.json": "cannot be read",
+    "export --last 5m": "--last 5m: must be 15m to 1d",
+    "put a @nowhere.json": "PAYLOAD '@nowhere.json': cannot be read",
+    "put a --deadline 2h": "--deadline 2h: is 7200 s after the task enters the queue, the queue's",
+    "work --tasks .x": "--tasks .x: is no module's name",
 }
 
 
@@ -77,9 +80,11 @@ def test_what_cannot_be_connected_to_gets_one_sentence(command, monkeypatch, wor
     assert one_sentence(command(*words.split()), sentence)
 
 
-@pytest.mark.parametrize(("words", "sentence"), REFUSED.items(), ids=range(len(REFUSED)))
-def test_what_a_queue_refuses_gets_one_sentence(lifoq, queue, words, sentence):
-    assert one_sentence(lifoq(*words.split(" ")), sentence)
+@pytest.mark.parametrize(("words", "sentence"), WRONG_VALUES.items(), ids=range(len(WRONG_VALUES)))
+def test_a_value_that_a_queue_refuses_is_wrong_usage_of_its_option(lifoq, queue, words, sentence):
+    status, printed, told = lifoq(*words.split(" "))
+    assert (status, printed) == (2, "")
+    assert sentence in " ".join(told.split())
     assert queue.waiting().value == 0
 
 

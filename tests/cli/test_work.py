@@ -63,11 +63,11 @@ def served(folder, monkeypatch) -> list[WorkerSettings]:
 @pytest.mark.parametrize(
     ("options", "status", "sentence"),
     [
-        (["--metrics-port", "localhost"], 1, "metrics_port='localhost': must be a port, such as 9"),
-        (["--metrics-port", "192.0.2.1:0"], 1, "'192.0.2.1:0': cannot be listened on"),
+        (["--metrics-port", "localhost"], 2, "--metrics-port localhost: must be a port, such"),
+        (["--metrics-port", "192.0.2.1:0"], 1, "192.0.2.1:0 cannot be listened on"),
         (["--tasks", "nowhere"], 1, "task code cannot be imported: No module named 'nowhere'"),
         (["--tasks", "colorsys"], 1, "colorsys registers no task type"),
-        (["--in-flight", "0"], 1, "in_flight=0"),
+        (["--in-flight", "0"], 2, "--in-flight 0: must be"),
         (["--task-timeout", "5s"], 1, "nap.timeout"),
         (["--type", "nip"], 1, "tasks registers no task type 'nip', but nap, other"),
         (["--protect", "1h"], 2, "--protect is for tasks of ECS"),
