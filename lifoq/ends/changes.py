@@ -4,7 +4,6 @@ Each is a question about a record, and a filter by which Lambda invokes a functi
 other record. A filter sees less than the question asks, so the functions ask again.
 """
 
-import base64
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
@@ -136,25 +135,4 @@ def time(record: Record, image: str, name: Attribute) -> Decimal:
 def attribute(record: Record, image: str, name: Attribute, kind: str) -> str | None:
     attributes = record.get("dynamodb", {}).get(image) or {}
     value: str | None = attributes.get(name, {}).get(kind)
-    return value
-
-
-def image_of(record: Record, image: str) -> dict[str, Any]:
-    """In DynamoDB's JSON, as its own API has it; in an event, bytes are base64."""
-    return _map(record["dynamodb"][image])
-
-
-def _map(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _value(value) for name, value in values.items()}
-
-
-def _value(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "B" in value:
-        return {"B": base64.b64decode(value["B"])}
-    if "BS" in value:
-        return {"BS": [base64.b64decode(inner) for inner in value["BS"]]}
-    if "M" in value:
-        return {"M": _map(value["M"])}
-    if "L" in value:
-        return {"L": [_value(inner) for inner in value["L"]]}
     return value

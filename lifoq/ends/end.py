@@ -9,7 +9,6 @@ from lifoq.ends.changes import (
     Record,
     attribute,
     has_ended,
-    image_of,
     status,
     was_replaced,
     was_shed,
@@ -155,6 +154,6 @@ def end_of(record: Record) -> End | None:
         image, ending = "OldImage", Ending.REPLACED
     else:
         return None
-    end = End.of(plain(image_of(record, image)), ending, event_id=record["eventID"])
+    end = End.of(plain(record["dynamodb"][image]), ending, event_id=record["eventID"])
     # The end may have taken it away, with all else that made a damaged item too large.
     return replace(end, task_token=attribute(record, "OldImage", Attribute.TASK_TOKEN, "S"))

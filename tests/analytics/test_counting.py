@@ -52,6 +52,18 @@ def test_the_largest_backlog_is_found_in_steps(seed, monkeypatch):
     assert looks > 1
 
 
+def test_the_first_pass_tells_values_apart_by_less_than_a_hundredth_in_few_bins():
+    """So that the second one, which knows the bin of a percentile, sends few values."""
+    values = np.arange(1, 1_000_000)
+    bins = percentiles.bins(values)
+    changes = np.flatnonzero(np.diff(bins)) + 1
+    assert (np.diff(bins) >= 0).all()
+    assert 1_000 < len(changes) < 3_000
+    begins, ends = np.append(0, changes), np.append(changes, len(values)) - 1
+    assert (values[ends] < values[begins] * 1.01).all()
+    assert (percentiles.bins(-values) == -bins).all()
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_percentiles_are_values_that_occurred(seed):
     """Also where values are nought, negative by a clock that is off, or years long."""

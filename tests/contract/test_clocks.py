@@ -117,6 +117,26 @@ def test_what_was_put_at_once_is_timed_anew_in_its_order(server, machine, off):
     assert abs(due - server.now() - 5 * SECOND) < NEAR
 
 
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("off", [-600, 600])
+def test_which_put_is_the_newest_is_told_by_the_servers_clock_from_a_process_first_put_on(
+    server, machine, off, many
+):
+    def put(store: Store, payload: str) -> None:
+        new = NewTask(task_type="a", task_id="t", if_exists="replace", payload=payload)
+        if many:
+            store.put_many([new])
+        else:
+            store.put(new)
+
+    right = machine()
+    right.get("t")  # and so it knows the time
+    for store, payload in ((right, "first"), (machine(off), "second"), (right, "third")):
+        server.advance(10)
+        put(store, payload)
+        assert right.get("t").payload == payload
+
+
 def test_a_task_that_was_claimed_meanwhile_is_left_as_it_is(machine, monkeypatch):
     producer, worker = machine(-60), machine()
     learn = ServerClock.learn

@@ -30,6 +30,7 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
 from lifoq.items.task_error import TaskError
 from lifoq.testing.hosts import START
+from lifoq.worker.attempt import Attempt
 from tests.virtual.bench import SLOW, Bench
 from tests.virtual.machine import Machine
 
@@ -378,6 +379,25 @@ def test_follow_ups_of_the_last_task_run_though_the_queue_was_empty_for_long(ben
     bench.handle("child")
     bench.put("parent")
     assert bench.run(linger=0.2).succeeded == 2
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_run_that_claims_no_more_asks_at_its_end_whether_tasks_wait(bench, others):
+    bench.handle("a", 3)
+    bench.put_many("a", 1 + others)
+    report = bench.run(window=1, in_flight=1)
+    assert (report.succeeded, report.remaining) == (1, bool(others))
+
+
+def test_a_handler_that_is_told_to_stop_has_half_of_the_settle_time_to_clean_up(bench, monkeypatch):
+    """It stands for an async one, whose loop knows no virtual time."""
+    monkeypatch.setattr(Attempt, "stops", lambda _self, _why: True)
+    bench.handle("a", 1_000)
+    task_id = bench.put("a")
+    report = bench.run(window=1, task_timeout=10, settle_time=4)
+    assert (report.timed_out, report.retried) == (1, 1)
+    (past,) = bench.task(task_id).history
+    assert (past.ended_at - START) / MICROSECONDS == pytest.approx(10 + 2, abs=0.2)
 
 
 # Claims that are late, lost or cancelled

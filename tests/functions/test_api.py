@@ -93,6 +93,7 @@ def test_of_several_puts_of_an_id_the_first_counts_or_where_it_says_so_the_newes
     assert first[1] == again[1]
     status, body, _ = api.ask("POST", "/tasks", {"type": "greet"}, idempotency_key="k-1")
     assert (status, body["error"]["type"]) == (422, "KeyReused")
+    assert "'k-1' has come with another type or payload" in body["error"]["message"]
     assert [(one.task_id, one.payload) for one in queue.peek()] == [("k-1", {"n": 1})]
     newest = {"type": "greet", "id": "k-1", "payload": 2, "ifExists": "replace"}
     status, body, _ = api.ask("POST", "/tasks", newest)

@@ -10,6 +10,7 @@ import pytest
 
 import functions.tasks  # noqa: F401 - its types are there before a test's own
 from lifoq import ProcessUnusable, RunReport
+from lifoq.items.schema import SMOKE_TYPE
 from lifoq.targets.configured import encode
 from lifoq.targets.https import HttpsTarget
 from lifoq.worker import tally
@@ -44,6 +45,23 @@ def test_a_run_does_the_tasks_and_says_so(load, context, queue, metrics, trigger
     assert (sum(counted["TasksClaimed"]), sum(counted["TasksSucceeded"])) == (2, 2)
     assert min(counted["WaitSeconds"]) >= 0
     assert trigger_topic.messages() == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "attempts", "result"),
+    [
+        ({"answer": 7}, "SUCCESS", 1, 7),
+        ({"retries": 1}, "SUCCESS", 2, None),
+        ({"fails": True}, "FAILURE", 1, None),
+    ],
+)
+def test_the_tasks_that_try_a_deployed_queue_end_as_they_are_asked_to(
+    load, context, queue, asked, status, attempts, result
+):
+    task_id = queue.put(SMOKE_TYPE, asked).task_id
+    load("process_tasks").handle({}, context)
+    task = queue.get(task_id)
+    assert (task.status, task.attempts, task.result) == (status, attempts, result)
 
 
 def test_what_task_code_logs_has_the_id_of_its_task(load, context, queue, caplog):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
@@ -88,20 +88,34 @@ class Map:
         }
 
     def _naming(self, name: str) -> Iterator[str]:
-        word = re.compile(rf"\b{re.escape(name)}\b")
-        for path, tests in self._tests.items():
-            text = (self._copy / path).read_text()
-            begins = statements(text)
-            for number, line in enumerate(text.splitlines(), start=1):
-                if word.search(line):
-                    yield from tests.get(begins.get(number, 0), ())
+        """Tests that run a statement which names it, or what is made of it at import."""
+        names, fresh = {name}, {name}
+        while fresh:
+            word, fresh = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(fresh)))})\b"), set()
+            for path, text in self._texts.items():
+                for number in _lines_with(word, text):
+                    line = statements(text).get(number, 0)
+                    yield from self._tests[path].get(line, ())
+                    made = named_at_import(text, number)
+                    fresh |= {made} - names if made is not None and made.isupper() else set()
+            names |= fresh
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return {path: (self._copy / path).read_text() for path in self._tests}
 
 
+def _lines_with(word: re.Pattern[str], text: str) -> Iterator[int]:
+    lines = enumerate(text.splitlines(), start=1)
+    return (number for number, line in lines if word.search(line))
+
+
+@cache
 def statements(text: str) -> dict[int, int]:
     """For each line, the line in which the innermost statement begins that it belongs to."""
     return {
         line: node.lineno
-        for node in ast.walk(ast.parse(text))  # the innermost last
+        for node in ast.walk(_parsed(text))  # the innermost last
         if isinstance(node, ast.stmt)
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
@@ -110,7 +124,7 @@ def statements(text: str) -> dict[int, int]:
 def named_at_import(text: str, line: int) -> str | None:
     """What a line is the value of, where it runs at import alone."""
     name = None
-    for node in ast.walk(ast.parse(text)):  # the innermost last
+    for node in ast.walk(_parsed(text)):  # the innermost last
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
             match node:
                 case ast.FunctionDef() | ast.AsyncFunctionDef() if line >= node.body[0].lineno:
@@ -120,3 +134,8 @@ def named_at_import(text: str, line: int) -> str | None:
                 case ast.FunctionDef(name=of) | ast.ClassDef(name=of):
                     name = of
     return name
+
+
+@cache
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)

@@ -31,6 +31,8 @@ PATIENCE: Final = 600
 PRELOADED: Final = ["schemathesis", "boto3", "moto.server", "pyarrow.parquet", "pyspark.sql"]
 CAUGHT_BY: Final = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[| - |$)", re.MULTILINE)
 NOT_FOUND: Final = re.compile(r"^ERROR: (?:file or directory )?not found: ", re.MULTILINE)
+NO_CONFTEST: Final = "ImportError while loading conftest"
+"""What pytest says where the code cannot even be imported: any test has caught it."""
 
 Task = tuple[int, Mutant, dict[str, float]]
 """A mutant's number, and the tests that are asked about it."""
@@ -139,7 +141,10 @@ def _caught_by(tests: dict[str, float], copy: Path, options: Iterable[str] = ())
         raise click.ClickException("the map of tests is stale: delete --out, to draw it anew")
     if none_there or ran.exitcode == pytest.ExitCode.OK:
         return None
-    return next(iter(CAUGHT_BY.findall(told)), f"stood still, or did not start: {ran.exitcode}")
+    by = next(iter(CAUGHT_BY.findall(told)), None)
+    if by is None and ran.exitcode == pytest.ExitCode.USAGE_ERROR and NO_CONFTEST not in told:
+        raise click.ClickException(f"pytest was not asked as it wants to be: {told[-500:]}")
+    return by or f"stood still, or did not start: {ran.exitcode}"
 
 
 def _ask(asked: list[str], copy: Path, seconds: int) -> None:

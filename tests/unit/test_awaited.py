@@ -72,7 +72,8 @@ def test_async_handlers_run_side_by_side_in_one_thread_beside_the_others(bench):
     seen, together = [], []
 
     @bench.handle()
-    async def waits(payload, _context):
+    async def waits(payload, context):
+        assert asyncio.current_task().get_name() == f"a {context.task_id}"  # for who debugs
         seen.append(threading.get_ident())
         while len(seen) < 5:  # noqa: ASYNC110 - without the others it never ends
             await asyncio.sleep(0.001)
@@ -186,7 +187,7 @@ def test_a_coroutine_whose_task_is_cancelled_or_lost_is_cancelled_and_cleans_up(
     assert told == ["cleaned up", outcome == "cancelled"]
 
 
-def test_a_coroutine_that_has_heard_of_it_by_itself_is_left_to_clean_up(bench):
+def test_a_coroutine_that_has_heard_of_it_by_itself_is_left_to_clean_up(bench, caplog):
     told = []
 
     @bench.handle()
@@ -202,6 +203,7 @@ def test_a_coroutine_that_has_heard_of_it_by_itself_is_left_to_clean_up(bench):
     bench.put()
     assert bench.run(heartbeat=0.05, lease=1).cancelled == 1
     assert told == ["cleaned up"]
+    assert "None" not in caplog.text  # such as the line in which the loop would be blocked
 
 
 def test_checkpoints_and_heartbeats_are_awaited_and_what_would_block_is_refused(bench):

@@ -78,7 +78,12 @@ def test_a_result_that_is_stored_compressed_is_told_as_it_was():
 
 
 @pytest.mark.parametrize(
-    "value", [{"NULL": True}, {"BS": ["AA=="]}, {"M": {"x": {"BS": ["AA=="]}}}]
+    "value",
+    [
+        {"NULL": True},
+        *({"BS": ["AA=="]}, {"M": {"x": {"BS": ["AA=="]}}}, {"L": [{"BS": ["AA=="]}]}),
+        {"L": [{"B": "AA=="}]},
+    ],
 )
 def test_the_end_of_a_damaged_task_is_told_whatever_it_holds(value):
     ((record, _),) = success().ends
@@ -201,7 +206,10 @@ def test_every_other_end_is_answered_as_a_failure_that_can_be_caught(ending, err
 def test_a_success_is_answered_with_the_result_unless_no_state_can_hold_it():
     ((kind, answer),) = answers(end(result={"n": 1}, task_token=TOKEN))
     assert (kind, answer["taskToken"], answer["output"]) == ("success", TOKEN, '{"n":1}')
-    ((kind, answer),) = answers(end(result="x" * MAX_OUTPUT_BYTES, task_token=TOKEN))
+    longest = 262_144 - len('""')  # as AWS says
+    ((kind, answer),) = answers(end(result="x" * longest, task_token=TOKEN))
+    assert (kind, len(answer["output"])) == ("success", 262_144)
+    ((kind, answer),) = answers(end(result="x" * (longest + 1), task_token=TOKEN))
     assert (kind, answer["error"]) == ("failure", "lifoq.ResultTooLarge")
     assert len(answer["cause"]) < 200
 

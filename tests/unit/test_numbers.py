@@ -74,6 +74,11 @@ def test_a_lease_is_at_most_a_day():
         WorkerSettings(lease=86_401)
 
 
+def test_a_heartbeat_comes_before_the_lease_is_over():
+    with pytest.raises(InvalidInput, match="heartbeat=30: must be shorter than the lease"):
+        WorkerSettings(lease=30, heartbeat=30)
+
+
 def test_a_duration_of_nothing_is_taken_where_nothing_has_to_happen_in_it():
     WorkerSettings(window=10 * 365 * 86_400, in_flight=1_000_000, linger=0, settle_time=0)
     Backoff(min_seconds=5, max_seconds=5, immediate=0)
