@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from lifoq_project import cdk_cli
 
+from . import processes
 from .account import ACCOUNT, REGION
 from .asynchronous import FIRST_RETRY_SECONDS
 from .clients import Clients
@@ -37,6 +38,10 @@ class DeploymentError(Exception):
     """The CDK CLI could not deploy."""
 
 
+class DeploymentInterrupted(DeploymentError):
+    """The CDK CLI was ended before it was done."""
+
+
 class LocalCloud:
     """Runs a local cloud while it is entered; leaving ends it and every process under it."""
 
@@ -54,6 +59,8 @@ class LocalCloud:
         self._first_retry = first_retry_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._clients: Clients | None = None
+        self._deploying: set[subprocess.Popen[str]] = set()
+        self._interrupted = False
 
     @classmethod
     def at(cls, directory: Path) -> Self:
@@ -178,7 +185,7 @@ class LocalCloud:
         except cdk_cli.CdkUnavailable as error:
             raise DeploymentError(str(error)) from error
         environment.pop("AWS_PROFILE", None)
-        result = subprocess.run(  # noqa: S603 - our own arguments
+        process = subprocess.Popen(  # noqa: S603 - our own arguments
             command,
             cwd=cwd or self.directory,
             env={
@@ -192,12 +199,38 @@ class LocalCloud:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=DEPLOY_SECONDS,
-            check=False,
+            # Its end is ours to make: a terminal's Ctrl-C would have it clean up for long.
+            start_new_session=True,
         )
-        if result.returncode:
-            raise DeploymentError(f"cdk {arguments[0]} failed:\n{result.stdout}")
-        return result.stdout or ""
+        said = self._await_cdk(process)
+        if self._interrupted:
+            raise DeploymentInterrupted(f"cdk {arguments[0]} was interrupted")
+        if process.returncode:
+            ended = f"ended with status {process.returncode}, and said nothing"
+            raise DeploymentError(f"cdk {arguments[0]} failed:\n{said.strip() or ended}")
+        return said
+
+    def _await_cdk(self, process: subprocess.Popen[str]) -> str:
+        """What it says until it ends. All that it has started ends with it."""
+        self._deploying.add(process)
+        try:
+            if self._interrupted:  # before it could be found among these
+                processes.end(process.pid)
+            said, _ = process.communicate(timeout=DEPLOY_SECONDS)
+        except BaseException:
+            processes.end(process.pid)
+            process.wait()
+            raise
+        finally:
+            self._deploying.discard(process)
+        return said
+
+    def interrupt(self) -> None:
+        """End what the CDK CLI does, now and from now on: whoever waits for it is told by
+        DeploymentInterrupted."""
+        self._interrupted = True
+        for process in list(self._deploying):
+            processes.end(process.pid)
 
     def outputs(self, stack_name: str) -> dict[str, str]:
         """The outputs of a deployed stack."""
@@ -206,8 +239,8 @@ class LocalCloud:
 
     def processes(self, function_name: str) -> list[int]:
         """The process ids of a function's instances."""
-        processes: list[int] = self._status()["functions"][function_name]
-        return processes
+        found: list[int] = self._status()["functions"][function_name]
+        return found
 
     def kill_function(self, function_name: str) -> list[int]:
         """SIGKILL to every instance of a function. The process ids that there were."""

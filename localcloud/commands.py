@@ -8,16 +8,17 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
 from . import threads
 from .asynchronous import FIRST_RETRY_SECONDS
-from .cloud import CDK_LOG, DeploymentError, LocalCloud
+from .cloud import CDK_LOG, DeploymentError, DeploymentInterrupted, LocalCloud
 from .credentials import FILE
 from .folder import FolderError, hold
 from .listener import PortError, listen
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 4577
 LOOK_SECONDS: Final = 0.3
+END_SECONDS: Final = 1.5
+"""How long the end may take once it was asked for. Then it comes, whatever is still done."""
 DEV_TTL_DELAY: Final = 300.0
 """Seconds in which a task that was shed can still be looked at, and is in an export."""
 ABOUT_WAITING: Final = (
@@ -57,6 +60,19 @@ def _ttl_delay(default: float) -> Callable[[Any], Any]:
         show_default=True,
         help="Seconds by which TTL deletes late, as it does on AWS.",
     )
+
+
+class Life:
+    """How far the local cloud has come, and how it ends."""
+
+    def __init__(self) -> None:
+        self.end: queue.SimpleQueue[int] = queue.SimpleQueue()
+        """Signals that ask for the end."""
+        self.up = threading.Event()
+        """Set once all is done that was to be done at its start."""
+        self.ended = threading.Event()
+        self.status = 0
+        """The exit status, known once ``ended`` is set: that of a signal, if it came too early."""
 
 
 @click.group()
@@ -95,7 +111,7 @@ def serve_command(
         ttl_delay_seconds=ttl_delay,
         first_retry_seconds=first_retry,
         until_stdin_closes=until_stdin_closes,
-        then=lambda cloud, _: click.echo(f"In another terminal: . {cloud.directory / FILE}"),
+        then=_say_where,
     )
 
 
@@ -131,14 +147,17 @@ def dev_command(
             "'lifoq init FOLDER'."
         )
 
-    def work(cloud: LocalCloud, ended: threading.Event) -> None:
+    def work(cloud: LocalCloud, life: Life) -> None:
         from .reload import Reloader  # noqa: PLC0415 - of `dev` alone
 
+        ended = life.ended
+        threads.start("what ends a deployment", partial(_interrupt_with, ended, cloud))
         reloader, deployed = Reloader(cloud, folder, _say), threading.Event()
         follow = partial(reloader.watch, ended, deployed)
         threads.start("what follows the files", follow, ended)
         _say(f"Deploying, which the first time takes a minute; the CDK writes to {CDK_LOG} there")
         cloud.deploy_application(folder)
+        life.up.set()
         click.echo(f"Deployed. In another terminal: . {directory / FILE}")
         click.echo(ABOUT_WAITING)
         worker = _debugged(cloud, folder) if debug else None
@@ -167,9 +186,9 @@ def _run(
     until_stdin_closes: bool,
     ttl_delay_seconds: float,
     first_retry_seconds: float = FIRST_RETRY_SECONDS,
-    then: Callable[[LocalCloud, threading.Event], None],
+    then: Callable[[LocalCloud, Life], None],
 ) -> None:
-    """``then`` is called once the cloud answers, with it and with what will tell its end."""
+    """``then`` is called once the cloud answers, with it and with what tells of its life."""
     directory = directory.resolve()
     try:
         listeners = listen(port)
@@ -180,14 +199,13 @@ def _run(
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     logging.getLogger("moto").setLevel(logging.ERROR)
-    ended = threading.Event()
-    end: queue.SimpleQueue[None] = queue.SimpleQueue()
+    life = Life()
     for number in (signal.SIGINT, signal.SIGTERM):
         # A signal may interrupt the handling of another: an event's own lock would not bear that.
-        signal.signal(number, lambda *_: end.put(None))
+        signal.signal(number, lambda number, _: life.end.put(number))
     if until_stdin_closes:
-        threads.start("standard input", partial(_wait_for_end_of_input, end))
-    threads.start("the end", partial(_pass_on, end, ended))
+        threads.start("standard input", partial(_wait_for_end_of_input, life))
+    threads.start("the end", partial(_pass_on, life))
     settings = serve.Settings(
         listeners=listeners,
         directory=directory,
@@ -197,18 +215,29 @@ def _run(
 
     def started(cloud: LocalCloud) -> None:
         _say(f"Local cloud at {cloud.endpoint}, logs in {cloud.logs}")
-        then(cloud, ended)
+        then(cloud, life)
         sys.stdout.flush()
 
-    status = 0
+    status = None
     try:
-        serve.run(settings, started=started, until=ended)
+        serve.run(settings, started=started, until=life.ended)
+    except DeploymentInterrupted:
+        pass  # it is what was asked for
     except DeploymentError as error:
         click.echo(error, err=True)
         status = 1
-    # Requests may still hang in threads of theirs; nothing of them is worth waiting for.
+    _exit(life.status if status is None else status)
+
+
+def _exit(status: int) -> NoReturn:
+    """Requests may still hang in threads of theirs; nothing of them is worth waiting for."""
     sys.stderr.flush()
     os._exit(status)
+
+
+def _say_where(cloud: LocalCloud, life: Life) -> None:
+    life.up.set()
+    click.echo(f"In another terminal: . {cloud.directory / FILE}")
 
 
 def _debugged(cloud: LocalCloud, folder: Path) -> "Debugged":
@@ -282,11 +311,20 @@ def _tell_console(name: str, address: str) -> None:
     _say(f"Console of {name}: {address}")
 
 
-def _wait_for_end_of_input(end: "queue.SimpleQueue[None]") -> None:
+def _wait_for_end_of_input(life: Life) -> None:
     sys.stdin.buffer.read()
-    end.put(None)
+    life.end.put(signal.SIGINT)
 
 
-def _pass_on(end: "queue.SimpleQueue[None]", ended: threading.Event) -> None:
-    end.get()
-    ended.set()
+def _pass_on(life: Life) -> None:
+    """Tell the end to whoever waits for it, and make it, where they take too long."""
+    number = life.end.get()
+    life.status = 0 if life.up.is_set() else 128 + number
+    life.ended.set()
+    time.sleep(END_SECONDS)
+    _exit(life.status)
+
+
+def _interrupt_with(ended: threading.Event, cloud: LocalCloud) -> None:
+    ended.wait()
+    cloud.interrupt()

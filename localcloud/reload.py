@@ -20,7 +20,7 @@ from lifoq_project.asset import AssetError
 from lifoq_project.requirements import Architecture, RequirementsError
 
 from . import importing
-from .cloud import DeploymentError, LocalCloud
+from .cloud import DeploymentError, DeploymentInterrupted, LocalCloud
 
 PATIENCE_MILLISECONDS: Final = 200
 """How long files have to stay as they are before they are taken: an editor writes several times."""
@@ -89,6 +89,8 @@ class Reloader:
         except SyntaxError as error:
             self._tell(f"{error.filename} is not live: line {error.lineno}: {error.msg}")
             return
+        except DeploymentInterrupted:
+            return  # this program ends
         except (AssetError, RequirementsError, DeploymentError) as error:
             self._tell(f"{told} is not live: {error}")
             return

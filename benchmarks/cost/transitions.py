@@ -25,7 +25,9 @@ LARGE: Final = 16_384
 """Bytes of JSON."""
 LEASE: Final = 30.0
 RESULT: Final = '{"done":true}'
-ERROR: Final = TaskError(type="TimeoutError", message="attempt 1 took too long")
+ERROR: Final = TaskError(
+    type="TimeoutError", message="attempt 1 took longer than its timeout, 30 s"
+)
 
 
 class Desk:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import MICROSECONDS, Outbox, OutOfThreads, microseconds
+from lifoq.basics.times import spoken
 from lifoq.errors import (
     Busy,
     Cancelled,
@@ -119,7 +120,9 @@ class Attempt:
         return self.awaited is not None and self.awaited.stop(why)
 
     def took_too_long(self) -> TimeoutError:
-        return TimeoutError(f"attempt {self.task.attempts} took too long")
+        """The error of an attempt whose time is over: it says how long was allowed."""
+        timeout = spoken((self.times_out_at - self.began) / MICROSECONDS)
+        return TimeoutError(f"attempt {self.task.attempts} took longer than its timeout, {timeout}")
 
     def hangs(self, limits: Limits) -> None:
         """Its time is over, but its handler may still be at the downstream: it keeps its slot."""

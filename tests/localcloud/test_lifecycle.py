@@ -1,9 +1,13 @@
 """How a local cloud starts and ends."""
 
+import contextlib
+import json
+import os
 import signal
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,6 +19,7 @@ from localcloud.folder import hold
 from tests.localcloud.harness import Deployed, deploy, eventually
 
 STOP_SECONDS = 300.0
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize(
@@ -43,6 +48,38 @@ def test_no_process_is_left_and_the_folder_is_free_however_it_ends(tmp_path, num
     assert status == (-signal.SIGKILL if number == signal.SIGKILL else 0)
     eventually(lambda: not any(map(psutil.pid_exists, below)), within_seconds=STOP_SECONDS)
     hold(tmp_path)
+
+
+def test_who_interrupts_a_deployment_is_obeyed_at_once_and_nothing_goes_on(tmp_path):
+    """Its CDK application is one that never comes to its end."""
+    (tmp_path / "cdk.json").write_text(json.dumps({"app": "sleep 7654"}))
+    command = [sys.executable, "-m", "localcloud", "dev", "--port=0", "--directory=cloud"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        try:
+            started = psutil.Process(process.pid)
+            below = eventually(lambda: _with_its_application(started))
+            process.send_signal(signal.SIGINT)
+            status = process.wait(STOP_SECONDS)
+        finally:
+            process.kill()
+        assert process.stdout is not None
+        said = process.stdout.read()
+
+    assert status == 128 + signal.SIGINT
+    assert b"failed" not in said
+    eventually(lambda: not any(map(psutil.pid_exists, below)), within_seconds=STOP_SECONDS)
+
+
+def _with_its_application(process: psutil.Process) -> list[int]:
+    """All that lives below, once the application does."""
+    below = process.children(recursive=True)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if any("7654" in one.cmdline() for one in below):
+            return [one.pid for one in below]
+    return []
 
 
 def test_it_ends_with_the_program_that_started_it(tmp_path):
