@@ -12,6 +12,7 @@ _PLATFORM: Final = re.compile(
     rb"(START|END|REPORT) RequestId|\S+ (START|END) |.*LAMBDA_WARNING: Unhandled exception"
 )
 """What Lambda's runtime writes around an invocation. The error after its warning says more."""
+_EXITED: Final = re.compile(rb"\S+ \S+ Runtime exited with error: (.*)")
 _ID: Final = re.compile(r"[0-9A-F]{8}-\w+$")
 _UNTOLD: Final = re.compile(
     r"level|message|timestamp|location|service|name|requestId|xray_.*|cold_start|function_.*"
@@ -49,6 +50,9 @@ def function_label(name: str) -> str:
 def _told(line: bytes) -> str | None:
     if not line.strip() or _PLATFORM.match(line):
         return None
+    if exited := _EXITED.fullmatch(line.rstrip()):
+        how = exited[1].decode(errors="replace")
+        return f"its process ended: {how}; what it had begun comes again when its lease is over"
     try:
         document: Any = json.loads(line)
     except ValueError:

@@ -105,6 +105,9 @@ def test_a_line_is_told_as_a_person_reads_it(logs, tmp_path):
         json.dumps({**own, "level": "WARNING"}): "WARNING swept Sweeps=1",
         json.dumps({"_aws": {}, "TasksClaimed": [1]}): None,
         "START RequestId: 1 Version: $LATEST": None,
+        "2026-01-31T12:00:00.123456Z 1-2 Runtime exited with error: exit status 3": (
+            "its process ended: exit status 3; what it had begun comes again when its lease is over"
+        ),
         '{"level": "WARNING", "message": "LAMBDA_WARNING: Unhandled exception. …"}': None,
         "[1, 2]": "[1, 2]",
         "\x1b[2Jprinted": r"\u001b[2Jprinted",

@@ -49,9 +49,10 @@ def test_every_thread_has_the_guard():
 def test_a_function_that_is_gone_before_its_answer_is_not_told(monkeypatch, capfd, caplog):
     api, over = RuntimeApi(Mock()), threading.Event()
     monkeypatch.setattr(api._server, "shutdown_request", lambda _: over.set())
-    host, port = api.address.split(":")
+    place, _, secret = api.address.partition("/")
+    host, port = place.split(":")
     with socket.create_connection((host, int(port))) as client:
-        head = f"POST /2018-06-01/runtime/init/error HTTP/1.1\r\nHost: {host}"
+        head = f"POST /{secret}/2018-06-01/runtime/init/error HTTP/1.1\r\nHost: {host}"
         client.sendall(f"{head}\r\nContent-Length: 9\r\n\r\n1".encode())
         # Closed so, as a killed process's connection is, it is reset.
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
