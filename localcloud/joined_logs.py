@@ -56,7 +56,7 @@ def _told(line: bytes) -> str | None:
     try:
         document: Any = json.loads(line)
     except ValueError:
-        return line.decode(errors="replace")
+        document = None
     if not isinstance(document, dict):
         return line.decode(errors="replace")
     if "_aws" in document:
