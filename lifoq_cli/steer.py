@@ -1,12 +1,21 @@
 """Commands that change what becomes of tasks."""
 
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+
 import click
 
 from lifoq.basics.numbers import check_count, check_rate
-from lifoq.errors import InvalidInput, TaskNotFound
-from lifoq.tables.table import Count
+from lifoq.client.cells import Cells
+from lifoq.client.listing import Wanted
+from lifoq.errors import DamagedTask, InvalidInput, TaskNotFound, WrongStatus
+from lifoq.items.schema import Status
+from lifoq.items.task import Task
+from lifoq.tables.table import LARGEST_PAGE, Count
 from lifoq_cli import options, tasks
-from lifoq_cli.session import Session
+from lifoq_cli.many import Many
+from lifoq_cli.session import Queues, Session
 
 
 @click.command()
@@ -86,15 +95,47 @@ def redrive(
             check_count("limit", limit)
         if per_second is not None:
             check_rate("per_second", per_second)
-        which = _described(task_type, error, limit)
-        there = queue.stats().failure
-        question = f"Redrive {which}, of {there} failed tasks of {session.title}?"
+        wanted = Wanted(status=Status.FAILURE, task_type=task_type, error_type=error)
+        # The ids first: a redriven task may fail again, and come by a second time.
+        ids = list(islice(_failed(queue, wanted), limit))
         number = 0
-        if session.confirm(question):
-            number = queue.redrive_many(
-                task_type=task_type, error_type=error, limit=limit, per_second=per_second
-            )
-    session.answer({"redriven": number}, lambda console: console.print(f"{number} redriven"))
+        if not ids:
+            session.tell(f"no failed task of {session.title} matches")
+        elif session.confirm(_redrives(len(ids), queue.stats().failure, session.title)):
+            number = Many(
+                session=session,
+                done_word="redriven",
+                change=lambda one: _changed(queue.redrive, one),
+                per_second=per_second,
+            ).run(ids)
+    session.answer({"redriven": number}, lambda console: console.print(f"{number:,} redriven"))
+
+
+def _failed(queue: Queues, wanted: Wanted) -> Iterator[str]:
+    """The ids of the failed tasks that match, the newest first."""
+    start = None
+    while True:
+        page = queue.search(wanted, limit=LARGEST_PAGE, scan=LARGEST_PAGE, start=start)
+        yield from (task.task_id for task in page.tasks)
+        start = page.next
+        if start is None:
+            return
+
+
+def _redrives(number: int, failed: Count, title: str) -> str:
+    """``failed`` may be a moment behind ``number``."""
+    if failed.value <= number:
+        return f"Redrive {number:,} failed tasks of {title}?"
+    return f"Redrive {number:,} of {failed} failed tasks of {title}?"
+
+
+def _changed(change: Callable[[str], Task], task_id: str) -> bool:
+    """False if somebody else was faster, its retention is over, or it is damaged."""
+    try:
+        change(task_id)
+    except (WrongStatus, TaskNotFound, DamagedTask):
+        return False
+    return True
 
 
 def _alone(**filters: object) -> None:
@@ -104,23 +145,29 @@ def _alone(**filters: object) -> None:
             raise InvalidInput(name, value, problem)
 
 
-def _described(task_type: str | None, error: str | None, limit: int | None) -> str:
-    which = "all" if limit is None else f"at most {limit}"
-    if task_type is not None:
-        which += f" of type {task_type}"
-    if error is not None:
-        which += f" with error {error}"
-    return which
-
-
 @click.command()
 @options.asks
 @click.pass_obj
 def purge(session: Session) -> None:
     """Cancel every task that waits, due or delayed. What is being worked on goes on."""
 
-    def confirm(waiting: Count) -> bool:
-        return session.confirm(f"Cancel {waiting} waiting tasks of {session.title}?")
+    queue = session.queue
+    stats = queue.stats()
+    waiting, number = stats.live + stats.delayed, 0
+    if waiting == Count(value=0, capped=False):
+        session.tell(f"nothing waits in {session.title}")
+    elif session.confirm(f"Cancel {waiting} waiting tasks of {session.title}?"):
+        number = Many(
+            session=session,
+            done_word="cancelled",
+            change=lambda one: _changed(partial(queue.cancel, running=False), one),
+        ).run(list(_waiting(queue)))
+    session.answer({"cancelled": number}, lambda console: console.print(f"{number:,} cancelled"))
 
-    number = session.queue.purge(confirm=confirm)
-    session.answer({"cancelled": number}, lambda console: console.print(f"{number} cancelled"))
+
+def _waiting(queue: Queues) -> Iterator[str]:
+    """The ids of the tasks that wait, due or delayed."""
+    for one in queue.queues.values() if isinstance(queue, Cells) else (queue,):
+        for status in (Status.PENDING, Status.DELAYED):
+            for task_id, _ in one.store.browse(status, live=status is Status.PENDING):
+                yield task_id

@@ -19,7 +19,11 @@ SPEAKS: Final = "speaks_of_options"
 """A mark of callbacks that do."""
 LONGEST: Final = 100
 """Characters of a value that a sentence shows."""
-_OTHERWISE: Final = {"deadline": "deadline_seconds", "queue name": "queue"}
+_OTHERWISE: Final = {
+    "deadline": "deadline_seconds",
+    "error_type": "error",
+    "queue name": "queue",
+}
 """Options that say what the library calls otherwise, by its name."""
 
 

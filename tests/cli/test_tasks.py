@@ -2,13 +2,15 @@
 
 import io
 import json
+import os
 import re
+import signal
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 import pytest
 
-from lifoq import NewTask, TaskError
+from lifoq import NewTask, StoreUnavailable, TaskError
 from lifoq.tables import notes
 from lifoq_cli import watch
 from lifoq_cli.session import PlainConsole
@@ -149,6 +151,71 @@ def test_what_cannot_be_taken_back_asks_first(queue, lifoq, answer, words, did):
     assert [queue.get(task_id) for task_id in ("waits", "failed", "ended")] == before
     assert answer(*words.split(), stdin="YES\n") == {did: 1}
     assert [queue.get(task_id) for task_id in ("waits", "failed", "ended")] != before
+
+
+def test_a_question_says_how_many_of_how_many_and_nothing_is_asked_about_nothing(queue, lifoq):
+    assert lifoq("purge") == (0, "0 cancelled\n", "nothing waits in t\n")
+    assert lifoq("redrive", "--type", "a") == (0, "0 redriven\n", "no failed task of t matches\n")
+    for number in range(5):
+        queue.put("a" if number < 3 else "b", task_id=f"t{number}")
+        fail(queue, f"t{number}")
+    asked = "Redrive 3 of 5 failed tasks of t? [y/N] "
+    assert lifoq("redrive", "--type", "a", stdin="n\n") == (0, "0 redriven\n", asked)
+    asked = "Redrive 2 of 5 failed tasks of t? [y/N] "
+    assert lifoq("redrive", "--limit", "2", stdin="y\n") == (0, "2 redriven\n", asked)
+    assert [queue.get(f"t{number}").status for number in range(5)] == [
+        *["FAILURE"] * 3,
+        *["PENDING"] * 2,
+    ]
+    asked = "Redrive 3 failed tasks of t? [y/N] "
+    assert lifoq("redrive", stdin="n\n") == (0, "0 redriven\n", asked)
+
+
+def test_who_interrupts_a_change_of_many_is_told_what_was_done(queue, lifoq, monkeypatch):
+    queue.put_many([NewTask(task_type="a")] * 200)
+    cancel, cancelled = queue.cancel, []
+
+    def interrupted_once(task_id, *, running):
+        cancelled.append(cancel(task_id, running=running))
+        if len(cancelled) == 50:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(queue, "cancel", interrupted_once)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        status, printed, told = lifoq("purge", "--yes")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (status, printed) == (130, "")
+    assert told == f"interrupted: {len(cancelled)} of 200 were cancelled\n"
+    assert 200 - queue.stats().live.value == len(cancelled)
+
+
+def test_an_error_in_the_midst_of_many_says_what_was_done(queue, lifoq, monkeypatch):
+    queue.put_many([NewTask(task_type="a")] * 100)
+    cancel = queue.cancel
+
+    def fails_in_the_end(task_id, *, running):
+        if queue.stats().live.value <= 60:
+            raise StoreUnavailable("DynamoDB does not answer")
+        cancel(task_id, running=running)
+
+    monkeypatch.setattr(queue, "cancel", fails_in_the_end)
+    status, _, told = lifoq("purge", "--yes")
+    done = 100 - queue.stats().live.value
+    assert told == (
+        f"not all of it was done: {done} of 100 were cancelled\nDynamoDB does not answer\n"
+    )
+    assert status == 1
+
+
+def test_so_many_a_second_are_redriven_and_no_more(queue, lifoq):
+    for number in range(4):
+        queue.put("a", task_id=f"t{number}")
+        fail(queue, f"t{number}")
+    assert lifoq("redrive", "--yes", "--per-second", "20")[1] == "4 redriven\n"
+    times = sorted(queue.get(f"t{number}").task_updated for number in range(4))
+    assert times[-1] - times[0] >= 100_000, "three of them waited, 50 ms each"
 
 
 # Many at once
