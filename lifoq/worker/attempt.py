@@ -20,9 +20,11 @@ from lifoq.errors import (
     QueueMisconfigured,
     StoreUnavailable,
 )
+from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError
 from lifoq.tables.candidate import Candidate
 from lifoq.tables.claims import Claim
+from lifoq.worker import allowance
 from lifoq.worker.context import Context
 from lifoq.worker.limits import Limits
 from lifoq.worker.logged import handling
@@ -202,13 +204,13 @@ class Attempts:
             self._undo_enter(kind, entered)
             raise
 
-    def timeout(self, kind: TaskType) -> float:
-        """Seconds that an attempt may take."""
-        return self._settings.task_timeout if kind.timeout is None else kind.timeout
+    def latest_start(self, kind: TaskType, task: Task | Candidate | None = None) -> int:
+        """Return the last monotonic moment at which an attempt can begin and have its whole time;
+        without a task, of one whose type alone says how long that is."""
+        return self._ends_at - microseconds(self._settings.settle_time + self._time(kind, task))
 
-    def latest_start(self, kind: TaskType) -> int:
-        """The last moment, monotonic, at which an attempt can begin and have its whole time."""
-        return self._ends_at - microseconds(self._settings.settle_time + self.timeout(kind))
+    def _time(self, kind: TaskType, task: Task | Candidate | None) -> float:
+        return allowance.seconds(task, kind, longest=self._settings.task_timeout)
 
     def renew(self, attempt: Attempt) -> None:
         """Send a heartbeat. However long its answer takes, no other task waits for it, and the next
@@ -251,9 +253,9 @@ class Attempts:
             self._undo_enter(kind, entered)
             self._mailbox.put(NotStarted(row=row, error=error))
             return
-        in_time = self._host.monotonic() <= self.latest_start(kind)
-        may_begin = in_time and self._limits.usable(kind.name)
         task = claim.task
+        in_time = self._host.monotonic() <= self.latest_start(kind, task)
+        may_begin = in_time and self._limits.usable(kind.name)
         if may_begin and task.task_type == row.task_type and task.cancel_asked is None:
             self._attempt(self._begin(claim, kind))
         else:
@@ -280,20 +282,21 @@ class Attempts:
         claim.leave()
 
     def _claim(self, row: Candidate, kind: TaskType) -> Claim:
-        if not self._limits.usable(kind.name):  # any more
+        late = self._host.monotonic() > self.latest_start(kind, row)
+        if late or not self._limits.usable(kind.name):  # any more
             raise NotClaimed(row.task_id)
         return self._claims.claim(row, per_key=kind.per_key, lease=self._settings.lease)
 
     def _begin(self, claim: Claim, kind: TaskType) -> Attempt:
         now, settings, task = self._host.monotonic(), self._settings, claim.task
-        times_out_at = now + microseconds(self.timeout(kind))
+        times_out_at = now + microseconds(self._time(kind, task))
         awaited = _awaited(f"{kind.name} {task.task_id}") if kind.is_async else None
         context = Context(
             task=task,
             store=self._store,
             host=self._host,
             lease=partial(self._limits.lease, kind.name, settings.lease),
-            max_attempts=kind.max_attempts or settings.max_attempts,
+            max_attempts=allowance.attempts(task, kind, by_default=settings.max_attempts),
             ends_at=times_out_at,
             awaited=awaited,
         )

@@ -61,6 +61,8 @@ class TaskType(Terms):
     backoff: Backoff | None = None
     timeout: float | None = None
     """Seconds that one attempt may take."""
+    timed: bool = True
+    """False if an attempt may last as long as the worker lets it, whatever the task says."""
     is_async: bool = False
     """Whether its handler is a coroutine function."""
 
@@ -196,7 +198,7 @@ class Registry:
     def without_timeouts(self) -> "Registry":
         """These task types, with attempts that may last as long as somebody debugs them."""
         found = copy.copy(self)
-        vars(found).update(_types={kind.name: replace(kind, timeout=None) for kind in self})
+        vars(found).update(_types={kind.name: replace(kind, timed=False) for kind in self})
         return found
 
     def get(self, name: str) -> TaskType | None:

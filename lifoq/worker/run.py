@@ -19,7 +19,7 @@ from functools import partial
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, Mailbox, OutOfThreads, microseconds
-from lifoq.errors import DamagedTask, KeyBusy, LifoqError, NotClaimed
+from lifoq.errors import DamagedTask, Fail, KeyBusy, NotClaimed
 from lifoq.items.schema import Status
 from lifoq.tables.pressure import NOTE_EVERY
 from lifoq.worker.attempt import (
@@ -517,10 +517,10 @@ def _unknown(name: str) -> TaskType:
     def refuse(_payload: object, _context: Context) -> None:
         raise UnknownTaskType(name)
 
-    return TaskType(name=name, handler=refuse, max_attempts=1)
+    return TaskType(name=name, handler=refuse)
 
 
-class UnknownTaskType(LifoqError):
+class UnknownTaskType(Fail):
     """No handler is registered for the task's type, and such tasks are to fail; redrive it once one
     is deployed."""
 

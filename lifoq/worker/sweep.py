@@ -24,6 +24,7 @@ from lifoq.tables.notes import Note
 from lifoq.tables.stats import CAP, QueueStats, measure
 from lifoq.tables.store import Store
 from lifoq.tables.table import Cursor
+from lifoq.worker import allowance
 from lifoq.worker.registry import Registry
 from lifoq.worker.stall import StallWatch
 from lifoq.worker.types import ALL_TYPES, Types
@@ -193,7 +194,7 @@ class Sweeper:
         if task.lease_expires >= now:
             return
         kind = self._registry.get(task.task_type)
-        max_attempts = (kind and kind.max_attempts) or self._max_attempts
+        max_attempts = allowance.attempts(task, kind, by_default=self._max_attempts)
         try:
             became = self._store.reclaim(task, max_attempts=max_attempts)
         except DamagedTask as damage:
