@@ -65,6 +65,10 @@ class RecurringTask:
     """How long it may wait before it is shed; the queue's deadline by default."""
     head_start: cdk.Duration | None = None
     """A priority: the task stands where it would if it had come so much later."""
+    max_attempts: int | None = None
+    """How many attempts the task has, in place of its type's own number."""
+    timeout: cdk.Duration | None = None
+    """How long one attempt may take, in place of its type's own time."""
     time_zone: cdk.TimeZone | str = cdk.TimeZone.ETC_UTC
 
     def __post_init__(self) -> None:

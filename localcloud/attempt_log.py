@@ -65,7 +65,7 @@ class AttemptLog:
             yield f"{_clock(write.micros)}  ✗ {damage}"
             return
         took = spoken((write.micros - (before.taken_at or write.micros)) / MICROSECONDS)
-        most = self._attempts.get(task.task_type)
+        most = before.max_attempts or self._attempts.get(task.task_type)
         said = [took, f"attempt {before.attempts}" + (f" of {most}" if most else "")]
         if task.leases_lost > before.leases_lost:
             said.append("its worker was lost")

@@ -22,6 +22,8 @@ class Producer(ABC):
         delay: Duration | None = None,
         due_at: datetime | None = None,
         head_start: Duration | None = None,
+        max_attempts: int | None = None,
+        timeout: Duration | None = None,
         task_token: str | None = None,
         traceparent: str | None = None,
     ) -> Task:
@@ -44,6 +46,8 @@ class Producer(ABC):
                 delay=delay,
                 due_at=due_at,
                 head_start=head_start,
+                max_attempts=max_attempts,
+                timeout=timeout,
                 task_token=task_token,
                 traceparent=traceparent,
             )

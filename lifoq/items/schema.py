@@ -65,6 +65,7 @@ class Attribute(StrEnum):
     PARKED = "parked"
     PARKED_AT = "parkedAt"
     CANCEL_ASKED = "cancelAsked"
+    MAX_ATTEMPTS = "maxAttempts"
     LOOK = "look"
     """A map: see ``Look``."""
 
@@ -79,6 +80,8 @@ class Look(StrEnum):
     """
 
     HEAD_START = "headStart"
+    """N: microseconds."""
+    TIMEOUT = "timeout"
     """N: microseconds."""
 
 
@@ -114,6 +117,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.PARKED: "M",
     Attribute.PARKED_AT: "N",
     Attribute.CANCEL_ASKED: "N",
+    Attribute.MAX_ATTEMPTS: "N",
     Attribute.LOOK: "M",
 }
 """DynamoDB's type of each attribute."""

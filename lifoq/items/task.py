@@ -60,6 +60,10 @@ class NewTask:
     head_start: Duration | None = None
     """A priority: the task stands where it would if it had come so much later. At most its
     deadline."""
+    max_attempts: int | None = None
+    """How many attempts the task has, in place of its type's own number."""
+    timeout: Duration | None = None
+    """How long one attempt may take, in place of its type's own time."""
     task_token: str | None = None
     """The token of a Step Functions state that waits for the task's end."""
     traceparent: str | None = None
@@ -263,6 +267,10 @@ class Task:
     """When somebody cancelled it while it was TAKEN."""
     head_start: int = 0
     """Microseconds by which ``task_created`` lies behind the time when it entered the queue."""
+    max_attempts: int | None = None
+    """In place of its type's own number."""
+    timeout: int | None = None
+    """Microseconds of one attempt, in place of its type's own time."""
     payload_bytes: int = 0
     """How long the payload's JSON is in the item: 0, where it lies in the queue's bucket."""
 

@@ -343,6 +343,22 @@ TERMS: Final = (
         item_note="It is added to `taskCreated`, to nothing else, and left out where it is 0.",
     ),
     Term(
+        name="max_attempts",
+        rule=Count(),
+        sentence="How many attempts the task has, in place of its type's own number.",
+        more="A lost lease counts as one. [Retries](how-to/retries.md).",
+        by_default="the type's, or the queue's",
+        attribute=Attribute.MAX_ATTEMPTS,
+    ),
+    Term(
+        name="timeout",
+        rule=Seconds(zero=False, below="must be above 0: it is the time of one attempt"),
+        sentence="How long one attempt may take, in place of its type's own time.",
+        more="At most the worker's `task_timeout`: a longer time counts as that.",
+        by_default="the type's, or the queue's",
+        attribute=Look.TIMEOUT,
+    ),
+    Term(
         name="task_token",
         rule=Text(MAX_TOKEN_BYTES),
         sentence="The token of a Step Functions state that waits for the task's end.",

@@ -3,24 +3,30 @@
 The processor and the sweep both ask here, so that they never judge a task differently.
 """
 
+from lifoq.basics.host import MICROSECONDS
+from lifoq.items.schema import Look
 from lifoq.items.task import Task
 from lifoq.tables.candidate import Candidate
 from lifoq.worker.registry import TaskType
 
 
 def attempts(task: Task, kind: TaskType | None, *, by_default: int) -> int:
-    """Return how many attempts a task has.
+    """Return how many attempts a task has: its own number, or its type's, or the default.
 
     ``kind``: its type, if it has a handler here. ``by_default``: the worker's setting.
     """
-    return (kind and kind.max_attempts) or by_default
+    return task.max_attempts or (kind and kind.max_attempts) or by_default
 
 
 def seconds(task: Task | Candidate | None, kind: TaskType, *, longest: float) -> float:
-    """Return how long an attempt at a task may take; without a task, at any of its type.
+    """Return how long an attempt at a task may take: its own time, or its type's, or the longest.
 
-    ``longest``: the worker's ``task_timeout``, which is the default and the most.
+    Without a task, at any of the type. ``longest``: the worker's ``task_timeout``, which is the
+    default, and the most.
     """
-    if not kind.timed or kind.timeout is None:
+    if not kind.timed:
         return longest
-    return kind.timeout
+    own = None if task is None else task.look.get(Look.TIMEOUT)
+    if isinstance(own, int):  # else the row is damaged, which its claim tells
+        return min(longest, own / MICROSECONDS)
+    return longest if kind.timeout is None else kind.timeout

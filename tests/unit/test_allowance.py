@@ -1,0 +1,129 @@
+"""What a task's own ``max_attempts`` and ``timeout`` change, whoever judges it."""
+
+import pytest
+
+from lifoq import Backoff, Status
+from lifoq.basics.host import microseconds
+from lifoq.items.change import Change
+from lifoq.items.schema import Attribute
+
+FAST = {"window": 30, "task_timeout": 20}
+
+
+@pytest.fixture
+def failing(bench):
+    """A type that fails, at once, unless it is tried more often than the test lets it be."""
+
+    def fail(_payload, context):
+        bench.begun.append((bench.seconds, context.max_attempts))
+        raise ValueError("no")
+
+    return fail
+
+
+@pytest.mark.parametrize(("of_type", "own"), [(5, 1), (1, 3), (None, 2)])
+def test_a_task_has_as_many_attempts_as_it_says_fewer_or_more_than_its_type(
+    bench, failing, of_type, own
+):
+    bench.registry.task("a", max_attempts=of_type, backoff=Backoff.fixed(0.1))(failing)
+    task = bench.task(bench.put("a", max_attempts=own))
+    bench.run(**FAST)
+    found = bench.task(task.task_id)
+    assert (found.status, found.attempts, found.max_attempts) == (Status.FAILURE, own, own)
+    assert bench.order == [own] * own
+
+
+@pytest.mark.parametrize(
+    ("task_type", "own", "becomes"),
+    [
+        ("five", 1, Status.FAILURE),
+        ("one", 2, Status.PENDING),
+        ("nobody's", 1, Status.FAILURE),
+        ("nobody's", None, Status.PENDING),
+    ],
+)
+def test_the_sweep_counts_a_lost_lease_as_the_task_says_also_of_a_type_without_handler(
+    bench, task_type, own, becomes
+):
+    bench.handle("five", max_attempts=5)
+    bench.handle("one", max_attempts=1)
+    task_id = bench.put(task_type, max_attempts=own)
+    bench.queue.store.claim(task_id, claim_id="lost", lease=1)
+    bench.sleep(5)
+    bench.sweep()
+    assert bench.task(task_id).status is becomes
+
+
+def test_a_task_of_an_unknown_type_that_is_to_fail_does_so_at_once_whatever_it_says(bench):
+    task_id = bench.put("nobody's", max_attempts=5)
+    assert bench.run(unknown_types="fail", **FAST).failed == 1
+    assert bench.task(task_id).attempts == 1
+
+
+@pytest.mark.parametrize(
+    ("of_type", "own", "takes", "ends"),
+    [
+        (15, 2, 3, "TimeoutError"),
+        (2, 10, 3, None),
+        (None, 2, 3, "TimeoutError"),
+        (5, 100, 19, None),
+        (5, 100, 21, "TimeoutError"),  # no longer than the worker's
+    ],
+)
+def test_an_attempt_may_take_as_long_as_its_task_says_shorter_or_longer_than_its_type(
+    bench, of_type, own, takes, ends
+):
+    bench.handle("a", takes, timeout=of_type, max_attempts=1)
+    task_id = bench.put("a", timeout=own)
+    bench.run(**FAST)
+    error = bench.task(task_id).error
+    assert (error.type if error else None) == ends
+
+
+def test_a_task_keeps_its_terms_through_retries_a_lost_lease_and_a_redrive(bench, failing):
+    bench.registry.task("a")(failing)
+    task_id = bench.put("a", max_attempts=1, timeout=7)
+    for _ in range(2):
+        bench.run(**FAST)
+        task = bench.task(task_id)
+        assert (task.status, task.max_attempts, task.timeout) == (Status.FAILURE, 1, 7_000_000)
+        bench.queue.redrive(task_id)
+
+
+def test_who_debugs_a_task_is_not_stopped_by_the_time_that_it_says(bench):
+    bench.handle("a", 15, timeout=1, max_attempts=1)
+    bench.registry = bench.registry.without_timeouts()
+    task_id = bench.put("a", timeout=2)
+    bench.run(**FAST)
+    assert bench.task(task_id).status is Status.SUCCESS
+
+
+def test_a_run_that_is_cut_short_claims_no_task_whose_time_is_longer_than_what_is_left(bench):
+    bench.handle("a", 1, timeout=2)
+    short, long = bench.put("a", "short"), bench.put("a", "long", timeout=15)
+    bench.run(time_limit=10, **FAST)
+    assert bench.statuses([short, long]) == {"SUCCESS": 1, "PENDING": 1}
+    assert bench.task(long).history == ()  # it was not claimed and handed back
+    bench.run(time_limit=60, **FAST)
+    assert bench.task(long).status is Status.SUCCESS
+
+
+@pytest.mark.parametrize("wrong", [{"maxAttempts": 0}, {"look": {"timeout": 0}}])
+def test_a_number_below_one_is_damage(bench, wrong):
+    bench.handle("a")
+    task_id = bench.put("a")
+    change = Change(when=(), set={Attribute(name): value for name, value in wrong.items()})
+    bench.table.update(task_id, change)
+    bench.run(**FAST)
+    item = bench.table.get(task_id)
+    assert item[Attribute.TASK_STATUS] == Status.FAILURE
+    assert "is 0, which is no such number" in str(item[Attribute.ERROR])
+
+
+def test_a_task_that_expired_ahead_falls_back_with_its_own_time(bench):
+    bench.handle("a", 1)
+    task_id = bench.put("a", deadline=1, head_start=1, timeout=5)
+    bench.sleep(2)
+    bench.run(**FAST)
+    task = bench.task(task_id)
+    assert (task.head_start, task.timeout) == (0, microseconds(5))
