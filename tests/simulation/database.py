@@ -419,9 +419,10 @@ class Connection:
             self._database.record(machine.name, machine.role, clock, call, before, after)
 
     def _check_slot(self, slot: Item) -> None:
-        if key_slots.HELD_BY in slot:
-            task = self._database.table.get(str(slot[key_slots.HELD_BY]))
-            keys.check_slot(slot, task)
+        holder = str(slot.get(key_slots.HELD_BY))
+        # The attempt at a damaged task ends without an outcome: what is left of it is the sweep's.
+        if key_slots.HELD_BY in slot and holder not in self._database.damaged:
+            keys.check_slot(slot, self._database.table.get(holder))
 
     def _call(
         self,
