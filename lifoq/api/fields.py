@@ -28,8 +28,9 @@ AGE: Final[Schema] = {"type": ["number", "null"], "minimum": 0}
 MOST_PUT: Final = 100
 """Tasks of one request."""
 MOST_LISTED: Final = 100
+"""Tasks of one list, at the most."""
 LONGEST_WAIT: Final = 20
-"""Seconds. API Gateway ends an HTTP API's request after 30."""
+"""Seconds for which a request may wait for a task: API Gateway ends a request after 30."""
 
 
 def name(bytes_: int, meaning: str) -> Schema:

@@ -16,6 +16,7 @@ from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 
 LISTED_BY_DEFAULT: Final = 20
+"""Tasks of one list, where the request does not say how many."""
 IN_THE_QUERY: Final = "-"
 """Stands in a path for an id that no path can have: API Gateway decodes paths twice."""
 IN_A_PATH: Final = r"[A-Za-z0-9._~-]+"

@@ -10,7 +10,9 @@ from typing import Final
 PARTS: Final = ("assets", "installed", "jsii", "spark", "aws-cdk-*")
 """All that is ever in the folder of lifoq's: what else is there is somebody else's."""
 KEPT: Final = 20
-SAFE_SECONDS: Final = 24 * 3600.0
+"""Entries of a part that stay, however old: the latest."""
+USED_WITHIN: Final = 24 * 3600.0
+"""Seconds since its last use for which an entry stays in any case: somebody may be using it."""
 
 
 def folder() -> Path:
@@ -25,7 +27,7 @@ def trim(part: Path) -> None:
     """Keep the newest of a part, and what is of today: something may still work with it."""
     aged = sorted((_age(one), one) for one in part.iterdir())
     for age, old in aged[KEPT:]:
-        if age > SAFE_SECONDS:
+        if age > USED_WITHIN:
             _delete(old)
 
 

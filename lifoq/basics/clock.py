@@ -10,11 +10,14 @@ from lifoq.basics.host import MICROSECONDS, SYSTEM, Host, microseconds
 
 log = logging.getLogger("lifoq.clock")
 
-TOLERANCE: Final = 2.0
+CLOCK_TOLERANCE: Final = 2.0
 """Seconds by which a clock may be off. Beyond it the queue goes by the server's clock; below it by
 the machine's own, which is the finer one."""
+CLOCK_OFF_AT_MOST: Final = 2 * CLOCK_TOLERANCE
+"""Seconds by which a process may still see the time wrong: by the tolerance, by the exactness of
+the server's dates, and by a call's duration."""
 RESOLUTION: Final = MICROSECONDS
-"""The exactness of the header ``Date``, in microseconds: whole seconds, rounded down."""
+"""Microseconds: the exactness of the header ``Date``, which has whole seconds, rounded down."""
 
 
 class ServerClock:
@@ -57,7 +60,7 @@ class ServerClock:
         if self._ahead is None:
             return 0
         least, most = self._ahead
-        if least <= microseconds(TOLERANCE) and most >= -microseconds(TOLERANCE):
+        if least <= microseconds(CLOCK_TOLERANCE) and most >= -microseconds(CLOCK_TOLERANCE):
             return 0
         return (least + most) // 2
 

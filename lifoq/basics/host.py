@@ -77,8 +77,8 @@ class OutOfThreads(Exception):
 
 
 LARGEST_STEP = 5 * MICROSECONDS
-"""By which a clock may step back, and stamps still increase. Beyond it, it was wrong before, and
-stamps that went on from there would be wrong for as long."""
+"""Microseconds by which a clock may step back, and stamps still increase. Beyond it, it was wrong
+before, and stamps that went on from there would be wrong for as long."""
 
 
 class Stamps:

@@ -12,6 +12,7 @@ _ROUNDED: Final = ((1, _BARE * _MINUTE), (_MINUTE, _BARE * _HOUR), (_HOUR, _BARE
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+"""The last moment that ``datetime`` knows, in epoch microseconds."""
 
 
 def spoken(seconds: float) -> str:

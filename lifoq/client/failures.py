@@ -11,6 +11,7 @@ from lifoq.client.queue import Queue
 from lifoq.items.task import Task
 
 PAGE: Final = 1_000
+"""Failures of one query."""
 MOST: Final = 10_000
 """Failures that are looked at: they are read, since no index has their errors."""
 

@@ -40,10 +40,11 @@ if TYPE_CHECKING:
     from lifoq.client.connection import SharedLimits
 
 FIRST_POLL: Final = 0.1
+"""Seconds between the first two looks of ``wait``; it grows by half each time."""
 LAST_POLL: Final = 5.0
-"""Seconds between two looks of ``wait``, growing by half from one to the other."""
+"""Seconds up to which that grows: each look costs a read."""
 PRESSURE_KEPT: Final = 5.0
-"""Seconds."""
+"""Seconds for which ``pressure`` answers from memory: it may be asked before each put."""
 
 
 class Queue(Producer):

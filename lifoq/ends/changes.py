@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from lifoq.basics.clock import CLOCK_OFF_AT_MOST
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 
 TTL_PRINCIPAL: Final = "dynamodb.amazonaws.com"
 """Who deletes expired items
 (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html)."""
-TOLERANCE: Final = 5
-"""Seconds. A record tells the second in which it was written, and the clock of the sweep that
-deleted the task may be up to four seconds ahead."""
+DEADLINE_TOLERANCE: Final = int(CLOCK_OFF_AT_MOST) + 1
+"""Seconds by which a task may seem to be deleted before its deadline, and was shed all the same: a
+record tells the second in which it was written, and the clock of the sweep may be ahead."""
 
 Record = Mapping[str, Any]
 Pattern = dict[str, Any]
@@ -108,7 +109,7 @@ def is_deletion_for_age(record: Record) -> bool:
         return True
     second = Decimal(str(record["dynamodb"].get("ApproximateCreationDateTime", 0)))
     expired = time(record, "OldImage", Attribute.EXPIRES_AT)
-    return expired <= (second + TOLERANCE) * MICROSECONDS
+    return expired <= (second + DEADLINE_TOLERANCE) * MICROSECONDS
 
 
 def begins_anew(record: Record) -> bool:

@@ -11,6 +11,7 @@ from lifoq.ends.end import End
 log = logging.getLogger("lifoq.ends")
 
 MOST_AT_ONCE: Final = 10
+"""Messages of one call."""
 MOST_BYTES_AT_ONCE: Final = 256 * 1024
 """All messages of a call with their attributes
 (https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html)."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from lifoq.basics import jsontext
+from lifoq.basics.clock import CLOCK_OFF_AT_MOST
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.errors import QueueMisconfigured
 from lifoq.items.change import Change, Equals, Item
@@ -26,11 +27,11 @@ from lifoq.items.schema import Attribute as A
 
 SHARE_LASTS: Final = 5.0
 """Seconds for which a share may be used to start tasks, since the write that took it was sent."""
-CLOCKS_APART: Final = 8.0
-"""Seconds by which the clocks of two workers may differ: each may be off by four (see
-``basics.clock``)."""
+CLOCKS_APART: Final = 2 * CLOCK_OFF_AT_MOST
+"""Seconds by which the clocks of two workers may differ, one of them ahead, the other behind."""
 MOST_LANES: Final = 1_000
-KEPT: Final = 7 * 86_400
+"""Equal parts of a rate, however high it is."""
+BOOK_KEPT: Final = 7 * 86_400
 """Seconds until DynamoDB may delete a book that nobody writes to; then it is as if all were free.
 Longer than the leases of tasks."""
 
@@ -179,7 +180,7 @@ class Book:
             set={
                 A.PAYLOAD: json.dumps(document, separators=(",", ":")),
                 A.CLAIM_ID: version,
-                A.TTL: now // MICROSECONDS + KEPT,
+                A.TTL: now // MICROSECONDS + BOOK_KEPT,
             },
         )
 

@@ -23,7 +23,7 @@ HELD_BY: Final = "heldBy"
 KEPT_HELD: Final = 365 * 86_400
 """Seconds until DynamoDB may delete a slot that is held: longer than any claim lasts."""
 KEPT_FREE: Final = 3_600
-"""Seconds until it may delete one that is free."""
+"""Seconds until DynamoDB may delete a slot that is free."""
 FREE: Final[Alternatives] = ((Not(Exists(A.CLAIM_ID)),),)
 """Whoever held it has left it."""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # settings are read by functions that have nothing to do with
     from lifoq.items.task import Task
 
 LONGEST_LEASE: Final = 86_400.0
-"""Seconds. What is held for longer was not written by a worker."""
+"""Seconds that a lease may last: what is held for longer was not written by a worker."""
 
 
 @dataclass(frozen=True, kw_only=True)

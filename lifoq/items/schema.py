@@ -168,6 +168,7 @@ RESERVED_BYTES: Final = 20 * 1024
 """Kept free beside the payload for the queue's own attributes, a bounded error, and a checkpoint
 of some 7 KB."""
 MAX_PAYLOAD_BYTES: Final = MAX_ITEM_BYTES - RESERVED_BYTES
+"""The longest JSON of a payload."""
 MAX_LARGE_BYTES: Final = 16 * 1024 * 1024
 """The largest object of the bucket: read and parsed it takes ten times as much of a worker's
 memory."""

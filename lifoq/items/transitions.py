@@ -30,7 +30,7 @@ from lifoq.items.task import Accepted, Task
 from lifoq.items.task_error import TaskError
 
 IN_FLIGHT_TTL: Final = 10 * 365 * 86_400
-"""Seconds. While TAKEN, TTL must never delete the item, however long the sweep is down."""
+"""Seconds until TTL may delete a TAKEN item: never, however long the sweep is down."""
 
 
 def new_item(task: Accepted, *, task_id: str, stamp: int, lifetimes: Lifetimes) -> dict[str, Value]:

@@ -11,10 +11,12 @@ from lifoq.basics.host import Host
 from lifoq.errors import StoreUnavailable
 
 TRIES: Final = 12
+"""Writes of one call, at the most."""
 AT_ONCE: Final = 3
 """Tries between two pauses: what a refusal tells is the truth for a moment only."""
-FIRST_PAUSE: Final = 0.1
-"""Seconds, doubling."""
+FIRST_REWRITE_PAUSE: Final = 0.1
+"""Seconds before a write is sent again that others have come before, doubling: they may be fast,
+but not for ever."""
 
 
 class Outrun(StoreUnavailable):
@@ -35,4 +37,4 @@ class Again:
             raise Outrun(f"{self._name} changed {TRIES} times while it was being written")
         rounds, left = divmod(self._refused, AT_ONCE)
         if not left:
-            self._host.sleep(FIRST_PAUSE * 2 ** (rounds - 1))
+            self._host.sleep(FIRST_REWRITE_PAUSE * 2 ** (rounds - 1))

@@ -27,8 +27,9 @@ from lifoq.tables.aws_errors import refuse_half_answers
 from lifoq.tables.connections import Answer, Connections, Headers
 
 CONNECT_TIMEOUT: Final = 2
+"""Seconds until a server must have taken a connection: AWS does so in milliseconds."""
 READ_TIMEOUT: Final = 5
-"""Seconds."""
+"""Seconds until the next bytes of an answer must have come: DynamoDB sends all at once."""
 ATTEMPTS: Final = 4
 """Of a call that may be repeated: about 25 s in the worst case, less than the default lease."""
 CONNECTIONS: Final = 320

@@ -33,7 +33,7 @@ from lifoq.tables.claims import Claim, Claims
 
 log = logging.getLogger("lifoq.keyed")
 
-PAUSE: Final = 0.2
+REREAD_PAUSE: Final = 0.2
 """Seconds until a task that could not be read is read again."""
 
 
@@ -105,7 +105,7 @@ class KeyedClaims(Claims):
                 if self._host.monotonic() >= until:
                     raise
                 log.warning("claim of task %s: the task was not read: %s", task_id, error)
-                self._host.sleep(PAUSE)
+                self._host.sleep(REREAD_PAUSE)
 
     def _send(
         self, row: Candidate, key: str, name: str, over: Alternatives, *, lease: float

@@ -17,9 +17,10 @@ from lifoq.tables.base import StoreBase
 NOTE: Final = f"{OWN_PREFIX}sweep"
 """The id of its item. No slot's id begins so."""
 MOST_NAMED: Final = 20
+"""Task types that a note names, at the most."""
 LATELY: Final = 300.0
 """Seconds for which what was shed tells of the present."""
-KEPT: Final = 7 * 86_400
+NOTE_KEPT: Final = 7 * 86_400
 """Seconds until DynamoDB may delete the note; then it is written anew."""
 
 
@@ -48,7 +49,7 @@ def write(store: StoreBase, note: Note) -> None:
         creates=True,
         set={
             Attribute.PAYLOAD: jsontext.encode(asdict(note), "note"),
-            Attribute.TTL: store.now() // MICROSECONDS + KEPT,
+            Attribute.TTL: store.now() // MICROSECONDS + NOTE_KEPT,
         },
     )
     store.table.update(NOTE, change)

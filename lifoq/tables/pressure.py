@@ -70,7 +70,7 @@ def note(store: StoreBase, starts: Starts, *, host: Host) -> None:
             set={
                 Attribute.PAYLOAD: jsontext.encode([asdict(row) for row in rows], "note"),
                 Attribute.CLAIM_ID: host.new_id(),
-                Attribute.TTL: now // MICROSECONDS + notes.KEPT,
+                Attribute.TTL: now // MICROSECONDS + notes.NOTE_KEPT,
             },
         )
         try:

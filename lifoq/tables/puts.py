@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lifoq.basics import jsontext
-from lifoq.basics.clock import TOLERANCE
+from lifoq.basics.clock import CLOCK_TOLERANCE
 from lifoq.basics.host import microseconds
 from lifoq.errors import (
     DamagedTask,
@@ -218,7 +218,7 @@ class Puts(NewItems):
 
     def _clock_was_off(self, ahead: int) -> bool:
         """Whether answers have told since it was thought to be ``ahead`` that it is not so."""
-        return abs(self.table.clock_ahead() - ahead) > microseconds(TOLERANCE)
+        return abs(self.table.clock_ahead() - ahead) > microseconds(CLOCK_TOLERANCE)
 
     def _timed_anew(self, new: NewTask, put: Task) -> Task:
         """A process learns how far its clock is off from the answer to its first call. Where that

@@ -66,7 +66,7 @@ ONLY_BOTOCORES: Final = (
     "HTTP_PROXY",
 )
 LONGEST_PAUSE: Final = 20.0
-"""Seconds; as botocore's."""
+"""Seconds up to which the pause before a call is repeated may grow, as with botocore."""
 USER_AGENT: Final = "lifoq"
 
 

@@ -21,7 +21,7 @@ Target = HttpsTarget | LambdaTarget
 MOST_BYTES: Final = 2_000
 """All targets of a queue as JSON: Lambda takes 4 KB of environment variables, with everything else
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
-KEPT: Final = 300.0
+SECRET_KEPT: Final = 300.0
 """Seconds for which a secret is not asked for again: so it may be rotated."""
 
 _KINDS: Final[dict[str, type[Target]]] = {"https": HttpsTarget, "lambda": LambdaTarget}
@@ -83,7 +83,7 @@ class Secrets:
         if self._client is None:
             self._client = self._make_client()
         text: str = self._client.get_secret_value(SecretId=name)["SecretString"]
-        self._kept[name] = now + microseconds(KEPT), text
+        self._kept[name] = now + microseconds(SECRET_KEPT), text
         return text
 
 

@@ -46,9 +46,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lifoq.attempt")
 
-FIRST_PAUSE: Final = 0.05
-LONGEST_PAUSE: Final = 0.5
-"""Seconds before an outcome that was not confirmed is written again, doubling."""
+FIRST_OUTCOME_PAUSE: Final = 0.05
+"""Seconds before an outcome that was not confirmed is written again; it doubles each time."""
+LONGEST_OUTCOME_PAUSE: Final = 0.5
+"""Seconds up to which that doubles: as soon as the database answers, the slot is free."""
 
 
 HANDED_BACK: Final = "HandedBack"
@@ -368,7 +369,7 @@ class Attempts:
 
     def _write(self, attempt: Attempt, outcome: Outcome) -> Settled:
         """Write the outcome, again and again until it is confirmed or the run must end."""
-        task, pause = attempt.task, FIRST_PAUSE
+        task, pause = attempt.task, FIRST_OUTCOME_PAUSE
         while True:
             sent = self._host.monotonic()
             try:
@@ -383,7 +384,7 @@ class Attempts:
                     told = error if isinstance(error, QueueMisconfigured) else None
                     return Settled(attempt=attempt, how=Settlement.UNSETTLED, unexpected=told)
                 self._host.sleep(pause)
-                pause = min(LONGEST_PAUSE, pause * 2)
+                pause = min(LONGEST_OUTCOME_PAUSE, pause * 2)
                 passed = (self._host.monotonic() - sent) / MICROSECONDS
                 outcome = later(outcome, passed, task=task, now=self._store.now())
             except Exception as error:

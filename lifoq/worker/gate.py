@@ -9,7 +9,7 @@ from lifoq.basics.numbers import check_rate
 
 PROBE_AFTER: Final = 100
 """Tasks that pass before one more at a time is tried: what is refused costs a retry."""
-PAUSE: Final = 1.0
+CLOSED_PAUSE: Final = 1.0
 """Seconds between two tries where the downstream takes nothing at all."""
 
 
@@ -68,7 +68,7 @@ class Room:
         self._size = max(1, others)
         self._passed = 0
         if others == 0:
-            self._closed_until = self._host.monotonic() + microseconds(PAUSE)
+            self._closed_until = self._host.monotonic() + microseconds(CLOSED_PAUSE)
 
     def passed(self) -> None:
         """A task has ended that was not refused."""

@@ -9,7 +9,7 @@ from lifoq.worker.attempt import Attempt
 CLAIM_PATIENCE: Final = 0.1
 """Seconds for which the next look waits for the answers to claims: before, it would be shown the
 same rows again."""
-REFUSED_FOR: Final = 0.5
+CLAIM_REFUSED_FOR: Final = 0.5
 """Seconds for which a task whose claim was refused is not tried again: the index lags."""
 MOST_REFUSED: Final = 1_000
 """Refusals from which on those that are over are forgotten."""
@@ -49,7 +49,7 @@ class Held:
 
     def refused(self, task_id: str, now: int) -> None:
         """Somebody was faster, or the index is behind."""
-        self._refused[task_id] = now + microseconds(REFUSED_FOR)
+        self._refused[task_id] = now + microseconds(CLAIM_REFUSED_FOR)
         if len(self._refused) > MOST_REFUSED:
             self._refused = {i: until for i, until in self._refused.items() if until > now}
 

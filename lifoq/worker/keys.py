@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from lifoq.worker.fair_shares import FairShares
     from lifoq.worker.sight import Sight
 
-FIRST_PAUSE: Final = 0.5
-LONGEST_PAUSE: Final = 4.0
-"""Seconds for which a key is not asked for that others hold, doubling from one to the other."""
+FIRST_KEY_PAUSE: Final = 0.5
+"""Seconds for which a key is not asked for that others hold; it doubles each time."""
+LONGEST_KEY_PAUSE: Final = 4.0
+"""Seconds up to which that doubles: a refused claim costs units, and what others hold may end at
+any time."""
 
 Keyed = tuple[str, str | None]
 """A task type and a key."""
@@ -72,9 +74,9 @@ class Keys:
     def refused(self, task: Candidate | Task, now: int) -> None:
         """Others hold all that may be TAKEN of its key, or nobody knows who does."""
         keyed = task.task_type, task.key
-        _, last = self._pauses.get(keyed, (0, FIRST_PAUSE / 2))
-        pause = min(LONGEST_PAUSE, last * 2)
-        long_over = now - microseconds(LONGEST_PAUSE)
+        _, last = self._pauses.get(keyed, (0, FIRST_KEY_PAUSE / 2))
+        pause = min(LONGEST_KEY_PAUSE, last * 2)
+        long_over = now - microseconds(LONGEST_KEY_PAUSE)
         self._pauses = {k: kept for k, kept in self._pauses.items() if kept[0] > long_over}
         self._pauses[keyed] = now + microseconds(pause), pause
 

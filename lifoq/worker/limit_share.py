@@ -25,17 +25,17 @@ from lifoq.worker.gate import TokenBucket
 
 TURN_EVERY: Final = 0.5
 """Seconds between two turns at the book, while the share is used or wanted."""
-PATIENCE: Final = 2.0
+TURN_PATIENCE: Final = 2.0
 """Seconds after which another turn is taken, though the last was not answered."""
 RENEW_AFTER: Final = 1.5
 """Seconds from which on a share is renewed that does not change."""
 SLOTS, LANES = 0, 1
 """Kinds of an amount."""
 USED_FOR: Final = 1.0
-"""Seconds for which it is kept since a task used it, or asked for it."""
+"""Seconds for which a share is kept since a task used it, or asked for it."""
 ASKS_AGAIN: Final = 0.5
 """Seconds after which nobody knows any more whether a task waits that would use it."""
-REFUSED_FOR: Final = 1.0
+SHARE_REFUSED_FOR: Final = 1.0
 """Seconds for which a refusal is believed, unless a turn between has brought more."""
 ANSWER_PATIENCE: Final = 0.1
 """Seconds for which the next task to start waits for the answer whether it may."""
@@ -232,7 +232,7 @@ class LimitShare:
         self._wants = wants
         self._number += 1
         self._unanswered = self.in_book = True
-        self.due_at = now + microseconds(PATIENCE)
+        self.due_at = now + microseconds(TURN_PATIENCE)
         turn = Turn(
             worker=self._worker,
             number=self._number,
@@ -266,7 +266,7 @@ class LimitShare:
         now = self._host.monotonic()
         for kind in (SLOTS, LANES):
             if answer.error is not None or self._has[kind] < self._wants[kind]:
-                self._refused_until[kind] = now + microseconds(REFUSED_FOR)
+                self._refused_until[kind] = now + microseconds(SHARE_REFUSED_FOR)
         keeps = Amount(max(self.inside, self._fair.slots), self._fair.lanes)
         if answer.grant is not None and any(map(lt, keeps, self._has)):
             self.due_at = now  # others wait for the rest

@@ -10,11 +10,13 @@ EMPTY_POLL: Final = 0.1
 IDLE_POLL: Final = 1.0
 """Seconds between two looks of who does not go when the queue is empty; reached by and by."""
 IDLE_GROWTH: Final = 1.2
+"""How much longer each pause between two such looks is than the one before."""
 SHORTEST_POLL: Final = 0.05
+"""Seconds between two looks that could start nothing, or failed; it doubles each time."""
 LONGEST_POLL: Final = 0.5
-"""Seconds between two looks that could start nothing, or failed, doubling from one to the other."""
+"""Seconds up to which that doubles: so long it may take to see a task that can start at once."""
 SHORTEST_WAIT: Final = 0.001
-"""Seconds; for less, no look is put off."""
+"""Seconds by which a look is put off, at the least."""
 PROMOTE_EVERY: Final = 1.0
 """Seconds between two looks at the due tasks."""
 PROMOTE_PATIENCE: Final = 5.0

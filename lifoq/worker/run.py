@@ -63,7 +63,7 @@ RENEW_AGAIN: Final = 1.0
 REMAINING_PATIENCE: Final = 2.0
 """Seconds for which the end of a run waits to hear whether tasks remain."""
 NOTE_PATIENCE: Final = 1.0
-"""Seconds for which it waits until what it started is noted."""
+"""Seconds for which the end of a run waits until what it started is noted."""
 
 FOREVER: Final = 100 * 365 * 86_400
 """Seconds: the window of a run that goes on until it is stopped."""

@@ -18,7 +18,7 @@ from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.types import ALL_TYPES, Types
 
-PATIENCE: Final = 300.0
+STALL_PATIENCE: Final = 300.0
 """Seconds without a claim after which the queue stands still: beyond a cold start, a lost kick,
 and a deployment."""
 STARTS_MISSED: Final = 10
@@ -36,7 +36,7 @@ def patience(settings: WorkerSettings, registry: Registry) -> float:
     """Seconds; longer where a rate limit lets tasks start more rarely."""
     rates = [settings.rate_limit, *(kind.rate_limit for kind in registry)]
     slowest = min((rate for rate in rates if rate is not None), default=1.0)
-    return max(PATIENCE, STARTS_MISSED / slowest)
+    return max(STALL_PATIENCE, STARTS_MISSED / slowest)
 
 
 class StallWatch:

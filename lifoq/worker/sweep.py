@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lifoq.basics.clock import TOLERANCE
+from lifoq.basics.clock import CLOCK_TOLERANCE
 from lifoq.basics.host import MICROSECONDS, SYSTEM, Host, microseconds
 from lifoq.errors import DamagedTask, QueueMisconfigured, StoreUnavailable
 from lifoq.items.change import Item
@@ -32,7 +32,9 @@ from lifoq.worker.types import ALL_TYPES, Types
 log = logging.getLogger("lifoq.sweep")
 
 PAGE: Final = 100
+"""Items of one query."""
 REACH_PAGES: Final = 5
+"""Pages of what is out of the workers' reach that one sweep looks at."""
 OUT_OF_REACH: Final = (
     "taskCreated lies further back than the queue's deadline reaches, though the task has not "
     "expired; was it put with a longer deadline than the queue's?"
@@ -186,7 +188,7 @@ class Sweeper:
             self._condemn(task_id, Status.TAKEN, reason, report)
             return
         now = self._store.now()
-        if task.lease_expires > now + microseconds(LONGEST_LEASE + TOLERANCE):
+        if task.lease_expires > now + microseconds(LONGEST_LEASE + CLOCK_TOLERANCE):
             ahead = (task.lease_expires - now) / MICROSECONDS
             reason = f"leaseExpires lies {ahead:.0f} s ahead, further than any worker's lease"
             self._condemn(task_id, Status.TAKEN, reason, report)

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 import lifoq
-from lifoq.basics.clock import TOLERANCE
+from lifoq.basics.clock import CLOCK_TOLERANCE
 from lifoq.client import connection, deployment
 from lifoq.client.account import NotThere
 from lifoq.client.connection import Connection
@@ -36,7 +36,7 @@ def clock(patient: Patient) -> Iterator[Finding]:
     if date is None:
         return
     ahead = time.time() - parsedate_to_datetime(date).timestamp() - WHOLE_SECOND / 2
-    if abs(ahead) > TOLERANCE + WHOLE_SECOND / 2:
+    if abs(ahead) > CLOCK_TOLERANCE + WHOLE_SECOND / 2:
         off = "ahead" if ahead > 0 else "behind"
         yield Finding(
             wrong=f"This machine's clock is {abs(ahead):.0f} s {off}.",

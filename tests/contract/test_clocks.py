@@ -9,7 +9,7 @@ import pytest
 
 from lab import dynamodb_local
 from lifoq import NewTask, Registry, Status, Sweeper
-from lifoq.basics.clock import TOLERANCE, ServerClock
+from lifoq.basics.clock import CLOCK_TOLERANCE, ServerClock
 from lifoq.basics.host import MICROSECONDS, SYSTEM, microseconds
 from lifoq.errors import NotClaimed
 from lifoq.items.task_error import TaskError
@@ -160,7 +160,7 @@ def test_a_deadline_that_was_over_at_the_put_is_told(server, machine, caplog):
     assert any("task t was put by a clock that was off" in text for text in told)
 
 
-@pytest.mark.parametrize("off", [-60, -TOLERANCE, TOLERANCE, 60, 600])
+@pytest.mark.parametrize("off", [-60, -CLOCK_TOLERANCE, CLOCK_TOLERANCE, 60, 600])
 def test_a_sweep_ends_no_lease_that_holds_whatever_its_clock_says(server, machine, off):
     worker, sweeping = machine(), machine(off)
     worker.put(NewTask(task_type="a", task_id="t"))

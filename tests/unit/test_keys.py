@@ -3,7 +3,7 @@
 from lifoq.basics.host import MICROSECONDS
 from lifoq.tables.candidate import Candidate
 from lifoq.tables.keyed import KeyedClaims
-from lifoq.worker.keys import FIRST_PAUSE, LONGEST_PAUSE, Keys
+from lifoq.worker.keys import FIRST_KEY_PAUSE, LONGEST_KEY_PAUSE, Keys
 
 
 def test_a_flood_of_a_busy_key_is_no_barrier_and_is_read_once(bench):
@@ -71,4 +71,11 @@ def test_the_pauses_of_a_key_that_others_hold_grow_up_to_a_bound():
         while keys.full("a", "k", now):
             now += MICROSECONDS // 4
         pauses.append((now - began) / MICROSECONDS)
-    assert pauses == [FIRST_PAUSE, 1, 2, LONGEST_PAUSE, LONGEST_PAUSE, LONGEST_PAUSE]
+    assert pauses == [
+        FIRST_KEY_PAUSE,
+        1,
+        2,
+        LONGEST_KEY_PAUSE,
+        LONGEST_KEY_PAUSE,
+        LONGEST_KEY_PAUSE,
+    ]

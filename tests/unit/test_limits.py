@@ -10,7 +10,7 @@ from lifoq.items.change import Change
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.gate import PROBE_AFTER, Gate, Room, TokenBucket
-from lifoq.worker.limit_share import PATIENCE, TURN_EVERY, LimitShares
+from lifoq.worker.limit_share import TURN_EVERY, TURN_PATIENCE, LimitShares
 from lifoq.worker.limits import Limits
 from lifoq.worker.registry import TaskType
 
@@ -197,7 +197,7 @@ def test_an_answer_that_a_later_turn_has_overtaken_is_not_used(store, host):
     take_turns(second, host)
     host.advance(TURN_EVERY)
     take_turns(second, host)
-    host.advance(PATIENCE - TURN_EVERY)
+    host.advance(TURN_PATIENCE - TURN_EVERY)
     take_turns(first, host)
     first.turned(answer)
     take_turns(second, host)

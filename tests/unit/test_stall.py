@@ -6,7 +6,7 @@ from lifoq import Lifetimes, NewTask, Registry, WorkerSettings
 from lifoq.tables.memory import MemoryTable
 from lifoq.tables.store import Store
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.stall import PATIENCE, StallWatch, patience
+from lifoq.worker.stall import STALL_PATIENCE, StallWatch, patience
 from lifoq.worker.types import Types
 
 
@@ -17,7 +17,7 @@ def store(host):
 
 @pytest.fixture
 def watch(store, host):
-    return StallWatch(store, patience=PATIENCE, host=host)
+    return StallWatch(store, patience=STALL_PATIENCE, host=host)
 
 
 def put(store, task_id=None, **terms):
@@ -48,7 +48,9 @@ def test_tasks_that_nobody_claims_stall_the_queue_after_five_minutes(store, host
 
 
 def test_tasks_of_types_that_no_worker_has_neither_stall_a_queue_nor_hide_that_it_is(store, host):
-    watch = StallWatch(store, patience=PATIENCE, types=Types(only=frozenset({"a"})), host=host)
+    watch = StallWatch(
+        store, patience=STALL_PATIENCE, types=Types(only=frozenset({"a"})), host=host
+    )
     for _ in range(15):
         store.put(NewTask(task_type="unknown"))
     assert not any(looks(watch, host, 8))
@@ -105,8 +107,8 @@ def test_short_tasks_of_a_flooded_queue_are_seen_while_it_is_watched(store, host
 
 def test_a_rate_limit_of_the_queue_or_of_a_type_asks_for_more_patience():
     registry = Registry()
-    assert patience(WorkerSettings(), registry) == PATIENCE
-    assert patience(WorkerSettings(rate_limit=50), registry) == PATIENCE
+    assert patience(WorkerSettings(), registry) == STALL_PATIENCE
+    assert patience(WorkerSettings(rate_limit=50), registry) == STALL_PATIENCE
     assert patience(WorkerSettings(rate_limit=0.01), registry) == 1000
     registry.task("slow", rate_limit=0.001)(lambda _, __: None)
     assert patience(WorkerSettings(rate_limit=0.01), registry) == 10_000
