@@ -53,7 +53,8 @@ class Variable(StrEnum):
     TASK_TOKENS = "LIFOQ_TASK_TOKENS"
     """Set where Step Functions are answered."""
     DEPLOYED = "LIFOQ_DEPLOYED"
-    """When the functions were created, in ISO 8601; no update of them moves it."""
+    """When a function that reads the table's stream was created, in ISO 8601; no update of it moves
+    that."""
 
 
 def of_queue(table_name: str, lifetimes: Lifetimes) -> dict[str, str]:
@@ -134,7 +135,7 @@ class Environment:
 
     @property
     def deployed(self) -> datetime:
-        """When the functions were created."""
+        """When this function was created."""
         text = self._text(Variable.DEPLOYED)
         try:
             return datetime.fromisoformat(text)

@@ -23,7 +23,6 @@ RUNBOOK: Final = "docs/runbook.md in lifoq's repository"
 RUNBOOK_CONTEXT: Final = "lifoq:runbook"
 """In the application's ``cdk.json``: where your own people read the runbook, such as
 ``https://docs.example.com/docs/runbook/``."""
-MISSED_SWEEPS: Final = 5
 DEPLOYMENT_ROUNDS: Final = 5
 """Each of two sweeps: with a sweep a minute, a worker may be deployed ten minutes after its
 producer."""
@@ -69,7 +68,11 @@ class AlarmBoard(Construct):
         minutes: int = 1,
         silence: cloudwatch.TreatMissingData = cloudwatch.TreatMissingData.NOT_BREACHING,
     ) -> cloudwatch.Alarm:
-        """An alarm that rings when ``metric`` has been so for ``minutes`` in a row."""
+        """An alarm that rings when ``metric`` has been so for ``minutes`` in a row.
+
+        ``silence``: what it means that the metric tells nothing. Where that is MISSING, the alarm
+        rings by it, but not before the metric has told something.
+        """
         alarm = cloudwatch.Alarm(
             self,
             name,
@@ -82,6 +85,10 @@ class AlarmBoard(Construct):
         )
         alarm.add_alarm_action(self._action)
         alarm.add_ok_action(self._action)
+        if silence is cloudwatch.TreatMissingData.MISSING:
+            # A new alarm begins without data, and only what changes is told: silence in a queue
+            # that has just been deployed rings nobody.
+            alarm.add_insufficient_data_action(self._action)
         self.names.append(alarm.alarm_name)
         return alarm
 
@@ -193,12 +200,11 @@ def add_queue_alarms(
     board.add(
         "SweepMissing",
         meaning="The sweep does not run: lost kicks and expired leases stay.",
-        metric=metrics.count(Metric.SWEEPS).with_(
-            period=cdk.Duration.minutes(MISSED_SWEEPS * sweep_minutes)
-        ),
+        # CloudWatch looks back over some periods before it says that there is no data.
+        metric=metrics.count(Metric.SWEEPS).with_(period=cdk.Duration.minutes(2 * sweep_minutes)),
         threshold=1,
         comparison=_BELOW,
-        silence=cloudwatch.TreatMissingData.BREACHING,
+        silence=cloudwatch.TreatMissingData.MISSING,
     )
     board.add(
         "RunawayLoop",

@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+import lifoq
 from lifoq import environment as variables
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
@@ -188,6 +189,8 @@ class LongTasks(Construct):
                 f"--grace={self._grace.to_seconds():g}s",
                 f"--protect={self._protection.to_seconds():g}s",
                 f"--health-file={HEALTH_FILE}",
+                # An image that has an older lifoq would work by other settings than the queue's.
+                f"--release={lifoq.__version__}",
                 "--metrics",
             ],
             environment={**own, **settings, Variable.QUEUE.value: self._queue.queue_name},

@@ -363,10 +363,7 @@ class LifoQueue(Construct):
         self.trigger = make(
             functions.TRIGGER, topic=self.process_tasks_topic, dead_letters=self.dead_letters
         )
-        # A group without schedules: CloudFormation tells its date, which no update moves, and of
-        # nothing else that a queue has.
-        birth = scheduler.CfnScheduleGroup(self.trigger, "Birth")
-        self.trigger.add_environment(Variable.DEPLOYED.value, birth.attr_creation_date)
+        _tell_when_it_was_created(self.trigger)
         self.processor = make(
             functions.PROCESSOR,
             topic=self.trigger_topic,
@@ -420,6 +417,7 @@ class LifoQueue(Construct):
         self.task_events = function = make(
             functions.TASK_EVENTS, environment=told, dead_letters=self.dead_letters
         )
+        _tell_when_it_was_created(function)
         if self._events_topic:
             function.allow(["sns:Publish"], self._events_topic.topic_arn)
         if events.step_functions:
@@ -543,6 +541,13 @@ class LifoQueue(Construct):
         return Access(
             queue_name=self.queue_name, state=self.state, parameter=self.parameter, grantee=grantee
         )
+
+
+def _tell_when_it_was_created(function: QueueFunction) -> None:
+    """By a group without schedules: CloudFormation tells its date, which no update moves, and of
+    nothing else that a queue has."""
+    birth = scheduler.CfnScheduleGroup(function, "Birth")
+    function.add_environment(Variable.DEPLOYED.value, birth.attr_creation_date)
 
 
 def _unique_name(scope: Construct) -> str:

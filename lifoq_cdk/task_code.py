@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -17,14 +17,23 @@ from lifoq.errors import InvalidInput
 from lifoq.items.schema import MAX_TYPE_BYTES
 from lifoq.items.terms import check_name
 from lifoq.targets.configured import Target, encode
-from lifoq_cdk.findings import SIX_CHARACTERS, accept_secret, accept_wildcard
+from lifoq_cdk.findings import SIX_CHARACTERS, accept_secret, accept_wildcard, allow
 from lifoq_cdk.packaged import architecture_of
 from lifoq_cdk.targets import permissions, secret_arn, secrets
 from lifoq_project import asset
 from lifoq_project.asset import Asset
 
 Image = lambda_.AssetImageCode | lambda_.EcrImageCode
-VPC_ACCESS = "service-role/AWSLambdaVPCAccessExecutionRole"
+VPC_ACCESS: Final = (
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:CreateNetworkInterface",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:UnassignPrivateIpAddresses",
+)
+"""What Lambda does by a function's role to connect it with a VPC
+(https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html)."""
 RESERVED = ("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_")
 """The beginnings of environment variables that are not for task code to set."""
 
@@ -142,7 +151,8 @@ class TaskCode:
         for policy in self.managed_policies:
             role.add_managed_policy(policy)
         if self.vpc:
-            role.add_managed_policy(iam.ManagedPolicy.from_aws_managed_policy_name(VPC_ACCESS))
+            why = "Lambda makes network interfaces by it, which have no names before."
+            allow(role, VPC_ACCESS, "*", why=why)
         for secret in self.secrets.values():
             secret.grant_read(role)
             accept_secret(role, secret)

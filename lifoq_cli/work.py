@@ -23,6 +23,7 @@ from lifoq.worker.report import RunReport
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cli import options
 from lifoq_cli.protection import Protection
+from lifoq_cli.release import check_not_older
 from lifoq_cli.session import Session
 
 DEFAULTS = WorkerSettings()
@@ -57,6 +58,11 @@ class NoTaskCode(LifoqError):
     help="Touched every five seconds: a file older than a minute is a worker that hangs.",
 )
 @options.duration("--protect", "On ECS: while it holds tasks, scaling in spares it for so long.")
+@click.option(
+    "--release",
+    metavar="VERSION",
+    help="What the queue was deployed by: an older lifoq than that refuses to work.",
+)
 @click.option("--metrics", is_flag=True, help="Print metrics, as Lambda's functions do (EMF).")
 @click.option(
     "--metrics-port",
@@ -77,6 +83,7 @@ def work(
     grace: float,
     health_file: Path | None,
     protect: float | None,
+    release: str | None,
     metrics: bool,
     metrics_port: str | None,
 ) -> None:
@@ -86,6 +93,7 @@ def work(
     its attempt uncounted. Settings that are not given are taken from the environment variables that
     a deployed processor has, if they are there.
     """
+    check_not_older(release)
     queue = session.queue
     if not isinstance(queue, Queue):
         raise click.UsageError("one worker works on one queue: name one of the cells")

@@ -9,6 +9,7 @@ from aws_lambda_powertools.logging.utils import copy_config_to_registered_logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from botocore.exceptions import BotoCoreError, ClientError
 
+from lifoq.ends.changes import Record
 from lifoq.ends.end import End, Ending, end_of
 from lifoq.ends.step_functions import StepFunctions
 from lifoq.ends.topic import EventsTopic
@@ -16,6 +17,7 @@ from lifoq.environment import Environment
 from lifoq.tables import without_boto3
 
 from .. import started
+from ..since_deployment import came_since_deployment
 
 ANSWERS_AT_ONCE: Final = 10
 
@@ -46,14 +48,25 @@ started()
 def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """``event`` holds stream records. Lambda tries those again from the first that failed on: who
     is told twice is told the same id."""
-    ends = {record["dynamodb"]["SequenceNumber"]: end_of(record) for record in event["Records"]}
-    told = [end for end in ends.values() if end is not None]
-    whole = [end for end in told if end.ending is not Ending.REPLACED]
-    failed = topic.publish(whole) if topic else set()
+    ends = [(record, end) for record in event["Records"] if (end := end_of(record)) is not None]
+    told = [end for _, end in ends]
+    failed = topic.publish(list(published(ends))) if topic else set()
     if step_functions:
         failed |= set(filter(None, answering.map(unanswered, told)))
     logger.info("told", extra={"ends": len(told), "failed": len(failed)})
-    return {"batchItemFailures": list(failures(ends.items(), failed))}
+    return {"batchItemFailures": list(failures(ends, failed))}
+
+
+def published(ends: Iterable[tuple[Record, End]]) -> Iterable[End]:
+    """What subscribers are told. Where events are switched on, or off and on again, the stream
+    still holds the ends of a day: nobody asked to be told of them, or was told of them then. Step
+    Functions are answered all the same: a second answer does nothing, and a state may wait for its
+    first."""
+    return (
+        end
+        for record, end in ends
+        if end.ending is not Ending.REPLACED and came_since_deployment(record)
+    )
 
 
 def unanswered(end: End) -> str | None:
@@ -68,9 +81,9 @@ def unanswered(end: End) -> str | None:
     return None
 
 
-def failures(ends: Iterable[tuple[str, End | None]], failed: set[str]) -> Iterable[dict[str, str]]:
+def failures(ends: Iterable[tuple[Record, End]], failed: set[str]) -> Iterable[dict[str, str]]:
     return (
-        {"itemIdentifier": sequence}
-        for sequence, end in ends
-        if end is not None and end.event_id in failed
+        {"itemIdentifier": record["dynamodb"]["SequenceNumber"]}
+        for record, end in ends
+        if end.event_id in failed
     )

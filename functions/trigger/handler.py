@@ -1,7 +1,6 @@
 """TriggerFunction: turns changes of the table, and tail calls, into kicks; counts what was shed."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -9,13 +8,13 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lifoq.ends.changes import is_another, status, was_shed
 from lifoq.environment import Environment
-from lifoq.errors import BadEnvironment
 from lifoq.items.schema import Status
 from lifoq.metrics import Metric
 
 from .. import started
 from ..kick import Kicker
 from ..measure import emit, metrics
+from ..since_deployment import came_since_deployment
 
 logger = Logger()
 environment = Environment.of_this_process()
@@ -39,23 +38,6 @@ def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     shed = sum(was_shed(record) and came_since_deployment(record) for record in records)
     emit({Metric.KICKS: int(wakes), Metric.TASKS_SHED: shed})
     return {"batchItemFailures": []}
-
-
-def came_since_deployment(record: Mapping[str, Any]) -> bool:
-    """A trigger that is deployed anew reads the table's stream from its beginning. What came before
-    it, the one that was there then has counted."""
-    return bool(record["dynamodb"]["ApproximateCreationDateTime"] >= deployed_at())
-
-
-@cache
-def deployed_at() -> int:
-    """Epoch seconds. Where nobody can tell, all is counted: a metric that is too high for an hour
-    does less harm than a trigger that fails."""
-    try:
-        return int(environment.deployed.timestamp())
-    except BadEnvironment:
-        logger.exception("after a new deployment, what was shed may be counted twice")
-        return 0
 
 
 def is_tail_call(record: Mapping[str, Any]) -> bool:

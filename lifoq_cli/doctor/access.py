@@ -14,6 +14,7 @@ from lifoq.client.deployment import Deployment
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
+from lifoq_cli.release import numbers
 
 WHOLE_SECOND: Final = 1.0
 """To which the header ``Date`` is rounded down."""
@@ -86,7 +87,7 @@ def _parameter(patient: Patient, name: str) -> str:
 
 
 def versions(patient: Patient) -> Iterator[Finding]:
-    deployed, here = _release(patient.parts.release), _release(lifoq.__version__)
+    deployed, here = numbers(patient.parts.release), numbers(lifoq.__version__)
     if deployed == here:
         return
     told = f"The queue was deployed by lifoq {patient.parts.release}, this is {lifoq.__version__}."
@@ -94,8 +95,3 @@ def versions(patient: Patient) -> Iterator[Finding]:
     install = f"pip install 'lifoq=={patient.parts.release}'"
     remedy = install if here < deployed else patient.deploy
     yield Finding(wrong=told, meaning=meaning, remedy=remedy)
-
-
-def _release(version: str) -> tuple[int, ...]:
-    """Its first two numbers: what comes behind them fits together."""
-    return tuple(int(number) for number in version.split(".")[:2] if number.isdecimal())

@@ -40,7 +40,9 @@ def alarms(patient: Patient) -> Iterator[Finding]:
                 meaning="It rings, and the queue's people do not hear it.",
                 remedy=patient.deploy,
             )
-        if alarm["StateValue"] == "ALARM":
+        # An alarm that rings by silence has an action for it.
+        by_silence = bool(alarm.get("InsufficientDataActions"))
+        if alarm["StateValue"] in {"ALARM", *(["INSUFFICIENT_DATA"] if by_silence else [])}:
             yield Finding(
                 wrong=f"The alarm {name} rings.",
                 meaning=alarm.get("AlarmDescription") or f"See {RUNBOOK}.",

@@ -82,6 +82,7 @@ def subscribed(endpoint: str, arn: str = "arn") -> dict[str, Any]:
 NEEDED = schema.table_definition("t")
 TABLE = {**NEEDED, "TableStatus": "ACTIVE", "LatestStreamArn": STREAM}
 FIRST, SECOND = NEEDED["GlobalSecondaryIndexes"]
+SILENT = "INSUFFICIENT_DATA"
 MAPPING = {"State": "Enabled", "EventSourceArn": STREAM}
 WORKERS = {"status": "ACTIVE", "desiredCount": 2, "runningCount": 1}
 ALARM = {
@@ -118,7 +119,7 @@ WELL: dict[str, Any] = {
     "get_function_concurrency": {"ReservedConcurrentExecutions": 1},
     "list_subscriptions_by_topic": subscribed("arn:function:process_tasks-1"),
     "get_schedule": {"State": "ENABLED"},
-    "describe_alarms": {"MetricAlarms": [ALARM]},
+    "describe_alarms": {"MetricAlarms": [{**ALARM, "StateValue": SILENT}]},
     "get_queue_attributes": {"Attributes": {"ApproximateNumberOfMessages": "0"}},
     "query": {"Count": 0},
     "get_item": {"Item": {"payload": {"S": "{"}}},  # a note that somebody has damaged
@@ -252,6 +253,7 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
         (alarm(ActionsEnabled=False), "is muted", "enable-alarm-actions --alarm-names Failures"),
         (alarm(AlarmActions=[]), "does not lead to", DEPLOY),
         (alarm(StateValue="ALARM"), "rings", "describe-alarm-history --alarm-name Failures"),
+        (alarm(StateValue=SILENT, InsufficientDataActions=[ALARMS]), "rings", "describe-alarm"),
     ],
     "get_queue_attributes": [
         (GONE, "dead-letters, is gone", DEPLOY),

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+import lifoq as lifoq_
 from lifoq import RunReport, WorkerSettings, environment
 from lifoq.client.connection import SharedLimits
 from lifoq.worker.processor import Processor
@@ -71,6 +72,8 @@ def served(folder, monkeypatch) -> list[WorkerSettings]:
         (["--task-timeout", "5s"], 1, "nap.timeout"),
         (["--type", "nip"], 1, "tasks registers no task type 'nip', but nap, other"),
         (["--protect", "1h"], 2, "--protect is for tasks of ECS"),
+        (["--release", "99.1.0"], 1, "deployed by lifoq 99.1.0, and this is"),
+        (["--release", "newest"], 1, "--release='newest': is no release"),
     ],
 )
 def test_a_worker_that_cannot_work_says_why(lifoq, options, status, sentence):
@@ -90,6 +93,14 @@ def test_a_worker_is_told_what_to_do_by_the_environment_of_a_deployed_processor(
     assert (settings.lease, settings.heartbeat, settings.max_attempts) == (7, 2, 4)
     assert settings.task_timeout == 7200, "that of a type"
     assert settings.types_elsewhere == {"other", "scarce"}
+
+
+@pytest.mark.parametrize("release", ["0.0.9", lifoq_.__version__, f"{lifoq_.__version__}.7"])
+def test_a_worker_works_for_a_queue_that_its_own_release_or_an_earlier_one_deployed(
+    lifoq, served, release
+):
+    assert lifoq("work", "--release", release)[0] == 0
+    assert served
 
 
 def test_limits_are_a_workers_own_or_come_with_the_queue_and_are_shared(lifoq, served, queue):

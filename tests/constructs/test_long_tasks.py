@@ -8,6 +8,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 
+import lifoq
 from lifoq import InvalidInput
 from lifoq_cdk import LifoQueue, LongTasks, WorkerScaling
 from tests.constructs.application import HERE, app_in, resources, template_of
@@ -69,6 +70,9 @@ def test_two_groups_share_no_type_and_each_is_measured_in_a_network_of_ones_own(
     assert json.loads(told["LIFOQ_WORKER"])["types_elsewhere"] == ["A", "B", "x"]
     assert json.loads(told["LIFOQ_LONG_TASKS"]) == {"A": ["A"], "B": ["B"]}
     assert len(resources(template, "AWS::EC2::VPC")) == 1
+    for one in resources(template, "AWS::ECS::TaskDefinition"):
+        (container,) = one["ContainerDefinitions"]
+        assert f"--release={lifoq.__version__}" in container["Command"]
     for service in resources(template, "AWS::ECS::Service"):
         network = service["NetworkConfiguration"]["AwsvpcConfiguration"]
         assert network["AssignPublicIp"] == "DISABLED"

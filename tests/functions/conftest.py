@@ -124,7 +124,8 @@ def load(
     def load_function(name: str, worker: WorkerSettings = WORKER, **more: str) -> ModuleType:
         for variable, value in {**variables, **environment.of_worker(worker), **more}.items():
             monkeypatch.setenv(variable, value)
-        sys.modules.pop(f"functions.{name}.handler", None)
+        for module in (f"functions.{name}.handler", "functions.since_deployment"):
+            sys.modules.pop(module, None)
         return importlib.import_module(f"functions.{name}.handler")
 
     yield load_function

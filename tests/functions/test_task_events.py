@@ -37,6 +37,27 @@ def test_the_ends_of_a_batch_are_told_and_nothing_else(function, context, events
     assert [(event["queue"], event["status"]) for event in told] == [("prod", "FAILURE")] * 2
 
 
+def test_ends_from_before_events_were_switched_on_are_told_to_nobody_but_step_functions(
+    load, context, monkeypatch, events_topic
+):
+    (early, _), (late, _) = failures().ends
+    early["dynamodb"]["ApproximateCreationDateTime"] = 179
+    late["dynamodb"]["ApproximateCreationDateTime"] = 180
+    function = load(
+        "task_events",
+        LIFOQ_QUEUE="prod",
+        LIFOQ_TASK_TOKENS="true",
+        LIFOQ_EVENTS_TOPIC_ARN=events_topic.arn,
+    )
+    answered = []
+    monkeypatch.setattr(
+        function.step_functions, "answer", lambda end: answered.append(end.event_id)
+    )
+    assert function.handle({"Records": [early, late]}, context) == {"batchItemFailures": []}
+    assert [json.loads(message)["id"] for message in events_topic.messages()] == [late["eventID"]]
+    assert sorted(answered) == sorted([early["eventID"], late["eventID"]])
+
+
 def test_lambda_is_told_which_records_to_try_again(function, context, monkeypatch):
     batch = [record for record, _ in failures().ends]
     monkeypatch.setattr(function.topic, "publish", lambda ends: {ends[1].event_id})

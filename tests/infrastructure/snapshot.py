@@ -18,7 +18,8 @@ ELSEWHERE = re.compile(
 )
 """The CDK's own; and what the laws are about, or tests read as those do for whom it is."""
 NOISE = {
-    *("AlarmActions", "OKActions", "AlarmDescription", "BucketEncryption", "KmsMasterKeyId"),
+    *("AlarmActions", "InsufficientDataActions", "OKActions", "AlarmDescription"),
+    *("BucketEncryption", "KmsMasterKeyId"),
     *("Architectures", "AttributeDefinitions", "Code", "DefinitionString", "Description", "Family"),
     *("FilterCriteria", "FunctionName", "GlobalSecondaryIndexes", "KeySchema", "LogConfiguration"),
     *("LoggingConfig", "LoggingConfiguration", "POWERTOOLS_METRICS_NAMESPACE", "PolicyName"),

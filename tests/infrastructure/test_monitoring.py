@@ -46,6 +46,15 @@ def test_an_alarm_tells_its_beginning_and_its_end_and_leads_to_its_section_of_th
                 assert section[1] in headings, name
 
 
+def test_that_no_sweep_comes_rings_where_there_have_been_sweeps(prod):
+    """Else it rang in the first minutes of each new queue."""
+    for name, alarm in alarms(prod, "queue").items():
+        by_silence = name == "SweepMissing"
+        assert (alarm["TreatMissingData"] == "missing") == by_silence, name
+        told = alarm.get("InsufficientDataActions")
+        assert told == (alarm["AlarmActions"] if by_silence else None), name
+
+
 def test_an_alarm_leads_to_the_runbooks_own_address_where_that_is_given():
     def board(runbook: str) -> AlarmBoard:
         stack = cdk.Stack(cdk.App(context={"lifoq:runbook": runbook}), "stack")

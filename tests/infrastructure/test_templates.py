@@ -10,6 +10,7 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from cdk_nag import ServerlessChecks
 from constructs import Construct
@@ -17,7 +18,7 @@ from constructs import Construct
 from lifoq.ends.changes import ENDS, WAKING
 from lifoq.errors import InvalidInput
 from lifoq.items import schema
-from lifoq_cdk import TaskEvents
+from lifoq_cdk import LifoQueue, TaskEvents
 from lifoq_cdk.reports import window_expression
 from localcloud.moto_adapter import passes
 from stacks.stage import Stage, task_code
@@ -401,6 +402,28 @@ def test_cdk_nag_finds_nothing_in_one_stack_with_all_there_is():
         cdk.Validations.of(app).add_plugins(ServerlessChecks())
 
     assert synthesized(build).templates.keys() == {"pictures"}
+
+
+def test_cdk_nag_finds_nothing_in_a_queue_whose_task_code_lies_in_a_vpc():
+    """Which has its permissions before Lambda connects it."""
+
+    def build(app: cdk.App) -> None:
+        stack = cdk.Stack(app, "network")
+        vpc = ec2.Vpc.from_vpc_attributes(
+            stack,
+            "Vpc",
+            vpc_id="vpc-0123456789abcdef0",
+            availability_zones=["eu-west-1a"],
+            private_subnet_ids=["subnet-0123456789abcdef0"],
+        )
+        LifoQueue(stack, "Queue", queue_name="network", tasks=task_code(vpc=vpc))
+
+    resources = synthesized(build).templates["network"]["Resources"]
+    (processor,) = (
+        each for each in resources.values() if "VpcConfig" in each.get("Properties", {})
+    )
+    before = {resources[name]["Type"] for name in processor["DependsOn"]}
+    assert before == {"AWS::IAM::Role", "AWS::IAM::Policy"}
 
 
 def test_what_cdk_nag_finds_in_what_others_add_stops_the_synthesis():
