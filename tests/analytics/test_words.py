@@ -121,6 +121,16 @@ def test_how_it_stands_at_the_end_is_told_with_the_rates_that_it_rests_on():
     assert _now(**{"from": None}) == []
 
 
+def test_a_period_is_told_with_its_days_and_how_long_it_is():
+    begin = "2026-11-20T15:00:55.000000Z"
+    assert _plain(words.period(begin, begin)) == "20 November 2026, 15:00:55 UTC"
+    same, later = "2026-11-20T15:02:00.000000Z", "2026-11-21T16:00:55.000000Z"
+    told = _plain(words.period(begin, same))
+    assert told == "20 November 2026, 15:00:55 to 15:02:00 UTC (1 min 5 s)"
+    told = _plain(words.period(begin, later))
+    assert told == "20 November 2026, 15:00 to 21 November 2026, 16:00 UTC (1 d 1 h)"
+
+
 def test_a_moment_is_told_with_its_day_where_there_are_several():
     moment, later = "2026-11-20T15:00:55.000000Z", "2026-11-21T00:00:00.000000Z"
     assert words.teller({"from": moment, "to": moment})(moment) == "15:00:55"

@@ -8,7 +8,14 @@ import boto3
 import pytest
 
 from lab import dynamodb_local
-from lifoq import InvalidInput, Lifetimes, Queue, QueueMisconfigured, StoreUnavailable
+from lifoq import (
+    InvalidInput,
+    Lifetimes,
+    Queue,
+    QueueMisconfigured,
+    StoreUnavailable,
+    WorkerSettings,
+)
 from lifoq.client.connection import VERSION, Connection, SharedLimits, parameter_name
 from tests.faults.faults import answer
 
@@ -68,6 +75,13 @@ def test_the_parameters_region_is_the_tables_unless_the_caller_says_otherwise(
     del arguments["region_name"]
     queue = Queue.connect("prod", **arguments, **own)
     assert queue.store.table._calls.client.meta.region_name == expected
+
+
+def test_only_a_queue_whose_workers_share_their_limits_tells_of_them():
+    own = WorkerSettings(rate_limit=2.5)
+    shared = WorkerSettings(rate_limit=2.5, shared_limits=True, total_in_flight=40)
+    assert SharedLimits.of(own) is None
+    assert SharedLimits.of(shared) == SharedLimits(rate_limit=2.5, total_in_flight=40)
 
 
 def test_settings_are_read_as_they_were_written_and_what_a_later_release_adds_is_left_alone():

@@ -418,6 +418,16 @@ def test_targets_are_read_as_they_were_written_and_have_the_terms_of_types_in_co
     assert registry.get("a").timeout == 7
 
 
+def test_a_function_that_fails_is_asked_once_an_attempt(downstream, monkeypatch):
+    """The task's own attempts are what tries again."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", downstream.url.partition("/work")[0])
+    downstream.status, registry = 500, Registry()
+    register(registry, {"b": LambdaTarget(function_arn=ARN, timeout=300)})
+    with pytest.raises(ClientError):
+        registry.get("b").handler({"n": 1}, context())
+    assert [request.body for request in downstream.requests] == [b'{"n":1}']
+
+
 def test_a_function_without_its_arn_and_more_targets_than_an_environment_holds_are_refused():
     with pytest.raises(InvalidInput, match="must be the ARN of a Lambda function"):
         LambdaTarget(function_arn="resize")
