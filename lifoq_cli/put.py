@@ -17,7 +17,7 @@ from lifoq.errors import InvalidInput, LifoqError
 from lifoq.items.task import NewTask
 from lifoq.items.terms import Choice, Count, Door, Moment, Seconds, SecondsOrMoment, Term, at
 from lifoq.tables.puts import PutOutcome
-from lifoq_cli import moments, options, statuses, tasks
+from lifoq_cli import known, moments, options, statuses, tasks
 from lifoq_cli.session import Session
 
 CHUNK: Final = 500
@@ -94,6 +94,7 @@ def put(
         raise click.UsageError("what is to be put? give a TYPE, or --lines")
     task = session.queue.put(task_type, _payload(payload), **terms)
     session.answer(tasks.as_json(task), tasks.show(task, now=session.now))
+    known.tell_if_lacking(session, task)
 
 
 def _payload(text: str | None) -> Any:

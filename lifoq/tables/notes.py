@@ -17,7 +17,9 @@ from lifoq.tables.base import StoreBase
 NOTE: Final = f"{OWN_PREFIX}sweep"
 """The id of its item. No slot's id begins so."""
 MOST_NAMED: Final = 20
-"""Task types that a note names, at the most."""
+"""Task types without a worker that a note names, at the most."""
+MOST_KNOWN: Final = 100
+"""Task types with a worker that a note names; it names none if they are more."""
 LATELY: Final = 300.0
 """Seconds for which what was shed tells of the present."""
 NOTE_KEPT: Final = 7 * 86_400
@@ -32,6 +34,14 @@ class Note:
     """Whether tasks wait and none is claimed."""
     shed: tuple[tuple[int, int], ...] = ()
     """How many tasks the sweep shed, and before that when, in epoch microseconds, of late."""
+    known_types: tuple[str, ...] = ()
+    """Task types that some worker has a handler for; empty if they are too many to be noted, or if
+    any type is taken."""
+
+    def lacks(self, task_type: str) -> bool:
+        """Return True if no worker is known to have a handler for the type."""
+        known = not self.known_types or task_type in self.known_types
+        return task_type in self.unknown_types or not known
 
     def shed_since(self, moment: int) -> tuple[tuple[int, int], ...]:
         return tuple((at, number) for at, number in self.shed if at > moment)
@@ -69,6 +79,7 @@ def of(item: Item | None) -> Note:
             unknown_types=tuple(map(str, found.get("unknown_types", ()))),
             stalled=found.get("stalled") is True,
             shed=tuple((int(at), int(number)) for at, number in found.get("shed", ())),
+            known_types=tuple(map(str, found.get("known_types", ()))),
         )
     except (ValueError, TypeError, AttributeError, RecursionError):
         return Note()

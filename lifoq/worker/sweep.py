@@ -132,9 +132,17 @@ class Sweeper:
             unknown_types=tuple(sorted(report.unknown)[: notes.MOST_NAMED]),
             stalled=self._stall is not None and self._stall.stalled(),
             shed=shed,
+            known_types=self._known_types(),
         )
         self._note(note, before)
         return replace(stats, unknown_types=note.unknown_types, stalled=note.stalled)
+
+    def _known_types(self) -> tuple[str, ...]:
+        """What a person is told who puts a task of another type."""
+        known = (
+            frozenset() if self._types.only is None else self._types.only | self._types.elsewhere
+        )
+        return tuple(sorted(known)) if len(known) <= notes.MOST_KNOWN else ()
 
     def _note_shed(self) -> None:
         """Note what was shed, though the sweep fails; where that fails, too, the next one does."""

@@ -48,6 +48,7 @@ def test_tasks_of_types_that_no_worker_has_call_for_no_processor_and_are_noted_w
     report = sweeper.run()
     assert (report.unknown, report.needs_processor) == ({"new": 2, "newer": 1}, False)
     assert measure(store, now=store.now()).unknown_types == ("new", "newer")
+    assert notes.read(store).known_types == ("a", "b", "long")
     store.put(NewTask(task_type="new"))
     with monkeypatch.context() as patch:
         patch.setattr(store.table, "update", None)  # the types are noted
