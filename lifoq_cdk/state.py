@@ -13,7 +13,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from lifoq.items import schema
-from lifoq.items.lifetimes import Lifetimes
+from lifoq.items.lifetimes import DAY, KEPT_DAYS, Lifetimes, object_prefix
 from lifoq_cdk import known
 from lifoq_cdk.findings import accept
 from lifoq_cdk.key import open_to_services
@@ -82,10 +82,7 @@ class QueueState(Construct):
         # stack may still import it.
         self._objects = self._bucket(
             "LargePayloadBucket",
-            s3.LifecycleRule(
-                id="forget-payloads",
-                expiration=large_payload_retention or retention_of_objects(Lifetimes()),
-            ),
+            *_rules_of_objects(large_payload_retention),
         )
         accept(
             self._objects,
@@ -207,6 +204,21 @@ class QueueState(Construct):
             )
         )
         return topic
+
+
+def _rules_of_objects(retention: cdk.Duration | None) -> list[s3.LifecycleRule]:
+    """A rule for each class, whatever is asked for now: a rule applies to the objects that are
+    there already, and tasks may still name those that were put under longer lifetimes. A class is
+    kept for its own days at the least."""
+    longest = math.ceil(retention.to_seconds() / DAY) if retention else 0
+    return [
+        s3.LifecycleRule(
+            id=f"forget-payloads-{days}",
+            prefix=object_prefix(days),
+            expiration=cdk.Duration.days(max(days, longest)),
+        )
+        for days in KEPT_DAYS
+    ]
 
 
 def retention_of_objects(lifetimes: Lifetimes) -> cdk.Duration:

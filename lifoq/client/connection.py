@@ -83,9 +83,15 @@ class Connection:
             **_written(self.lifetimes),
             "topics": dict(self.topics),
             **({"sharedLimits": _written(self.shared_limits)} if self.shared_limits else {}),
-            **({"bucket": self.bucket} if self.bucket else {}),
+            **self._for_large_payloads(),
         }
         return json.dumps(document)
+
+    def _for_large_payloads(self) -> dict[str, str]:
+        """The prefix is for producers without this library, which go by the lifetimes."""
+        if self.bucket is None:
+            return {}
+        return {"bucket": self.bucket, "objectPrefix": self.lifetimes.object_prefix}
 
     @classmethod
     def decode(cls, text: str, *, source: str) -> "Connection":

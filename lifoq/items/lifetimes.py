@@ -12,6 +12,11 @@ if TYPE_CHECKING:  # settings are read by functions that have nothing to do with
     from lifoq.items.change import Value
     from lifoq.items.task import Task
 
+DAY: Final = 86_400
+KEPT_DAYS: Final = (45, 60, 90, 120, 180, 270, 400, 800, 1_600, 3_200, 7_400)
+"""For how long objects of large payloads are kept: each lies under the prefix of its class, whose
+rule in the bucket never gets shorter. So what was put under longer lifetimes stays, when these are
+shortened, or large payloads are switched off. The last is more than the longest lifetimes need."""
 LONGEST_LEASE: Final = 86_400.0
 """Seconds that a lease may last: what is held for longer was not written by a worker."""
 
@@ -55,6 +60,11 @@ class Lifetimes:
         or redriven, which lets them begin anew."""
         return LARGE_DELAY + self.deadline + max(self.success_retention, self.failure_retention)
 
+    @property
+    def object_prefix(self) -> str:
+        """Where in the bucket new objects lie: under the shortest class that is long enough."""
+        return object_prefix(next(days for days in KEPT_DAYS if days * DAY >= self.of_objects))
+
     def shed_at(self, expires_at: int, *, waited_for: bool) -> "dict[A, Value]":
         """The ``dueAt`` of a PENDING task, by which the sweep finds it at its deadline; nothing,
         and no entry in an index, where nobody waits to be told. ``waited_for``: a state of Step
@@ -71,6 +81,11 @@ class Lifetimes:
         that a redriven one, whose deadline is younger, would lie below ``oldest_alive``, where it
         would not be found."""
         return max(task.enqueued_at, task.expires_at - microseconds(self.deadline))
+
+
+def object_prefix(days: int) -> str:
+    """The prefix of the objects' names that are kept for so many of ``KEPT_DAYS``."""
+    return f"{days}-days/"
 
 
 def seconds_up(moment: int) -> int:

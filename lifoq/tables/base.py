@@ -61,8 +61,9 @@ class StoreBase:
             return task
         if self.large is None:
             raise QueueMisconfigured(
-                f"the {asked[0]} of task {task.task_id!r} lies in the queue's bucket, which this "
-                "client was not told: connect by the queue's name, or give bucket"
+                f"the {asked[0]} of task {task.task_id!r} lies in the queue's bucket for large "
+                "payloads, which this client does not know: switch large_payloads on again if they "
+                "are off, and connect by the queue's name, or give bucket"
             )
         found = {p: self.large.value(task.task_id, p, getattr(task, p)) for p in asked}
         return replace(task, **found)
@@ -85,7 +86,9 @@ class StoreBase:
         and return the change that names the object instead."""
         if self.large is None:
             return change
-        return replace(change, set=self.large.moved(change.set, name))
+        return replace(
+            change, set=self.large.moved(change.set, name, prefix=self.lifetimes.object_prefix)
+        )
 
     def _alive(
         self, now: int, *, start: Cursor | None = None, where: tuple[Condition, ...] = ()

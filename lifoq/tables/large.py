@@ -75,16 +75,18 @@ class LargeValues:
         """Whether it is for the bucket."""
         return isinstance(value, str | bytes) and _size(value) > INLINE
 
-    def moved(self, values: Mapping[Any, Value], name: Attribute) -> dict[Any, Value]:
-        """These attributes; the one of this name, where it is large, in the bucket. InvalidInput
-        where it is too large for that, too."""
+    def moved(
+        self, values: Mapping[Any, Value], name: Attribute, *, prefix: str
+    ) -> dict[Any, Value]:
+        """These attributes; the one of this name, where it is large, in the bucket, under
+        ``prefix``. InvalidInput where it is too large for that, too."""
         value = values[name]
         if not self.takes(value):
             return dict(values)
         content = unpack(value).encode()
         if len(content) > MAX_LARGE_BYTES:
             raise too_large(name.value, content.decode())
-        large = Large.of(content, key=self._host.new_id())
+        large = Large.of(content, key=prefix + self._host.new_id())
         self.blobs.put(large.key, content)
         return {**values, name: large.encode()}
 

@@ -41,9 +41,9 @@ class NewItems(StoreBase):
     def _with_large_apart(self, item: Item) -> Item:
         """Move the payload into the queue's bucket, if it is large and due soon, and return the
         item that names the object instead."""
-        return (
-            self.large.moved(item, Attribute.PAYLOAD) if self.large and self._soon(item) else item
-        )
+        if self.large is None or not self._soon(item):
+            return item
+        return self.large.moved(item, Attribute.PAYLOAD, prefix=self.lifetimes.object_prefix)
 
     def _soon(self, item: Item) -> bool:
         """True if the task enters the queue while the bucket would still hold its payload."""

@@ -53,13 +53,14 @@ def _kept(patient: Patient, bucket: str) -> Iterator[Finding]:
     except NotThere:
         answer = {}
     rules = answer.get("Rules", [])
-    days = [days for rule in rules if (days := _deletes_all_after(rule))]
+    prefix = patient.connection.lifetimes.object_prefix
+    days = [days for rule in rules if (days := _deletes_after(rule, prefix))]
     if days and min(days) >= needed:
         return
     # All rules of a bucket are written together: those that do something else are kept.
     mended = [
-        *(_with_filter(rule) for rule in rules if not _deletes_all_after(rule)),
-        {"Status": "Enabled", "Filter": {}, "Expiration": {"Days": needed}},
+        *(_with_filter(rule) for rule in rules if not _deletes_after(rule, prefix)),
+        {"Status": "Enabled", "Filter": {"Prefix": prefix}, "Expiration": {"Days": needed}},
     ]
     yield Finding(
         wrong=f"The bucket {bucket} forgets its objects after {min(days)} days."
@@ -77,10 +78,12 @@ def _kept(patient: Patient, bucket: str) -> Iterator[Finding]:
     )
 
 
-def _deletes_all_after(rule: dict[str, Any]) -> int | None:
-    """Days; None where it deletes nothing, or some objects only."""
+def _deletes_after(rule: dict[str, Any], prefix: str) -> int | None:
+    """Days; None where it does not delete all objects under ``prefix``."""
     chosen = {"Prefix": rule.get("Prefix"), **rule.get("Filter", {})}
-    if rule["Status"] != "Enabled" or any(chosen.values()):
+    others = [value for name, value in chosen.items() if name != "Prefix" and value]
+    under = prefix.startswith(chosen["Prefix"] or "")
+    if rule["Status"] != "Enabled" or others or not under:
         return None
     days: int | None = rule.get("Expiration", {}).get("Days")
     return days

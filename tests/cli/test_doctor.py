@@ -134,7 +134,7 @@ ELSEWHERE = {"Environment": {"Variables": {"LIFOQ_TABLE": "u"}}}
 NONE_RUNS = {"services": [{**WORKERS, "runningCount": 0, "events": [{"message": "no image"}]}]}
 NOTED = {"Item": {"payload": {"S": '{"unknown_types": ["new one", "newer"]}'}}}
 KEPT = '{"Filter": {"Prefix": "other/"}, "Status": "Enabled", "Expiration": {"Days": 3}}, '
-MENDED = '{"Status": "Enabled", "Filter": {}, "Expiration": {"Days": 45}}]}'
+MENDED = '{"Status": "Enabled", "Filter": {"Prefix": "45-days/"}, "Expiration": {"Days": 45}}]}'
 DEPLOY = "make deploy STAGE=dev"
 SEE_LOGS = "aws logs tail --since 1h logs-of-the-trigger"
 RESUME = "lifoq resume --queue dev"

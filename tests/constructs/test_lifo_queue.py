@@ -18,6 +18,7 @@ from aws_cdk import aws_sns as sns
 from lifoq import Backoff, Lifetimes, WorkerSettings
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput
+from lifoq.items.lifetimes import KEPT_DAYS
 from lifoq.metrics import Metric
 from lifoq.targets import configured
 from lifoq_cdk import (
@@ -371,3 +372,17 @@ def test_pyright_lets_in_what_cdk_makes():
         assert kms.Key in get_args(hints["encryption_key"])
         assert sns.Topic in get_args(hints["alarm_topic"])
     assert secretsmanager.Secret in get_args(get_type_hints(BrokerQueue)["login"])
+
+
+def test_no_object_is_forgotten_earlier_when_large_payloads_are_off_or_kept_for_less(stack):
+    """A bucket's rules apply to the objects that are there already, and tasks name those."""
+    kept = {"Long": cdk.Duration.days(400), "Short": cdk.Duration.days(45), "Off": None}
+    for name, retention in kept.items():
+        QueueState(stack, name, large_payload_retention=retention)
+    found, template = [], template_of(stack)
+    for name in kept:
+        (bucket,) = resources(template, "AWS::S3::Bucket", f"{name}LargePayloadBucket")
+        rules = bucket["LifecycleConfiguration"]["Rules"]
+        found.append({one["Prefix"]: one["ExpirationInDays"] for one in rules if "Prefix" in one})
+    own = {f"{days}-days/": days for days in KEPT_DAYS}
+    assert found == [{name: max(days, 400) for name, days in own.items()}, own, own]

@@ -276,3 +276,19 @@ def test_only_who_asks_for_the_item_is_sent_its_payload_again(table):
     table.update("t", change)
     table.update_and_get("t", change)
     assert answers == [{"ResponseMetadata"}, {"ResponseMetadata", "Attributes"}]
+
+
+def test_an_object_is_kept_for_as_long_as_the_lifetimes_need_under_which_it_was_put(
+    bucket, table, host
+):
+    """Whatever becomes of them: by its prefix, whose rule never gets shorter."""
+    for number, (retention, prefix) in enumerate(
+        ((14, "45-days/"), (180, "270-days/"), (3_650, "7400-days/"))
+    ):
+        lifetimes = Lifetimes(failure_retention=retention * 86_400)
+        store = Store(table, lifetimes=lifetimes, host=host, large=LargeValues(bucket, host=host))
+        Queue(store, host=host).put("a", noise(100_000), task_id=f"t{number}")
+        key = bucket.put.call_args.args[0]
+        assert key.startswith(prefix)
+        days = int(prefix.partition("-")[0])
+        assert days * 86_400 >= lifetimes.of_objects
