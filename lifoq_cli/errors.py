@@ -12,12 +12,12 @@ from lifoq.basics.times import iso
 from lifoq.client.failures import Group, failures
 from lifoq.client.listing import Wanted
 from lifoq.items.schema import Status
-from lifoq_cli import moments
+from lifoq_cli import moments, options
 from lifoq_cli.session import Session
 
 
 @click.command()
-@click.option("--type", "task_type", metavar="TYPE", help="Only tasks of this type.")
+@options.task_type
 @click.pass_obj
 def errors(session: Session, *, task_type: str | None) -> None:
     """Tell why tasks failed: those of one type, error and kind of message as one line.

@@ -130,7 +130,7 @@ def get(session: Session, task_id: str, *, traceback: bool) -> None:
     show_default=True,
     help="What succeeded or was cancelled is in no list: get it by its id.",
 )
-@click.option("--type", "task_type", metavar="TYPE", help="Only tasks of this type.")
+@options.task_type
 @click.option("--key", metavar="KEY", help="Only tasks of this key.")
 @click.option(
     "--error", metavar="TYPE", help="Only tasks whose error has this type, such as TimeoutError."

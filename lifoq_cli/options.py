@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from lifoq.items.lifetimes import Lifetimes
-from lifoq_cli import moments, usage
+from lifoq_cli import completion, moments, usage
 from lifoq_cli.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,6 +22,7 @@ def _remember(context: click.Context, option: click.Parameter, value: Any) -> No
 _EVERYWHERE: Final[tuple[dict[str, Any], ...]] = (
     {
         "names": ["--queue", "-q"],
+        "shell_complete": completion.queues,
         "multiple": True,
         "metavar": "NAME",
         "help": "The queue's name; of a queue of several cells, once for each.",
@@ -65,6 +66,17 @@ def everywhere(*, hidden: bool) -> list[click.Option]:
         )
         for spec in _EVERYWHERE
     ]
+
+
+def task_type(command: F) -> F:
+    """Give a command the option by which it is about tasks of one type."""
+    return click.option(
+        "--type",
+        "task_type",
+        metavar="TYPE",
+        help="Only tasks of this type.",
+        shell_complete=completion.types,
+    )(command)
 
 
 def asks(command: F) -> F:

@@ -17,7 +17,7 @@ from lifoq.errors import InvalidInput, LifoqError
 from lifoq.items.task import NewTask
 from lifoq.items.terms import Choice, Count, Door, Moment, Seconds, SecondsOrMoment, Term, at
 from lifoq.tables.puts import PutOutcome
-from lifoq_cli import known, moments, options, statuses, tasks
+from lifoq_cli import completion, known, moments, options, statuses, tasks
 from lifoq_cli.session import Session
 
 CHUNK: Final = 500
@@ -65,7 +65,7 @@ def _with_terms(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.argument("task_type", metavar="[TYPE]", required=False)
+@click.argument("task_type", metavar="[TYPE]", required=False, shell_complete=completion.types)
 @click.argument("payload", metavar="[PAYLOAD]", required=False)
 @_with_terms
 @click.option("--lines", is_flag=True, help="Put the JSON lines of the standard input.")

@@ -31,7 +31,7 @@ from lifoq.items.schema import SMOKE_TYPE, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskFailed
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
-from lifoq_cli import moments, options, signals, statuses
+from lifoq_cli import completion, moments, options, signals, statuses
 from lifoq_cli.session import Session
 
 PATIENCE: Final = 90.0
@@ -259,7 +259,7 @@ STEPS: Final[dict[str, Callable[[Trial], str]]] = {
 
 
 @click.command()
-@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("name", metavar="[NAME]", required=False, shell_complete=completion.queues)
 @options.asks
 @click.pass_obj
 def smoke(session: Session, name: str | None) -> None:

@@ -64,7 +64,7 @@ def run_now(session: Session, task_id: str) -> None:
 
 @click.command()
 @click.argument("task_id", metavar="[ID]", required=False)
-@click.option("--type", "task_type", metavar="TYPE", help="Only tasks of this type.")
+@options.task_type
 @click.option(
     "--error", metavar="TYPE", help="Only tasks whose error has this type, such as TimeoutError."
 )

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from lifoq.client.account import Account
 from lifoq.errors import LifoqError
-from lifoq_cli import aws_words, statuses
+from lifoq_cli import aws_words, completion, statuses
 from lifoq_cli.doctor import access, bucket, loop, table, watched
 from lifoq_cli.doctor.finding import Check, Finding
 from lifoq_cli.doctor.patient import OutOfReach, Patient
@@ -58,7 +58,7 @@ class Result:
 
 
 @click.command()
-@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("name", metavar="[NAME]", required=False, shell_complete=completion.queues)
 @click.pass_obj
 def doctor(session: Session, name: str | None) -> None:
     """Say what is wrong with a deployed queue, and what mends it.

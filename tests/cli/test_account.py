@@ -10,14 +10,17 @@ from contextlib import contextmanager
 
 import boto3
 import pytest
+from click.shell_completion import ShellComplete
 from moto import mock_aws
 
+from lifoq import Queue
 from lifoq.client.connection import Connection
 from lifoq.client.processing import Processing
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.tables import notes
 from lifoq.testing import create_table
 from lifoq_cli import smoke
-from lifoq_cli.app import main
+from lifoq_cli.app import main, root
 from tests.deployed import PROCESSORS, concurrency, deploy_dev
 
 
@@ -149,3 +152,31 @@ def test_a_table_that_is_not_there_gets_its_sentence(capsys):
     assert main(["stats", "--table", "elsewhere"]) == 1
     told = capsys.readouterr().err
     assert told.startswith("there is no table 'elsewhere' in region 'us-east-1'")
+
+
+def completed(line: str) -> list[str]:
+    """What a shell offers for the word that the line ends with."""
+    *words, incomplete = line.split(" ")
+    offered = ShellComplete(root, {}, "lifoq", "_LIFOQ_COMPLETE").get_completions(words, incomplete)
+    return [one.value for one in offered]
+
+
+def test_a_shell_completes_queues_statuses_and_the_types_of_the_queue_that_is_named(monkeypatch):
+    monkeypatch.setenv("LIFOQ_QUEUE", "gone")
+    notes.write(
+        Queue.connect("dev").store,
+        notes.Note(known_types=("mail.send", "report"), unknown_types=("mail.sent",)),
+    )
+    assert completed("stats --queue d") == ["dev"]
+    assert completed("doctor ") == ["dev"]
+    assert completed("--queue dev put mail") == ["mail.send", "mail.sent"]
+    assert completed("list --queue dev --type r") == ["report"]
+    assert completed("list --status f") == ["failure"]
+    assert completed("list --type r") == [], "there is no such queue"
+
+
+def test_a_shell_that_cannot_ask_offers_nothing_and_says_nothing(monkeypatch, capsys):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    assert completed("stats --queue d") == completed("--queue dev put m") == []
+    assert capsys.readouterr() == ("", "")

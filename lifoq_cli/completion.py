@@ -1,0 +1,54 @@
+"""Names of queues and of task types, for a shell that completes what somebody types."""
+
+import contextlib
+import io
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from lifoq.client.account import Account
+from lifoq.errors import LifoqError
+from lifoq_cli import aws_words, known
+from lifoq_cli.session import Session
+
+PREFIX, SUFFIX = "/lifoq/", "/queue"
+"""Around a queue's name in the name of its SSM parameter."""
+
+
+def queues(context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
+    """Return the queues of the account and region."""
+    return _matching(context, incomplete, lambda session: _names(session.client_arguments))
+
+
+def types(context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
+    """Return the task types of the queue that the line names so far."""
+    return _matching(context, incomplete, lambda session: known.types(session.queue))
+
+
+def _matching(
+    context: click.Context, incomplete: str, find: Callable[[Session], Iterable[str]]
+) -> list[str]:
+    """Nothing where AWS or the queue refuses: a line that is being typed is no place to say why."""
+    session = context.find_root().ensure_object(Session)
+    with contextlib.redirect_stderr(io.StringIO()):
+        try:
+            return sorted(name for name in find(session) if name.startswith(incomplete))
+        except (LifoqError, click.UsageError):
+            return []
+        except Exception as error:
+            if aws_words.sentence(error) is None:
+                raise
+            return []
+
+
+def _names(client_arguments: dict[str, Any]) -> Iterable[str]:
+    account, more = Account(**client_arguments), dict[str, str]()
+    while True:
+        answer = account.call("ssm", "get_parameters_by_path", Path=PREFIX, Recursive=True, **more)
+        for one in answer["Parameters"]:
+            if one["Name"].endswith(SUFFIX):
+                yield one["Name"].removeprefix(PREFIX).removesuffix(SUFFIX)
+        if not answer.get("NextToken"):
+            return
+        more = {"NextToken": answer["NextToken"]}
