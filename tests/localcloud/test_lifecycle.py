@@ -4,11 +4,13 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import boto3
 import psutil
 import pytest
 from click.testing import CliRunner
@@ -98,6 +100,25 @@ def test_it_ends_with_the_program_that_started_it(tmp_path):
         starter.kill()
 
     eventually(lambda: not psutil.pid_exists(cloud.pid), within_seconds=STOP_SECONDS)
+
+
+def test_no_proxy_is_asked_for_what_lies_on_this_machine(shared, monkeypatch):
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        monkeypatch.setenv("no_proxy", "a.corp, *.b.corp")
+        cloud = LocalCloud.at(shared.cloud.directory)
+        assert cloud.client("sts").get_caller_identity()["Account"]
+        assert cloud.not_imitated()
+
+    environment = cloud.environment()
+    expected = "a.corp,*.b.corp,localhost,127.0.0.1,::1"
+    assert (environment["NO_PROXY"], environment["no_proxy"]) == (expected, expected)
+    with monkeypatch.context() as within:
+        for name, value in environment.items():
+            within.setenv(name, value)
+        assert boto3.client("sts").get_caller_identity()["Account"]
 
 
 def test_a_port_that_is_taken_is_told_in_one_sentence(shared, tmp_path):
