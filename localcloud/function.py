@@ -49,6 +49,10 @@ class Run(Protocol):
     def __call__(self, event: bytes, client_context: str = "", /) -> Outcome: ...
 
 
+class CodeError(Exception):
+    """A function's code cannot be unpacked, such as a damaged archive."""
+
+
 class ThrottledError(Exception):
     """All of the function's concurrency is in use."""
 

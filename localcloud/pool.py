@@ -6,7 +6,7 @@ from functools import partial
 
 from lifoq_project.requirements import RequirementsError
 
-from .function import FunctionConfig, Outcome, Run, ThrottledError
+from .function import CodeError, FunctionConfig, Outcome, Run, ThrottledError
 from .instance import Instance, Sandbox
 
 UNRESERVED_CONCURRENCY = 10
@@ -116,6 +116,8 @@ class Pool:
             return instance.invoke(event, client_context)
         except RequirementsError as error:
             return Outcome.failure("Runtime.InvalidRequirements", str(error))
+        except CodeError as error:
+            return Outcome.failure("Runtime.InvalidCode", str(error))
         finally:
             self._release(warm, instance)
 

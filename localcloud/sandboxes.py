@@ -6,6 +6,7 @@ import re
 import shutil
 import threading
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +16,7 @@ from lifoq_project.requirements import Platform
 
 from .credentials import Credentials
 from .folder import private_folder
-from .function import FunctionConfig
+from .function import CodeError, FunctionConfig
 from .instance import Sandbox
 
 RUNTIME_PACKAGES = ("boto3", "awslambdaric")
@@ -79,8 +80,12 @@ class Sandboxes:
         with self._lock:
             if not folder.exists():
                 fresh = folder.with_suffix(".new")
-                with zipfile.ZipFile(io.BytesIO(self._code(config.name))) as archive:
-                    archive.extractall(fresh)
+                try:
+                    with zipfile.ZipFile(io.BytesIO(self._code(config.name))) as archive:
+                        archive.extractall(fresh)
+                except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError) as error:
+                    shutil.rmtree(fresh, ignore_errors=True)
+                    raise CodeError(f"{config.name} has code that is damaged: {error}") from error
                 fresh.rename(folder)
         return folder
 

@@ -105,6 +105,7 @@ class Attempt:
         """Monotonic microseconds."""
         self.renew_at = renew_at
         self.times_out_at = times_out_at
+        self._allowed = times_out_at - began
         self.timed_out = False
         self.settled: Settled | None = None
         """Once its outcome is written; what is left to do, the run need not wait for."""
@@ -124,7 +125,7 @@ class Attempt:
 
     def took_too_long(self) -> TimeoutError:
         """The error of an attempt whose time is over: it says how long was allowed."""
-        timeout = spoken((self.times_out_at - self.began) / MICROSECONDS)
+        timeout = spoken(self._allowed / MICROSECONDS)
         return TimeoutError(f"attempt {self.task.attempts} took longer than its timeout, {timeout}")
 
     def hangs(self, limits: Limits) -> None:

@@ -398,6 +398,7 @@ def test_a_handler_that_is_told_to_stop_has_half_of_the_settle_time_to_clean_up(
     assert (report.timed_out, report.retried) == (1, 1)
     (past,) = bench.task(task_id).history
     assert (past.ended_at - START) / MICROSECONDS == pytest.approx(10 + 2, abs=0.2)
+    assert bench.task(task_id).error.message == "attempt 1 took longer than its timeout, 10 s"
 
 
 # Claims that are late, lost or cancelled

@@ -166,6 +166,16 @@ def test_code_that_is_no_zip_archive_is_refused_and_what_ran_goes_on_running(dep
     assert one.invoke("unzipped", {}) == (1, None)
 
 
+def test_a_damaged_archive_fails_the_invocation_and_says_so(deployed):
+    one = created(deployed, "damaged", {"probe.py": "def handle(*_): return 1"})
+    archive = zipped({"probe.py": 100 * "def handle(*_): return 2"})
+    damaged = archive.replace(b"return 2", b"return 3", 1)
+    one.client("lambda").update_function_code(FunctionName="damaged", ZipFile=damaged)
+    answer, error = one.invoke("damaged", {})
+    assert (error, answer["errorType"]) == ("Unhandled", "Runtime.InvalidCode")
+    assert "Bad CRC-32" in answer["errorMessage"]
+
+
 UNTIL_A_FILE_IS_THERE = """
 import os, time
 def handle(path, _context):
