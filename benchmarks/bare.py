@@ -8,14 +8,18 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final
 
-import boto3
-
 from benchmarks.record import Row
 from lab import dynamodb_local
 from lifoq import NewTask, Queue
-from lifoq.tables.dynamo import DynamoTable
+from lifoq.aws.boto3_clients import dynamodb_clients
+from lifoq.aws.dynamodb import DynamoCalls
+from lifoq.aws.patience import ATTEMPTS
+from lifoq.aws.service import Endpoint, Service
+from lifoq.aws.signature import Credentials
+from lifoq.basics.clock import ServerClock
+from lifoq.basics.host import SYSTEM
+from lifoq.tables.dynamo import Calls, DynamoTable
 from lifoq.tables.store import Store
-from lifoq.tables.wire import ONCE, PATIENT
 from lifoq.testing import create_table
 
 NAME: Final = "benchmark"
@@ -39,20 +43,54 @@ class Ratio(Row):
     bare_cpu_ms_per_task: Annotated[float, "bare"]
 
 
+class Recorder:
+    """DynamoDB's calls, each noted with its time."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self.region = calls.region
+        self.noted: list[tuple[str, Request, float, float]] = []
+        """Operation, request, began, ended; seconds."""
+
+    def call(self, operation: str, request: Request) -> dict[str, Any]:
+        began = time.perf_counter()
+        answer = self._calls.call(operation, request)
+        self.noted.append((operation, request, began, time.perf_counter()))
+        return answer
+
+
 class Ground:
     """A queue, and clients with the product's settings."""
 
     def __init__(self, endpoint: str) -> None:
-        def client(config: Any) -> Any:
-            return boto3.client(
-                "dynamodb", endpoint_url=endpoint, config=config, **dynamodb_local.CREDENTIALS
-            )
-
-        self.client = client(PATIENT)
-        self.once = client(ONCE)
-        """Repeats nothing, as the product's batches do not."""
+        self._endpoint = endpoint
+        self.client, self.once = dynamodb_clients(
+            endpoint_url=endpoint, **dynamodb_local.CREDENTIALS
+        )
+        """The latter repeats nothing, as the product's batches do not."""
         create_table(self.client, NAME)
         self.queue = Queue(Store(DynamoTable.of_clients(NAME, client=self.client, once=self.once)))
+        """As producers have it: by boto3."""
+        self.store = Store(self._own_table())
+        """As lifoq's own processes have it: by its own client."""
+
+    def recorded(self) -> tuple[Store, Recorder]:
+        """``store`` once more, and what it calls."""
+        clock = ServerClock()
+        calls = Recorder(DynamoCalls(self._service(clock), attempts=ATTEMPTS))
+        return Store(DynamoTable(name=NAME, calls=calls, once=calls, clock=clock)), calls
+
+    def _own_table(self) -> DynamoTable:
+        clock = ServerClock()
+        return DynamoTable.of_service(NAME, self._service(clock), clock=clock)
+
+    def _service(self, clock: ServerClock) -> Service:
+        known = dynamodb_local.CREDENTIALS
+        endpoint = Endpoint.at(self._endpoint, service="dynamodb", region=known["region_name"])
+        if endpoint is None:
+            raise RuntimeError(f"{self._endpoint} is no endpoint")
+        mine = Credentials(known["aws_access_key_id"], known["aws_secret_access_key"], None)
+        return Service(endpoint, credentials=lambda: mine, clock=clock, host=SYSTEM)
 
     def fill(self, number: int) -> list[str]:
         """Put tasks with a small payload; their ids, the newest first."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def store_of(environment: Environment, *, repeats: bool = True) -> Store:
     """``repeats``: whether calls that fail are repeated at once."""
-    table = DynamoTable.connect(environment.table_name, repeats=repeats)
+    table = DynamoTable.in_function(environment.table_name, repeats=repeats)
     return Store(table, lifetimes=environment.lifetimes(), large=_large(environment.bucket))
 
 

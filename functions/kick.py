@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Any
 
+from lifoq.aws import own
+from lifoq.aws.topics import Topics
 from lifoq.basics.host import microseconds
-from lifoq.tables import without_boto3
 
 
 class Kicker:
@@ -17,7 +18,7 @@ class Kicker:
     def connect(self) -> None:
         """At the first kick, or before it: where each event kicks, at the start, for which Lambda
         lends more of a processor."""
-        self._sns = without_boto3.Topics() if without_boto3.suffices("sns") else _client()
+        self._sns = Topics(own.in_function("sns")) if own.suffices("sns") else _client()
 
     def kick(self, why: str) -> None:
         """``why`` is for people who read the message; nobody acts on it."""

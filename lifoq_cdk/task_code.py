@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 
+from lifoq.aws import own
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.items.schema import MAX_TYPE_BYTES
@@ -36,12 +37,15 @@ VPC_ACCESS: Final = (
 (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html)."""
 RESERVED = ("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_")
 """The beginnings of environment variables that are not for task code to set."""
+SETTABLE = (own.CHOICE,)
+"""Those that are, nevertheless."""
 
 
 def check_variables(*names: str) -> None:
     """InvalidInput where one is not for task code to set, or for Lambda to take."""
     for name in names:
-        if not re.fullmatch("[A-Za-z][A-Za-z0-9_]+", name) or name.startswith(RESERVED):
+        reserved = name.startswith(RESERVED) and name not in SETTABLE
+        if not re.fullmatch("[A-Za-z][A-Za-z0-9_]+", name) or reserved:
             problem = (
                 "must be letters, digits and '_', a letter first, and must not begin with "
                 f"{', '.join(RESERVED)}: rename it"

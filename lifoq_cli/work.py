@@ -16,6 +16,8 @@ from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, LifoqError
 from lifoq.metrics import NAMESPACE, Metric, service
+from lifoq.tables.dynamo import DynamoTable
+from lifoq.tables.store import Store
 from lifoq.worker import logged
 from lifoq.worker.processor import Processor
 from lifoq.worker.registry import REGISTRY, Registry
@@ -118,7 +120,7 @@ def work(
     elif not settings.shared_limits:
         _tell_own_limits(session, registry, settings)
     protection = None if protect is None else Protection.of_this_task(protect)
-    processor = Processor(queue.store, registry, settings)
+    processor = Processor(_by_own_client(queue.store), registry, settings)
     tellers: list[Callable[[RunReport], None]] = []
     if metrics:
         tellers.append(_emitter(session.title))
@@ -141,6 +143,15 @@ def work(
         f"Stopped: {report.claimed} claimed, {report.succeeded} succeeded, {report.retried} to be "
         f"tried again or handed back, {report.cancelled} cancelled, {report.failed} failed."
     )
+
+
+def _by_own_client(store: Store) -> Store:
+    """The same queue, called by lifoq's own client: this process is lifoq's. It comes after the
+    import of the task code, which may patch boto3 to trace its calls."""
+    table = store.table
+    if isinstance(table, DynamoTable):
+        table = table.in_worker()
+    return Store(table, lifetimes=store.lifetimes, large=store.large)
 
 
 def _with_shared(

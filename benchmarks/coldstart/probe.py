@@ -36,9 +36,16 @@ def main() -> None:
         "collects": gc.isenabled(),
         "asset_files": sorted(os.path.relpath(one, task) for one in own),
         "reads_boto3": "botocore.client" in sys.modules,
+        "packages": sorted(filter(None, map(package, sys.modules.values()))),
         "asset_source_bytes": sum(Path(one).stat().st_size for one in own),
     }
     print(json.dumps(found))
+
+
+def package(module: Any) -> str:
+    """The name of a package that the asset or the runtime brings; of what it has, once."""
+    folders, name = (task + os.sep, runtime + os.sep), module.__name__
+    return name if "." not in name and module_file(module).startswith(folders) else ""
 
 
 def collections() -> int:

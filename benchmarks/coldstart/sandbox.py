@@ -58,8 +58,11 @@ class Sandbox:
     """boto3 and what it needs, with bytecode, since Lambda's runtime does not change."""
     package_bytes: int
 
-    def start(self, what: str, *services: str) -> dict[str, Any]:
-        """Start a process of its own, and return what the probe found in it. Raises
+    def start(
+        self, what: str, *services: str, variables: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Start a process of its own, which has these ``variables`` beside, and return what the
+        probe found in it. Raises
         CalledProcessError where it failed."""
         finished = subprocess.run(
             # -B: as on Lambda, where the asset's folder is read-only, no bytecode is kept.
@@ -67,7 +70,7 @@ class Sandbox:
                 *(sys.executable, "-I", "-S", "-B", str(_PROBE)),
                 *(str(self.task), str(self.runtime), what, *services),
             ],
-            env=ENVIRONMENT,
+            env={**ENVIRONMENT, **(variables or {})},
             stdout=subprocess.PIPE,
             text=True,
             check=True,

@@ -10,7 +10,7 @@ from benchmarks.bare import Ground, Ratio, Request, contest, ground
 from benchmarks.processor.results import Results
 from benchmarks.processor.timeline import timeline
 from benchmarks.record import recording
-from lifoq import Context, Processor, Registry, WorkerSettings
+from lifoq import Context, Processor, Registry, Store, WorkerSettings
 
 IN_FLIGHT: Final = (1, 4, 10, 32)
 WARM_UP: Final = 800
@@ -39,14 +39,15 @@ def race(here: Ground, in_flight: int, *, tasks: int, repeats: int) -> Ratio:
     def prepare(number: int) -> None:
         waiting[:] = here.fill(number)
 
-    def work_off(number: int) -> None:
-        report = Processor(here.queue.store, registry, settings).run()
+    def work_off(number: int, store: Store = here.store) -> None:
+        report = Processor(store, registry, settings).run()
         if report.succeeded != number:
             raise RuntimeError(f"{report.succeeded} of {number} tasks succeeded: {report}")
 
     prepare(1)
-    with here.listening("UpdateItem") as seen:
-        work_off(1)
+    recorded, calls = here.recorded()
+    work_off(1, recorded)
+    seen = [request for operation, request, *_ in calls.noted if operation == "UpdateItem"]
 
     def bare(_number: int) -> None:
         bare_loop(here, seen, waiting, threads=in_flight)

@@ -4,15 +4,11 @@ beginning."""
 import time
 from collections.abc import Mapping
 from statistics import median
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from benchmarks.bare import NAME, Ground
+from benchmarks.bare import Ground
 from benchmarks.record import Row
 from lifoq import Context, Processor, Registry, WorkerSettings
-from lifoq.basics.clock import ServerClock
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
-from lifoq.tables.wire import Wire
 
 SLOTS: Final = 4
 SERVICE: Final = 0.4
@@ -22,23 +18,6 @@ SERVICE: Final = 0.4
 class Step(Row):
     what: Annotated[str, ""]
     ms: Annotated[float, "ms, median"]
-
-
-class Watched:
-    """DynamoDB's calls, each noted with its time."""
-
-    def __init__(self, calls: Wire) -> None:
-        self._calls = calls
-        self.region = calls.region
-        self.noted: list[tuple[str, str, float, float]] = []
-        """Operation, the task's id, began, ended; seconds."""
-
-    def call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        began = time.perf_counter()
-        answer = self._calls.call(operation, request)
-        task_id = request.get("Key", {}).get("taskId", {}).get("S", "")
-        self.noted.append((operation, task_id, began, time.perf_counter()))
-        return answer
 
 
 def timeline(here: Ground, *, tasks: int) -> list[Step]:
@@ -51,11 +30,13 @@ def timeline(here: Ground, *, tasks: int) -> list[Step]:
         ended.append((time.perf_counter(), context.task_id))
 
     here.fill(tasks)
-    clock = ServerClock()
-    calls = Watched(Wire(here.client, now=clock.now))
-    table = DynamoTable(name=NAME, calls=calls, once=calls, clock=clock)
-    Processor(Store(table), registry, WorkerSettings(in_flight=SLOTS, linger=0)).run()
-    return steps(calls.noted, begun, ended)
+    store, calls = here.recorded()
+    Processor(store, registry, WorkerSettings(in_flight=SLOTS, linger=0)).run()
+    noted = [
+        (operation, request.get("Key", {}).get("taskId", {}).get("S", ""), began, at)
+        for operation, request, began, at in calls.noted
+    ]
+    return steps(noted, begun, ended)
 
 
 def steps(

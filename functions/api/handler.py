@@ -31,6 +31,7 @@ from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskFailed
 
 from .. import started
+from ..connected import store_of
 
 JSON: Final = "application/json"
 MARGIN: Final = 3.0
@@ -46,9 +47,7 @@ Answer = dict[str, Any]
 
 logger = Logger()
 environment = Environment.of_this_process()
-queue = Queue.connect(
-    table=environment.table_name, lifetimes=environment.lifetimes(), bucket=environment.bucket
-)
+queue = Queue(store_of(environment))
 started()
 
 

@@ -9,12 +9,14 @@ from aws_lambda_powertools.logging.utils import copy_config_to_registered_logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from botocore.exceptions import BotoCoreError, ClientError
 
+from lifoq.aws import own
+from lifoq.aws.states import States
+from lifoq.aws.topics import Topics
 from lifoq.ends.changes import Record
 from lifoq.ends.end import End, Ending, end_of
 from lifoq.ends.step_functions import StepFunctions
 from lifoq.ends.topic import EventsTopic
 from lifoq.environment import Environment
-from lifoq.tables import without_boto3
 
 from .. import started
 from ..since_deployment import came_since_deployment
@@ -31,14 +33,14 @@ def boto3_client(service: str) -> Any:
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
-without = without_boto3.suffices("sns", "states")
+without = own.suffices("sns", "states")
 topic = environment.events_topic_arn and EventsTopic(
-    without_boto3.Topics() if without else boto3_client("sns"),
+    Topics(own.in_function("sns")) if without else boto3_client("sns"),
     environment.events_topic_arn,
     queue=environment.queue_name,
 )
 step_functions = environment.task_tokens and StepFunctions(
-    without_boto3.States() if without else boto3_client("stepfunctions")
+    States(own.in_function("states")) if without else boto3_client("stepfunctions")
 )
 answering = ThreadPoolExecutor(ANSWERS_AT_ONCE)
 started()

@@ -3,8 +3,9 @@
 import functools
 import logging
 import threading
+from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, SYSTEM, Host, microseconds
 
@@ -36,12 +37,6 @@ class ServerClock:
         """At least, and at most; microseconds."""
         self._told = False
 
-    def watch(self, client: Any) -> None:
-        """Learn from each answer that a boto3 client gets."""
-        events = client.meta.events
-        events.register("before-send.dynamodb", self._heard_sending)
-        events.register("response-received.dynamodb", self._heard_receiving)
-
     def now(self) -> int:
         """Epoch microseconds, by the server's clock where this machine's is off."""
         return self._host.now() - self.ahead()
@@ -51,9 +46,10 @@ class ServerClock:
         self._here.sent = self._host.now()
 
     def receives(self, date: str | None) -> None:
-        """This thread has its answer, with this ``Date``."""
-        if date:
-            self.learn(dated=_dated(date), sent=self._here.sent, received=self._host.now())
+        """This thread has its answer, with this ``Date``; one that is no date teaches nothing."""
+        dated = _dated(date) if date else None
+        if dated is not None:
+            self.learn(dated=dated, sent=self._here.sent, received=self._host.now())
 
     def ahead(self) -> int:
         """Microseconds to take off this machine's clock; 0 while it may be within the tolerance."""
@@ -88,14 +84,12 @@ class ServerClock:
                 "ahead of" if ahead > 0 else "behind",
             )
 
-    def _heard_sending(self, **_: Any) -> None:
-        self.sends()
-
-    def _heard_receiving(self, response_dict: Any, **_: Any) -> None:
-        self.receives(response_dict and response_dict["headers"].get("date"))
-
 
 @functools.lru_cache(maxsize=8)  # all answers of a second have the same date
-def _dated(text: str) -> int:
-    """Epoch microseconds of a ``Date`` header."""
-    return round(parsedate_to_datetime(text).timestamp()) * MICROSECONDS
+def _dated(text: str) -> int | None:
+    """Epoch microseconds of a ``Date`` header; None where it is odd."""
+    try:
+        date = parsedate_to_datetime(text)
+        return round(date.replace(tzinfo=date.tzinfo or UTC).timestamp()) * MICROSECONDS
+    except (ValueError, TypeError, OverflowError):
+        return None

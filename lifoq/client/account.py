@@ -47,7 +47,7 @@ class Account:
         Raises NotThere, NotAllowed, QueueMisconfigured, StoreUnavailable.
         """
         # boto3 takes long to import, and not every process that imports lifoq connects.
-        from lifoq.tables.aws_errors import translated  # noqa: PLC0415
+        from lifoq.aws.errors import translated  # noqa: PLC0415
 
         client = self.client(service)
         name = client.meta.method_to_api_mapping[operation]
@@ -58,23 +58,12 @@ class Account:
 
     def client(self, service: str) -> Any:
         """QueueMisconfigured where boto3 cannot make one of its settings."""
-        import boto3  # noqa: PLC0415 - as above
-        from botocore.config import Config  # noqa: PLC0415
-
-        from lifoq.tables.aws_errors import connecting  # noqa: PLC0415
+        from lifoq.aws.boto3_clients import new_client  # noqa: PLC0415 - as above
+        from lifoq.aws.errors import connecting  # noqa: PLC0415 - as above
 
         if service not in self._clients:
-            patient = Config(
-                connect_timeout=2,
-                read_timeout=10,
-                retries={"mode": "standard", "total_max_attempts": 3},
-            )
             with connecting(f"{service} cannot be asked"):
-                self._clients[service] = boto3.client(
-                    service,  # type: ignore[call-overload]
-                    config=patient,
-                    **self._arguments,
-                )
+                self._clients[service] = new_client(service, **self._arguments)
         return self._clients[service]
 
 

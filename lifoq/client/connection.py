@@ -148,24 +148,13 @@ def read_parameter(parameter: str, **client_arguments: Any) -> str:
     """Return the content of a queue's SSM parameter. Raises QueueMisconfigured,
     StoreUnavailable."""
     # boto3 takes long to import, and not every process that imports lifoq connects.
-    import boto3  # noqa: PLC0415
-    from botocore.config import Config  # noqa: PLC0415
+    from lifoq.aws.boto3_clients import new_client, refuse_half_answers  # noqa: PLC0415
+    from lifoq.aws.errors import connecting, translated  # noqa: PLC0415
 
-    from lifoq.tables.aws_errors import (  # noqa: PLC0415
-        connecting,
-        refuse_half_answers,
-        translated,
-    )
-
-    patient = Config(
-        connect_timeout=2,
-        read_timeout=5,
-        retries={"mode": "standard", "total_max_attempts": 4},
-    )
     call = f"SSM parameter {parameter} could not be read"
     with connecting(call):
-        client: Any = boto3.client("ssm", config=patient, **client_arguments)
-        client.meta.events.register("after-call.ssm", refuse_half_answers)
+        client = new_client("ssm", **client_arguments)
+    refuse_half_answers(client, "ssm")
     with translated(call, operation="GetParameter", meaning=partial(_meaning, parameter)):
         answer = client.get_parameter(Name=parameter)
     return str(answer["Parameter"]["Value"])

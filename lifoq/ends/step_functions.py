@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from lifoq.aws.errors import code_of
 from lifoq.basics import jsontext
 from lifoq.ends.end import End, Ending
-from lifoq.tables.aws_errors import code_of
 
 log = logging.getLogger("lifoq.ends")
 

@@ -5,20 +5,16 @@ from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from typing import Any, Final
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from lifoq.aws.errors import DENIED, code_of, connecting, message_of, translated
 from lifoq.errors import LifoqError, QueueMisconfigured, StoreUnavailable
-from lifoq.tables.aws_errors import DENIED, code_of, connecting, message_of, translated
 from lifoq.tables.large import LargeValues
 
-PATIENT: Final = Config(
-    connect_timeout=2,
-    read_timeout=10,
-    retries={"mode": "standard", "total_max_attempts": 3},
-    max_pool_connections=50,
-)
+READ_TIMEOUT: Final = 10
+"""Seconds: values are large."""
+ATTEMPTS: Final = 3
+CONNECTIONS: Final = 50
 MAY_PASS: Final = frozenset({"OperationAborted", "RequestTimeout", "SlowDown"})
 """Beside what may pass with any service."""
 NOT_THERE: Final = frozenset({"404", "NoSuchKey"})
@@ -77,8 +73,18 @@ class S3Blobs:
 
     @cached_property
     def _made(self) -> Any:
+        # boto3 takes long to import, and few tasks are large.
+        from botocore.config import Config  # noqa: PLC0415
+
+        from lifoq.aws.boto3_clients import PATIENT, new_client  # noqa: PLC0415
+
+        patient = Config(
+            read_timeout=READ_TIMEOUT,
+            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            max_pool_connections=CONNECTIONS,
+        )
         with connecting(f"cannot connect to bucket {self.bucket!r}"):
-            return boto3.client("s3", config=PATIENT, **self._arguments)
+            return new_client("s3", PATIENT.merge(patient), **self._arguments)
 
     def _translated(self, action: str) -> AbstractContextManager[None]:
         call = f"{action} on bucket {self.bucket!r}"

@@ -1,5 +1,6 @@
 """A queue's table in DynamoDB: renders changes and spans as DynamoDB's calls, and DynamoDB's
-answers as lifoq's. All of lifoq's knowledge of them is here; how one is sent, ``wire`` knows."""
+answers as lifoq's. All of lifoq's knowledge of them is here; how one is sent, ``lifoq.aws`` knows.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -8,14 +9,13 @@ from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
 
+from lifoq.aws.errors import code_of, connecting, translated
+from lifoq.aws.patience import ATTEMPTS
 from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
 from lifoq.items.change import Alternatives, Change, Condition, Exists, Item
 from lifoq.items.schema import ANOTHER_QUEUE, HASH_KEY, not_projected, table_definition
-from lifoq.tables import without_boto3
-from lifoq.tables.aws_errors import code_of, connecting, refuse_half_answers, translated
-from lifoq.tables.aws_http import ATTEMPTS
 from lifoq.tables.dynamo_errors import meaning, refusal
 from lifoq.tables.dynamo_expressions import (
     Expression,
@@ -52,31 +52,57 @@ class DynamoTable:
         ``client_arguments`` (region_name, endpoint_url …) go to ``boto3.client``; without them,
         boto3's own configuration holds. QueueMisconfigured where that names no region, an unknown
         profile or a malformed endpoint."""
-        clock = ServerClock(host)
-        if not client_arguments and without_boto3.suffices("dynamodb"):
-            once: Calls = without_boto3.DynamoCalls(attempts=1, clock=clock, host=host)
-            calls: Calls = once
-            if repeats:
-                calls = without_boto3.DynamoCalls(attempts=ATTEMPTS, clock=clock, host=host)
-            return cls(name=name, calls=calls, once=once, clock=clock)
-        from lifoq.tables import wire  # noqa: PLC0415 - a cold start less to import
+        from lifoq.aws import boto3_clients  # noqa: PLC0415 - a cold start less to import
 
         with connecting(f"cannot connect to table {name!r}"):
-            once_client = wire.new_client(wire.ONCE, **client_arguments)
-            client = wire.new_client(wire.PATIENT, **client_arguments) if repeats else once_client
-        return cls.of_clients(name, client=client, once=once_client, host=host)
+            client, once = boto3_clients.dynamodb_clients(repeats=repeats, **client_arguments)
+        return cls.of_clients(name, client=client, once=once, host=host)
 
     @classmethod
     def of_clients(cls, name: str, *, client: Any, once: Any, host: Host = SYSTEM) -> "DynamoTable":
         """By boto3's clients; ``once`` must not repeat a call."""
-        from lifoq.tables.wire import Wire  # noqa: PLC0415 - a cold start less to import
+        from lifoq.aws import boto3_clients  # noqa: PLC0415 - a cold start less to import
 
         clock = ServerClock(host)
         for each in (client, once):
-            clock.watch(each)
-            each.meta.events.register("after-call.dynamodb", refuse_half_answers, unique_id="whole")
-        calls, once_calls = (Wire(each, now=clock.now) for each in (client, once))
+            boto3_clients.refuse_half_answers(each, "dynamodb")
+        calls, once_calls = (boto3_clients.Boto3Calls(each, clock=clock) for each in (client, once))
         return cls(name=name, calls=calls, once=once_calls, clock=clock)
+
+    @classmethod
+    def in_function(cls, name: str, *, repeats: bool = True, host: Host = SYSTEM) -> "DynamoTable":
+        """The table as a Lambda function of lifoq's calls it: by the own client, where it may. For
+        ``repeats`` see ``connect``."""
+        from lifoq.aws import own  # noqa: PLC0415 - where a user owns the process, boto3 calls
+
+        if not own.suffices("dynamodb"):
+            return cls.connect(name, repeats=repeats, host=host)
+        clock = ServerClock(host)
+        service = own.in_function("dynamodb", clock=clock, host=host)
+        return cls.of_service(name, service, clock=clock, repeats=repeats)
+
+    @classmethod
+    def of_service(
+        cls, name: str, service: Any, *, clock: ServerClock, repeats: bool = True
+    ) -> "DynamoTable":
+        """By the own client. ``clock`` is the service's."""
+        from lifoq.aws.dynamodb import DynamoCalls  # noqa: PLC0415 - as above
+
+        once: Calls = DynamoCalls(service, attempts=1)
+        calls: Calls = DynamoCalls(service, attempts=ATTEMPTS) if repeats else once
+        return cls(name=name, calls=calls, once=once, clock=clock)
+
+    def in_worker(self, *, host: Host = SYSTEM) -> "DynamoTable":
+        """The same table as ``lifoq work`` calls it: by the own client where that may stand in for
+        this table's boto3 client, and else by this one."""
+        from lifoq.aws import worker  # noqa: PLC0415 - as above
+        from lifoq.aws.boto3_clients import Boto3Calls  # noqa: PLC0415 - as above
+
+        clock = ServerClock(host)
+        if not isinstance(self._calls, Boto3Calls):
+            return self
+        service = worker.service_of(self._calls.client, clock=clock, host=host)
+        return self if service is None else self.of_service(self.name, service, clock=clock)
 
     def get(self, task_id: str) -> Item | None:
         answer = self._call(

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from lifoq.aws.errors import DENIED, code_of, message_of
 from lifoq.errors import ItemTooLarge, QueueMisconfigured, StoreUnavailable
 from lifoq.items.change import ConditionFailed, Item, TransactionRefused, UnfitAttribute
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute
-from lifoq.tables.aws_errors import DENIED, code_of, message_of
 from lifoq.tables.dynamo_values import plain
 
 FOREIGN_KEYS: Final = (

@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from typing import Any, Final
 
-import boto3
-from botocore.config import Config
-
 from lifoq.basics import jsontext
 from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.errors import InvalidInput
@@ -21,6 +18,8 @@ Target = HttpsTarget | LambdaTarget
 MOST_BYTES: Final = 2_000
 """All targets of a queue as JSON: Lambda takes 4 KB of environment variables, with everything else
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
+CONNECTIONS: Final = 200
+"""To Lambda, from the tasks of one type."""
 SECRET_KEPT: Final = 300.0
 """Seconds for which a secret is not asked for again: so it may be rotated."""
 
@@ -62,11 +61,11 @@ class Secrets:
 
     def __init__(
         self,
-        client: Callable[[], Any] = lambda: boto3.client("secretsmanager"),
+        client: Callable[[], Any] | None = None,
         host: Host = SYSTEM,
     ) -> None:
-        """``client``: made when the first secret is asked for."""
-        self._make_client = client
+        """``client``: made when the first secret is asked for; by default boto3's."""
+        self._make_client = client or _secrets_client
         self._host = host
         self._client: Any = None
         self._kept: dict[str, tuple[int, str]] = {}
@@ -87,14 +86,19 @@ class Secrets:
         return text
 
 
+def _secrets_client() -> Any:
+    from lifoq.aws.boto3_clients import new_client  # noqa: PLC0415 - a cold start less to import
+
+    return new_client("secretsmanager")
+
+
 def _lambda_client(timeout: float) -> Any:
-    once = Config(
-        connect_timeout=2,
-        read_timeout=timeout,
-        retries={"mode": "standard", "total_max_attempts": 1},
-        max_pool_connections=200,
-    )
-    return boto3.client("lambda", config=once)
+    from botocore.config import Config  # noqa: PLC0415 - as above
+
+    from lifoq.aws.boto3_clients import PATIENT, new_client, once_only  # noqa: PLC0415 - as above
+
+    own = Config(read_timeout=timeout, max_pool_connections=CONNECTIONS)
+    return new_client("lambda", once_only(PATIENT.merge(own)))
 
 
 def _encoded(target: Target) -> dict[str, Any]:

@@ -2,16 +2,17 @@
 
 import base64
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from lifoq.aws.errors import code_of
 from lifoq.basics import jsontext
 from lifoq.basics.numbers import check_count, check_seconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
-from lifoq.tables.aws_errors import code_of
 from lifoq.targets.https import LARGEST_ANSWER, result_of_json
 from lifoq.worker.context import Context
 from lifoq.worker.registry import Terms
@@ -56,9 +57,11 @@ class LambdaHandler:
 
     def __init__(self, target: LambdaTarget, *, client: Callable[[float], Any]) -> None:
         """``client`` makes one of Lambda whose calls are answered within so many seconds, and are
-        sent once."""
+        sent once: at the first attempt, as boto3 takes long to import."""
         self._target = target
-        self._client = client(target.timeout)
+        self._make_client = client
+        self._made: Any = None
+        self._making = threading.Lock()
 
     def __call__(self, payload: Any, context: Context) -> Any:
         custom = {
@@ -67,7 +70,7 @@ class LambdaHandler:
             **({"traceparent": context.traceparent} if context.traceparent else {}),
         }
         try:
-            answer = self._client.invoke(
+            answer = self._client().invoke(
                 FunctionName=self._target.function_arn,
                 Payload=jsontext.encode(payload, "payload").encode(),
                 ClientContext=base64.b64encode(
@@ -87,6 +90,12 @@ class LambdaHandler:
                 "answer_bytes of the target, or answer less"
             )
         return result_of_json(content) if content else None
+
+    def _client(self) -> Any:
+        with self._making:  # attempts run in threads
+            if self._made is None:
+                self._made = self._make_client(self._target.timeout)
+            return self._made
 
 
 def _error(content: bytes) -> str:

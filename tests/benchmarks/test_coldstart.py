@@ -12,6 +12,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.coldstart.sandbox import SERVICES, Sandbox, lay_out
+from lifoq.environment import Variable
+from lifoq.tables import open_tasks
+from lifoq.targets.configured import encode
+from lifoq.targets.function import LambdaTarget
+from lifoq.targets.https import HttpsTarget
 
 CEILINGS = {
     "trigger": (322_000, 78),
@@ -25,6 +30,24 @@ CEILINGS = {
 """Bytes of code and files, some five per cent above what they are. Lambda's asset folder is
 read-only: Python compiles what it imports from there at every start."""
 TIMES_BOTO3 = 1.3
+EVERYTHING = {
+    Variable.TARGETS: encode(
+        {
+            "over HTTPS": HttpsTarget(
+                url="https://shop.example", secret_headers={"X-Key": "a-secret"}, timeout=10
+            ),
+            "a function": LambdaTarget(
+                function_arn="arn:aws:lambda:us-east-1:123456789012:function:resize", timeout=10
+            ),
+        }
+    ),
+    Variable.BUCKET: "payloads",
+    Variable.LONG_TASKS: open_tasks.encode({"slow": ["encode"]}),
+}
+"""Beside what the benchmark's environment has: what may be switched on."""
+PACKAGES = {
+    *("aws_lambda_powertools", "botocore", "functions", "jmespath", "lifoq", "typing_extensions")
+}
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +82,15 @@ def test_a_start_imports_no_more_of_the_asset_than_it_needs(sandbox, function):
     assert not [
         file for file in found["asset_files"] if file.split("/")[1:2] in [[o] for o in others]
     ]
+
+
+@pytest.mark.parametrize("function", SERVICES)
+def test_a_start_with_everything_switched_on_imports_these_packages(sandbox, function):
+    """And of botocore its errors: boto3 is imported when a secret, a function or a large payload is
+    first asked for."""
+    found = sandbox.start(function, variables=EVERYTHING)
+    assert {*found["packages"]} == PACKAGES
+    assert not found["reads_boto3"]
 
 
 def test_a_start_takes_no_more_than_boto3_and_its_clients_would_by_a_wide_margin(sandbox):

@@ -28,9 +28,9 @@ from lifoq import (
     Sweeper,
     WorkerSettings,
 )
+from lifoq.aws.boto3_clients import dynamodb_clients
 from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, table_definition
 from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.wire import ONCE
 from tests.faults.faults import answer
 
 QUEUE: dict[str, Callable[[Queue], object]] = {
@@ -106,7 +106,7 @@ def test_another_region_is_named(dynamodb_local_endpoint, new_dynamo_table):
 def answered(send: Callable[..., Any] = lambda **_: None) -> Queue:
     """Its calls are answered by ``send``."""
     arguments: Any = {"endpoint_url": "http://127.0.0.1:1", **dynamodb_local.CREDENTIALS}
-    client = boto3.client("dynamodb", config=ONCE, **arguments)
+    client, _ = dynamodb_clients(repeats=False, **arguments)
     client.meta.events.register("before-send.dynamodb", send)
     return Queue(Store(DynamoTable.of_clients("queue", client=client, once=client)))
 

@@ -15,10 +15,10 @@ import pytest
 
 from lab import dynamodb_local
 from lifoq import Backoff, Lifetimes, Queue, WorkerSettings, environment
+from lifoq.aws import own
 from lifoq.environment import Variable
 from lifoq.metrics import NAMESPACE, Metric, service
 from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.without_boto3 import ONLY_BOTOCORES, suffices
 from lifoq.worker import logged
 from tests.faults.faults import answer
 
@@ -133,20 +133,22 @@ def load(
         del sys.modules[name]
 
 
-@pytest.fixture(params=["boto3", "without boto3"])
+@pytest.fixture(params=["boto3", "the own client"])
 def load_with(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, load: Callable[..., ModuleType]
 ) -> Callable[..., ModuleType]:
-    """Loads it where boto3 has been imported before, and where it has not, as on Lambda."""
-    if request.param == "without boto3":
-        monkeypatch.delitem(sys.modules, "botocore.client")
+    """Loads it where its environment asks for boto3, and where it does not, as on Lambda."""
+    if request.param == "boto3":
+        monkeypatch.setenv(own.CHOICE, own.BOTO3)
+    else:
         monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "function")
-        for name in ONLY_BOTOCORES:
+        for name in own.ONLY_BOTO3S:
             monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(own, "is_patched", lambda: False)  # other tests may import moto
 
     def load_function(name: str, **variables: str) -> ModuleType:
         function = load(name, **variables)
-        assert suffices("sns") is (request.param != "boto3")
+        assert own.suffices("sns") is (request.param != "boto3")
         return function
 
     return load_function

@@ -13,8 +13,8 @@ import pytest
 import lifoq
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ("errors", "metrics", "basics", "items", "ingest", "tables", "ends", "worker", "targets")
-LIBRARY += ("environment", "client", "api")
+LIBRARY = ("errors", "metrics", "basics", "aws", "items", "ingest", "tables", "ends", "worker")
+LIBRARY += ("targets", "environment", "client", "api")
 ROOMS = (
     *(f"lifoq.{room}" for room in LIBRARY),
     *("lifoq", "lifoq_project", "functions", "analytics", "lab", "lifoq_cdk", "lifoq_cli"),

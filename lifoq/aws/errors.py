@@ -1,4 +1,4 @@
-"""What AWS's and boto3's errors mean, whatever was asked of AWS.
+"""What AWS's and botocore's errors mean, whatever was asked of AWS.
 
 Two kinds: what may pass (StoreUnavailable: the same call may succeed later), and what somebody has
 to set right (QueueMisconfigured). What one call alone can answer with, its caller translates; what
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -46,6 +46,8 @@ STALE_CREDENTIALS: Final = (
 """Credentials that could not be had or refreshed at the moment."""
 STILL_EXPIRED: Final = "refreshed credentials are still expired"
 """What the RuntimeError holds with which botocore says the same."""
+UNSENDABLE: Final = "Invalid header value"
+"""Words of the standard library, in front of the value."""
 
 UNCONFIRMED: Final = frozenset(
     {
@@ -64,6 +66,16 @@ UNCONFIRMED: Final = frozenset(
 )
 """Codes after which the same call may succeed
 (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)."""
+THROTTLED: Final = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "Throttling",
+        "ThrottlingException",
+        "TransactionInProgressException",
+    }
+)
+"""Those among them of which botocore's mode ``standard`` thinks as throttling."""
 
 EXPIRED: Final = frozenset(
     {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "RequestTimeTooSkewed"}
@@ -111,12 +123,21 @@ def translated(call: str, *, operation: str, meaning: Meaning) -> Iterator[None]
     try:
         yield
     except ClientError as error:
-        translation = _passing_or_credentials(error, call, operation) or meaning(error)
+        translation = (
+            _passing_or_credentials(error, call, operation) or meaning(error) or _page(error, call)
+        )
         if translation is None:
             raise
         raise translation from error
     except _passing() as error:
+        if UNSENDABLE in str(error):  # by whose words the header would be shown: a token, say
+            raise QueueMisconfigured(
+                f"{call}: it could not be sent: the credentials, or another value that stands in a "
+                "header, have a line break"
+            ) from None
         raise StoreUnavailable(f"{call}: {_sentence(error)}") from error
+    except RecursionError as error:
+        raise StoreUnavailable(f"{call}: the answer is not AWS's: it is too deep") from error
     except RuntimeError as error:
         if STILL_EXPIRED not in str(error):
             raise
@@ -127,17 +148,6 @@ def translated(call: str, *, operation: str, meaning: Meaning) -> Iterator[None]
         ) from error
     except BotoCoreError as error:
         raise QueueMisconfigured(f"{call}: it could not be sent: {_sentence(error)}") from error
-
-
-def refuse_half_answers(http_response: Any, **_: Any) -> None:
-    """A handler of botocore's ``after-call``, for APIs that speak JSON: botocore takes an answer
-    that ends early, or the page of a proxy, for a success without content, so that a task would
-    seem to be absent, or a batch to be written whole."""
-    content, told = http_response.content, http_response.headers.get("Content-Length")
-    if told is not None and len(content) != int(told):
-        raise IncompleteReadError(actual_bytes=len(content), expected_bytes=told)
-    if http_response.status_code == HTTPStatus.OK and not content.startswith(b"{"):
-        raise HTTPClientError(error=f"the answer is not AWS's: {content[:80]!r}")
 
 
 def code_of(error: ClientError) -> str:
@@ -162,6 +172,13 @@ def _passing_or_credentials(error: ClientError, call: str, operation: str) -> Li
         return QueueMisconfigured(
             f"{call}: AWS does not accept these credentials: check them ({described})"
         )
+    return None
+
+
+def _page(error: ClientError, call: str) -> LifoqError | None:
+    """The error for a proxy's page: boto3 knows no code of it but its status."""
+    if code_of(error).isdecimal():
+        return StoreUnavailable(f"{call}: the answer is not AWS's: HTTP {code_of(error)}")
     return None
 
 

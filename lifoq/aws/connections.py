@@ -16,6 +16,8 @@ READ_AT_ONCE: Final = 64 * 1024
 """Bytes; headers are shorter."""
 END_OF_HEADERS: Final = b"\r\n\r\n"
 CHUNKED: Final = "transfer-encoding"
+LONGEST_LENGTH: Final = 15
+"""Digits of a ``Content-Length``: more are none."""
 
 
 class Headers(dict[str, str]):
@@ -52,18 +54,21 @@ class Connections:
         self._idle: deque[socket.socket] = deque()
         self._process = os.getpid()
 
-    def exchange(self, request: bytes) -> Answer:
-        """The server's answer; its content is short where the server left in the middle of it.
+    def exchange(self, request: bytes, *, fresh: bool = False) -> Answer:
+        """Send a request and return the server's whole answer. ``fresh``: over a new connection.
 
-        Raises what ``connect`` raises, and OSError where no answer came: TimeoutError, if it was
-        not in time.
+        Raises what ``connect`` raises, and OSError where no whole answer came: TimeoutError, if it
+        was not in time. Then the connection is never used again, as a late answer would be taken
+        for the next call's; nor are those that wait for use: what has cut one off (a process that
+        was frozen, a gateway that forgot) has cut off the others.
         """
-        connection = self._open()
+        connection = self._connect() if fresh else self._open()
         try:
             connection.sendall(request)
             answer, reusable = _received(connection)
         except BaseException:
             connection.close()
+            self._close_idle()
             raise
         if reusable and len(self._idle) < self._kept:
             self._idle.append(connection)
@@ -86,6 +91,13 @@ class Connections:
             connection.close()
         return self._connect()
 
+    def _close_idle(self) -> None:
+        while self._idle:
+            try:
+                self._idle.pop().close()
+            except IndexError:  # another thread was faster
+                break
+
 
 def _has_been_closed(connection: socket.socket) -> bool:
     """A server that was not asked has nothing else to say."""
@@ -106,14 +118,24 @@ def _received(connection: socket.socket) -> tuple[Answer, bool]:
     parted = (line.partition(":") for line in lines)
     headers = Headers({name.lower(): value.strip() for name, _, value in parted})
     version, _, status = first.partition(" ")
-    length, code = headers.get("content-length", ""), status[:3]
-    if not (length.isdecimal() and code.isdecimal()) or code < "200" or CHUNKED in headers:
+    length, code = headers.get("content-length"), status[:3]
+    if length is not None and not _is_length(length, received[:end]):
+        raise ConnectionError(f"the answer tells an odd length: {length[:80]!r}")
+    if length is None or not code.isdecimal() or code < "200" or CHUNKED in headers:
         return _read_by_the_library(connection, received), False
     parts, missing = [received[end + len(END_OF_HEADERS) :]], int(length)
     while (missing := missing - len(parts[-1])) > 0 and (more := connection.recv(READ_AT_ONCE)):
         parts.append(more)
+    if missing:
+        raise ConnectionError(f"the answer has not the {length} bytes that it tells")
     ends = version != "HTTP/1.1" or headers.get("connection", "").lower() == "close"
-    return Answer(int(code), headers, b"".join(parts)), not missing and not ends
+    return Answer(int(code), headers, b"".join(parts)), not ends
+
+
+def _is_length(told: str, head: bytes) -> bool:
+    """True if it is one plain number; where there are two, nobody knows where the answer ends."""
+    plain = told.isascii() and told.isdecimal() and len(told) <= LONGEST_LENGTH
+    return plain and head.lower().count(b"\ncontent-length:") == 1
 
 
 def _read_by_the_library(connection: socket.socket, received: bytes) -> Answer:
@@ -124,7 +146,8 @@ def _read_by_the_library(connection: socket.socket, received: bytes) -> Answer:
     try:
         response.begin()
         content = response.read()
-    except HTTPException as error:
+    # The latter three for the size of a chunk: below zero, or larger than any memory.
+    except (HTTPException, ValueError, OverflowError, MemoryError) as error:
         raise ConnectionError(f"the answer is not HTTP: {error!r}") from error
     return Answer(
         response.status,

@@ -1,0 +1,1 @@
+"""How AWS is called: by boto3, or by lifoq's own client where lifoq owns the process."""
