@@ -18,7 +18,8 @@ class Kicker:
     def connect(self) -> None:
         """At the first kick, or before it: where each event kicks, at the start, for which Lambda
         lends more of a processor."""
-        self._sns = Topics(own.in_function("sns")) if own.suffices("sns") else _client()
+        found = own.in_function("sns")
+        self._sns = Topics(*found) if found else _client()
 
     def kick(self, why: str) -> None:
         """``why`` is for people who read the message; nobody acts on it."""

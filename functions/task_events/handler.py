@@ -33,14 +33,14 @@ def boto3_client(service: str) -> Any:
 logger = Logger()
 copy_config_to_registered_loggers(source_logger=logger, include={"lifoq"})
 environment = Environment.of_this_process()
-without = own.suffices("sns", "states")
+services = own.in_function("sns", "states")
 topic = environment.events_topic_arn and EventsTopic(
-    Topics(own.in_function("sns")) if without else boto3_client("sns"),
+    Topics(services[0]) if services else boto3_client("sns"),
     environment.events_topic_arn,
     queue=environment.queue_name,
 )
 step_functions = environment.task_tokens and StepFunctions(
-    States(own.in_function("states")) if without else boto3_client("stepfunctions")
+    States(services[1]) if services else boto3_client("stepfunctions")
 )
 answering = ThreadPoolExecutor(ANSWERS_AT_ONCE)
 started()

@@ -43,37 +43,36 @@ ONLY_BOTO3S: Final = (
 FILES: Final = ("~/.aws/config", "~/.aws/credentials")
 
 
-def suffices(*services: str) -> bool:
-    """True if, in a Lambda function of lifoq's, these services are called by its own client.
+def in_function(
+    *services: str, clock: ServerClock | None = None, host: Host = SYSTEM
+) -> tuple[Service, ...] | None:
+    """Return these services, as a Lambda function of lifoq's calls them: in its region, by its
+    role's credentials, which hold as long as the process. None where boto3 has to.
 
     Raises BadEnvironment where LIFOQ_AWS_CLIENT says what nobody knows.
     """
     known = {name.upper() for name, value in os.environ.items() if value}
-    return (
-        not boto3_is_chosen()
-        and known.issuperset(GIVEN)
-        and known.isdisjoint(ONLY_BOTO3S)
-        and not any(Path(file).expanduser().exists() for file in FILES)
-        and USUAL_REGION.fullmatch(_region()) is not None
-        and all(_endpoint(service) is not None for service in services)
-        and not is_patched()
-    )
-
-
-def in_function(service: str, *, clock: ServerClock | None = None, host: Host = SYSTEM) -> Service:
-    """Return the service in a Lambda function where that ``suffices``: in the function's region,
-    by its role's credentials, which hold as long as the process."""
-    endpoint = _endpoint(service)
-    if endpoint is None:
-        raise BadEnvironment("AWS_ENDPOINT_URL", None, "is not where lifoq can call AWS")
+    if (
+        boto3_is_chosen()
+        or not known.issuperset(GIVEN)
+        or not known.isdisjoint(ONLY_BOTO3S)
+        or any(Path(file).expanduser().exists() for file in FILES)
+        or USUAL_REGION.fullmatch(_region()) is None
+        or is_patched()
+    ):
+        return None
     credentials = Credentials(
         os.environ["AWS_ACCESS_KEY_ID"],
         os.environ["AWS_SECRET_ACCESS_KEY"],
         os.environ.get("AWS_SESSION_TOKEN"),
     )
-    return Service(
-        endpoint, credentials=lambda: credentials, clock=clock or ServerClock(host), host=host
-    )
+    own_clock = clock or ServerClock(host)
+    found = [
+        Service(endpoint, credentials=lambda: credentials, clock=own_clock, host=host)
+        for endpoint in map(_endpoint, services)
+        if endpoint is not None
+    ]
+    return tuple(found) if len(found) == len(services) else None
 
 
 def boto3_is_chosen() -> bool:

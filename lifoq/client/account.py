@@ -5,6 +5,9 @@ from typing import Any, Final
 
 from lifoq.errors import LifoqError, QueueMisconfigured
 
+READ_TIMEOUT: Final = 10
+"""Seconds."""
+
 _NOT_FOUND: Final = frozenset(
     {
         *("NotFound", "NotFoundException", "ParameterNotFound", "ResourceNotFound"),
@@ -58,12 +61,15 @@ class Account:
 
     def client(self, service: str) -> Any:
         """QueueMisconfigured where boto3 cannot make one of its settings."""
-        from lifoq.aws.boto3_clients import new_client  # noqa: PLC0415 - as above
+        from botocore.config import Config  # noqa: PLC0415 - as above
+
+        from lifoq.aws.boto3_clients import PATIENT, new_client  # noqa: PLC0415 - as above
         from lifoq.aws.errors import connecting  # noqa: PLC0415 - as above
 
         if service not in self._clients:
+            patient = PATIENT.merge(Config(read_timeout=READ_TIMEOUT))
             with connecting(f"{service} cannot be asked"):
-                self._clients[service] = new_client(service, **self._arguments)
+                self._clients[service] = new_client(service, patient, **self._arguments)
         return self._clients[service]
 
 

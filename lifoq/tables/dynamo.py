@@ -75,11 +75,11 @@ class DynamoTable:
         ``repeats`` see ``connect``."""
         from lifoq.aws import own  # noqa: PLC0415 - where a user owns the process, boto3 calls
 
-        if not own.suffices("dynamodb"):
-            return cls.connect(name, repeats=repeats, host=host)
         clock = ServerClock(host)
-        service = own.in_function("dynamodb", clock=clock, host=host)
-        return cls.of_service(name, service, clock=clock, repeats=repeats)
+        found = own.in_function("dynamodb", clock=clock, host=host)
+        if found is None:
+            return cls.connect(name, repeats=repeats, host=host)
+        return cls.of_service(name, *found, clock=clock, repeats=repeats)
 
     @classmethod
     def of_service(

@@ -66,7 +66,7 @@ def own_calls(in_a_function: Any, host: Any) -> Callable[..., DynamoCalls]:
 
     def calls_to(url: str, attempts: int = 4) -> DynamoCalls:
         in_a_function(AWS_ENDPOINT_URL=url)
-        service = own.in_function("dynamodb", clock=ServerClock(host), host=host)
+        (service,) = own.in_function("dynamodb", clock=ServerClock(host), host=host) or ()
         return DynamoCalls(service, attempts=attempts)
 
     return calls_to

@@ -23,6 +23,7 @@ from lifoq.aws.dynamodb import DynamoCalls
 from lifoq.aws.patched import is_patched
 from lifoq.errors import BadEnvironment
 from lifoq.tables.dynamo import DynamoTable
+from lifoq_cli.work import _by_own_client
 from tests.aws.server import GET
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +35,7 @@ NOWHERE = "http://127.0.0.1:1"
 
 def test_a_users_process_calls_by_boto3_in_lambda_too(in_a_function):
     in_a_function(AWS_ENDPOINT_URL=NOWHERE)
-    assert own.suffices("dynamodb")
+    assert own.in_function("dynamodb")
     table = Queue.connect(table="queue").store.table
     assert isinstance(table._calls, Boto3Calls)
     assert isinstance(DynamoTable.in_function("queue")._calls, DynamoCalls)
@@ -127,7 +128,7 @@ def test_no_private_name_of_botocore_boto3_or_urllib3_is_used_anywhere():
 def test_what_only_boto3_knows_is_left_to_it(in_a_function, different, suffices):
     """The task code may have imported it, as it has here."""
     in_a_function(**different)
-    assert own.suffices("dynamodb") is suffices
+    assert (own.in_function("dynamodb") is not None) is suffices
 
 
 @pytest.mark.parametrize("file", ["config", "credentials"])
@@ -135,13 +136,13 @@ def test_a_configuration_file_is_read_by_boto3(in_a_function, tmp_path, file):
     in_a_function()
     (tmp_path / ".aws").mkdir()
     (tmp_path / ".aws" / file).write_text("[default]\nendpoint_url = http://127.0.0.1:1\n")
-    assert not own.suffices("dynamodb")
+    assert own.in_function("dynamodb") is None
 
 
 def test_a_choice_that_nobody_knows_is_named(monkeypatch, in_a_function):
     in_a_function(LIFOQ_AWS_CLIENT="urllib3")
     with pytest.raises(BadEnvironment, match=r"LIFOQ_AWS_CLIENT.*must be 'boto3', or not be set"):
-        own.suffices("dynamodb")
+        own.in_function("dynamodb")
 
 
 def renamed(function):
@@ -178,7 +179,7 @@ def test_where_somebody_has_a_hand_in_boto3s_calls_it_makes_lifoqs(
     owner = functools.reduce(getattr, place.split(".")[1:], sys.modules[place.split(".")[0]])
     monkeypatch.setattr(owner, name, PATCHES[target](getattr(owner, name)))
     assert is_patched()
-    assert not own.suffices("dynamodb")
+    assert own.in_function("dynamodb") is None
 
 
 def test_under_moto_boto3_makes_the_calls(monkeypatch, unpatched):
@@ -263,6 +264,13 @@ def test_a_worker_calls_where_boto3_would_with_credentials_read_for_each_call(
         monkeypatch.setattr(boto3.DEFAULT_SESSION, "get_credentials", lambda found=refreshed: found)
         table._calls.call("GetItem", GET)
     assert [request.headers["x-amz-security-token"] for request in server.heard()] == ["a", "b"]
+
+
+def test_lifoq_work_calls_so_and_leaves_a_queue_in_memory_as_it_is(worker):
+    found = _by_own_client(Queue.connect(table="queue").store)
+    assert isinstance(found.table._calls, DynamoCalls)
+    memory = Queue.in_memory().store
+    assert _by_own_client(memory).table is memory.table
 
 
 def test_a_worker_without_credentials_says_so(monkeypatch, worker, server):

@@ -34,6 +34,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from werkzeug.serving import generate_adhoc_ssl_pair
 
 from functions.kick import Kicker
+from functions.patient import client
 from lab import dynamodb_local
 from lifoq import QueueMisconfigured, StoreUnavailable
 from lifoq.aws import own, service, states, topics
@@ -157,9 +158,9 @@ ANSWERS = {
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 def test_whatever_is_answered_a_call_ends_as_boto3s_does(server, pauses, own_calls, answer):
     for attempts, answers in ((1, [answer] * 9), (4, [answer] * 9), (4, [answer, FOUND])):
-        client, calls = client_to(server.url, attempts), own_calls(server.url, attempts)
+        boto3s, calls = client_to(server.url, attempts), own_calls(server.url, attempts)
         ended = []
-        for call in (client._make_api_call, calls.call):
+        for call in (boto3s._make_api_call, calls.call):
             server.answers = [*answers]
             ended.append((end(call), len(server.heard()), len(pauses)))
             assert all(0 <= pause <= 2**n for n, pause in enumerate(pauses))
@@ -200,10 +201,10 @@ def test_a_connection_that_cannot_be_had_is_told_as_boto3_tells_it(
         raise error
 
     url = server.url.replace("http:", "https:")
-    calls, client = own_calls(url, attempts=1), client_to(url, 1)
+    calls, boto3s = own_calls(url, attempts=1), client_to(url, 1)
     monkeypatch.setattr(function, fail)
     found = end(calls.call)
-    assert found == end(client._make_api_call)
+    assert found == end(boto3s._make_api_call)
     assert issubclass(found[0], BotoCoreError)
 
 
@@ -516,6 +517,12 @@ def test_nobody_waits_for_an_answer_for_longer_than_he_should(monkeypatch, serve
             call()
 
 
+def test_a_kick_by_boto3_waits_no_longer():
+    found = client("sns").meta.config
+    assert (found.connect_timeout, found.read_timeout) == (2, READ_TIMEOUT)
+    assert found.retries["total_max_attempts"] == 4
+
+
 def test_each_client_waits_for_five_seconds_or_as_long_as_its_user_says(server, own_calls):
     connection = own_calls(server.url)._service._connections._connect()
     assert connection.gettimeout() == READ_TIMEOUT == 5
@@ -537,9 +544,9 @@ def test_each_client_waits_for_five_seconds_or_as_long_as_its_user_says(server, 
 def test_services_are_where_botocore_finds_them(monkeypatch, in_a_function, region, name):
     in_a_function(AWS_DEFAULT_REGION=region)
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    found = own.in_function(name).endpoint.url
-    client = boto3.client({"states": "stepfunctions"}.get(name, name), region_name=region)
-    assert found == client.meta.endpoint_url + "/"
+    (found,) = own.in_function(name)
+    boto3s = boto3.client({"states": "stepfunctions"}.get(name, name), region_name=region)
+    assert found.endpoint.url == boto3s.meta.endpoint_url + "/"
 
 
 @pytest.fixture
@@ -554,7 +561,7 @@ def clients_of(
 
     def made(name: str) -> tuple[Any, Any]:
         called, kind = ours[name]
-        return boto3.client(name), kind(own.in_function(called, host=host))
+        return boto3.client(name), kind(*own.in_function(called, host=host))
 
     return made
 
@@ -582,8 +589,8 @@ PAGE = b"""<?xml version="1.0"?>
 def test_a_call_is_what_boto3_would_send(server, clients_of, name, operation, terms):
     page = PAGE if operation == "publish_batch" else PAGE.replace(b"Batch", b"")
     server.answers = [reply(page if name == "sns" else {})] * 2
-    for client in clients_of(name):
-        getattr(client, operation)(**terms)
+    for each in clients_of(name):
+        getattr(each, operation)(**terms)
     boto3s, ours = server.heard()
     reading = parse_qs if name == "sns" else json.loads
     assert reading(ours.body.decode()) == reading(boto3s.body.decode())
@@ -611,7 +618,7 @@ def test_a_page_that_is_not_awss_confirms_nothing(server, clients_of, name, oper
 
 def test_a_refusal_has_the_code_that_boto3_reads(server, clients_of):
     refusal = {"__type": "com.amazonaws.states#TaskTimedOut", "message": "too late"}
-    for client in clients_of("stepfunctions"):
+    for each in clients_of("stepfunctions"):
         server.answers = [reply(refusal, 400)]
         with pytest.raises(ClientError, match=r"TaskTimedOut.*too late"):
-            client.send_task_success(taskToken="t", output="1")
+            each.send_task_success(taskToken="t", output="1")

@@ -148,7 +148,7 @@ def load_with(
 
     def load_function(name: str, **variables: str) -> ModuleType:
         function = load(name, **variables)
-        assert own.suffices("sns") is (request.param != "boto3")
+        assert (own.in_function("sns") is None) is (request.param == "boto3")
         return function
 
     return load_function
