@@ -145,3 +145,8 @@ def test_a_worker_has_its_backlog_until_a_task_has_waited_for_too_long(
 ):
     """And none is there where nothing is open."""
     assert sizes(template, open=tasks, oldest=waited) == {number}
+
+
+def test_who_calls_aws_may_be_said_in_the_environment(stack, queue):
+    told = {"LIFOQ_AWS_CLIENT": "boto3"}
+    LongTasks(stack, "A", queue=queue, types=["a"], image=IMAGE, environment=told)
