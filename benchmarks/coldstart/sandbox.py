@@ -62,8 +62,7 @@ class Sandbox:
         self, what: str, *services: str, variables: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
         """Start a process of its own, which has these ``variables`` beside, and return what the
-        probe found in it. Raises
-        CalledProcessError where it failed."""
+        probe found in it. Raises CalledProcessError where it failed."""
         finished = subprocess.run(
             # -B: as on Lambda, where the asset's folder is read-only, no bytecode is kept.
             [
