@@ -17,10 +17,13 @@ LONGEST_PAUSE: Final = 20.0
 """Seconds up to which the pause before a call is repeated may grow, as with botocore."""
 
 CAPACITY: Final = 500
+"""Tokens that repeats are paid with; all prices are those of botocore's mode ``standard``."""
 REPEAT_COST: Final = 14
+"""Tokens that a repeat costs."""
 THROTTLED_COST: Final = 5
+"""Tokens that a repeat of a throttled call costs."""
 UNREPEATED_REFUND: Final = 1
-"""Tokens; as in botocore's mode ``standard``."""
+"""Tokens that a call brings which succeeds at once."""
 
 
 def pause(attempt: int) -> float:

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from lifoq.errors import LifoqError, QueueMisconfigured
 
-READ_TIMEOUT: Final = 10
-"""Seconds."""
+OPERATORS_READ_TIMEOUT: Final = 10
+"""Seconds until the next bytes of an answer must have come: services that operators ask answer
+slowly at times."""
 
 _NOT_FOUND: Final = frozenset(
     {
@@ -67,7 +68,7 @@ class Account:
         from lifoq.aws.errors import connecting  # noqa: PLC0415 - as above
 
         if service not in self._clients:
-            patient = PATIENT.merge(Config(read_timeout=READ_TIMEOUT))
+            patient = PATIENT.merge(Config(read_timeout=OPERATORS_READ_TIMEOUT))
             with connecting(f"{service} cannot be asked"):
                 self._clients[service] = new_client(service, patient, **self._arguments)
         return self._clients[service]

@@ -11,10 +11,12 @@ from lifoq.aws.errors import DENIED, code_of, connecting, message_of, translated
 from lifoq.errors import LifoqError, QueueMisconfigured, StoreUnavailable
 from lifoq.tables.large import LargeValues
 
-READ_TIMEOUT: Final = 10
-"""Seconds: values are large."""
+LARGE_READ_TIMEOUT: Final = 10
+"""Seconds until the next bytes of an answer of S3's must have come: values are large."""
 ATTEMPTS: Final = 3
+"""The most that a call of S3 is sent."""
 CONNECTIONS: Final = 50
+"""Connections to S3 that are kept."""
 MAY_PASS: Final = frozenset({"OperationAborted", "RequestTimeout", "SlowDown"})
 """Beside what may pass with any service."""
 NOT_THERE: Final = frozenset({"404", "NoSuchKey"})
@@ -79,7 +81,7 @@ class S3Blobs:
         from lifoq.aws.boto3_clients import PATIENT, new_client  # noqa: PLC0415
 
         patient = Config(
-            read_timeout=READ_TIMEOUT,
+            read_timeout=LARGE_READ_TIMEOUT,
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
             max_pool_connections=CONNECTIONS,
         )
