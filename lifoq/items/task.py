@@ -1,9 +1,9 @@
 """A task: as the producer asks for it, as it stands in the table, and how it failed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from lifoq.basics import jsontext
 from lifoq.basics.host import microseconds
@@ -29,6 +29,8 @@ from lifoq.items.terms import CARRIED, LOOKED_AT, RULES, SHOWN, Rule, Term, Text
 if TYPE_CHECKING:
     from lifoq.items.history import History  # not where no attempt has failed
 
+_PLACES: Final = (*CARRIED, *LOOKED_AT)
+_LOOK: Final = tuple(field for _, _, field in LOOKED_AT)
 Duration = float | timedelta
 """Seconds, or a timedelta."""
 IfExists = Literal["keep", "replace"]
@@ -106,22 +108,24 @@ def accept(
     if not isinstance(task, NewTask):
         raise InvalidInput("task", task, "is no NewTask; give NewTask(task_type=…, payload=…)")
     _check_id(task)
-    _kept(task, "task_type")
+    RULES["task_type"].kept("task_type", task.task_type)
     payload = jsontext.encode(task.payload, "payload")
-    carried, look = _kept_of(task, CARRIED), _kept_of(task, LOOKED_AT)
-    if Attribute.TASK_TOKEN in carried:
+    if task.task_token is not None:
         _check_token(task, answered=task_tokens)
     due_at = _due_at(task, now)
     soon = due_at is None or due_at - now <= microseconds(LARGE_DELAY)
     _check_size(payload, large_payloads=large_payloads, soon=soon)
     deadline = _deadline(task.deadline, enters=due_at or now, longest=longest_deadline)
-    head_start = look.get(Look.HEAD_START, 0)
-    if head_start > (most := deadline or longest_deadline):
-        # What has waited for so long is before nobody who comes now.
-        problem = f"is longer than the task's deadline of {most / 1e6:g} s; shorten it"
-        raise InvalidInput("head_start", task.head_start, problem)
+    carried = _carried(task)
+    look = carried and {name: carried.pop(name) for name in _LOOK if name in carried}
+    head_start = 0
     if look:
         carried[Attribute.LOOK] = look
+        head_start = look.get(Look.HEAD_START, 0)
+        if head_start > (most := deadline or longest_deadline):
+            # What has waited for so long is before nobody who comes now.
+            problem = f"is longer than the task's deadline of {most / 1e6:g} s; shorten it"
+            raise InvalidInput("head_start", task.head_start, problem)
     return Accepted(
         task_id=task.task_id,
         task_type=task.task_type,
@@ -139,13 +143,14 @@ def _kept(task: NewTask, name: str) -> Any:
     return RULES[name].kept(name, getattr(task, name))
 
 
-def _kept_of(task: NewTask, places: Sequence[tuple[str, Rule, Any]]) -> dict[Any, Any]:
-    """Check the terms that the item keeps in these places; a duration of 0 is left out."""
+def _carried(task: NewTask) -> dict[Any, Any]:
+    """Check the terms that the item keeps, and return them by the attribute or the field of
+    ``look`` that does. A duration of 0 is left out."""
     given = vars(task)
     return {
         place: kept
-        for name, rule, place in places
-        if given[name] is not None and (kept := rule.kept(name, given[name]))
+        for name, rule, place in _PLACES
+        if (value := given[name]) is not None and (kept := rule.kept(name, value))
     }
 
 

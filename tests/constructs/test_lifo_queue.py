@@ -289,11 +289,21 @@ RECURRING = partial(RecurringTask, name="a", task_type="a", schedule="rate(1 hou
         (partial(RECURRING, schedule="hourly"), "schedule='hourly': must be rate"),
         (partial(RECURRING, time_zone="Europe/Berln"), "no time zone: did you mean Europe/Berlin"),
         (partial(RECURRING, payload=[math.nan]), "payload"),
+        (partial(RECURRING, if_exists="drop"), "if_exists='drop': must be 'keep' or 'replace'"),
+        (partial(RECURRING, max_attempts=0), "max_attempts=0: must be a whole number from 1"),
     ],
 )
 def test_a_part_that_could_not_work_is_refused(made, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         made()
+
+
+def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id():
+    assert RECURRING().event()["taskId"] == "a-<aws.scheduler.scheduled-time>"
+    newest = RECURRING(if_exists="replace", key="k", max_attempts=1, timeout=SECONDS(5)).event()
+    assert newest["taskId"] == "a"
+    assert (newest["ifExists"], newest["key"], newest["maxAttempts"]) == ("replace", "k", 1)
+    assert newest["timeout"] == 5
 
 
 @pytest.mark.parametrize(
@@ -347,6 +357,8 @@ def test_what_does_not_go_with_the_queue_is_refused(stack):
     assert ahead.event()["headStart"] == 3060
     with pytest.raises(InvalidInput, match=r"head_start=.*the queue's deadline of 3000"):
         QueueGenerator(stack, "Generator", queue=queue, recurring=[ahead])
+    with pytest.raises(InvalidInput, match=r"deadline=.*the queue's deadline of 3000"):
+        QueueGenerator(stack, "Late", queue=queue, recurring=[RECURRING(deadline=MINUTES(51))])
     given = {"state": queue.state, "encryption_key": kms.Key(stack, "Key")}
     with pytest.raises(InvalidInput, match="QueueState"):
         LifoQueue(stack, "Twice", tasks=TASKS, **given)
