@@ -32,6 +32,7 @@ from lifoq.items.task_error import TaskFailed
 
 from .. import started
 from ..connected import store_of
+from ..credentials import end_if_expired, ends_with_credentials
 
 JSON: Final = "application/json"
 MARGIN: Final = 3.0
@@ -80,6 +81,7 @@ class Request:
 
 
 @logger.inject_lambda_context
+@ends_with_credentials
 def handle(event: dict[str, Any], context: LambdaContext) -> Answer:
     # By the route that API Gateway chose: in the path it has decoded whatever the client encoded.
     operation = OPERATION_OF[event["routeKey"]]
@@ -87,6 +89,7 @@ def handle(event: dict[str, Any], context: LambdaContext) -> Answer:
         with requests.by_our_names(one=operation != "putTasks"):
             return ANSWERED_BY[operation](Request(event, context))
     except LifoqError as error:
+        end_if_expired(error)
         return refuse(error)
 
 

@@ -16,6 +16,7 @@ from .. import started
 from ..connected import store_of
 from ..create_tasks.event import LOAD, new_task
 from ..create_tasks.load import Load
+from ..credentials import end_if_expired, ends_with_credentials
 from ..measure import emit, metrics
 
 TICK: Final = 0.1
@@ -31,6 +32,7 @@ started()
 
 @logger.inject_lambda_context
 @metrics.log_metrics
+@ends_with_credentials
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, int]:
     """``event``: the terms of a recurring task, which is put once by its taskId; or those of many
     tasks, without an id, and the load that they make."""
@@ -78,6 +80,7 @@ def put(template: NewTask, number: int) -> int:
     created = sum(outcome.created for outcome in outcomes)
     emit({Metric.TASKS_CREATED: created, Metric.TASKS_UNCONFIRMED: len(errors)})
     for error in errors:
+        end_if_expired(error)
         if not isinstance(error, StoreUnavailable):
             raise error
     if errors:

@@ -16,6 +16,7 @@ from lifoq.metrics import Metric
 
 from .. import started
 from ..connected import store_of
+from ..credentials import end_if_expired, ends_with_credentials
 from ..ingest.put_aside import put_aside
 from ..measure import emit, metrics
 
@@ -37,6 +38,7 @@ started()
 
 @logger.inject_lambda_context
 @metrics.log_metrics
+@ends_with_credentials
 def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
     """``event``: of SQS, SNS, EventBridge, or an Amazon MQ broker.
 
@@ -68,6 +70,7 @@ def _try(
             put_aside(environment.dead_letters_url, delivery.event, reason)
             counts[Metric.MESSAGES_REFUSED] += 1
         except StoreUnavailable as error:
+            end_if_expired(error)
             logger.warning("a task was perhaps not stored; its message comes again: %s", error)
             left.append(delivery)
             if delivery.group is not None:

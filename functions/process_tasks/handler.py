@@ -16,6 +16,7 @@ from lifoq.worker.report import ProcessUnusable, RunReport
 
 from .. import started
 from ..connected import store_of
+from ..credentials import ends_with_credentials
 from ..kick import Kicker, sent_at
 from ..measure import emit, metrics
 from ..task_types import registered
@@ -32,6 +33,7 @@ started()
 
 @logger.inject_lambda_context
 @metrics.log_metrics
+@ends_with_credentials
 def handle(event: Any, context: LambdaContext) -> dict[str, Any]:
     """The event is a kick; what there is to do, the table tells."""
     try:

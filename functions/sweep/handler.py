@@ -15,6 +15,7 @@ from lifoq.worker.types import Types
 
 from .. import started
 from ..connected import store_of
+from ..credentials import ends_with_credentials
 from ..kick import Kicker
 from ..measure import emit, metrics
 from ..task_types import registered
@@ -34,6 +35,7 @@ started()
 
 @logger.inject_lambda_context
 @metrics.log_metrics
+@ends_with_credentials
 def handle(_event: Any, _context: LambdaContext) -> dict[str, Any]:
     report = sweeper.run()
     if report.needs_processor:

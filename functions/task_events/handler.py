@@ -19,6 +19,7 @@ from lifoq.ends.topic import EventsTopic
 from lifoq.environment import Environment
 
 from .. import started
+from ..credentials import end_if_expired, ends_with_credentials
 from ..since_deployment import came_since_deployment
 
 ANSWERS_AT_ONCE: Final = 10
@@ -47,6 +48,7 @@ started()
 
 
 @logger.inject_lambda_context
+@ends_with_credentials
 def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """``event`` holds stream records. Lambda tries those again from the first that failed on: who
     is told twice is told the same id."""
@@ -77,7 +79,8 @@ def unanswered(end: End) -> str | None:
     try:
         if step_functions:
             step_functions.answer(end)
-    except (ClientError, BotoCoreError):
+    except (ClientError, BotoCoreError) as error:
+        end_if_expired(error)
         logger.exception("task %s is not answered", end.task_id)
         return end.event_id
     return None

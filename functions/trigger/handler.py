@@ -12,6 +12,7 @@ from lifoq.items.schema import Status
 from lifoq.metrics import Metric
 
 from .. import started
+from ..credentials import ends_with_credentials
 from ..kick import Kicker
 from ..measure import emit, metrics
 from ..since_deployment import came_since_deployment
@@ -25,6 +26,7 @@ started()
 
 @logger.inject_lambda_context
 @metrics.log_metrics
+@ends_with_credentials
 def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """``event`` holds stream records, or the SNS message of a tail call.
 
