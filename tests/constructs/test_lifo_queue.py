@@ -298,12 +298,17 @@ def test_a_part_that_could_not_work_is_refused(made, sentence):
         made()
 
 
-def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id():
+def test_the_newest_run_of_a_recurring_task_that_replaces_counts_by_one_id(stack):
     assert RECURRING().event()["taskId"] == "a-<aws.scheduler.scheduled-time>"
     newest = RECURRING(if_exists="replace", key="k", max_attempts=1, timeout=SECONDS(5)).event()
     assert newest["taskId"] == "a"
     assert (newest["ifExists"], newest["key"], newest["maxAttempts"]) == ("replace", "k", 1)
     assert newest["timeout"] == 5
+    queue = LifoQueue(stack, "Queue", tasks=TASKS)
+    recurring = [RECURRING(if_exists="replace")]
+    QueueGenerator(stack, "Generator", queue=queue, recurring=recurring)
+    (may,) = resources(template_of(stack), "AWS::IAM::Policy", "GeneratorCreateTasks")
+    assert "dynamodb:UpdateItem" in str(may)
 
 
 @pytest.mark.parametrize(
