@@ -1,7 +1,7 @@
 """A queue, its processor and its clients, from end to end in virtual time."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
@@ -66,13 +66,14 @@ class World:
         lifetimes: Lifetimes,
         settings: WorkerSettings,
         worker: Callable[..., Any] = Processor,
+        terms: Mapping[str, Any] | None = None,
     ) -> None:
         """``work`` is done with each payload; it may sleep on the ``host``. ``worker``: makes what
-        runs it."""
+        runs it. ``terms``: of the task type."""
         self.host = table.host
         self.store = Store(table, lifetimes=lifetimes, host=self.host)
         registry = Registry()
-        registry.task(TYPE)(lambda payload, _context: work(payload))
+        registry.task(TYPE, **(terms or {}))(lambda payload, _context: work(payload))
         self._worker = worker(self.store, registry, settings, host=self.host)
         self._table = table
         self._kicked = False

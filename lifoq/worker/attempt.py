@@ -26,6 +26,7 @@ from lifoq.tables.candidate import Candidate
 from lifoq.tables.claims import Claim
 from lifoq.worker import allowance
 from lifoq.worker.context import Context
+from lifoq.worker.end import End
 from lifoq.worker.limits import Limits
 from lifoq.worker.logged import handling
 from lifoq.worker.outcome import (
@@ -42,6 +43,7 @@ from lifoq.worker.registry import TaskType
 from lifoq.worker.worker import Worker
 
 if TYPE_CHECKING:
+    from lifoq.worker.attempt_times import Sample  # not where no type is adaptive
     from lifoq.worker.awaited import Awaited  # not where nothing is async
 
 log = logging.getLogger("lifoq.attempt")
@@ -94,9 +96,12 @@ class Attempt:
         renew_at: int,
         times_out_at: int,
         awaited: "Awaited | None",
+        sample: "Sample | None",
     ) -> None:
-        """``awaited``: what runs its handler, where that is async."""
+        """``awaited``: what runs its handler, where that is async. ``sample``: its measurement,
+        where the number of its type at a time is looked for."""
         self.claim = claim
+        self._sample = sample
         self.task = claim.task
         self.awaited = awaited
         self.kind = kind
@@ -133,13 +138,20 @@ class Attempt:
         with self._lock:
             if not self._returned:
                 self._hangs = True
-                limits.hangs(self.kind.name)
+                limits.hangs(self.kind.name, sample=self._sample)
 
-    def handler_returned(self, limits: Limits, *, refused: bool) -> None:
+    def handler_returned(self, limits: Limits, *, refused: bool, end: End) -> None:
         """Its handler has returned, and leaves its slot."""
         with self._lock:
             self._returned = True
-            limits.leave(self.kind.name, refused=refused, hung=self._hangs)
+            limits.leave(
+                self.kind.name, refused=refused, hung=self._hangs, sample=self._sample, end=end
+            )
+
+    def end_after(self, error: BaseException) -> End:
+        """What an attempt that raised tells of the downstream's capacity."""
+        overloaded = self.timed_out or isinstance(error, TimeoutError)
+        return End.OVERLOADED if overloaded else End.UNTOLD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +194,15 @@ class NotRenewed:
 AttemptMessage = NotStarted | Started | Settled | NotRenewed
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Slot:
+    """A slot that an attempt has taken."""
+
+    entered: int
+    """Monotonic microseconds."""
+    sample: "Sample | None"
+
+
 class Attempts:
     """Makes attempts, each in a thread of its own, and reports to the run's mailbox: NotStarted; or
     Started, then Settled."""
@@ -199,11 +220,11 @@ class Attempts:
 
     def start(self, row: Candidate, kind: TaskType) -> None:
         """Claim the task, which has just taken a slot, and run it. OutOfThreads."""
-        entered = self._host.monotonic()
+        slot = _Slot(entered=self._host.monotonic(), sample=self._limits.measure(kind.name))
         try:
-            self._spawn(lambda: self._work(row, kind, entered), row.task_id, kind)
+            self._spawn(lambda: self._work(row, kind, slot), row.task_id, kind)
         except OutOfThreads:
-            self._undo_enter(kind, entered)
+            self._undo_enter(kind, slot)
             raise
 
     def latest_start(self, kind: TaskType, task: Task | Candidate | None = None) -> int:
@@ -244,24 +265,24 @@ class Attempts:
     def _spawn(self, work: Callable[[], None], task_id: str, kind: TaskType) -> None:
         self._host.spawn(work, name=f"{kind.name} {task_id}")
 
-    def _undo_enter(self, kind: TaskType, entered: int) -> None:
-        after = (self._host.monotonic() - entered) / MICROSECONDS
-        self._limits.undo_enter(kind.name, after=after)
+    def _undo_enter(self, kind: TaskType, slot: _Slot) -> None:
+        after = (self._host.monotonic() - slot.entered) / MICROSECONDS
+        self._limits.undo_enter(kind.name, after=after, sample=slot.sample)
 
-    def _work(self, row: Candidate, kind: TaskType, entered: int) -> None:
+    def _work(self, row: Candidate, kind: TaskType, slot: _Slot) -> None:
         try:
             claim = self._claim(row, kind)
         except Exception as error:  # noqa: BLE001  (the run tells them apart)
-            self._undo_enter(kind, entered)
+            self._undo_enter(kind, slot)
             self._mailbox.put(NotStarted(row=row, error=error))
             return
         task = claim.task
         in_time = self._host.monotonic() <= self.latest_start(kind, task)
         may_begin = in_time and self._limits.usable(kind.name)
         if may_begin and task.task_type == row.task_type and task.cancel_asked is None:
-            self._attempt(self._begin(claim, kind))
+            self._attempt(self._begin(claim, kind, slot))
         else:
-            self._undo_enter(kind, entered)
+            self._undo_enter(kind, slot)
             self._hand_back(claim)
             self._mailbox.put(NotStarted(row=row, error=NotClaimed(task.task_id)))
 
@@ -289,7 +310,7 @@ class Attempts:
             raise NotClaimed(row.task_id)
         return self._claims.claim(row, per_key=kind.per_key, lease=self._settings.lease)
 
-    def _begin(self, claim: Claim, kind: TaskType) -> Attempt:
+    def _begin(self, claim: Claim, kind: TaskType, slot: _Slot) -> Attempt:
         now, settings, task = self._host.monotonic(), self._settings, claim.task
         times_out_at = now + microseconds(self._time(kind, task))
         awaited = _awaited(f"{kind.name} {task.task_id}") if kind.is_async else None
@@ -310,20 +331,22 @@ class Attempts:
             renew_at=now + microseconds(settings.heartbeat),
             times_out_at=times_out_at,
             awaited=awaited,
+            sample=slot.sample,
         )
 
     def _attempt(self, attempt: Attempt) -> None:
         self._mailbox.put(Started(attempt))
-        refused = False
+        refused, end = False, End.UNTOLD
         try:
             outcome = self._not_loaded(attempt)
             if outcome is None:
                 with handling(attempt.task.task_id):
                     value = attempt.kind.handler(attempt.task.payload, attempt.context)
-                outcome = returned(value)
+                outcome, end = returned(value), End.DONE
         except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
             outcome, refused = self._after(error, attempt), isinstance(error, Busy)
-        attempt.handler_returned(self._limits, refused=refused)
+            end = attempt.end_after(error)
+        attempt.handler_returned(self._limits, refused=refused, end=end)
         if attempt.begin_settling():
             self._settle(attempt, outcome)
 

@@ -2,10 +2,16 @@
 was found to take."""
 
 import math
-from typing import Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.basics.numbers import check_rate
+from lifoq.worker.end import End
+
+if TYPE_CHECKING:
+    from lifoq.worker.adaptive_concurrency import AdaptiveConcurrency  # not where no type is
+    from lifoq.worker.attempt_times import Sample
 
 PROBE_AFTER: Final = 100
 """Tasks that pass before one more at a time is tried: what is refused costs a retry."""
@@ -96,8 +102,13 @@ class Gate:
         in_flight: int | None = None,
         bucket: TokenBucket | None = None,
         room: Room | None = None,
+        adaptive: "AdaptiveConcurrency | None" = None,
+        clock: Callable[[], float] = lambda: 0.0,
     ) -> None:
+        """``clock``: seconds of the epoch, for ``adaptive``; it never steps back."""
         self._cap = math.inf if in_flight is None else in_flight
+        self._adaptive = adaptive
+        self._clock = clock
         self._bucket = bucket
         self._room = room
         self.inside = 0
@@ -118,9 +129,27 @@ class Gate:
         self.inside += 1
         return True
 
-    def undo_enter(self, *, after: float) -> None:
+    @property
+    def found(self) -> float | None:
+        """The number at a time that was found; None where that is not looked for."""
+        return None if self._adaptive is None else self._adaptive.found
+
+    def measure(self) -> "Sample | None":
+        """Begin to measure the attempt that has just entered."""
+        if self._adaptive is None:
+            return None
+        return self._adaptive.begins(self._clock())
+
+    def measured(self, sample: "Sample | None", end: End) -> None:
+        """End the measurement of an attempt."""
+        if self._adaptive is not None and sample is not None:
+            self._adaptive.ends(sample, self._clock(), end)
+
+    def undo_enter(self, *, after: float, sample: "Sample | None" = None) -> None:
         """Undo an ``enter``, so many seconds ago, after which nothing was started."""
         self.inside -= 1
+        if self._adaptive is not None and sample is not None:
+            self._adaptive.undo(sample)
         if self._bucket is not None:
             self._bucket.refund(after=after)
 
@@ -139,4 +168,6 @@ class Gate:
         if self.inside >= self._cap:
             return math.inf
         room = 0.0 if self._room is None else self._room.wait(self.inside)
+        if self._adaptive is not None:
+            room = max(room, self._adaptive.wait(self._clock()))
         return max(room, 0.0 if self._bucket is None else self._bucket.wait())

@@ -9,14 +9,17 @@ Where a limit holds over all workers together, this process has a share of it (s
 
 import math
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from lifoq.basics.host import Host
+from lifoq.basics.host import MICROSECONDS, Host
+from lifoq.worker.end import End
 from lifoq.worker.gate import Gate, Room, TokenBucket
 from lifoq.worker.registry import TaskType
 
 if TYPE_CHECKING:
+    from lifoq.worker.adaptive_concurrency import AdaptiveConcurrency  # not where no type is
+    from lifoq.worker.attempt_times import Sample
     from lifoq.worker.errands import Turned
     from lifoq.worker.limit_share import (  # not where each worker has its own
         LimitShare,
@@ -38,10 +41,11 @@ class Limits:
         host: Host,
         total_in_flight: int | None = None,
         limit_shares: "LimitShares | None" = None,
+        adaptive: "Mapping[str, AdaptiveConcurrency] | None" = None,
     ) -> None:
         """``in_flight`` and ``rate_limit`` (starts per second) of all tasks together.
         ``limit_shares``: where limits hold over all workers, but ``in_flight``; in its place
-        ``total_in_flight``."""
+        ``total_in_flight``. ``adaptive``: what finds the number at a time, by task type."""
         self._lock = threading.Lock()
         self._host = host
         self._in_flight = in_flight
@@ -59,8 +63,15 @@ class Limits:
             }
             rate_limit, of_types = None, dict.fromkeys(of_types, (None, None))
         self._all = Gate(in_flight=in_flight, bucket=TokenBucket.of(rate_limit, host))
+        epoch = host.now() - host.monotonic()
         self._of_type = {
-            name: Gate(in_flight=most, bucket=TokenBucket.of(rate, host), room=Room(host))
+            name: Gate(
+                in_flight=most,
+                bucket=TokenBucket.of(rate, host),
+                room=Room(host),
+                adaptive=(adaptive or {}).get(name),
+                clock=lambda: (epoch + host.monotonic()) / MICROSECONDS,
+            )
             for name, (most, rate) in of_types.items()
         }
         self._of_strangers = Gate()
@@ -90,28 +101,51 @@ class Limits:
         with self._lock:
             return any(share.answer_due > 0 for share in self._shares_of(task_type))
 
-    def undo_enter(self, task_type: str, *, after: float) -> None:
+    def measure(self, task_type: str) -> "Sample | None":
+        """Begin to measure the attempt that has just taken a slot; None where its type's number at
+        a time is not looked for."""
+        with self._lock:
+            return self._gates(task_type)[1].measure()
+
+    @property
+    def found(self) -> dict[str, float]:
+        """The number at a time that was found, by task type."""
+        with self._lock:
+            found = {name: gate.found for name, gate in self._of_type.items()}
+        return {name: number for name, number in found.items() if number is not None}
+
+    def undo_enter(self, task_type: str, *, after: float, sample: "Sample | None" = None) -> None:
         """The task that took a slot so many seconds ago was not started."""
         with self._lock:
             for gate in self._gates(task_type):
-                gate.undo_enter(after=after)
+                gate.undo_enter(after=after, sample=sample)
             for share in self._shares_of(task_type):
                 share.undo_enter(after=after)
         self.on_free()
 
-    def hangs(self, task_type: str) -> None:
+    def hangs(self, task_type: str, *, sample: "Sample | None" = None) -> None:
         """A handler goes on though its attempt was ended by the timeout."""
         with self._lock:
             for gate in self._gates(task_type):
                 gate.hung += 1
+                gate.measured(sample, End.OVERLOADED)
 
-    def leave(self, task_type: str, *, refused: bool, hung: bool) -> None:
+    def leave(
+        self,
+        task_type: str,
+        *,
+        refused: bool,
+        hung: bool,
+        sample: "Sample | None" = None,
+        end: End = End.UNTOLD,
+    ) -> None:
         """A handler is back; ``refused``: the downstream had no room for it; ``hung``: it had been
-        counted as hanging."""
+        counted as hanging; ``sample``: its measurement, which ends so."""
         with self._lock:
             for gate in self._gates(task_type):
                 gate.leave(refused=refused)
                 gate.hung -= hung
+                gate.measured(sample, End.UNTOLD if hung else end)
             for share in self._shares_of(task_type):
                 share.inside -= 1
         self.on_free()

@@ -41,6 +41,9 @@ class Terms:
     """Tasks of this type that one processor starts per second; or all together."""
     per_key: int | None = None
     """Tasks of this type that have the same key, and are TAKEN at a time, over all processors."""
+    adaptive_concurrency: bool = False
+    """Whether each worker finds by itself how many tasks of this type the downstream takes at a
+    time, at the most ``in_flight``."""
 
     def check_terms(self, of: str = "") -> None:
         """InvalidInput; ``of``: before each field's name."""
@@ -52,6 +55,9 @@ class Terms:
             raise InvalidInput(f"{of}per_key", self.per_key, problem)
         if self.rate_limit is not None:
             check_rate(f"{of}rate_limit", self.rate_limit)
+        if not isinstance(self.adaptive_concurrency, bool):
+            name = f"{of}adaptive_concurrency"
+            raise InvalidInput(name, self.adaptive_concurrency, "must be True or False")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +127,7 @@ class Registry:
         in_flight: int | None = None,
         rate_limit: float | None = None,
         per_key: int | None = None,
+        adaptive_concurrency: bool = False,
     ) -> Callable[[AnyHandler], AnyHandler]:
         """Decorate the function that runs tasks of type ``name``; see TaskType for the terms."""
 
@@ -139,6 +146,7 @@ class Registry:
                 in_flight=in_flight,
                 rate_limit=rate_limit,
                 per_key=per_key,
+                adaptive_concurrency=adaptive_concurrency,
                 is_async=_is_async(handler),
             )
             return handler

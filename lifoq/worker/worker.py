@@ -16,6 +16,7 @@ from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
+    from lifoq.worker.adaptive_concurrency import AdaptiveConcurrency
     from lifoq.worker.fair_shares import FairShares
     from lifoq.worker.limit_share import LimitShares
 
@@ -50,6 +51,7 @@ class Worker:
             host=host,
             total_in_flight=settings.total_in_flight,
             limit_shares=_limit_shares(store, registry, settings, host),
+            adaptive=_adaptive(registry, settings),
         )
         worker = cls(
             store=store,
@@ -97,6 +99,18 @@ def _limit_shares(
     from lifoq.worker.limit_share import LimitShares  # noqa: PLC0415
 
     return LimitShares(store, lease=settings.lease, host=host)
+
+
+def _adaptive(
+    registry: Registry, settings: WorkerSettings
+) -> "dict[str, AdaptiveConcurrency] | None":
+    kinds = [kind for kind in registry if kind.adaptive_concurrency]
+    if not kinds:
+        return None
+    from lifoq.worker.adaptive_concurrency import AdaptiveConcurrency  # noqa: PLC0415
+
+    most = settings.in_flight
+    return {kind.name: AdaptiveConcurrency(min(most, kind.in_flight or most)) for kind in kinds}
 
 
 def _claims(store: Store, registry: Registry, host: Host) -> Claims:

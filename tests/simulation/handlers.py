@@ -87,6 +87,7 @@ class TaskCode:
         self._database = database
         self._settings = scenario.worker
         self._types = types(scenario)
+        self._adaptive = scenario.adaptive_concurrency
         self._downstream = math.inf if scenario.downstream is None else scenario.downstream
         self.started: set[str] = set()
         """Claims under which task code began."""
@@ -123,14 +124,19 @@ class TaskCode:
                 self._inside.subtract(places)
                 self._database.together.ends(context.task_type, _claim(context))
 
-        registry.task("plain")(run)
+        registry.task("plain", adaptive_concurrency=self._adaptive)(run)
         registry.task("stubborn", max_attempts=6, backoff=Backoff(min_seconds=0.2, immediate=2))(
             run
         )
-        registry.task("brief", timeout=1.0)(run)
+        registry.task("brief", timeout=1.0, adaptive_concurrency=self._adaptive)(run)
         for name in (*CAPS, *RATES):
             if registry.get(name) is None:
-                registry.task(name, in_flight=CAPS.get(name), rate_limit=RATES.get(name))(run)
+                registry.task(
+                    name,
+                    in_flight=CAPS.get(name),
+                    rate_limit=RATES.get(name),
+                    adaptive_concurrency=self._adaptive,
+                )(run)
         for name, per_key in PER_KEY.items():
             registry.task(name, per_key=per_key)(run)
         return registry

@@ -50,6 +50,8 @@ class Scenario:
     seed: int
     lifetimes: Lifetimes
     worker: WorkerSettings
+    adaptive_concurrency: bool
+    """Whether workers find by themselves how many tasks of a type may run at a time."""
     downstream: int | None
     """Attempts of a type that the downstream takes from one worker at a time; None: any number."""
     probe_after: int
@@ -118,6 +120,7 @@ class Scenario:
                 total_in_flight=draw.choice((None, None, None, 1, 3)) if shared else None,
                 unknown_types=draw.choice(("wait", "fail")),
             ),
+            adaptive_concurrency=random.Random(f"adaptive concurrency {seed}").random() < 0.3,
             downstream=draw.choice((None, None, None, 1, 3)),
             probe_after=draw.choice((2, 5, 100)),
             processors=max(draw.choice((1, 1, 2)), draw.choice((2, 3)) if shared else 1),

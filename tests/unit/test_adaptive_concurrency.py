@@ -1,0 +1,185 @@
+"""The search for a downstream's capacity, against a model of one: servers with a queue in front."""
+
+import heapq
+import itertools
+import random
+from collections.abc import Callable
+
+import pytest
+
+from lifoq.worker.adaptive_concurrency import AdaptiveConcurrency
+from lifoq.worker.end import End
+
+EPOCH = 1_800_000_000.0
+MOST = 64
+
+
+class Downstream:
+    """``servers`` tasks at a time, the others in the order that they came. Every worker has an
+    endless backlog, and fills each slot that it may. Times are in mean services."""
+
+    def __init__(self, servers: int, service: Callable[[], float], *, workers: int = 1) -> None:
+        self.servers = servers
+        self.timeout = float("inf")
+        self.now = EPOCH
+        self.laws = [AdaptiveConcurrency(MOST) for _ in range(workers)]
+        self.done: list[tuple[float, int, float]] = []
+        """When, whose, and after how long."""
+        self._service = service
+        self._free: list[float] = []
+        """When each server that has work is free."""
+        self._ends: list[tuple[float, int, int, float, object]] = []
+        self._numbers = itertools.count()
+
+    def passes(self, time: float) -> None:
+        until = self.now + time
+        while self.now < until:
+            waits = [self._fill(worker) for worker in range(len(self.laws))]
+            following = min(self.now + min(waits), until, self._ends[0][0] if self._ends else until)
+            self.now = following
+            while self._ends and self._ends[0][0] <= self.now:
+                self._end()
+
+    def throughput(self, time: float) -> float:
+        """Let some time pass, and tell how many were done in each mean service."""
+        before = len(self.done)
+        self.passes(time)
+        return (len(self.done) - before) / time
+
+    def mean_time(self, since: float) -> float:
+        times = [time for at, _, time in self.done if at >= self.now - since]
+        return sum(times) / len(times)
+
+    def _fill(self, worker: int) -> float:
+        law = self.laws[worker]
+        while (wait := law.wait(self.now)) == 0:
+            assert 1 <= law.limit(self.now) <= law.most
+            sample = law.begins(self.now)
+            self._free = [free for free in self._free if free > self.now]
+            heapq.heapify(self._free)
+            start = self.now
+            while len(self._free) >= self.servers:
+                start = heapq.heappop(self._free)
+            served = start + self._service()
+            heapq.heappush(self._free, served)
+            end = min(served, self.now + self.timeout)
+            heapq.heappush(self._ends, (end, next(self._numbers), worker, self.now, sample))
+        return wait
+
+    def _end(self) -> None:
+        _, _, worker, began, sample = heapq.heappop(self._ends)
+        time = self.now - began
+        done = time < self.timeout
+        self.laws[worker].ends(sample, self.now, End.DONE if done else End.OVERLOADED)
+        if done:
+            self.done.append((self.now, worker, time))
+
+
+def fixed() -> float:
+    return 1.0
+
+
+def exponential() -> Callable[[], float]:
+    draw = random.Random("times")
+    return lambda: draw.expovariate(1)
+
+
+@pytest.mark.parametrize("servers", [1, 4, 16])
+def test_times_that_do_not_vary_show_the_capacity(servers):
+    downstream = Downstream(servers, fixed)
+    downstream.passes(150)
+    assert downstream.throughput(200) >= 0.94 * servers
+    assert downstream.mean_time(200) <= 1.3
+
+
+@pytest.mark.parametrize("servers", [4, 16])
+def test_exponential_times_hide_the_capacity_no_more_than_their_noise_does(servers):
+    downstream = Downstream(servers, exponential())
+    downstream.passes(300)
+    assert downstream.throughput(400) >= 0.85 * servers
+    assert downstream.mean_time(400) <= 1.7
+
+
+def test_a_downstream_without_a_limit_gets_the_most():
+    downstream = Downstream(1_000, fixed)
+    downstream.passes(150)
+    assert downstream.throughput(100) >= 0.9 * MOST
+
+
+@pytest.mark.parametrize("becomes", [4, 16])
+def test_a_capacity_that_changes_is_found_again(becomes):
+    downstream = Downstream(8, fixed)
+    downstream.passes(150)
+    downstream.servers = becomes
+    downstream.passes(80)
+    assert downstream.throughput(100) >= 0.9 * becomes
+    assert downstream.mean_time(100) <= 1.5
+
+
+def test_where_all_time_out_one_is_tried_at_a_time_and_afterwards_as_many_as_before():
+    downstream = Downstream(8, fixed)
+    downstream.passes(150)
+    downstream.timeout = 0.5
+    downstream.passes(40)
+    assert downstream.laws[0].limit(downstream.now) <= 2
+    downstream.timeout = float("inf")
+    downstream.passes(40)
+    assert downstream.throughput(100) >= 0.9 * 8
+
+
+def test_workers_that_share_a_downstream_do_not_push_one_another_up():
+    downstream = Downstream(16, exponential(), workers=4)
+    downstream.passes(200)
+    assert downstream.throughput(200) >= 0.85 * 16
+    assert downstream.mean_time(200) <= 1.6
+
+
+def attempts(law, number, *, at_once, time, end=End.DONE, now=EPOCH):
+    for _ in range(number):
+        samples = [law.begins(now) for _ in range(at_once)]
+        now += time
+        for sample in samples:
+            law.ends(sample, now, end)
+    return now
+
+
+def test_a_limit_that_is_not_reached_is_not_raised():
+    law = AdaptiveConcurrency(MOST)
+    attempts(law, 500, at_once=1, time=1.0)
+    assert law.found == 4
+
+
+def test_failures_at_once_are_no_fast_answers():
+    law = AdaptiveConcurrency(MOST)
+    attempts(law, 500, at_once=4, time=0.001, end=End.UNTOLD)
+    assert law.found == 4
+
+
+def test_what_was_found_before_is_where_it_begins():
+    assert AdaptiveConcurrency(MOST, begin_with=30).found == pytest.approx(30, rel=0.15)
+    assert AdaptiveConcurrency(4, begin_with=30).found <= 4
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_small_most_is_kept(most):
+    law = AdaptiveConcurrency(most)
+    now = attempts(law, 100, at_once=1, time=1.0)
+    assert {law.limit(now + i / 4) for i in range(200)} <= {1, most}
+
+
+def test_a_slot_that_comes_with_the_high_level_is_waited_for():
+    downstream = Downstream(8, fixed)
+    downstream.passes(100)
+    law = downstream.laws[0]
+    while (wait := law.wait(downstream.now)) == float("inf"):
+        downstream.passes(0.25)
+    assert law.wait(downstream.now + wait + 1e-6) == 0
+
+
+def test_an_attempt_that_was_not_begun_is_no_sample():
+    law = AdaptiveConcurrency(MOST)
+    sample = law.begins(EPOCH)
+    law.undo(sample)
+    law.ends(sample, EPOCH + 1, End.DONE)
+    assert sample.cycle.begun == 0
+    assert sample.level.number == 0
