@@ -1,11 +1,15 @@
 """What the command line refuses, it refuses in a sentence, before any work is done."""
 
+import io
 import json
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from analytics.page import about
+from analytics.report import _lines as lines
+from analytics.report import _table as printed
 from analytics.report import report
 
 
@@ -57,3 +61,26 @@ def test_json_and_a_file_with_it_say_the_same(tmp_path):
     told = about.read(text)
     assert told == about.read(str(tmp_path / "about.json"))
     assert told["events"] == [{"name": "paused", "at": "2026-11-20T10:00:00.000000Z"}]
+
+
+def test_the_numbers_that_matter_are_printed_for_people():
+    spread = {"p50": 0.085, "p95": None, "p99": 1_234.5, "max": 2_000}
+    answers = {
+        "window": {"from": "2026-11-20T10:00", "to": "2026-11-20T11:00"},
+        "tasks": {"created": 12_345, "waiting": 0, "shed": 7},
+        "shedding_rate": 0.125,
+        "backlog": {"max": 6_789, "end": 3},
+        **{f"{measure}_seconds": spread for measure in ("wait", "service", "sojourn")},
+        "input": {"rows": 99, "bad_rows": 1},
+    }
+    shown = io.StringIO()
+    Console(file=shown, width=120).print(printed(answers))
+    rows = [" ".join(line.strip("│ ").split("│")) for line in shown.getvalue().splitlines()]
+    told = {" ".join(row.split()) for row in rows}
+    assert {"created 12,345", "waiting 0", "shed 7", "shedding rate 12.5%"} <= told
+    assert {"largest backlog 6,789", "backlog at the end 3", "lines read / bad 99 / 1"} <= told
+    for measure in ("wait", "service", "sojourn"):
+        assert {f"{measure} p50 0.085 s", f"{measure} p95 –", f"{measure} p99 1234.500 s"} <= told
+    assert {"2026-11-20T10:00 to", "2026-11-20T11:00"} <= told
+    nobody = {**answers, "shedding_rate": None}
+    assert ("shedding rate", "–") in lines(nobody)
