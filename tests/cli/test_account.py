@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from unittest.mock import Mock, PropertyMock
 
 import boto3
 import pytest
@@ -14,8 +15,9 @@ from click.shell_completion import ShellComplete
 from moto import mock_aws
 
 from lifoq import Queue
+from lifoq.client.account import NotAllowed
 from lifoq.client.connection import Connection
-from lifoq.client.processing import Processing
+from lifoq.client.processing import Processing, known_paused
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.tables import notes
 from lifoq.testing import create_table
@@ -44,6 +46,14 @@ def test_a_pause_lets_no_processor_start_and_says_how_long_one_may_run(capsys):
     assert told.startswith("dev was paused ")
     assert "by lifoq pause (" in told
     assert told.endswith("to go on: lifoq resume --queue dev\n")
+
+
+def test_who_may_not_ask_is_not_told_that_the_queue_is_paused():
+    denied = Mock()
+    type(denied).is_paused = PropertyMock(
+        side_effect=NotAllowed("lambda:GetFunctionConcurrency", "")
+    )
+    assert known_paused(denied) is known_paused(None) is False
 
 
 def test_who_may_not_write_to_the_table_pauses_and_resumes_all_the_same(capsys, caplog):
