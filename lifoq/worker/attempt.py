@@ -203,6 +203,10 @@ class _Slot:
     sample: "Sample | None"
 
 
+class TooLate(NotClaimed):
+    """The run has less time left than an attempt at the task may take."""
+
+
 class Attempts:
     """Makes attempts, each in a thread of its own, and reports to the run's mailbox: NotStarted; or
     Started, then Settled."""
@@ -284,7 +288,8 @@ class Attempts:
         else:
             self._undo_enter(kind, slot)
             self._hand_back(claim)
-            self._mailbox.put(NotStarted(row=row, error=NotClaimed(task.task_id)))
+            error = NotClaimed(task.task_id) if in_time else TooLate(task.task_id)
+            self._mailbox.put(NotStarted(row=row, error=error))
 
     def _hand_back(self, claim: Claim) -> None:
         """Undo a claim whose answer came too late to begin, also for this worker's share of a limit
@@ -305,8 +310,9 @@ class Attempts:
         claim.leave()
 
     def _claim(self, row: Candidate, kind: TaskType) -> Claim:
-        late = self._host.monotonic() > self.latest_start(kind, row)
-        if late or not self._limits.usable(kind.name):  # any more
+        if self._host.monotonic() > self.latest_start(kind, row):
+            raise TooLate(row.task_id)
+        if not self._limits.usable(kind.name):  # any more
             raise NotClaimed(row.task_id)
         return self._claims.claim(row, per_key=kind.per_key, lease=self._settings.lease)
 

@@ -32,6 +32,7 @@ from lifoq.worker.attempt import (
     Settled,
     Settlement,
     Started,
+    TooLate,
 )
 from lifoq.worker.context import Context
 from lifoq.worker.errands import (
@@ -296,6 +297,8 @@ class Run:
         if isinstance(answer.error, KeyBusy):
             self._keys.refused(answer.row, now)
             self._lookout.came_back(answer.row, now)
+        elif isinstance(answer.error, TooLate):
+            self._held.refused(task_id, self._ends_at)  # a run that has the time will claim it
         elif isinstance(answer.error, NotClaimed):
             self._held.refused(task_id, now)
         elif isinstance(answer.error, DamagedTask):  # the claim may have come before

@@ -31,6 +31,7 @@ from lifoq.items.schema import Attribute
 from lifoq.items.task_error import TaskError
 from lifoq.testing.hosts import START
 from lifoq.worker.attempt import Attempt
+from lifoq.worker.limits import Limits
 from tests.virtual.bench import SLOW, Bench
 from tests.virtual.machine import Machine
 
@@ -502,3 +503,15 @@ def test_a_permission_lost_during_a_run_leaves_the_tasks_in_flight_to_their_leas
         bench.run()
     assert bench.statuses(ids) == {"TAKEN": 3}
     assert len(bench.begun) == 3
+
+
+def test_a_task_for_which_too_little_time_is_left_is_passed_over_until_a_run_has_it(
+    bench, monkeypatch
+):
+    bench.handle("a", timeout=5)
+    bench.put("a", timeout=50)
+    tries, enter = [], Limits.enter
+    monkeypatch.setattr(Limits, "enter", lambda *terms: tries.append(1) or enter(*terms))
+    report = bench.run(time_limit=30)
+    assert (report.claimed, report.remaining, len(tries)) == (0, True, 1)
+    assert bench.run().succeeded == 1
