@@ -1,4 +1,4 @@
-"""What DynamoDB alone answers with, in lifoq's words; for the rest see ``aws_errors``."""
+"""What DynamoDB alone answers with, in lifoq's words; for the rest see ``lifoq.aws.errors``."""
 
 from collections.abc import Sequence
 from typing import Any, Final
