@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analytics.answers import peak, percentiles
+from analytics.answers import peak, percentiles, series
 from analytics.answers.buckets import LEFT, Buckets, Span
 from analytics.answers.peak import Peak
 from analytics.answers.percentiles import Measure
 from analytics.columns import NEVER
 from analytics.judging import exchange
+from lifoq.basics.times import spoken
 from tests.analytics import truth
 
 
@@ -107,3 +108,9 @@ def test_tasks_are_spread_evenly_whatever_their_names(name):
     for number, share in exchange.split(few, 8):
         known = set(shares[number]["task_id"].to_pylist()) | {"other"}
         assert known >= set(share["task_id"].to_pylist())
+
+
+def test_ages_are_told_about_three_to_a_decade():
+    edges = ("10 ms", "30 ms", "100 ms", "300 ms", "1 s", "3 s", "10 s", "30 s", "1 min", "3 min")
+    edges += ("10 min", "30 min", "1 h", "3 h", "12 h", "1 d")
+    assert tuple(map(spoken, series.AGES)) == edges
