@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # settings are read by functions that have nothing to do with
     from lifoq.items.task import Task
 
 DAY: Final = 86_400
+"""Seconds of one day: objects of the bucket are kept for whole days."""
 KEPT_DAYS: Final = (45, 60, 90, 120, 180, 270, 400, 800, 1_600, 3_200, 7_400)
 """For how long objects of large payloads are kept: each lies under the prefix of its class, whose
 rule in the bucket never gets shorter. So what was put under longer lifetimes stays, when these are

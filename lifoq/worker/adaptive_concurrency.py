@@ -51,7 +51,9 @@ MISFIT: Final = 8.0
 LEAST_VARIANCE: Final = 0.0003
 """Of a level's mean; for times that do not vary at all."""
 LOW_QUANTILE: Final = 0.15
+"""The quantile of what was measured that the low level goes by."""
 MARGIN: Final = 0.1
+"""The part that is added to the median of what was measured."""
 ROOT_MARGIN: Final = 0.2
 """Times (the root of the number - 1) is added to the margin."""
 LEAST_HIGH: Final = 1.25
