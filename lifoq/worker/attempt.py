@@ -288,8 +288,8 @@ class Attempts:
         else:
             self._undo_enter(kind, slot)
             self._hand_back(claim)
-            error = NotClaimed(task.task_id) if in_time else TooLate(task.task_id)
-            self._mailbox.put(NotStarted(row=row, error=error))
+            why = NotClaimed(task.task_id) if in_time else TooLate(task.task_id)
+            self._mailbox.put(NotStarted(row=row, error=why))
 
     def _hand_back(self, claim: Claim) -> None:
         """Undo a claim whose answer came too late to begin, also for this worker's share of a limit
