@@ -139,7 +139,7 @@ def measured() -> Iterator[tuple[str, str]]:
 
 def follows_from_it() -> Iterator[tuple[str, str]]:
     """Of what was measured, on the pages about several queues and about decisions."""
-    page = "docs/scaling.md"
+    page = "docs/limits.md"
     most, writes = 1_000, CEILING["pending"]
     retried = row(COURSES, way="fails once, backs off, succeeds")["pending"]
     tenth = writes + (retried - writes) / 10
