@@ -6,6 +6,7 @@ NAMES: Final = (
     "goodput",
     "freshness",
     "fairness",
+    "capacity",
     "cost",
     "ceiling",
     "backlog",

@@ -36,11 +36,11 @@ LEAST: Final = 0.5
 """The scale begins here, since a downstream may be full with one task at work."""
 FIRST: Final = 4
 """Tasks at a time where nothing is known yet."""
-DOUBT: Final = 0.4
+DOUBT: Final = 0.1
 """The first histogram falls with this power of c: what is large must be seen."""
 BLUR: Final = 0.08
 """The part of each bar that goes to either neighbour in a cycle."""
-SURPRISE: Final = 0.03
+SURPRISE: Final = 0.05
 """The part of the histogram that is spread evenly in each cycle, for sudden changes."""
 OUTLIER: Final = 0.001
 """No cycle makes any c less likely than this, against the likeliest."""
@@ -60,7 +60,7 @@ LEAST_HIGH: Final = 1.25
 """On average over the cycles: else two at a time would never be tried."""
 NARROW, WIDE = 1.4, 2.0
 """The ratio of high to low lies between."""
-MOST_GROWTH: Final = 1.6
+MOST_GROWTH: Final = 2.0
 """Of the high level from one cycle to the next."""
 LOW_PART: Final = 0.3
 """Of a cycle."""

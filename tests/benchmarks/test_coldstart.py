@@ -20,7 +20,7 @@ from lifoq.targets.https import HttpsTarget
 
 CEILINGS = {
     "trigger": (322_000, 82),
-    "process_tasks": (559_000, 145),
+    "process_tasks": (570_000, 146),
     "sweep": (476_000, 125),
     "create_tasks": (437_000, 110),
     "ingest": (447_000, 114),

@@ -1,11 +1,14 @@
 """Each benchmark measures what it says: its queues, its model of theory, and who is compared."""
 
 import math
+import random
 
 import pytest
 
 from benchmarks.backlog.__main__ import mountain, waiting
 from benchmarks.bare import NAME, ground
+from benchmarks.capacity.downstream import Downstream, services
+from benchmarks.capacity.laws import Fixed
 from benchmarks.freshness.barrier import PageBarrier
 from benchmarks.goodput import classes, theory
 from benchmarks.goodput.__main__ import NEWEST, best
@@ -117,3 +120,16 @@ def test_processor_a_run_takes_little_longer_than_its_calls(in_flight):
     assert len(began) == 10 * in_flight
     # A query, then claims and settles, as many beside one another as are in flight.
     assert max(began) < (answer + 10 * answer + 9 * answer) / 0.7
+
+
+def test_capacity_the_best_number_keeps_all_servers_busy_and_nobody_waits():
+    downstream = Downstream([Fixed(limit=4, most=64)], 4, "fixed", "seed")
+    downstream.run(100)
+    assert len(downstream.done) == pytest.approx(400, abs=4)
+    assert {round(done.time, 6) for done in downstream.done} == {1.0}
+
+
+@pytest.mark.parametrize("kind", ["fixed", "uniform", "exponential", "log-normal", "two kinds"])
+def test_capacity_all_kinds_of_times_have_the_same_mean(kind):
+    service = services(kind, random.Random("mean"))
+    assert sum(service() for _ in range(100_000)) / 100_000 == pytest.approx(1, rel=0.03)
