@@ -9,6 +9,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from benchmarks.capacity.laws import Law
@@ -56,7 +57,7 @@ class Downstream:
     def run(self, until: float, changes: Sequence[tuple[float, int]] = ()) -> None:
         """``changes``: when there are how many servers."""
         for moment, servers in changes:
-            self._at(moment, lambda servers=servers: self._become(servers))
+            self._at(moment, partial(self._become, servers))
         self._wake()
         while self._agenda and self._agenda[0][0] <= until:
             self._now, _, action = heapq.heappop(self._agenda)
@@ -86,7 +87,7 @@ class Downstream:
         while self._queue and self._busy < self._servers:
             attempt = self._queue.popleft()
             self._busy += 1
-            self._at(self._now + self._service(), lambda attempt=attempt: self._ends(attempt))
+            self._at(self._now + self._service(), partial(self._ends, attempt))
 
     def _ends(self, attempt: _Attempt) -> None:
         self._busy -= 1
