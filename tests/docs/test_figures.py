@@ -199,9 +199,9 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     page = "docs/decisions/shared-limits.md"
     lasts, apart = book.SHARE_LASTS, book.CLOCKS_APART
     yield page, f"may be used for {lasts:.0f} seconds from the sending"
-    yield page, f"renewed after {limit_share.RENEW_AFTER}"
+    yield page, f"renewed after {limit_share.RENEW_AFTER} seconds"
     yield page, f"and {apart:.0f} seconds more"
-    yield page, f"keeps its lanes for {lasts + apart:.0f} seconds"
+    yield page, f"keeps its shards for {lasts + apart:.0f} seconds"
     yield "docs/decisions/adaptive-order.md", f"The {order.OLDEST_AGAIN_BELOW} is a constant"
     page = "docs/decisions/expired-ahead.md"
     yield page, f"more than {sight.ROWS_PER_SECOND * sight.SHORTEST_TRUST:.0f} rows"

@@ -8,8 +8,9 @@ import pytest
 
 from lifoq import NewTask
 from lifoq.errors import QueueMisconfigured
-from lifoq.items.book import book_id
+from lifoq.items.book import Book, Whole, book_id
 from tests.virtual.bench import Bench
+from tests.virtual.machine import Machine
 
 FROM: Final = 2.0
 UNTIL: Final = 14.0
@@ -95,3 +96,33 @@ def test_a_run_whose_limits_book_cannot_be_read_ends_and_says_so(bench):
     bench.table.damage({"taskId": book_id("limited"), "payload": "no book"})
     with pytest.raises(QueueMisconfigured, match="is not the book of a limit"):
         bench.run(shared_limits=True)
+
+
+def test_the_example_of_the_page_is_what_the_code_does():
+    bench, limits = Bench(), {"in_flight": 4, "rate_limit": 10}
+    bench.handle("price.refresh", 0.3, **limits)
+    bench.queue.put_many([NewTask(task_type="price.refresh")] * 500)
+
+    def begin(at: float) -> Machine:
+        machine = bench.new_machine()
+        processor = bench.processor(machine, shared_limits=True, window=60)
+        bench.beside(lambda: machine.spawn(processor.run, "run"), at=at)
+        return machine
+
+    def lent(at: float) -> list[tuple[int, ...]]:
+        bench.sleep(at - bench.seconds)
+        book = Book.of(bench.table.get(book_id("price.refresh")), Whole(in_flight=4, rate=10))
+        return sorted((tuple(entry.has) for entry in book.entries.values()), reverse=True)
+
+    begin(0)
+    lost = begin(5)
+    assert lent(4) == [(4, 10)]
+    assert lent(5.8) == [(3, 5), (0, 0)]
+    assert lent(9.8) == [(2, 5), (2, 5)]
+    bench.sleep(10 - bench.seconds)
+    lost.crash()
+    assert lent(22.3) == [(2, 5), (2, 5)]
+    assert lent(23) == [(2, 10), (2, 0)]
+    assert lent(52.3)[1] == (2, 0)
+    assert lent(53.5) == [(4, 10)]
+    bench.scheduler.close()
