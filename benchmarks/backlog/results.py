@@ -6,13 +6,13 @@ from benchmarks.record import Row
 
 
 class Depth(Row):
-    """Medians of a look at the queue, and of the claim after it, from one of its ends."""
+    """Medians of a poll of the queue, and of the claim after it, from one of its ends."""
 
     order: Annotated[str, "order"]
     expired: Annotated[int, "expired"]
     """Tasks at the oldest end, out of the query's range."""
     waiting: Annotated[int, "waiting"]
-    look_ms: Annotated[float, "look, ms"]
+    look_ms: Annotated[float, "poll, ms"]
     claim_ms: Annotated[float, "claim, ms"]
     read_units: Annotated[float, "read units"]
     write_units: Annotated[float, "write units"]

@@ -66,8 +66,8 @@ def steps(
             )
         )
     names = (
-        "the handler has returned: until the look is sent",
-        "the look at the newest rows",
+        "the handler has returned: until the poll is sent",
+        "the poll for the newest rows",
         "the newest is chosen: until its claim is sent",
         "its claim",
         "it is read: until its handler begins",

@@ -195,7 +195,7 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     yield page, f"up to {rows.MOST_REMEMBERED:,} rows of a type at its limit"
     yield page, f"every {NUMBERS[int(sight.SHORTEST_TRUST)]} seconds, or more rarely"
     yield page, f"or more rarely: {sight.ROWS_PER_SECOND} rows a second on average"
-    yield page, f"looks again after {pace.SHORTEST_POLL} s"
+    yield page, f"polls again after {pace.SHORTEST_POLL} s"
     page = "docs/decisions/shared-limits.md"
     lasts, apart = book.SHARE_LASTS, book.CLOCKS_APART
     yield page, f"may be used for {lasts:.0f} seconds from the sending"
