@@ -11,7 +11,7 @@ from lifoq.basics.jsontext import is_text
 from lifoq.basics.numbers import seconds
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.change import is_number
-from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Look, Status
+from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Preview, Status
 from lifoq.items.task import Duration, Task
 from lifoq.items.terms import check_name
 from lifoq.tables.reads import Reads
@@ -191,8 +191,8 @@ def starts(text: str, cells: Collection[str]) -> dict[str, str | None]:
 
 def _since(row: Mapping[str, Any], status: Status) -> int:
     """A task that failed lies where it would without its head start."""
-    look = row.get(Attribute.LOOK)
-    said = look.get(Look.HEAD_START) if isinstance(look, dict) else None
+    preview = row.get(Attribute.PREVIEW)
+    said = preview.get(Preview.HEAD_START) if isinstance(preview, dict) else None
     ahead = 0 if status is Status.FAILURE else said
     return int(row[Attribute.TASK_CREATED]) - (int(ahead) if is_number(ahead) else 0)
 

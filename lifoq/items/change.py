@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, TypeGuard
 
-from lifoq.items.schema import Attribute, Look, Status
+from lifoq.items.schema import Attribute, Preview, Status
 
 Value = int | str | bytes | list[Any] | dict[str, Any]
 """Lists and dicts hold such values again."""
@@ -24,15 +24,15 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 @dataclass(frozen=True)
 class Exists:
-    """Holds where the item has the attribute, or its ``look`` the field."""
+    """Holds where the item has the attribute, or its ``preview`` the field."""
 
-    attribute: Attribute | Look
+    attribute: Attribute | Preview
 
     def holds(self, item: Item) -> bool:
         if isinstance(self.attribute, Attribute):
             return self.attribute in item
-        look = item.get(Attribute.LOOK)
-        return isinstance(look, dict) and self.attribute in look
+        preview = item.get(Attribute.PREVIEW)
+        return isinstance(preview, dict) and self.attribute in preview
 
 
 @dataclass(frozen=True)

@@ -66,15 +66,15 @@ class Attribute(StrEnum):
     PARKED_AT = "parkedAt"
     CANCEL_ASKED = "cancelAsked"
     MAX_ATTEMPTS = "maxAttempts"
-    LOOK = "look"
-    """A map: see ``Look``."""
+    PREVIEW = "preview"
+    """A map: see ``Preview``."""
 
 
-class Look(StrEnum):
-    """A field of the attribute ``look``: what has to be known of a task before it is claimed.
+class Preview(StrEnum):
+    """A field of the attribute ``preview``: what has to be known of a task before it is claimed.
 
     Both indexes show the whole map, and CloudFormation cannot change what an index shows: a field
-    that a later release needs at a look goes in here. It is written by a put, and changes later
+    that a later release needs at a poll goes in here. It is written by a put, and changes later
     only together with the key of ``status-created-index``, so that it costs no index write of its
     own. Who changes one field keeps the others, which a newer release may have written.
     """
@@ -118,7 +118,7 @@ ATTRIBUTE_TYPES: Final[dict[Attribute, AttributeType]] = {
     Attribute.PARKED_AT: "N",
     Attribute.CANCEL_ASKED: "N",
     Attribute.MAX_ATTEMPTS: "N",
-    Attribute.LOOK: "M",
+    Attribute.PREVIEW: "M",
 }
 """DynamoDB's type of each attribute."""
 
@@ -136,22 +136,22 @@ STATUS_CREATED_PROJECTION: Final = (
     Attribute.TASK_TYPE,
     Attribute.TASK_KEY,
     Attribute.LEASES_LOST,
-    Attribute.LOOK,
+    Attribute.PREVIEW,
 )
 """What decides whether a row can start, and since when it waits; the claim's own answer brings the
 payload. None of them costs an index write of its own: ``leasesLost`` (how many claims in a row
-ended with a lost lease; most tasks have none) and ``look`` change only together with the index's
+ended with a lost lease; most tasks have none) and ``preview`` change only together with the index's
 key, the others never in a life."""
 
 DUE_INDEX: Final = "due-index"
 """HASH ``taskStatus``, RANGE ``dueAt``: sparse, since only what the sweep has to look for has a
 ``dueAt``: a DELAYED task, until it enters the queue; and a PENDING one whose shedding somebody
 waits to be told of, until its deadline."""
-DUE_PROJECTION: Final = (Attribute.LOOK,)
+DUE_PROJECTION: Final = (Attribute.PREVIEW,)
 """Room for what a later release may have to know of a task that is due. Today whoever finds one
 reads all of it."""
 PROJECTIONS: Final = {STATUS_CREATED_INDEX: STATUS_CREATED_PROJECTION, DUE_INDEX: DUE_PROJECTION}
-"""The attributes that each index shows beside the keys. Frozen: see ``Look``."""
+"""The attributes that each index shows beside the keys. Frozen: see ``Preview``."""
 
 ANOTHER_QUEUE: Final = (
     "CloudFormation changes no index under its name: deploy a queue of another name beside this "

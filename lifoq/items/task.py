@@ -20,7 +20,7 @@ from lifoq.items.schema import (
     OWN_PREFIX,
     WAITING,
     Attribute,
-    Look,
+    Preview,
     Status,
 )
 from lifoq.items.task_error import TaskError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lifoq.items.history import History  # not where no attempt has failed
 
 _PLACES: Final = (*CARRIED, *LOOKED_AT)
-_LOOK: Final = tuple(field for _, _, field in LOOKED_AT)
+_PREVIEW: Final = tuple(field for _, _, field in LOOKED_AT)
 Duration = float | timedelta
 """Seconds, or a timedelta."""
 IfExists = Literal["keep", "replace"]
@@ -117,11 +117,11 @@ def accept(
     _check_size(payload, large_payloads=large_payloads, soon=soon)
     deadline = _deadline(task.deadline, enters=due_at or now, longest=longest_deadline)
     carried = _carried(task)
-    look = carried and {name: carried.pop(name) for name in _LOOK if name in carried}
+    preview = carried and {name: carried.pop(name) for name in _PREVIEW if name in carried}
     head_start = 0
-    if look:
-        carried[Attribute.LOOK] = look
-        head_start = look.get(Look.HEAD_START, 0)
+    if preview:
+        carried[Attribute.PREVIEW] = preview
+        head_start = preview.get(Preview.HEAD_START, 0)
         if head_start > (most := deadline or longest_deadline):
             # What has waited for so long is before nobody who comes now.
             problem = f"is longer than the task's deadline of {most / 1e6:g} s; shorten it"
@@ -145,7 +145,7 @@ def _kept(task: NewTask, name: str) -> Any:
 
 def _carried(task: NewTask) -> dict[Any, Any]:
     """Check the terms that the item keeps, and return them by the attribute or the field of
-    ``look`` that does. A duration of 0 is left out."""
+    ``preview`` that does. A duration of 0 is left out."""
     given = vars(task)
     return {
         place: kept
@@ -285,8 +285,9 @@ class Task:
         return {term: term.rule.given(kept) for term in SHOWN if (kept := getattr(self, term.name))}
 
     @property
-    def look(self) -> dict[str, Any]:
-        """The attribute ``look``, by the terms that this release knows; empty where it has none."""
+    def preview(self) -> dict[str, Any]:
+        """The attribute ``preview``, by the terms that this release knows; empty where it has
+        none."""
         return {place: kept for name, _, place in LOOKED_AT if (kept := getattr(self, name))}
 
     @property
@@ -424,14 +425,14 @@ class _Reader:
             for name, rule, attribute in CARRIED
             if attribute in self._item
         }
-        look = self._item.get(Attribute.LOOK)
-        if look is None:
+        preview = self._item.get(Attribute.PREVIEW)
+        if preview is None:
             return found
-        if not isinstance(look, dict):
-            raise self._wrong_type(Attribute.LOOK, look)
+        if not isinstance(preview, dict):
+            raise self._wrong_type(Attribute.PREVIEW, preview)
         for name, rule, field in LOOKED_AT:
-            if field in look:
-                found[name] = self._term(rule, field, look[field])
+            if field in preview:
+                found[name] = self._term(rule, field, preview[field])
         return found
 
     def _term(self, rule: Rule, place: str, value: object) -> Any:
@@ -490,7 +491,7 @@ class _Reader:
 
     def _wrong_type(self, name: str, value: object) -> DamagedTask:
         found = "NULL" if value is None else type(value).__name__
-        # All fields of ``look`` are numbers.
+        # All fields of ``preview`` are numbers.
         wanted = ATTRIBUTE_TYPES[Attribute(name)] if name in ATTRIBUTE_TYPES else "N"
         return self._damaged(f"{name} is {found}, but must be of type {wanted}")
 

@@ -23,7 +23,7 @@ from lifoq.items.schema import (
     MAX_TOKEN_BYTES,
     MAX_TYPE_BYTES,
     Attribute,
-    Look,
+    Preview,
 )
 
 
@@ -235,7 +235,7 @@ class Term:
     doors: frozenset[Door] = EVERYWHERE
     names: Mapping[Door, str] = field(default_factory=dict)
     """Names at doors that do not follow from its name."""
-    attribute: Attribute | Look | None = None
+    attribute: Attribute | Preview | None = None
     """What keeps the value in the item; None where the item has what follows from it."""
     item_note: str = ""
     """What a producer has to know that writes items itself."""
@@ -339,7 +339,7 @@ TERMS: Final = (
         sentence="A priority: the task stands where it would if it had come so much later.",
         limit="At most its deadline.",
         more="[How much?](how-to/head-start.md)",
-        attribute=Look.HEAD_START,
+        attribute=Preview.HEAD_START,
         item_note="It is added to `taskCreated`, to nothing else, and left out where it is 0.",
     ),
     Term(
@@ -356,7 +356,7 @@ TERMS: Final = (
         sentence="How long one attempt may take, in place of its type's own time.",
         more="At most the worker's `task_timeout`: a longer time counts as that.",
         by_default="the type's, or the queue's",
-        attribute=Look.TIMEOUT,
+        attribute=Preview.TIMEOUT,
     ),
     Term(
         name="task_token",
@@ -393,9 +393,10 @@ CARRIED: Final = tuple(
 LOOKED_AT: Final = tuple(
     (term.name, term.rule, where.value)
     for term in TERMS
-    if isinstance(where := term.attribute, Look)
+    if isinstance(where := term.attribute, Preview)
 )
-"""Terms that a field of the attribute ``look`` keeps: they are known before a task is claimed."""
+"""Terms that a field of the attribute ``preview`` keeps: they are known before a task is
+claimed."""
 SHOWN: Final = tuple(term for term in TERMS if term.attribute is not None and term.shown)
 """Terms that people see wherever they look at a task."""
 

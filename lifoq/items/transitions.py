@@ -24,7 +24,7 @@ from lifoq.items.change import (
 )
 from lifoq.items.lifetimes import Lifetimes, seconds_up
 from lifoq.items.packed import pack
-from lifoq.items.schema import TERMINAL, WAITING, Look, Status
+from lifoq.items.schema import TERMINAL, WAITING, Preview, Status
 from lifoq.items.schema import Attribute as A
 from lifoq.items.task import Accepted, Task
 from lifoq.items.task_error import TaskError
@@ -298,18 +298,18 @@ def _entering(change: Change) -> Change:
     return change if A.DUE_AT in change.set else replace(change, remove=(A.DUE_AT,))
 
 
-def fall(*, created: int, look: Mapping[str, Value], now: int) -> Change:
+def fall(*, created: int, preview: Mapping[str, Value], now: int) -> Change:
     """PENDING stays PENDING: past its deadline, a task falls back to where it would stand without
-    its head start. Else each look would find it before those that live. ``created`` and ``look``
+    its head start. Else each look would find it before those that live. ``created`` and ``preview``
     are as the index shows them."""
-    since = created - int(str(look[Look.HEAD_START]))
-    left = {name: value for name, value in look.items() if name != Look.HEAD_START}
+    since = created - int(str(preview[Preview.HEAD_START]))
+    left = {name: value for name, value in preview.items() if name != Preview.HEAD_START}
     has_expired = AtMost(A.EXPIRES_AT, now)
     as_seen = Equals(A.TASK_CREATED, created)  # a put of its id may have begun anew
     return Change(
         when=(StatusIs(Status.PENDING), has_expired, as_seen),
-        set={A.TASK_CREATED: since, A.TASK_UPDATED: now, **({A.LOOK: left} if left else {})},
-        remove=() if left else (A.LOOK,),
+        set={A.TASK_CREATED: since, A.TASK_UPDATED: now, **({A.PREVIEW: left} if left else {})},
+        remove=() if left else (A.PREVIEW,),
     )
 
 

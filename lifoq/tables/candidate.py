@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifoq.items.change import Change, Item, is_number
-from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Look
+from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Preview
 from lifoq.items.task import Task
 from lifoq.items.terms import is_name
 from lifoq.tables.table import Cursor
@@ -23,8 +23,8 @@ class Candidate:
     expires_at: int
     """The shedding deadline in epoch microseconds."""
     key: str | None = None
-    look: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """The attribute ``look``, with fields that a newer release may have written."""
+    preview: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The attribute ``preview``, with fields that a newer release may have written."""
     suspect: bool = False
     """True if the lease of the latest claim was lost: the task may kill the process that runs
     it."""
@@ -34,7 +34,7 @@ class Candidate:
     @property
     def head_start(self) -> int:
         """How far the task stands ahead of its time, in microseconds."""
-        head_start: int = self.look.get(Look.HEAD_START, 0)
+        head_start: int = self.preview.get(Preview.HEAD_START, 0)
         return head_start
 
     @property
@@ -58,7 +58,7 @@ def candidate_of(row: Item) -> Candidate:
     """Read a row of the index. A row with damaged attributes is no error: ``damage`` tells."""
     expires_at, task_type = row.get(Attribute.EXPIRES_AT), row.get(Attribute.TASK_TYPE)
     key, leases_lost = row.get(Attribute.TASK_KEY), row.get(Attribute.LEASES_LOST, 0)
-    created, look = row.get(Attribute.TASK_CREATED), row.get(Attribute.LOOK, {})
+    created, preview = row.get(Attribute.TASK_CREATED), row.get(Attribute.PREVIEW, {})
     damage = None
     if not _whole(created):
         damage = "taskCreated is not a whole number"
@@ -70,9 +70,9 @@ def candidate_of(row: Item) -> Candidate:
         damage = f"taskKey is not a string of 1 to {MAX_TASK_KEY_BYTES} bytes"
     elif not _whole(leases_lost):
         damage = "leasesLost is not a whole number"
-    elif not isinstance(look, dict):
-        damage = "look is not a map"
-    elif not _whole(look.get(Look.HEAD_START, 0)):
+    elif not isinstance(preview, dict):
+        damage = "preview is not a map"
+    elif not _whole(preview.get(Preview.HEAD_START, 0)):
         damage = "headStart is not a whole number"
     return Candidate(
         task_id=str(row[Attribute.TASK_ID]),
@@ -80,7 +80,7 @@ def candidate_of(row: Item) -> Candidate:
         created=int(created) if is_number(created) else 0,
         expires_at=expires_at if isinstance(expires_at, int) else 0,
         key=key if isinstance(key, str) else None,
-        look=look if damage is None else {},
+        preview=preview if damage is None else {},
         suspect=damage is None and leases_lost > 0,
         damage=damage,
     )
@@ -93,7 +93,7 @@ def row_after(task: Task, change: Change) -> Item:
         Attribute.TASK_TYPE: task.task_type,
         Attribute.EXPIRES_AT: task.expires_at,
         **({} if task.key is None else {Attribute.TASK_KEY: task.key}),
-        **({Attribute.LOOK: look} if (look := task.look) else {}),
+        **({Attribute.PREVIEW: preview} if (preview := task.preview) else {}),
     }
     left = {name: value for name, value in before.items() if name not in change.remove}
     return {str(name): value for name, value in {**left, **change.set}.items()}

@@ -17,7 +17,7 @@ from lifoq.items.change import (
     StatusIs,
     Value,
 )
-from lifoq.items.schema import HASH_KEY, STATUS_CREATED_INDEX, Attribute, Look
+from lifoq.items.schema import HASH_KEY, STATUS_CREATED_INDEX, Attribute, Preview
 from lifoq.tables.dynamo_values import typed, typed_value
 from lifoq.tables.table import Span
 
@@ -120,9 +120,9 @@ class Expression:
             case Not(inner):
                 return f"NOT {self._condition(inner)}"
 
-    def _name(self, attribute: Attribute | Look) -> str:
-        if isinstance(attribute, Look):
-            return f"{self._alias(Attribute.LOOK)}.{self._alias(attribute)}"
+    def _name(self, attribute: Attribute | Preview) -> str:
+        if isinstance(attribute, Preview):
+            return f"{self._alias(Attribute.PREVIEW)}.{self._alias(attribute)}"
         return self._alias(attribute)
 
     def _alias(self, name: str) -> str:

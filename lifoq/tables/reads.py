@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from lifoq.errors import DamagedTask
 from lifoq.items.change import AtMost, Condition, Exists, Item, Not
-from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Look, Status
+from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Preview, Status
 from lifoq.items.task import Task
 from lifoq.tables.base import StoreBase, reaching, unexpired
 from lifoq.tables.candidate import Candidate, Candidates, candidate_of
@@ -140,7 +140,7 @@ class Reads(StoreBase):
         start: Cursor | None = None
         while True:
             # One that came before the oldest end's can only stand behind it with a head start.
-            ahead = () if newest or since is None else (Exists(Look.HEAD_START),)
+            ahead = () if newest or since is None else (Exists(Preview.HEAD_START),)
             span = self._alive(now, start=start, where=(*where, *ahead))
             page = self.table.query(span, newest_first=newest, limit=limit, start=start)
             for row in map(candidate_of, page.rows):

@@ -61,7 +61,7 @@ class SweepWrites(StoreBase):
     def let_fall(self, row: Candidate) -> bool:
         """Take the head start from an expired task, so that it no longer lies ahead of living ones.
         Return False if it no longer waits."""
-        change = transitions.fall(created=row.created, look=row.look, now=self.now())
+        change = transitions.fall(created=row.created, preview=row.preview, now=self.now())
         return self._applied(row.task_id, change)
 
     def taken(self, *, limit: int, start: Cursor | None) -> tuple[list[Item], Cursor | None]:

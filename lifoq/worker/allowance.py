@@ -4,7 +4,7 @@ The processor and the sweep both ask here, so that they never judge a task diffe
 """
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.items.schema import Look
+from lifoq.items.schema import Preview
 from lifoq.items.task import Task
 from lifoq.tables.candidate import Candidate
 from lifoq.worker.registry import TaskType
@@ -26,7 +26,7 @@ def seconds(task: Task | Candidate | None, kind: TaskType, *, longest: float) ->
     """
     if not kind.timed:
         return longest
-    own = None if task is None else task.look.get(Look.TIMEOUT)
+    own = None if task is None else task.preview.get(Preview.TIMEOUT)
     if isinstance(own, int):  # else the row is damaged, which its claim tells
         return min(longest, own / MICROSECONDS)
     return longest if kind.timeout is None else kind.timeout

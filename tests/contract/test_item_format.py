@@ -15,7 +15,7 @@ from lifoq.items.schema import (
     MAX_PAYLOAD_BYTES,
     MAX_TASK_KEY_BYTES,
     MAX_TYPE_BYTES,
-    Look,
+    Preview,
 )
 from lifoq.tables.dynamo_expressions import put_request
 from lifoq.tables.memory import MemoryTable
@@ -71,7 +71,7 @@ def test_the_page_names_every_attribute_and_field_of_look_with_its_type():
     named = {name: kind for names, kind in rows for name in re.findall(r"`(\w+)`", names)}
     assert named == {
         **{str(name): kind for name, kind in ATTRIBUTE_TYPES.items()},
-        **dict.fromkeys(Look, "N"),
+        **dict.fromkeys(Preview, "N"),
     }
 
 

@@ -545,18 +545,18 @@ def test_past_its_deadline_a_task_falls_back_and_is_counted_as_shed_all_the_same
 def test_what_a_later_release_wrote_into_the_look_stays_whatever_becomes_of_the_task(store, host):
     later = {"headStart": 60 * SECOND, "later": {"n": [1]}}
     item = store.new_item(NewTask(task_type="a", task_id="t", head_start=60))
-    store.table.put({**item, "look": later})
+    store.table.put({**item, "preview": later})
     store.retry(claim(store, "t", "one"), BOOM, delay=60)
     host.advance(60)
     store.promote("t")
     store.fail(claim(store, "t", "two"), BOOM)
     store.redrive("t")
-    assert store.table.get("t")["look"] == later
+    assert store.table.get("t")["preview"] == later
     (row,) = store.candidates(limit=2).rows
-    assert (row.head_start, row.look) == (60 * SECOND, later)
+    assert (row.head_start, row.preview) == (60 * SECOND, later)
     host.advance(3_600)
     assert store.let_fall(row)
-    assert store.table.get("t")["look"] == {"later": {"n": [1]}}
+    assert store.table.get("t")["preview"] == {"later": {"n": [1]}}
     assert place(store.get("t")) == 60
     host.advance(1)
     assert pending(store) == []

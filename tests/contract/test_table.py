@@ -22,7 +22,7 @@ from lifoq.items.change import (
     TransactionRefused,
     UnfitAttribute,
 )
-from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Look, Status
+from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, Attribute, Preview, Status
 from lifoq.tables.attempt_writes import MAX_FOLLOW_UPS
 from lifoq.tables.table import Span
 from tests.conftest import every_table
@@ -256,7 +256,7 @@ LATER = {"headStart": 5, "of a later release": ["x", {"y": 1}]}
 
 
 def test_index_rows_hold_only_what_is_projected(table):
-    table.put(item("a", payload="secret", look=LATER))
+    table.put(item("a", payload="secret", preview=LATER))
     (row,) = table.query(PENDING, newest_first=True, limit=1).rows
     assert row == {
         "taskId": "a",
@@ -264,24 +264,24 @@ def test_index_rows_hold_only_what_is_projected(table):
         "taskCreated": 1,
         "expiresAt": 100,
         "taskType": "a",
-        "look": LATER,
+        "preview": LATER,
     }
 
 
 def test_the_index_of_what_is_due_has_room_for_a_later_field_too(table):
-    table.put(item("a", taskStatus="DELAYED", dueAt=7, look=LATER))
+    table.put(item("a", taskStatus="DELAYED", dueAt=7, preview=LATER))
     due = Span(index=DUE_INDEX, status=Status.DELAYED)
     (row,) = table.query(due, newest_first=False, limit=1).rows
-    assert row == {"taskId": "a", "taskStatus": "DELAYED", "dueAt": 7, "look": LATER}
+    assert row == {"taskId": "a", "taskStatus": "DELAYED", "dueAt": 7, "preview": LATER}
 
 
 def test_rows_are_left_out_by_a_field_of_the_look_whatever_is_in_its_place(table):
     for number, look in enumerate((LATER, {"headStart": None}, {}, {"x": 1}, "headStart", 7)):
-        table.put(item(f"t{number}", look=look))
+        table.put(item(f"t{number}", preview=look))
     table.put(item("none"))
-    span = replace(PENDING, where=(Exists(Look.HEAD_START),))
+    span = replace(PENDING, where=(Exists(Preview.HEAD_START),))
     assert sorted(ids(table.query(span, newest_first=True, limit=9))) == ["t0", "t1"]
-    span = replace(PENDING, where=(Not(Exists(Look.HEAD_START)),))
+    span = replace(PENDING, where=(Not(Exists(Preview.HEAD_START)),))
     rest = sorted(ids(table.query(span, newest_first=True, limit=9)))
     assert rest == ["none", "t2", "t3", "t4", "t5"]
 

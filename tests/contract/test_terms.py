@@ -20,7 +20,7 @@ from lifoq.api import answers, fields, requests
 from lifoq.client.producer import Producer
 from lifoq.ingest.mapping import IngestMapping
 from lifoq.ingest.message import Message
-from lifoq.items.schema import Attribute, Look
+from lifoq.items.schema import Attribute, Preview
 from lifoq.items.task import IfExists, Task
 from lifoq.items.terms import (
     TERMS,
@@ -212,7 +212,7 @@ def test_a_term_reaches_the_task_by_put_put_many_follow_up_and_transaction(term)
         kept = {name: getattr(one, name) for name in KEPT}
         assert kept[term.name] == term.rule.kept(term.name, value(term))
         entry = queue().transaction_item(new)["Put"]["Item"]
-        place = entry["look"]["M"] if isinstance(term.attribute, Look) else entry
+        place = entry["preview"]["M"] if isinstance(term.attribute, Preview) else entry
         assert term.attribute in place
 
 
@@ -287,5 +287,5 @@ def test_the_pages_say_what_the_table_says(name):
 def test_every_field_of_look_and_every_attribute_of_a_term_is_one_terms_own():
     places = [term.attribute for term in TERMS if term.attribute is not None]
     assert len(places) == len(set(places))
-    assert {place for place in places if isinstance(place, Look)} == {*Look}
+    assert {place for place in places if isinstance(place, Preview)} == {*Preview}
     assert {place for place in places if isinstance(place, Attribute)} < {*Attribute}

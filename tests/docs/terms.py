@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from lifoq.items.schema import Look
+from lifoq.items.schema import Preview
 from lifoq.items.terms import TERMS, Door, Seconds, Term
 from lifoq_cdk import RecurringTask
 
@@ -61,7 +61,7 @@ def item(before: str) -> str:
     return (
         f"{before}## Attributes that a task may have\n\nTerms of its put, which it keeps; each is "
         "left out where it is not given, and changes only where a newer put replaces the task. "
-        '[What each may be](terms.md). Fields of `look` lie in one map: `{"M": {"headStart": '
+        '[What each may be](terms.md). Fields of `preview` lie in one map: `{"M": {"headStart": '
         '{"N": "60000000"}}}`; workers see them before they claim a task.\n\n'
         + table(("attribute", "type", "meaning"), rows)
         + "\n"
@@ -70,7 +70,7 @@ def item(before: str) -> str:
 
 def _type(term: Term) -> str:
     unit = ", µs" if isinstance(term.rule, Seconds) else ""
-    return term.rule.attribute_type + unit + (", in `look`" if term.attribute in Look else "")
+    return term.rule.attribute_type + unit + (", in `preview`" if term.attribute in Preview else "")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -20,7 +20,7 @@ from lifoq.errors import DamagedTask, LifoqError, StoreUnavailable
 from lifoq.items import size
 from lifoq.items.change import is_number
 from lifoq.items.lifetimes import LONGEST_LEASE
-from lifoq.items.schema import MAX_ITEM_BYTES, MAX_TYPE_BYTES, TERMINAL, Attribute, Look, Status
+from lifoq.items.schema import MAX_ITEM_BYTES, MAX_TYPE_BYTES, TERMINAL, Attribute, Preview, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
 from lifoq.tables.candidate import Candidate
@@ -106,7 +106,7 @@ PLACES = [
     *(("taskCreated",), ("dueAt",)),
     *(("parked", "M", str(name)) for name in Attribute if name != Attribute.TASK_ID),
     *(("parked", "M", "payload", "M", name) for name in ("key", "size", "sha256")),
-    *(("look", "M", name) for name in (*Look, "unheard-of")),
+    *(("preview", "M", name) for name in (*Preview, "unheard-of")),
     *(("checkpoint", "M", name) for name in ("key", "size", "sha256")),
     *(("history", "L", 0, "M", name) for name in EACH["TAKEN"]["history"]["L"][0]["M"]),
     *(("parked", "M", "unheard-of"), ("unheard-of",)),

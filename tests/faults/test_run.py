@@ -187,7 +187,7 @@ def test_what_expired_ahead_of_the_living_is_passed_over_and_falls_behind_them(b
     assert bench.run(window=60, linger=58).succeeded == 20
     assert max(moment for moment, _ in bench.begun) < began + 1
     assert bench.table.rows_read < 4 * number + 60_000  # of some 600 looks
-    left = sum(Attribute.LOOK in item for item in bench.table.items())
+    left = sum(Attribute.PREVIEW in item for item in bench.table.items())
     assert left <= number - 5_000
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.items.schema import Attribute, Look
+from lifoq.items.schema import Attribute, Preview
 from lifoq.tables.table import Page
 from tests.simulation.history import Violation
 
@@ -56,7 +56,7 @@ class OrderRule:
         if sure:
             self._assert_paced(sent, aside=aside)
         live = [row for row in page.rows if row[Attribute.EXPIRES_AT] > clock]
-        ahead = any(Look.HEAD_START in row.get(Attribute.LOOK, {}) for row in live)
+        ahead = any(Preview.HEAD_START in row.get(Attribute.PREVIEW, {}) for row in live)
         if not newest_first:
             limit = self._threshold * (BACK_BELOW if self._newest_first else 1)
             if live:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.items.schema import WAITING, Look, Status
+from lifoq.items.schema import WAITING, Preview, Status
 from lifoq.items.schema import Attribute as A
 from lifoq.worker.attempt import HANDED_BACK
 from lifoq.worker.outcome import TOO_LATE
@@ -250,9 +250,9 @@ class Rules:
         """What has expired loses its head start, and nothing else."""
         require(write, before[A.EXPIRES_AT] <= write.clock, "fell back before its deadline")
         require(write, after[A.TASK_UPDATED] == write.clock, "fell back at another time")
-        since = before[A.TASK_CREATED] - before[A.LOOK][Look.HEAD_START]
+        since = before[A.TASK_CREATED] - before[A.PREVIEW][Preview.HEAD_START]
         fallen = {**before, A.TASK_CREATED: since, A.TASK_UPDATED: write.clock}
-        del fallen[A.LOOK]
+        del fallen[A.PREVIEW]
         require(write, after == fallen, "did not only fall back")
 
     def _claim(self, write: Write, before: Item, after: Item, history: History) -> None:
@@ -360,7 +360,7 @@ def _refused_for_lack_of_room(write: Write, before: Item, after: Item) -> bool:
 
 
 def _ahead(item: Item) -> int:
-    return item.get(A.LOOK, {}).get(Look.HEAD_START, 0)
+    return item.get(A.PREVIEW, {}).get(Preview.HEAD_START, 0)
 
 
 def _due_place(item: Item) -> int:

@@ -108,7 +108,7 @@ def test_a_run_that_is_cut_short_claims_no_task_whose_time_is_longer_than_what_i
     assert bench.task(long).status is Status.SUCCESS
 
 
-@pytest.mark.parametrize("wrong", [{"maxAttempts": 0}, {"look": {"timeout": 0}}])
+@pytest.mark.parametrize("wrong", [{"maxAttempts": 0}, {"preview": {"timeout": 0}}])
 def test_a_number_below_one_is_damage(bench, wrong):
     bench.handle("a")
     task_id = bench.put("a")
