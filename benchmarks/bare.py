@@ -12,14 +12,14 @@ from benchmarks.record import Row
 from lab import dynamodb_local
 from lifoq import NewTask, Queue
 from lifoq.aws.boto3_clients import dynamodb_clients
+from lifoq.aws.dynamo_table import Calls, DynamoTable
 from lifoq.aws.dynamodb import DynamoCalls
-from lifoq.aws.patience import ATTEMPTS
-from lifoq.aws.service import Endpoint, Service
+from lifoq.aws.own_client import Endpoint, Service
+from lifoq.aws.retry_policy import ATTEMPTS
 from lifoq.aws.signature import Credentials
 from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM
-from lifoq.tables.dynamo import Calls, DynamoTable
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 from lifoq.testing import create_table
 
 NAME: Final = "benchmark"

@@ -13,8 +13,8 @@ from typing import Any, Final
 import aws_cdk as cdk
 
 from lifoq import Queue, Store
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.items.schema import Status
-from lifoq.tables.dynamo import DynamoTable
 from lifoq_cdk import LifoQueue, TaskCode
 from lifoq_project import asset
 from localcloud import LocalCloud

@@ -12,9 +12,9 @@ from lifoq.items.change import Change, Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
 from lifoq.items.task import Task
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
-from lifoq.tables.table import Page, Span
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
+from lifoq.store.table import Page, Span
 
 TYPE: Final = "request"
 

@@ -3,12 +3,12 @@ and operators ask of a queue."""
 
 from typing import TYPE_CHECKING
 
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.environment import Environment
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 
 if TYPE_CHECKING:
-    from lifoq.tables.large import LargeValues
+    from lifoq.store.large_values import LargeValues
 
 
 def store_of(environment: Environment, *, repeats: bool = True) -> Store:
@@ -20,6 +20,6 @@ def store_of(environment: Environment, *, repeats: bool = True) -> Store:
 def _large(bucket: str | None) -> "LargeValues | None":
     if bucket is None:
         return None
-    from lifoq.tables.bucket import in_bucket  # noqa: PLC0415 - a cold start less to import
+    from lifoq.aws.bucket import in_bucket  # noqa: PLC0415 - a cold start less to import
 
     return in_bucket(bucket)

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from lifoq.aws import own
+from lifoq.aws import client_choice as own
 from lifoq.aws.topics import Topics
 from lifoq.basics.host import microseconds
 

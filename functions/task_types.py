@@ -6,7 +6,7 @@ from typing import Any
 from lifoq.environment import Environment
 from lifoq.errors import Fail, Retry
 from lifoq.items.schema import SMOKE_TYPE
-from lifoq.worker.registry import REGISTRY, Registry
+from lifoq.worker.handlers.registry import REGISTRY, Registry
 
 
 def registered(environment: Environment) -> Registry:

@@ -42,7 +42,7 @@ class Variable(StrEnum):
     DEAD_LETTERS = "LIFOQ_DEAD_LETTERS_URL"
     """Where messages are put aside that no task can be made of."""
     LONG_TASKS = "LIFOQ_LONG_TASKS"
-    """Groups of long workers, as ``lifoq.tables.open_tasks`` writes them; or not set."""
+    """Groups of long workers, as ``lifoq.health.open_tasks`` writes them; or not set."""
     INGEST_MAPPING = "LIFOQ_INGEST_MAPPING"
     """Where in a message the terms of its task stand, as JSON."""
 
@@ -150,7 +150,7 @@ class Environment:
         return self._built(Variable.LIFETIMES, Lifetimes)
 
     def worker(self) -> "WorkerSettings":
-        from lifoq.worker.backoff import Backoff  # noqa: PLC0415 - a cold start less to import
+        from lifoq.worker.handlers.backoff import Backoff  # noqa: PLC0415 - a cold start less to import
         from lifoq.worker.settings import WorkerSettings  # noqa: PLC0415
 
         def built(**terms: Any) -> WorkerSettings:

@@ -15,8 +15,8 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq.errors import InvalidInput
+from lifoq.health.headline import State
 from lifoq.metrics import Metric
-from lifoq.tables.headline import State
 from lifoq_cdk.metrics import MINUTE, QueueMetrics, of_table, total
 
 RUNBOOK: Final = "docs/runbook.md in lifoq's repository"

@@ -11,7 +11,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from lifoq.api.operations import OPERATIONS, Kind
-from lifoq.client import deployment
+from lifoq.operating import deployment
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.function import QueueFunction
 from lifoq_cdk.functions import API

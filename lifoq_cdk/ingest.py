@@ -14,10 +14,10 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lifoq.client import deployment
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.ingest.mapping import IngestMapping
+from lifoq.operating import deployment
 from lifoq_cdk.alarms import AlarmBoard
 from lifoq_cdk.findings import accept, accept_secret
 from lifoq_cdk.function import QueueFunction

@@ -7,9 +7,9 @@ import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_dynamodb as dynamodb
 
+from lifoq.health import open_tasks
 from lifoq.items import schema
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, Unit, service
-from lifoq.tables import open_tasks
 
 MINUTE: Final = cdk.Duration.minutes(1)
 

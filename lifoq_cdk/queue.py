@@ -27,19 +27,19 @@ from constructs import Construct
 
 import lifoq
 from lifoq import environment
-from lifoq.client import deployment
 from lifoq.client.connection import Connection, SharedLimits, parameter_name
-from lifoq.client.deployment import Deployment
 from lifoq.ends.changes import Pattern, ends_with_token
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
+from lifoq.health import open_tasks
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.metrics import Metric
-from lifoq.tables import open_tasks
+from lifoq.operating import deployment
+from lifoq.operating.deployment import Deployment
 from lifoq.targets.configured import Target
-from lifoq.worker.backoff import Backoff
+from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.settings import UnknownTypes, WorkerSettings
-from lifoq.worker.types import Types
 from lifoq_cdk import functions, known, limits
 from lifoq_cdk.access import OPERATE, PUT, READ, REPLACE, WORK, Access
 from lifoq_cdk.alarms import AlarmBoard, AlarmThresholds, add_events_alarm, add_queue_alarms

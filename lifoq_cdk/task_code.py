@@ -12,7 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 
-from lifoq.aws import own
+from lifoq.aws import client_choice as own
 from lifoq.environment import Variable
 from lifoq.errors import InvalidInput
 from lifoq.items.schema import MAX_TYPE_BYTES

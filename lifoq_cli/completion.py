@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from lifoq.client.account import Account
 from lifoq.errors import LifoqError
+from lifoq.operating.account import Account
 from lifoq_cli import aws_words, known
 from lifoq_cli.session import Session
 

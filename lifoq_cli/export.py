@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import click
 
-from lifoq.client import connection, deployment
-from lifoq.client.account import Account
+from lifoq.client import connection
 from lifoq.errors import InvalidInput, LifoqError
+from lifoq.operating import deployment
+from lifoq.operating.account import Account
 from lifoq_cli import moments, options
 from lifoq_cli.session import Session
 

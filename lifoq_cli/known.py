@@ -3,9 +3,9 @@
 from typing import Final
 
 from lifoq.client.cells import Cells
+from lifoq.health import sweep_note as notes
+from lifoq.health.sweep_note import Note
 from lifoq.items.task import Task
-from lifoq.tables import notes
-from lifoq.tables.notes import Note
 from lifoq_cli.session import Queues, Session
 
 NAMED: Final = 10

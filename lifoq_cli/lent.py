@@ -1,4 +1,4 @@
-"""What workers hold of the limits that all workers of a queue share (see ``lifoq.items.book``)."""
+"""The parts of shared limits that workers hold (see ``lifoq.items.lease_table``)."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -10,13 +10,13 @@ from lifoq.basics.host import microseconds
 from lifoq.basics.times import iso
 from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
-from lifoq.items.book import CLOCKS_APART, NONE, Book, Entry, Whole, book_id
+from lifoq.items.lease_table import CLOCKS_APART, NONE, Entry, LeaseTable, Whole, lease_table_id
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.tables.table import LARGEST_PAGE, Span
+from lifoq.store.table import LARGEST_PAGE, Span
 from lifoq_cli import moments
 
 OWN: Final = ""
-"""The limit of the queue itself, over all task types (see ``book_id``)."""
+"""The limit of the queue itself, over all task types (see ``lease_table_id``)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Lent:
     """Starts per second; as above."""
     slots: int
     """Tasks at a time that are lent out."""
-    lanes: int
+    shards: int
     """Equal parts of the rate that are lent out: a rate of five a second has five of them."""
     is_short: bool
     """Whether a worker asks for more than it has."""
@@ -57,8 +57,8 @@ class Lent:
     @property
     def of_rate(self) -> str:
         """Its lanes, as above."""
-        whole = None if self.rate_limit is None else Whole(rate=self.rate_limit).amount.lanes
-        return _of(self.lanes, whole)
+        whole = None if self.rate_limit is None else Whole(rate=self.rate_limit).amount.shards
+        return _of(self.shards, whole)
 
     @property
     def holders(self) -> str:
@@ -87,13 +87,14 @@ def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[Lent]:
     if shared.total_in_flight is not None or shared.rate_limit is not None:
         wholes = {OWN: Whole(in_flight=shared.total_in_flight, rate=shared.rate_limit), **wholes}
     items = {
-        item[Attribute.TASK_ID]: item for item in table.get_many([book_id(one) for one in wholes])
+        item[Attribute.TASK_ID]: item
+        for item in table.get_many([lease_table_id(one) for one in wholes])
     }
     now = queue.store.now()
     for limit, whole in wholes.items():
-        item = items.get(book_id(limit))
+        item = items.get(lease_table_id(limit))
         if item is not None or limit == OWN:
-            yield _lent(limit, whole, Book.of(item, whole), cell=cell, now=now)
+            yield _lent(limit, whole, LeaseTable.of(item, whole), cell=cell, now=now)
 
 
 def _types_in_sight(queue: Queue) -> set[str]:
@@ -107,8 +108,8 @@ def _types_in_sight(queue: Queue) -> set[str]:
     return found
 
 
-def _lent(limit: str, whole: Whole, book: Book, *, cell: str | None, now: int) -> Lent:
-    entries = [entry.left(now) for entry in book.entries.values()]
+def _lent(limit: str, whole: Whole, lease_table: LeaseTable, *, cell: str | None, now: int) -> Lent:
+    entries = [entry.left(now) for entry in lease_table.entries.values()]
     held = [entry for entry in entries if entry.has != NONE]
     return Lent(
         cell=cell,
@@ -116,7 +117,7 @@ def _lent(limit: str, whole: Whole, book: Book, *, cell: str | None, now: int) -
         in_flight=whole.in_flight,
         rate_limit=whole.rate,
         slots=sum(entry.has.slots for entry in held),
-        lanes=sum(entry.has.lanes for entry in held),
+        shards=sum(entry.has.shards for entry in held),
         is_short=any(
             has < wants
             for entry in entries

@@ -11,16 +11,16 @@ from rich.text import Text
 from lifoq.basics.shown import harmless
 from lifoq.basics.times import iso, spoken
 from lifoq.client.listing import LISTED, Wanted
-from lifoq.client.pause_note import PauseNote
-from lifoq.client.processing import known_paused
 from lifoq.errors import DamagedTask, TaskCancelled, TaskNotFound, TaskShed, WaitTimeout
+from lifoq.health.headline import Headline, headline
+from lifoq.health.statistics import QueueStats
+from lifoq.health.sweep_note import LATELY
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskFailed
-from lifoq.tables.headline import Headline, headline
-from lifoq.tables.notes import LATELY
-from lifoq.tables.stats import QueueStats
-from lifoq.tables.table import Count
+from lifoq.operating.pause_note import PauseNote
+from lifoq.operating.processing import known_paused
+from lifoq.store.table import Count
 from lifoq_cli import lent, options, statuses, tasks
 from lifoq_cli.session import Queues, Session, print_json
 

@@ -2,7 +2,7 @@
 
 import click
 
-from lifoq.client.processing import Processing
+from lifoq.operating.processing import Processing
 from lifoq_cli.session import Session
 
 

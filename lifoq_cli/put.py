@@ -16,7 +16,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from lifoq.errors import InvalidInput, LifoqError
 from lifoq.items.task import NewTask
 from lifoq.items.terms import Choice, Count, Door, Moment, Seconds, SecondsOrMoment, Term, at
-from lifoq.tables.puts import PutOutcome
+from lifoq.store.puts import PutOutcome
 from lifoq_cli import completion, known, moments, options, statuses, tasks
 from lifoq_cli.session import Session
 

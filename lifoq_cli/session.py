@@ -15,11 +15,11 @@ from rich.text import Text
 from lifoq.basics.shown import harmless
 from lifoq.client import nearby
 from lifoq.client.cells import Cells
-from lifoq.client.processing import Processing
 from lifoq.client.queue import Queue
 from lifoq.environment import Variable
 from lifoq.errors import LifoqError, QueueMisconfigured
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.operating.processing import Processing
 from lifoq_cli import folder
 
 Queues = Queue | Cells

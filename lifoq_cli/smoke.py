@@ -14,8 +14,6 @@ from rich.text import Text
 
 from lifoq.basics.host import MICROSECONDS, SYSTEM, Host
 from lifoq.basics.times import spoken
-from lifoq.client.account import Account
-from lifoq.client.processing import Processing
 from lifoq.client.queue import Queue
 from lifoq.errors import (
     LifoqError,
@@ -31,6 +29,8 @@ from lifoq.items.schema import SMOKE_TYPE, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskFailed
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
+from lifoq.operating.account import Account
+from lifoq.operating.processing import Processing
 from lifoq_cli import completion, moments, options, signals, statuses
 from lifoq_cli.session import Session
 

@@ -12,7 +12,7 @@ from lifoq.client.listing import Wanted
 from lifoq.errors import DamagedTask, InvalidInput, TaskNotFound, WrongStatus
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
-from lifoq.tables.table import LARGEST_PAGE, Count
+from lifoq.store.table import LARGEST_PAGE, Count
 from lifoq_cli import options, tasks
 from lifoq_cli.many import Many
 from lifoq_cli.session import Queues, Session

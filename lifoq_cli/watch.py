@@ -14,10 +14,10 @@ from rich.text import Text
 
 from lifoq.basics.times import iso
 from lifoq.client.listing import Wanted
+from lifoq.health.headline import Headline, headline
+from lifoq.health.statistics import QueueStats
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
-from lifoq.tables.headline import Headline, headline
-from lifoq.tables.stats import QueueStats
 from lifoq_cli import look, moments, options, tasks
 from lifoq_cli.session import Queues, Session, print_json
 

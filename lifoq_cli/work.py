@@ -11,17 +11,17 @@ from typing import Any, Final
 
 import click
 
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.client.connection import SharedLimits
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
 from lifoq.errors import InvalidInput, LifoqError
 from lifoq.metrics import NAMESPACE, Metric, service
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
-from lifoq.worker import logged
+from lifoq.store.store import Store
+from lifoq.worker.handlers import attempt_log as logged
+from lifoq.worker.handlers.registry import REGISTRY, Registry
 from lifoq.worker.processor import Processor
-from lifoq.worker.registry import REGISTRY, Registry
-from lifoq.worker.report import RunReport
+from lifoq.worker.run.report import RunReport
 from lifoq.worker.settings import WorkerSettings
 from lifoq_cli import options
 from lifoq_cli.protection import Protection

@@ -28,11 +28,11 @@ from lifoq.errors import (
     StoreUnavailable,
     TaskNotFound,
 )
+from lifoq.health.headline import headline
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
-from lifoq.tables.headline import headline
-from lifoq.tables.table import Count
+from lifoq.store.table import Count
 from lifoq_cli import lent
 from lifoq_console import words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, matching, preview

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from lifoq.client.account import Account
+from lifoq.operating.account import Account
 from lifoq_cli.session import Session
 from lifoq_console.scraping import metrics_token
 from lifoq_console.serve import serve

@@ -9,9 +9,9 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lifoq.client.cells import Cells
-from lifoq.client.processing import Switch, known_paused
 from lifoq.client.queue import Queue
-from lifoq.tables.stats import QueueStats
+from lifoq.health.statistics import QueueStats
+from lifoq.operating.processing import Switch, known_paused
 from lifoq_console import traffic
 from lifoq_console.traffic import Look, Traffic
 

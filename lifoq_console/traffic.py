@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from lifoq.health.statistics import QueueStats
 from lifoq.metrics import DIMENSION, NAMESPACE, Metric, service
-from lifoq.tables.stats import QueueStats
 
 PARTS: Final = 60
 RANGES: Final = {"1h": 60, "6h": 360, "1d": 1_440, "7d": 10_080}

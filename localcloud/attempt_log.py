@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from lifoq.aws.dynamo_values import plain
 from lifoq.basics.host import MICROSECONDS
 from lifoq.basics.shown import harmless
 from lifoq.basics.times import spoken
@@ -16,7 +17,6 @@ from lifoq.client.failure_kind import Kind
 from lifoq.errors import DamagedTask
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
-from lifoq.tables.dynamo_values import plain
 
 from . import dynamodb_json
 from .journal import Image, Journal, Write

@@ -12,15 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from lifoq.client import deployment
-from lifoq.client.processing import Processing
 from lifoq.client.queue import Queue
 from lifoq.environment import Environment
-from lifoq.tables.store import Store
+from lifoq.operating import deployment
+from lifoq.operating.processing import Processing
+from lifoq.store.store import Store
 from lifoq.targets import configured
-from lifoq.worker import logged
+from lifoq.worker.handlers import attempt_log as logged
+from lifoq.worker.handlers.registry import REGISTRY, Registry
 from lifoq.worker.processor import Processor
-from lifoq.worker.registry import REGISTRY, Registry
 from lifoq_project import requirements
 from lifoq_project.requirements import Platform
 

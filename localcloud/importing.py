@@ -31,7 +31,7 @@ except BaseException as error:
         "missing": isinstance(error, ModuleNotFoundError),
     }), file=sys.__stdout__)
 else:
-    registry = sys.modules.get("lifoq.worker.registry")
+    registry = sys.modules.get("lifoq.worker.handlers.registry")
     kinds = registry.REGISTRY if registry else []
     most = {kind.name: kind.max_attempts for kind in kinds}
     print(json.dumps({"attempts": most}), file=sys.__stdout__)

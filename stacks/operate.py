@@ -21,8 +21,8 @@ from botocore.exceptions import (
     WaiterError,
 )
 
-from lifoq.client.processing import Processing
 from lifoq.errors import LifoqError
+from lifoq.operating.processing import Processing
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 CDK: Final = ROOT / "node_modules" / ".bin" / "cdk"

@@ -12,7 +12,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_logs as logs
 
 from lifoq.targets.https import HttpsTarget
-from lifoq.worker.backoff import Backoff
+from lifoq.worker.handlers.backoff import Backoff
 from lifoq_cdk import LifoQueue, Load, QueueGenerator, QueueReports
 from stacks.stage import Stage, task_code
 

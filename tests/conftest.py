@@ -16,10 +16,10 @@ import botocore.session
 import pytest
 
 from lab import dynamodb_local
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.items.schema import table_definition
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.table import Table
+from lifoq.store.memory import MemoryTable
+from lifoq.store.table import Table
 from lifoq.testing import create_table
 from tests import home
 from tests.fixtures import PastDynamo, PastMemory, PastTheLibrary, host, store

@@ -5,8 +5,8 @@ from typing import Any
 import boto3
 
 from lifoq.client.connection import Connection
-from lifoq.client.deployment import Deployment
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.operating.deployment import Deployment
 
 PROCESSORS = 3
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from lifoq.aws.dynamo_values import typed
 from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 from lifoq.items.task_error import TaskError
-from lifoq.tables.dynamo_values import typed
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 
 TTL = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
@@ -128,7 +128,7 @@ ENDS: dict[str, tuple[Callable[[Way], object], str]] = {
     "fail": (lambda way: way.store.fail(way.task, BOOM), "FAILURE"),
     "the last lease is over": (Way.reclaim, "FAILURE"),
     "condemn": (
-        lambda way: way.store.condemn(ID, seen=Status.PENDING, reason="payload is no JSON"),
+        lambda way: way.store.dead_letter(ID, seen=Status.PENDING, reason="payload is no JSON"),
         "FAILURE",
     ),
     "cancel": (lambda way: way.store.cancel(ID), "CANCELLED"),

@@ -6,13 +6,13 @@ from typing import Protocol
 
 import pytest
 
+from lifoq.aws.dynamo_table import DynamoTable
+from lifoq.aws.dynamo_values import typed
 from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.dynamo_values import typed
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
-from lifoq.tables.table import Table
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
+from lifoq.store.table import Table
 from lifoq.testing.hosts import ManualHost
 
 

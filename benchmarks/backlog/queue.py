@@ -10,13 +10,13 @@ import boto3
 
 from benchmarks.units import Reported
 from lab.dynamodb_local import CREDENTIALS
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.basics.host import microseconds
 from lifoq.items.lifetimes import seconds_up
 from lifoq.items.schema import Attribute as A
 from lifoq.items.schema import Status, table_definition
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
-from lifoq.tables.table import MAX_BATCH
+from lifoq.store.store import Store
+from lifoq.store.table import MAX_BATCH
 from lifoq.worker.settings import WorkerSettings
 
 PAGE: Final = WorkerSettings().page

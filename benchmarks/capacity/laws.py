@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from lifoq.worker.adaptive_concurrency import AdaptiveConcurrency
-from lifoq.worker.end import End
+from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
+from lifoq.worker.limits.load_signal import End
 
 EPOCH = 1_800_000_000.0
 

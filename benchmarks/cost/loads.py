@@ -10,7 +10,7 @@ from lab.virtual import START
 from lifoq import Busy, NewTask, Processor, Registry, Sweeper, WorkerSettings
 from lifoq.basics.host import MICROSECONDS
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 
 ANSWER: Final = 0.005
 """Seconds that a call takes."""

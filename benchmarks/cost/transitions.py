@@ -14,11 +14,11 @@ from lifoq.errors import NotClaimed
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.tables.candidate import Candidate
-from lifoq.tables.claims import Claim
-from lifoq.tables.keyed import KeyedClaims
-from lifoq.tables.store import Store
-from lifoq.tables.table import Table
+from lifoq.store.candidate import Candidate
+from lifoq.store.claims import Claim
+from lifoq.store.keyed_claims import KeyedClaims
+from lifoq.store.store import Store
+from lifoq.store.table import Table
 
 SMALL: Final = 100
 LARGE: Final = 16_384

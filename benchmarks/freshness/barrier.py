@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, Final
 
 from lifoq.basics.host import Host, microseconds
-from lifoq.tables.candidate import Candidate
-from lifoq.tables.store import Store
-from lifoq.worker.registry import Registry
+from lifoq.store.candidate import Candidate
+from lifoq.store.store import Store
+from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.settings import WorkerSettings
 
 LONGEST: Final = 3_600.0

@@ -10,9 +10,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lifoq.environment import Environment
 from lifoq.metrics import Metric
-from lifoq.worker import logged
+from lifoq.worker.handlers import attempt_log as logged
 from lifoq.worker.processor import Processor
-from lifoq.worker.report import ProcessUnusable, RunReport
+from lifoq.worker.run.report import ProcessUnusable, RunReport
 
 from .. import started
 from ..connected import store_of

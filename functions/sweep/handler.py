@@ -7,11 +7,11 @@ from aws_lambda_powertools.logging.utils import copy_config_to_registered_logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from lifoq.environment import Environment
+from lifoq.health.statistics import QueueStats
 from lifoq.metrics import Metric
-from lifoq.tables.stats import QueueStats
-from lifoq.worker.stall import StallWatch, patience
-from lifoq.worker.sweep import Sweeper, SweepReport
-from lifoq.worker.types import Types
+from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.sweep.stall_watch import StallWatch, patience
+from lifoq.worker.sweep.sweep import Sweeper, SweepReport
 
 from .. import started
 from ..connected import store_of
@@ -65,7 +65,7 @@ def counts(report: SweepReport) -> dict[Metric, float]:
         Metric.SWEEPS: 1,
         Metric.LEASES_EXPIRED: report.leases_expired,
         Metric.TASKS_PROMOTED: report.promoted,
-        Metric.TASKS_FAILED: report.failed + report.condemned,
+        Metric.TASKS_FAILED: report.failed + report.dead_lettered,
         Metric.KICKS: int(report.needs_processor),
     }
 

@@ -2,9 +2,9 @@
 
 from aws_lambda_powertools.metrics import EphemeralMetrics
 
+from lifoq.health import open_tasks
 from lifoq.metrics import Metric
-from lifoq.tables import open_tasks
-from lifoq.tables.reads import Reads
+from lifoq.store.reads import Reads
 
 
 def tell(store: Reads, groups: str) -> None:

@@ -9,7 +9,7 @@ from aws_lambda_powertools.logging.utils import copy_config_to_registered_logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lifoq.aws import own
+from lifoq.aws import client_choice as own
 from lifoq.aws.states import States
 from lifoq.aws.topics import Topics
 from lifoq.ends.changes import Record

@@ -12,11 +12,11 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
+from lifoq.health.statistics import QueueStats
 from lifoq.items.packed import Large
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
-from lifoq.tables.puts import PutOutcome
-from lifoq.tables.stats import QueueStats
+from lifoq.store.puts import PutOutcome
 
 
 class KeyReused(LifoqError):

@@ -10,12 +10,12 @@ from lifoq.basics import times
 from lifoq.basics.numbers import LONGEST, MOST
 from lifoq.client.listing import LISTED
 from lifoq.ends.end import Ending
+from lifoq.health.statistics import QueueStats
 from lifoq.items import terms, traceparent
 from lifoq.items.schema import MAX_ID_BYTES, Status
 from lifoq.items.task import Task
 from lifoq.items.terms import Choice, Count, Door, Json, Seconds, SecondsOrMoment, Term, Text, Trace
-from lifoq.tables.stats import QueueStats
-from lifoq.tables.table import Count as Counted
+from lifoq.store.table import Count as Counted
 
 Schema = dict[str, Any]
 

@@ -1,1 +1,7 @@
-"""How AWS is called: by boto3, or by lifoq's own client where lifoq owns the process."""
+"""AWS: how its APIs are called, and the queue's table and bucket there.
+
+``client_choice`` decides who calls: boto3 (``boto3_clients``) in a process that a user owns,
+lifoq's own client (``own_client``) in lifoq's own functions and ``lifoq work``. Above them:
+``dynamodb``, ``topics`` and ``states`` for the own client; ``dynamo_table`` and ``bucket`` for the
+store. botocore is imported in this room alone.
+"""

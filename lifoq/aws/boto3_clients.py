@@ -18,7 +18,7 @@ from botocore.exceptions import (
     IncompleteReadError,
 )
 
-from lifoq.aws.patience import ATTEMPTS, CONNECT_TIMEOUT, CONNECTIONS, READ_TIMEOUT
+from lifoq.aws.retry_policy import ATTEMPTS, CONNECT_TIMEOUT, CONNECTIONS, READ_TIMEOUT
 from lifoq.basics.clock import ServerClock
 from lifoq.errors import InvalidInput
 

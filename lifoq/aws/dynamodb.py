@@ -10,7 +10,7 @@ from typing import Any, Final
 from botocore.exceptions import ChecksumError
 
 from lifoq.aws.connections import Answer
-from lifoq.aws.service import Service, document, refusal_in_json
+from lifoq.aws.own_client import Service, document, refusal_in_json
 
 VERSION: Final = "DynamoDB_20120810"
 

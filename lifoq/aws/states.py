@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 
 from lifoq.aws.connections import Answer
-from lifoq.aws.patience import ATTEMPTS
-from lifoq.aws.service import Service, document, refusal_in_json
+from lifoq.aws.own_client import Service, document, refusal_in_json
+from lifoq.aws.retry_policy import ATTEMPTS
 
 
 class States:

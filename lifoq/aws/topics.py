@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from lifoq.aws.connections import Answer
-from lifoq.aws.patience import ATTEMPTS
-from lifoq.aws.service import Service, not_aws
+from lifoq.aws.own_client import Service, not_aws
+from lifoq.aws.retry_policy import ATTEMPTS
 
 T = TypeVar("T")
 

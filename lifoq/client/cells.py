@@ -21,14 +21,14 @@ from lifoq.client.listing import Listing, Wanted
 from lifoq.client.producer import Producer
 from lifoq.client.queue import Queue
 from lifoq.errors import InvalidInput, QueueMisconfigured
+from lifoq.health import pressure
+from lifoq.health.pressure import Pressure
+from lifoq.health.statistics import CAP, QueueStats, together
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import Duration, NewTask, Task
-from lifoq.tables import pressure
-from lifoq.tables.pressure import Pressure
-from lifoq.tables.puts import PutOutcome
-from lifoq.tables.stats import CAP, QueueStats, together
-from lifoq.tables.table import Count
+from lifoq.store.puts import PutOutcome
+from lifoq.store.table import Count
 
 _PLACE: Final = {Status.DELAYED: "due_at"}
 """The attribute by which ``peek`` orders a status, if that is not the place in the queue."""

@@ -14,8 +14,8 @@ from lifoq.items.change import is_number
 from lifoq.items.schema import MAX_TASK_KEY_BYTES, MAX_TYPE_BYTES, Attribute, Preview, Status
 from lifoq.items.task import Duration, Task
 from lifoq.items.terms import check_name
-from lifoq.tables.reads import Reads
-from lifoq.tables.table import Cursor
+from lifoq.store.reads import Reads
+from lifoq.store.table import Cursor
 
 LISTED: Final = (Status.PENDING, Status.DELAYED, Status.TAKEN, Status.FAILURE)
 """Statuses that an index shows."""

@@ -17,6 +17,9 @@ from lifoq.errors import (
     WaitTimeout,
     WrongStatus,
 )
+from lifoq.health import pressure
+from lifoq.health.pressure import Pressure
+from lifoq.health.statistics import CAP, QueueStats, measure
 from lifoq.items.change import Put
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import (
@@ -29,12 +32,9 @@ from lifoq.items.schema import (
 from lifoq.items.task import Duration, NewTask, Task
 from lifoq.items.task_error import TaskError, TaskFailed
 from lifoq.items.terms import check_name
-from lifoq.tables import pressure
-from lifoq.tables.pressure import Pressure
-from lifoq.tables.puts import PutOutcome
-from lifoq.tables.stats import CAP, QueueStats, measure
-from lifoq.tables.store import Store
-from lifoq.tables.table import Count
+from lifoq.store.puts import PutOutcome
+from lifoq.store.store import Store
+from lifoq.store.table import Count
 
 if TYPE_CHECKING:
     from lifoq.client.connection import SharedLimits
@@ -111,11 +111,11 @@ class Queue(Producer):
         large_payloads: bool = False,
     ) -> "Queue":
         """A queue in this process's memory, for tests of task code."""
-        from lifoq.tables.memory import MemoryTable  # noqa: PLC0415 - Lambda has no use for it
+        from lifoq.store.memory import MemoryTable  # noqa: PLC0415 - Lambda has no use for it
 
         large = None
         if large_payloads:
-            from lifoq.tables.large import LargeValues, MemoryBlobs  # noqa: PLC0415
+            from lifoq.store.large_values import LargeValues, MemoryBlobs  # noqa: PLC0415
 
             large = LargeValues(MemoryBlobs(), host=host)
         return cls(Store(MemoryTable(), lifetimes=lifetimes, host=host, large=large), host=host)
@@ -144,7 +144,7 @@ class Queue(Producer):
         where the task has moved on since this call, which looks at it. Raises InvalidInput.
         """
         # boto3 takes long to import, and not every process that imports lifoq connects.
-        from lifoq.tables.dynamo_expressions import put_request, update_request  # noqa: PLC0415
+        from lifoq.aws.dynamo_expressions import put_request, update_request  # noqa: PLC0415
 
         write, table = self.store.new_write(task), self.store.table.name
         if isinstance(write, Put):
@@ -351,11 +351,11 @@ def _store(
     table: str, lifetimes: Lifetimes | None, bucket: str | None, **client_arguments: Any
 ) -> Store:
     # boto3 takes long to import, and not every process that imports lifoq connects.
-    from lifoq.tables.dynamo import DynamoTable  # noqa: PLC0415
+    from lifoq.aws.dynamo_table import DynamoTable  # noqa: PLC0415
 
     large = None
     if bucket is not None:
-        from lifoq.tables.bucket import in_bucket  # noqa: PLC0415
+        from lifoq.aws.bucket import in_bucket  # noqa: PLC0415
 
         large = in_bucket(bucket, **client_arguments)
     found = DynamoTable.connect(table, **client_arguments)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from lifoq.aws.dynamo_values import plain
 from lifoq.basics import jsontext
 from lifoq.ends.changes import (
     Record,
@@ -19,7 +20,6 @@ from lifoq.items.packed import Large
 from lifoq.items.schema import TERMINAL, Attribute
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError
-from lifoq.tables.dynamo_values import plain
 
 VERSION: Final = 1
 """The message's version. Fields may be added to it; what changes or goes makes another version."""

@@ -367,7 +367,7 @@ def redrive(*, task: Task, stamp: int, lifetimes: Lifetimes) -> Change:
     )
 
 
-def condemn(*, seen: Status, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
+def dead_letter(*, seen: Status, now: int, error: TaskError, lifetimes: Lifetimes) -> Change:
     """A damaged item, whatever it was ``seen`` as → FAILURE, so that it stands in nobody's way."""
     return Change(
         when=(StatusIs(seen),),

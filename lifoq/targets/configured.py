@@ -11,7 +11,7 @@ from lifoq.basics.host import SYSTEM, Host, microseconds
 from lifoq.errors import InvalidInput
 from lifoq.targets.function import LambdaHandler, LambdaTarget
 from lifoq.targets.https import HttpsHandler, HttpsTarget
-from lifoq.worker.registry import Registry, Terms
+from lifoq.worker.handlers.registry import Registry, Terms
 
 Target = HttpsTarget | LambdaTarget
 

@@ -14,8 +14,8 @@ from lifoq.basics import jsontext
 from lifoq.basics.numbers import check_count, check_seconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
 from lifoq.targets.https import LARGEST_ANSWER, result_of_json
-from lifoq.worker.context import Context
-from lifoq.worker.registry import Terms
+from lifoq.worker.handlers.context import Context
+from lifoq.worker.handlers.registry import Terms
 
 FULL: Final = frozenset({"EC2ThrottledException", "TooManyRequestsException"})
 """Lambda's codes where the function may not run more often at a time, or the account."""

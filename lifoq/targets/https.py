@@ -17,8 +17,8 @@ from lifoq.basics.numbers import check_count, check_seconds
 from lifoq.errors import Busy, Fail, InvalidInput, Retry
 from lifoq.targets.address import CheckedConnection, network
 from lifoq.targets.hidden import Hidden
-from lifoq.worker.context import Context
-from lifoq.worker.registry import Terms
+from lifoq.worker.handlers.context import Context
+from lifoq.worker.handlers.registry import Terms
 
 METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
 WITH_BODY: Final = frozenset({"PATCH", "POST", "PUT"})

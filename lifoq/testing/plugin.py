@@ -6,9 +6,9 @@ import pytest
 
 from lifoq.client.queue import Queue
 from lifoq.testing.hosts import TurnableHost
+from lifoq.worker.handlers.registry import REGISTRY
 from lifoq.worker.processor import Processor
-from lifoq.worker.registry import REGISTRY
-from lifoq.worker.report import RunReport
+from lifoq.worker.run.report import RunReport
 from lifoq.worker.settings import WorkerSettings
 
 

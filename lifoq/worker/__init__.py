@@ -1,1 +1,12 @@
-"""What claims tasks and runs them: the processor, the sweep, and what task code is told."""
+"""The worker: it claims tasks, newest first, runs them, and settles them.
+
+The rooms, from the lowest:
+
+- ``handlers``: which code runs a task, what it is told, and what its outcome means;
+- ``limits``: whether one more task may start;
+- ``backlog``: which task is next, and when to poll for more;
+- ``run``: the loop of one invocation, and the attempts beside it;
+- ``sweep``: once a minute, what no run can do.
+
+``processor`` is the door to ``run``; ``worker`` holds what all runs of a process share.
+"""

@@ -11,10 +11,10 @@ from typing import Final
 
 from lifoq.basics.host import SYSTEM, Host
 from lifoq.errors import StoreUnavailable
-from lifoq.tables.store import Store
-from lifoq.worker.registry import Registry
-from lifoq.worker.report import RunReport
-from lifoq.worker.run import Run
+from lifoq.store.store import Store
+from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.run.loop import Run
+from lifoq.worker.run.report import RunReport
 from lifoq.worker.settings import WorkerSettings
 from lifoq.worker.worker import Worker
 

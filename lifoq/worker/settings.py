@@ -6,7 +6,7 @@ from typing import Literal, get_args
 from lifoq.basics.numbers import check_count, check_rate, check_seconds
 from lifoq.errors import InvalidInput
 from lifoq.items.lifetimes import LONGEST_LEASE
-from lifoq.worker.backoff import Backoff
+from lifoq.worker.handlers.backoff import Backoff
 
 UnknownTypes = Literal["wait", "fail"]
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from lifoq.basics.host import Host
 from lifoq.errors import InvalidInput
-from lifoq.tables.claims import Claims
-from lifoq.tables.store import Store
-from lifoq.worker.limits import Limits
-from lifoq.worker.order import Order
-from lifoq.worker.registry import Registry
+from lifoq.store.claims import Claims
+from lifoq.store.store import Store
+from lifoq.worker.backlog.claim_order import ClaimOrder
+from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.limits.limits import Limits
 from lifoq.worker.settings import WorkerSettings
-from lifoq.worker.types import Types
 
 if TYPE_CHECKING:
-    from lifoq.worker.adaptive_concurrency import AdaptiveConcurrency
-    from lifoq.worker.fair_shares import FairShares
-    from lifoq.worker.limit_share import LimitShares
+    from lifoq.worker.backlog.fair_shares import FairShares
+    from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
+    from lifoq.worker.limits.quota import Quotas
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Worker:
     host: Host
     draw: random.Random
     limits: Limits
-    order: Order
+    order: ClaimOrder
     claims: Claims
     fair_shares: "FairShares | None"
 
@@ -50,7 +50,7 @@ class Worker:
             rate_limit=settings.rate_limit,
             host=host,
             total_in_flight=settings.total_in_flight,
-            limit_shares=_limit_shares(store, registry, settings, host),
+            quotas=_quotas(store, registry, settings, host),
             adaptive=_adaptive(registry, settings),
         )
         worker = cls(
@@ -60,7 +60,7 @@ class Worker:
             host=host,
             draw=draw,
             limits=limits,
-            order=Order(settings.adaptive_threshold, host),
+            order=ClaimOrder(settings.adaptive_threshold, host),
             claims=_claims(store, registry, host),
             fair_shares=_fair_shares() if settings.fair_share else None,
         )
@@ -89,16 +89,16 @@ class Worker:
 # What few workers need is imported where one does: a cold start less to import.
 
 
-def _limit_shares(
+def _quotas(
     store: Store, registry: Registry, settings: WorkerSettings, host: Host
-) -> "LimitShares | None":
+) -> "Quotas | None":
     limits = [settings.rate_limit, settings.total_in_flight]
     limits += [limit for kind in registry for limit in (kind.in_flight, kind.rate_limit)]
     if not settings.shared_limits or all(limit is None for limit in limits):
         return None
-    from lifoq.worker.limit_share import LimitShares  # noqa: PLC0415
+    from lifoq.worker.limits.quota import Quotas  # noqa: PLC0415
 
-    return LimitShares(store, lease=settings.lease, host=host)
+    return Quotas(store, lease=settings.lease, host=host)
 
 
 def _adaptive(
@@ -107,7 +107,7 @@ def _adaptive(
     kinds = [kind for kind in registry if kind.adaptive_concurrency]
     if not kinds:
         return None
-    from lifoq.worker.adaptive_concurrency import AdaptiveConcurrency  # noqa: PLC0415
+    from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency  # noqa: PLC0415
 
     most = settings.in_flight
     return {kind.name: AdaptiveConcurrency(min(most, kind.in_flight or most)) for kind in kinds}
@@ -116,12 +116,12 @@ def _adaptive(
 def _claims(store: Store, registry: Registry, host: Host) -> Claims:
     if all(kind.per_key is None for kind in registry):
         return Claims(store, host=host)
-    from lifoq.tables.keyed import KeyedClaims  # noqa: PLC0415
+    from lifoq.store.keyed_claims import KeyedClaims  # noqa: PLC0415
 
     return KeyedClaims(store, host=host)
 
 
 def _fair_shares() -> "FairShares":
-    from lifoq.worker.fair_shares import FairShares  # noqa: PLC0415
+    from lifoq.worker.backlog.fair_shares import FairShares  # noqa: PLC0415
 
     return FairShares()

@@ -7,11 +7,12 @@ from typing import Final
 
 import lifoq
 from lifoq.basics.clock import CLOCK_TOLERANCE
-from lifoq.client import connection, deployment
-from lifoq.client.account import NotThere
+from lifoq.client import connection
 from lifoq.client.connection import Connection
-from lifoq.client.deployment import Deployment
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
+from lifoq.operating import deployment
+from lifoq.operating.account import NotThere
+from lifoq.operating.deployment import Deployment
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
 from lifoq_cli.release import numbers

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from lifoq.client.account import Account
 from lifoq.errors import LifoqError
+from lifoq.operating.account import Account
 from lifoq_cli import aws_words, completion, statuses
 from lifoq_cli.doctor import access, bucket, loop, table, watched
 from lifoq_cli.doctor.finding import Check, Finding

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from lifoq.basics.host import SYSTEM
-from lifoq.client import deployment, pause_note
-from lifoq.client.account import NotThere
 from lifoq.environment import Variable
 from lifoq.errors import QueueMisconfigured
+from lifoq.operating import deployment, pause_note
+from lifoq.operating.account import NotThere
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from lifoq.client.account import Account
 from lifoq.client.connection import Connection
-from lifoq.client.deployment import Deployment
 from lifoq.errors import LifoqError
+from lifoq.operating.account import Account
+from lifoq.operating.deployment import Deployment
 
 
 class OutOfReach(LifoqError):

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from lifoq.client.account import NotThere
 from lifoq.items import schema
 from lifoq.items.schema import ANOTHER_QUEUE
+from lifoq.operating.account import NotThere
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.patient import Patient
 

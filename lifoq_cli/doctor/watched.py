@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
-from lifoq.client.account import NotThere
+from lifoq.aws.dynamo_values import plain
+from lifoq.health import sweep_note as notes
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.tables import notes
-from lifoq.tables.dynamo_values import plain
+from lifoq.operating.account import NotThere
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.loop import subscribed
 from lifoq_cli.doctor.patient import Patient

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lifoq.aws.dynamo_values import typed
 from lifoq.basics.times import iso
 from lifoq.items.change import Item
-from lifoq.tables.dynamo_values import typed
 
 
 def full_line(item: Item) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
 from lifoq.items.task_error import TaskError
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line
 

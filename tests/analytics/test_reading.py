@@ -19,8 +19,8 @@ from analytics.errors import (
     SparkError,
 )
 from analytics.reading import exports
+from lifoq.aws.dynamo_values import typed
 from lifoq.items import key_slots
-from lifoq.tables.dynamo_values import typed
 from tests.analytics.exportfiles import Exporter, full_line, incremental_line, md5, write_data
 from tests.analytics.items import at, item, observed
 

@@ -21,8 +21,8 @@ from botocore.stub import Stubber
 
 from lifoq import LifoqError, Queue
 from lifoq.aws.boto3_clients import dynamodb_clients
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
+from lifoq.aws.dynamo_table import DynamoTable
+from lifoq.store.store import Store
 
 tried: list[Any] = []
 """Addresses that somebody would have connected to."""

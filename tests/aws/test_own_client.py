@@ -37,15 +37,17 @@ from functions.kick import Kicker
 from functions.patient import client
 from lab import dynamodb_local
 from lifoq import QueueMisconfigured, StoreUnavailable
-from lifoq.aws import own, service, states, topics
+from lifoq.aws import client_choice as own
+from lifoq.aws import own_client as service
+from lifoq.aws import states, topics
 from lifoq.aws.boto3_clients import dynamodb_clients
 from lifoq.aws.connections import Connections
-from lifoq.aws.patience import CAPACITY, READ_TIMEOUT, REPEAT_COST, THROTTLED_COST, RepeatQuota
+from lifoq.aws.dynamo_table import Calls, DynamoTable
+from lifoq.aws.dynamo_values import plain
+from lifoq.aws.retry_policy import CAPACITY, READ_TIMEOUT, REPEAT_COST, THROTTLED_COST, RepeatQuota
 from lifoq.aws.states import States
 from lifoq.aws.topics import Topics
 from lifoq.basics.clock import ServerClock
-from lifoq.tables.dynamo import Calls, DynamoTable
-from lifoq.tables.dynamo_values import plain
 from lifoq.testing.hosts import START
 from tests.aws.server import ERROR, GET, Server, refused, reply
 

@@ -19,8 +19,8 @@ from benchmarks.producer.__main__ import Producer
 from benchmarks.world import Table, World, poisson
 from lifoq import Lifetimes, WorkerSettings
 from lifoq.basics.host import SYSTEM
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
 
 
 def test_backlog_what_waits_can_be_claimed_and_the_mountain_is_out_of_the_querys_range():

@@ -10,10 +10,10 @@ from benchmarks.cost.transitions import LARGE, SMALL, TRANSITIONS, Desk, units
 from benchmarks.record import HERE, load
 from benchmarks.units import Metered, Reported, item_bytes, write_units
 from lab import dynamodb_local
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.basics.host import SYSTEM
 from lifoq.items.task import NewTask
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.fixtures import noise
 

@@ -15,11 +15,11 @@ from click.shell_completion import ShellComplete
 from moto import mock_aws
 
 from lifoq import Queue
-from lifoq.client.account import NotAllowed
 from lifoq.client.connection import Connection
-from lifoq.client.processing import Processing, known_paused
+from lifoq.health import sweep_note as notes
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.tables import notes
+from lifoq.operating.account import NotAllowed
+from lifoq.operating.processing import Processing, known_paused
 from lifoq.testing import create_table
 from lifoq_cli import smoke
 from lifoq_cli.app import main, root

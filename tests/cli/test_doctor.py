@@ -13,13 +13,13 @@ import pytest
 from moto import mock_aws
 
 import lifoq
-from lifoq.client.account import Account, NotAllowed, NotThere
 from lifoq.client.connection import Connection
-from lifoq.client.deployment import Deployment
-from lifoq.client.pause_note import ITEM, PauseNote
 from lifoq.errors import QueueMisconfigured
 from lifoq.items import schema
 from lifoq.items.lifetimes import Lifetimes
+from lifoq.operating.account import Account, NotAllowed, NotThere
+from lifoq.operating.deployment import Deployment
+from lifoq.operating.pause_note import ITEM, PauseNote
 from lifoq_cli.doctor import bucket, command, watched
 from lifoq_cli.doctor.patient import Patient
 

@@ -8,8 +8,8 @@ from lifoq import Queue
 from lifoq.basics.host import microseconds
 from lifoq.client.cells import Cells
 from lifoq.client.connection import SharedLimits
-from lifoq.items.book import CLOCKS_APART, NONE, SHARE_LASTS, Amount, Turn, Whole
-from lifoq.tables.books import Books
+from lifoq.items.lease_table import CLOCKS_APART, NONE, QUOTA_LASTS, Amount, Renewal, Whole
+from lifoq.store.lease_tables import LeaseTables
 from lifoq_cli import lent
 
 OWN = Whole(in_flight=10, rate=5.0)
@@ -27,8 +27,8 @@ def take(queue: Queue, limit: str, whole: Whole, worker: str, wants: Amount) -> 
     """A worker's turn at the book of a limit."""
     lease = microseconds(LEASE)
     terms: dict[str, Any] = {"insists": True, "returns": 0, "lease": lease, "renew": True}
-    turn = Turn(worker=worker, number=1, keeps=NONE, wants=wants, **terms)
-    assert Books(queue.store, host=queue.store._host).take(limit, whole, turn) is not None
+    renewal = Renewal(worker=worker, number=1, keeps=NONE, wants=wants, **terms)
+    assert LeaseTables(queue.store, host=queue.store._host).take(limit, whole, renewal) is not None
 
 
 def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
@@ -41,7 +41,7 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
     take(queue, "", OWN, "lost", Amount(4, 3))
     take(queue, "video", VIDEO, "lost", Amount(3, 0))
     lost_at = host.now()
-    host.advance(SHARE_LASTS + 1)
+    host.advance(QUOTA_LASTS + 1)
     take(queue, "", OWN, "well", Amount(8, 1))
     own, video = lent.find(queue)
     assert (own.at_a_time, own.of_rate, own.holders) == (
@@ -52,7 +52,7 @@ def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):
     assert own.is_short
     assert (video.task_type, video.at_a_time, video.of_rate) == ("video", "3", "–")
     assert (video.workers, video.silent_workers, video.is_short) == (1, 1, False)
-    assert video.free_at == lost_at + microseconds(SHARE_LASTS + CLOCKS_APART + LEASE)
+    assert video.free_at == lost_at + microseconds(QUOTA_LASTS + CLOCKS_APART + LEASE)
     host.time = video.free_at + 1
     own, video = lent.find(queue)
     assert (own.at_a_time, own.workers, video.at_a_time, video.free_at) == ("6 of 10", 1, "–", None)

@@ -8,9 +8,9 @@ import re
 import pytest
 
 from lifoq import Queue, TaskError
+from lifoq.health.headline import headline
 from lifoq.items.schema import Status
-from lifoq.tables.headline import headline
-from lifoq.worker import logged
+from lifoq.worker.handlers import attempt_log as logged
 from lifoq_cli import look, smoke, watch
 from lifoq_cli.doctor import command as doctor
 from lifoq_cli.doctor.finding import Finding

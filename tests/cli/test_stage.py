@@ -9,11 +9,12 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from lifoq.client import connection, deployment
-from lifoq.client.processing import Processing
-from lifoq.items.book import book_id
-from lifoq.tables import notes
-from lifoq.tables.pressure import NOTE
+from lifoq.client import connection
+from lifoq.health import sweep_note as notes
+from lifoq.health.pressure import NOTE
+from lifoq.items.lease_table import lease_table_id
+from lifoq.operating import deployment
+from lifoq.operating.processing import Processing
 from lifoq_cli.app import main
 from lifoq_cli.smoke import STEPS
 from localcloud import LocalCloud
@@ -70,7 +71,7 @@ def test_a_queue_is_tried_and_left_as_it_was(client, capsys):
     assert [one for one in seen if not one["well"]] == []
     assert ([one["step"] for one in seen], status) == (list(STEPS), 0)
     left = client("dynamodb").scan(TableName=connection.read(STAGE).table)["Items"]
-    assert {item["taskId"]["S"] for item in left} <= {book_id(""), NOTE, notes.NOTE}
+    assert {item["taskId"]["S"] for item in left} <= {lease_table_id(""), NOTE, notes.NOTE}
     assert not Processing.connect(STAGE).is_paused
 
 

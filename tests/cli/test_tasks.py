@@ -11,7 +11,7 @@ from itertools import islice
 import pytest
 
 from lifoq import NewTask, StoreUnavailable, TaskError
-from lifoq.tables import notes
+from lifoq.health import sweep_note as notes
 from lifoq_cli import watch
 from lifoq_cli.session import PlainConsole
 

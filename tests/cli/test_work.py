@@ -17,8 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 import lifoq as lifoq_
 from lifoq import RunReport, WorkerSettings, environment
 from lifoq.client.connection import SharedLimits
+from lifoq.worker.handlers.registry import REGISTRY
 from lifoq.worker.processor import Processor
-from lifoq.worker.registry import REGISTRY
 from lifoq_cli.protection import Protection
 
 TASKS = """

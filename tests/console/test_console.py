@@ -27,9 +27,9 @@ from lifoq import (
 )
 from lifoq.basics.host import MICROSECONDS, SYSTEM
 from lifoq.client.connection import SharedLimits
-from lifoq.items.book import NONE, Amount, Turn, Whole
+from lifoq.items.lease_table import NONE, Amount, Renewal, Whole
 from lifoq.metrics import Metric
-from lifoq.tables.books import Books
+from lifoq.store.lease_tables import LeaseTables
 from lifoq.testing.hosts import TurnableHost
 from lifoq_console.app import Settings, application
 from lifoq_console.bulk import Action
@@ -207,7 +207,7 @@ def test_shared_limits_are_shown_with_what_is_lent_of_them(queue, start):
     assert "lifoq_shared_limit" not in console.ask("/metrics", headers=bearer)[1]
     queue.shared_limits = SharedLimits(total_in_flight=10)
     wants = Amount(slots=4)
-    turn = Turn(
+    renewal = Renewal(
         worker="w",
         number=1,
         keeps=NONE,
@@ -217,7 +217,7 @@ def test_shared_limits_are_shown_with_what_is_lent_of_them(queue, start):
         renew=True,
         insists=False,
     )
-    Books(queue.store, host=SYSTEM).take("", Whole(in_flight=10), turn)
+    LeaseTables(queue.store, host=SYSTEM).take("", Whole(in_flight=10), renewal)
     assert re.search(r"all types 4 of 10 – 1 worker in 4\d", console.page("/"))
     samples = console.ask("/metrics", headers=bearer)[1].splitlines()
     assert 'lifoq_shared_limit_slots_lent{queue="prod",task_type=""} 4.0' in samples

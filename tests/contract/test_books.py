@@ -8,19 +8,19 @@ import pytest
 
 from lifoq.basics.host import microseconds
 from lifoq.errors import QueueMisconfigured, StoreUnavailable
-from lifoq.items.book import (
+from lifoq.items.change import Change, ConditionFailed
+from lifoq.items.lease_table import (
     CLOCKS_APART,
     NONE,
-    SHARE_LASTS,
+    QUOTA_LASTS,
     Amount,
     Grant,
-    Turn,
+    Renewal,
     Whole,
-    book_id,
+    lease_table_id,
 )
-from lifoq.items.change import Change, ConditionFailed
-from lifoq.tables.books import Books
-from lifoq.tables.store import Store
+from lifoq.store.lease_tables import LeaseTables
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
 
@@ -33,125 +33,129 @@ NUMBERS = count(1)
 
 
 @pytest.fixture
-def books(store: Store, host: ManualHost) -> Books:
-    return Books(store, host=host)
+def lease_tables(store: Store, host: ManualHost) -> LeaseTables:
+    return LeaseTables(store, host=host)
 
 
-def take(books: Books, worker: str, wants: Amount, *, whole: Whole = WHOLE, **terms: Any) -> Grant:
-    grant = books.take("a", whole, turn(worker, wants, **terms))
+def take(
+    lease_tables: LeaseTables, worker: str, wants: Amount, *, whole: Whole = WHOLE, **terms: Any
+) -> Grant:
+    grant = lease_tables.take("a", whole, renewal(worker, wants, **terms))
     assert grant is not None
     return grant
 
 
-def turn(worker: str, wants: Amount, **terms: Any) -> Turn:
+def renewal(worker: str, wants: Amount, **terms: Any) -> Renewal:
     usual = {"keeps": ALL, "insists": True, "returns": 0.0, "renew": True}
     told = {**usual, "number": next(NUMBERS), "lease": microseconds(LEASE), **terms}
-    return Turn(worker=worker, wants=wants, **told)
+    return Renewal(worker=worker, wants=wants, **told)
 
 
-def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(books):
-    assert take(books, "w1", ALL).tokens == 2
-    late = take(books, "w2", ALL)
+def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(lease_tables):
+    assert take(lease_tables, "w1", ALL).tokens == 2
+    late = take(lease_tables, "w2", ALL)
     assert (late.has, late.tokens) == (NONE, 0)
-    take(books, "w1", NONE, keeps=Amount(1, 0), returns=0.5)  # has one task left
-    late = take(books, "w2", Amount(2, 1))
+    take(lease_tables, "w1", NONE, keeps=Amount(1, 0), returns=0.5)  # has one task left
+    late = take(lease_tables, "w2", Amount(2, 1))
     assert (late.has, late.tokens) == (Amount(2, 1), 0.5)
-    later = take(books, "w3", ALL)
+    later = take(lease_tables, "w3", ALL)
     assert (later.has, later.tokens) == (Amount(1, 1), 0)  # a token is handed on once
 
 
-def test_lanes_that_nobody_has_fill_up(books, host):
-    take(books, "w1", ALL)
-    take(books, "w1", NONE, keeps=NONE)  # all tokens are used
+def test_lanes_that_nobody_has_fill_up(lease_tables, host):
+    take(lease_tables, "w1", ALL)
+    take(lease_tables, "w1", NONE, keeps=NONE)  # all tokens are used
     host.advance(0.6)
-    assert take(books, "w2", ALL).tokens == pytest.approx(1.2)
-    take(books, "w2", NONE, keeps=NONE)
+    assert take(lease_tables, "w2", ALL).tokens == pytest.approx(1.2)
+    take(lease_tables, "w2", NONE, keeps=NONE)
     host.advance(60)
-    assert take(books, "w2", ALL).tokens == 2
+    assert take(lease_tables, "w2", ALL).tokens == 2
 
 
-def test_clocks_that_differ_make_no_tokens(books, store, host):
+def test_clocks_that_differ_make_no_tokens(lease_tables, store, host):
     """However often a lane goes from one who is behind to one who is ahead, and back."""
     ahead = ManualHost(host.now() + microseconds(3))
-    others = Books(Store(store.table, host=ahead), host=ahead)
-    one_lane = Whole(rate=0.5)
+    others = LeaseTables(Store(store.table, host=ahead), host=ahead)
+    one_shard = Whole(rate=0.5)
     tokens = 0.0
     for _ in range(10):
-        for worker, theirs in (("behind", books), ("ahead", others)):
-            tokens += take(theirs, worker, ALL, whole=one_lane).tokens
+        for worker, theirs in (("behind", lease_tables), ("ahead", others)):
+            tokens += take(theirs, worker, ALL, whole=one_shard).tokens
             for clock in (host, ahead):
                 clock.advance(0.5)
-            take(theirs, worker, NONE, keeps=NONE, whole=one_lane)
+            take(theirs, worker, NONE, keeps=NONE, whole=one_shard)
     assert tokens <= 1 + 0.5 * 3  # what it holds, and the difference once
 
 
-def test_one_whose_time_leaped_holds_up_no_lane_of_others(books, store, host):
+def test_one_whose_time_leaped_holds_up_no_lane_of_others(lease_tables, store, host):
     """Between two invocations, a clock that was set ahead looks like time that has passed."""
     leaping = ManualHost()
-    others = Books(store, host=leaping)
+    others = LeaseTables(store, host=leaping)
     take(others, "leaps", ALL)
     leaping.advance(3600)
     take(others, "leaps", NONE, keeps=NONE)  # all tokens are used
     host.advance(2 * CLOCKS_APART + 1)
-    assert take(books, "w", ALL).tokens == pytest.approx(2)
+    assert take(lease_tables, "w", ALL).tokens == pytest.approx(2)
 
 
-def test_who_has_more_than_an_even_part_is_told_what_is_fair(books):
-    assert take(books, "w1", ALL).fair == ALL
-    take(books, "w2", Amount(1, 1))
-    assert take(books, "w1", ALL).fair == Amount(3, 1)
-    take(books, "w3", ALL, insists=False)
-    assert take(books, "w1", ALL).fair == Amount(3, 1)
-    take(books, "w2", Amount(2, 1))
-    assert take(books, "w1", ALL).fair == Amount(2, 1)
-    assert take(books, "w1", ALL, keeps=NONE).has == Amount(2, 1)
+def test_who_has_more_than_an_even_part_is_told_what_is_fair(lease_tables):
+    assert take(lease_tables, "w1", ALL).fair == ALL
+    take(lease_tables, "w2", Amount(1, 1))
+    assert take(lease_tables, "w1", ALL).fair == Amount(3, 1)
+    take(lease_tables, "w3", ALL, insists=False)
+    assert take(lease_tables, "w1", ALL).fair == Amount(3, 1)
+    take(lease_tables, "w2", Amount(2, 1))
+    assert take(lease_tables, "w1", ALL).fair == Amount(2, 1)
+    assert take(lease_tables, "w1", ALL, keeps=NONE).has == Amount(2, 1)
 
 
 @pytest.mark.parametrize("whole", [Whole(in_flight=1, rate=2.0), Whole(in_flight=4, rate=0.5)])
-def test_nobody_has_slots_without_lanes_or_lanes_without_slots(books, whole):
-    take(books, "w1", ALL, whole=whole)
-    assert take(books, "w2", ALL, whole=whole).has == NONE
-    assert take(books, "w1", ALL, whole=whole).fair == whole.amount
+def test_nobody_has_slots_without_lanes_or_lanes_without_slots(lease_tables, whole):
+    take(lease_tables, "w1", ALL, whole=whole)
+    assert take(lease_tables, "w2", ALL, whole=whole).has == NONE
+    assert take(lease_tables, "w1", ALL, whole=whole).fair == whole.amount
 
 
-def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_over(books, host):
-    slots, lanes = Whole(in_flight=4), Whole(rate=2.0)
-    for name, whole in (("slots", slots), ("lanes", lanes)):
-        books.take(name, whole, turn("lost", ALL))
+def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_over(
+    lease_tables, host
+):
+    slots, shards = Whole(in_flight=4), Whole(rate=2.0)
+    for name, whole in (("slots", slots), ("shards", shards)):
+        lease_tables.take(name, whole, renewal("lost", ALL))
 
     def left(name: str, whole: Whole) -> tuple[Amount, float]:
-        grant = books.take(name, whole, turn("w", ALL))
+        grant = lease_tables.take(name, whole, renewal("w", ALL))
         return grant.has, grant.tokens
 
-    host.advance(SHARE_LASTS + CLOCKS_APART)
-    assert left("lanes", lanes) == (NONE, 0)
+    host.advance(QUOTA_LASTS + CLOCKS_APART)
+    assert left("shards", shards) == (NONE, 0)
     host.advance(0.1)
-    assert left("lanes", lanes) == (Amount(0, 2), 0)
+    assert left("shards", shards) == (Amount(0, 2), 0)
     assert left("slots", slots) == (NONE, 0)
     host.advance(LEASE)
     assert left("slots", slots) == (Amount(4, 0), 0)
 
 
-def test_who_comes_back_after_its_part_ran_out_has_what_is_left(books, host):
-    take(books, "lost", ALL)
-    host.advance(SHARE_LASTS + CLOCKS_APART + LEASE + 1)
-    assert take(books, "w", Amount(3, 1)).has == Amount(3, 1)
-    back = take(books, "lost", ALL, returns=2)
-    assert (back.has, back.kept_lanes, back.tokens) == (Amount(1, 1), 0, 0)
-    take(books, "w", NONE, keeps=NONE)
-    assert take(books, "lost", ALL).tokens == 0  # what it returned late was made up for
+def test_who_comes_back_after_its_part_ran_out_has_what_is_left(lease_tables, host):
+    take(lease_tables, "lost", ALL)
+    host.advance(QUOTA_LASTS + CLOCKS_APART + LEASE + 1)
+    assert take(lease_tables, "w", Amount(3, 1)).has == Amount(3, 1)
+    back = take(lease_tables, "lost", ALL, returns=2)
+    assert (back.has, back.kept_shards, back.tokens) == (Amount(1, 1), 0, 0)
+    take(lease_tables, "w", NONE, keeps=NONE)
+    assert take(lease_tables, "lost", ALL).tokens == 0  # what it returned late was made up for
 
 
-def test_a_turn_that_is_late_changes_nothing(books, store):
-    take(books, "w", ALL)
-    late = turn("w", NONE, keeps=NONE)
-    take(books, "w", ALL)
-    before = store.table.get(book_id("a"))
-    assert books.take("a", WHOLE, late) is None
-    assert store.table.get(book_id("a")) == before
+def test_a_turn_that_is_late_changes_nothing(lease_tables, store):
+    take(lease_tables, "w", ALL)
+    late = renewal("w", NONE, keeps=NONE)
+    take(lease_tables, "w", ALL)
+    before = store.table.get(lease_table_id("a"))
+    assert lease_tables.take("a", WHOLE, late) is None
+    assert store.table.get(lease_table_id("a")) == before
 
 
-def test_a_turn_whose_answer_was_lost_is_recognised(books, store, monkeypatch):
+def test_a_turn_whose_answer_was_lost_is_recognised(lease_tables, store, monkeypatch):
     update = store.table.update
 
     def twice(task_id: str, change: Change) -> None:
@@ -159,27 +163,27 @@ def test_a_turn_whose_answer_was_lost_is_recognised(books, store, monkeypatch):
         update(task_id, change)
 
     monkeypatch.setattr(store.table, "update", twice)
-    assert take(books, "w", ALL).has == ALL
-    assert take(books, "w2", ALL).has == NONE
+    assert take(lease_tables, "w", ALL).has == ALL
+    assert take(lease_tables, "w2", ALL).has == NONE
 
 
-def test_a_turn_that_meets_another_is_taken_over_what_that_left(books, store, monkeypatch):
+def test_a_turn_that_meets_another_is_taken_over_what_that_left(lease_tables, store, monkeypatch):
     update, rivals = store.table.update, iter(["r1", "r2"])
 
     def overtaken(task_id: str, change: Change) -> None:
         rival = next(rivals, None)
         if rival is not None:
-            take(books, rival, Amount(1, 0))
+            take(lease_tables, rival, Amount(1, 0))
         update(task_id, change)
 
     monkeypatch.setattr(store.table, "update", overtaken)
-    assert take(books, "w", ALL).has == Amount(2, 2)
+    assert take(lease_tables, "w", ALL).has == Amount(2, 2)
 
 
-def test_a_turn_that_changes_nothing_writes_nothing(books, store, monkeypatch):
-    idle = turn("w", NONE, keeps=NONE, number=1)
+def test_a_turn_that_changes_nothing_writes_nothing(lease_tables, store, monkeypatch):
+    idle = renewal("w", NONE, keeps=NONE, number=1)
     monkeypatch.setattr(store.table, "update", None)
-    assert books.take("a", WHOLE, idle) is not None
+    assert lease_tables.take("a", WHOLE, idle) is not None
 
 
 ROW = '{"counted":0,"tokens":1,"parts":{"w":%s}}'
@@ -192,15 +196,19 @@ ROW = '{"counted":0,"tokens":1,"parts":{"w":%s}}'
         *((ROW % "[1e999,1,1,1,1,1,1]", "x"), (ROW % "[1,1,1,1,1,1,1]", 7)),
     ],
 )
-def test_what_is_no_book_is_told_with_its_remedy(books, past, store, payload, claim_id):
-    damaged: dict[str, Any] = {"taskId": book_id("a"), "payload": payload, "claimId": claim_id}
+def test_what_is_no_book_is_told_with_its_remedy(lease_tables, past, store, payload, claim_id):
+    damaged: dict[str, Any] = {
+        "taskId": lease_table_id("a"),
+        "payload": payload,
+        "claimId": claim_id,
+    }
     past.write(damaged)
     with pytest.raises(QueueMisconfigured, match=r"is not the book of a limit .* delete it"):
-        take(books, "w", ALL)
-    assert store.table.get(book_id("a")) == damaged
+        take(lease_tables, "w", ALL)
+    assert store.table.get(lease_table_id("a")) == damaged
 
 
-def test_whoever_is_always_overtaken_is_told(books, store, monkeypatch):
+def test_whoever_is_always_overtaken_is_told(lease_tables, store, monkeypatch):
     monkeypatch.setattr(store.table, "update", Mock(side_effect=ConditionFailed(None)))
     with pytest.raises(StoreUnavailable, match="changed 12 times"):
-        take(books, "w", ALL)
+        take(lease_tables, "w", ALL)

@@ -26,10 +26,10 @@ from lifoq import (
     Wanted,
 )
 from lifoq.basics.host import SYSTEM, Host
-from lifoq.tables import pressure
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.pressure import Starts
-from lifoq.tables.store import Store
+from lifoq.health import pressure
+from lifoq.health.pressure import Starts
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq_cli.app import main
 

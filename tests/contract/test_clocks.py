@@ -9,13 +9,13 @@ import pytest
 
 from lab import dynamodb_local
 from lifoq import NewTask, Registry, Status, Sweeper
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.basics.clock import CLOCK_TOLERANCE, ServerClock
 from lifoq.basics.host import MICROSECONDS, SYSTEM, microseconds
 from lifoq.errors import NotClaimed
 from lifoq.items.task_error import TaskError
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
 from lifoq.testing.hosts import START, ManualHost, TurnableHost
 
 SECOND = MICROSECONDS
@@ -166,7 +166,7 @@ def test_a_sweep_ends_no_lease_that_holds_whatever_its_clock_says(server, machin
     worker.put(NewTask(task_type="a", task_id="t"))
     worker.claim("t", claim_id="c", lease=30)
     report = Sweeper(sweeping, Registry(), max_attempts=3, host=Machine(server, off)).run()
-    assert (report.leases_expired, report.condemned) == (0, 0)
+    assert (report.leases_expired, report.dead_lettered) == (0, 0)
     assert worker.get("t").status is Status.TAKEN
     assert report.stats.live.value == 0
 

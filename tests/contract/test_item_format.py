@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lifoq import NewTask, Status
+from lifoq.aws.dynamo_expressions import put_request
 from lifoq.client.connection import VERSION, Connection
 from lifoq.items.schema import (
     ATTRIBUTE_TYPES,
@@ -17,9 +18,8 @@ from lifoq.items.schema import (
     MAX_TYPE_BYTES,
     Preview,
 )
-from lifoq.tables.dynamo_expressions import put_request
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 
 PAGE = (Path(__file__).parents[2] / "docs" / "item-format.md").read_text()

@@ -13,13 +13,13 @@ from lifoq.items.change import TransactionRefused
 from lifoq.items.key_slots import KEPT_FREE, slot_id
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
-from lifoq.tables.candidate import Candidate
-from lifoq.tables.claims import Claim
-from lifoq.tables.keyed import KeyedClaims
-from lifoq.tables.store import Store
+from lifoq.store.candidate import Candidate
+from lifoq.store.claims import Claim
+from lifoq.store.keyed_claims import KeyedClaims
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.registry import Registry
-from lifoq.worker.sweep import Sweeper
+from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.sweep.sweep import Sweeper
 from tests.conftest import on_dynamodb_too
 from tests.contract.test_store import SETTLES
 
@@ -213,7 +213,7 @@ def test_slots_are_seen_by_nobody_and_vanish(store, keyed, host):
     assert [count.value for count in counts] == [0, 0, 1, 0]
     assert queue.purge(confirm=lambda _: True) == 0
     report = Sweeper(store, Registry(), max_attempts=5, host=host).run()
-    assert (report.condemned, report.leases_expired) == (0, 0)
+    assert (report.dead_lettered, report.leases_expired) == (0, 0)
     free, held = (store.table.get(slot_id("a", key, 0)) for key in ("k", "k2"))
     assert free["ttl"] == host.now() // 10**6 + KEPT_FREE
     assert held["ttl"] > host.now() // 10**6 + 300 * 86_400

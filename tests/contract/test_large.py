@@ -10,6 +10,7 @@ import pytest
 
 from lab import dynamodb_local
 from lifoq import Done, NewTask, Processor, Queue, Registry, Status, WorkerSettings
+from lifoq.aws.bucket import S3Blobs
 from lifoq.basics import jsontext
 from lifoq.errors import DamagedTask, InvalidInput, QueueMisconfigured, Retry, StoreUnavailable
 from lifoq.items.change import Change
@@ -18,12 +19,11 @@ from lifoq.items.packed import Large
 from lifoq.items.schema import LARGE_DELAY, MAX_ITEM_BYTES, MAX_LARGE_BYTES, Attribute
 from lifoq.items.task import Task
 from lifoq.items.task_error import TaskError, TaskFailed
-from lifoq.tables.bucket import S3Blobs
-from lifoq.tables.large import INLINE, Blobs, LargeValues, MemoryBlobs
-from lifoq.tables.store import Store
-from lifoq.tables.table import Table
+from lifoq.store.large_values import INLINE, Blobs, LargeValues, MemoryBlobs
+from lifoq.store.store import Store
+from lifoq.store.table import Table
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.backoff import Backoff
+from lifoq.worker.handlers.backoff import Backoff
 from tests.fixtures import noise
 
 LARGE = noise(3 * MAX_ITEM_BYTES)

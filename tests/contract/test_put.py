@@ -15,7 +15,7 @@ from lifoq.errors import (
 )
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.task import NewTask
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 from lifoq.testing.hosts import START
 from tests.contract.test_store import BOOM, SECOND, TOKEN, claim, pending, put
 

@@ -23,11 +23,11 @@ from lifoq import (
     Wanted,
     WrongStatus,
 )
+from lifoq.health import pressure
+from lifoq.health.pressure import NOTE, Pressure, Starts
 from lifoq.items.change import Change
 from lifoq.items.schema import Attribute
-from lifoq.tables import pressure
-from lifoq.tables.pressure import NOTE, Pressure, Starts
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.conftest import on_dynamodb_too
 

@@ -9,7 +9,7 @@ from lifoq.items.change import Change, ConditionFailed, Item
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask, Task
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
 from tests.contract.test_store import BOOM, SECOND, SETTLES, once_seen, pending

@@ -13,16 +13,16 @@ from lifoq.errors import (
     TaskNotFound,
     WrongStatus,
 )
+from lifoq.health import open_tasks
+from lifoq.health.statistics import measure
 from lifoq.items.change import AtMost, Change, ConditionFailed, GreaterThan
 from lifoq.items.history import Ended, PastAttempt
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import MAX_ITEM_BYTES, Attribute, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.tables import open_tasks
-from lifoq.tables.reads import BROWSE_PAGE
-from lifoq.tables.stats import measure
-from lifoq.tables.store import Store
+from lifoq.store.reads import BROWSE_PAGE
+from lifoq.store.store import Store
 from lifoq.testing.hosts import START, ManualHost
 from tests.conftest import on_dynamodb_too
 from tests.fixtures import PastTheLibrary
@@ -381,7 +381,7 @@ def test_a_damaged_task_that_was_cancelled_and_is_redriven_runs_again(store):
     put(store, "t")
     claim(store, "t")
     store.cancel("t")
-    store.condemn("t", seen=Status.TAKEN, reason="by hand")
+    store.dead_letter("t", seen=Status.TAKEN, reason="by hand")
     assert store.redrive("t").cancel_asked is None
 
 
@@ -433,12 +433,12 @@ def test_a_condemned_item_is_a_failure_with_the_reason(store, seen):
     put(store, "t")
     if seen is Status.TAKEN:
         claim(store, "t")
-    assert store.condemn("t", seen=seen, reason="payload is not JSON")
+    assert store.dead_letter("t", seen=seen, reason="payload is not JSON")
     task = store.get("t")
     assert (task.status, task.error.message) == (Status.FAILURE, "payload is not JSON")
     assert (task.claim_id, task.lease_expires, task.due_at) == (None, None, None)
     assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
-    assert not store.condemn("t", seen=seen, reason="again")
+    assert not store.dead_letter("t", seen=seen, reason="again")
 
 
 def fill(store: Store, past: PastTheLibrary, attribute: str = "blob") -> dict:
@@ -454,14 +454,14 @@ def fill(store: Store, past: PastTheLibrary, attribute: str = "blob") -> dict:
 def test_of_an_item_too_large_for_the_reason_a_tombstone_is_left(store, past, attribute):
     put(store, "t")
     fill(store, past, attribute)
-    assert store.condemn("t", seen=Status.PENDING, reason="y" * 900)
+    assert store.dead_letter("t", seen=Status.PENDING, reason="y" * 900)
     assert [task_id for task_id, _ in store.browse(Status.FAILURE)] == ["t"]
     item = store.table.get("t")
     assert "y" * 900 in item["error"]
     assert item["taskType"] == ("" if attribute == "taskType" else "a")
     with pytest.raises(DamagedTask):
         store.redrive("t")
-    assert not store.condemn("t", seen=Status.PENDING, reason="again")
+    assert not store.dead_letter("t", seen=Status.PENDING, reason="again")
 
 
 def test_an_item_too_large_for_the_reason_that_was_claimed_meanwhile_is_not_buried(
@@ -470,7 +470,7 @@ def test_an_item_too_large_for_the_reason_that_was_claimed_meanwhile_is_not_buri
     put(store, "t")
     claimed = {**fill(store, past), "taskStatus": "TAKEN"}
     once_seen(store, monkeypatch, lambda: past.write(claimed))
-    assert not store.condemn("t", seen=Status.PENDING, reason="y" * 900)
+    assert not store.dead_letter("t", seen=Status.PENDING, reason="y" * 900)
     assert store.table.get("t") == claimed
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from lifoq import Lifetimes, NewTask, Registry, Status, Sweeper, SweepReport
 from lifoq.errors import StoreUnavailable
+from lifoq.health import sweep_note as notes
+from lifoq.health.statistics import QueueStats, measure
+from lifoq.health.sweep_note import Note
 from lifoq.items.change import Change
 from lifoq.items.schema import DUE_INDEX, Attribute
-from lifoq.tables import notes
-from lifoq.tables.notes import Note
-from lifoq.tables.stats import QueueStats, measure
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.types import Types
+from lifoq.worker.backlog.known_types import Types
 
 ONLY_A = Types(only=frozenset({"a"}))
 
@@ -69,7 +69,7 @@ def test_a_task_of_its_own_is_seen_among_others_that_come_while_the_sweep_counts
         store.put_many([NewTask(task_type="new")] * 3)
         return stats
 
-    monkeypatch.setattr("lifoq.worker.sweep.measure", arriving)
+    monkeypatch.setattr("lifoq.worker.sweep.sweep.measure", arriving)
     store.put(NewTask(task_type="a"))
     assert new_sweeper(types=ONLY_A).run().needs_processor
 
@@ -78,11 +78,13 @@ def test_many_damaged_types_do_not_hold_up_a_sweep(store, new_sweeper, host, pas
     for task_id in ("t", "u"):
         item = store.new_item(NewTask(task_type="a", task_id=task_id))
         past.write({**item, "taskType": None})
-    condemn = store.condemn
-    monkeypatch.setattr(store, "condemn", lambda *a, **k: host.advance(60) or condemn(*a, **k))
+    dead_letter = store.dead_letter
+    monkeypatch.setattr(
+        store, "dead_letter", lambda *a, **k: host.advance(60) or dead_letter(*a, **k)
+    )
     sweeper = new_sweeper(types=ONLY_A)
     reports = [sweeper.run() for _ in range(3)]
-    assert [report.condemned for report in reports] == [1, 1, 0]
+    assert [report.dead_lettered for report in reports] == [1, 1, 0]
     assert [report.stats.failure.value for report in reports] == [0, 1, 2]
 
 
@@ -101,7 +103,7 @@ def test_whoever_waits_calls_for_a_processor(store, sweeper, host):
 def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
     store, new_sweeper, host, monkeypatch
 ):
-    monkeypatch.setattr("lifoq.worker.sweep.PAGE", 10)
+    monkeypatch.setattr("lifoq.worker.sweep.sweep.PAGE", 10)
 
     for name in ("taken", "reclaim"):
         slow = partial(lambda call, *a, **k: host.advance(1) or call(*a, **k), getattr(store, name))
@@ -124,8 +126,8 @@ def test_a_sweep_that_is_out_of_time_says_so_and_the_next_goes_on(
 def test_a_sweep_goes_on_behind_damaged_places_though_its_clock_is_set_back(
     store, sweeper, host, monkeypatch, status
 ):
-    monkeypatch.setattr("lifoq.worker.sweep.PAGE", 1)
-    monkeypatch.setattr("lifoq.worker.sweep.REACH_PAGES", 1)
+    monkeypatch.setattr("lifoq.worker.sweep.sweep.PAGE", 1)
+    monkeypatch.setattr("lifoq.worker.sweep.sweep.REACH_PAGES", 1)
     for n in range(25):
         place = Decimal(host.now() - 3_700_000_000 + n) + Decimal("0.5")
         damaged = {"taskId": f"t{n}", "taskStatus": status, "taskCreated": place}
@@ -166,7 +168,7 @@ def test_what_waited_beyond_its_deadline_is_shed_where_somebody_waits_to_be_told
     telling.put(NewTask(task_type="a", task_id="alive", deadline=60, task_token=token))
     host.advance(10.001)
     report = sweeper.run()
-    assert (report.shed, report.condemned) == (3, 0)
+    assert (report.shed, report.dead_lettered) == (3, 0)
     assert telling.get("expired 0") is None
     assert telling.get("alive").status is Status.PENDING
     host.advance(1)
@@ -191,7 +193,7 @@ def test_a_sweep_whose_time_is_up_tells_what_it_shed_and_measures(
     three_overdue, new_sweeper, host, monkeypatch
 ):
     shed = three_overdue.shed
-    monkeypatch.setattr("lifoq.worker.sweep.PAGE", 2)
+    monkeypatch.setattr("lifoq.worker.sweep.sweep.PAGE", 2)
     monkeypatch.setattr(three_overdue, "shed", lambda task_id: host.advance(1) or shed(task_id))
     report = new_sweeper(three_overdue, time_budget=1.5).run()
     assert (report.finished, report.shed) == (False, 2)

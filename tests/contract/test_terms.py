@@ -38,8 +38,8 @@ from lifoq.items.terms import (
     at,
 )
 from lifoq.items.traceparent import EXAMPLE
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq_cdk import RecurringTask
 from lifoq_cli import app

@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lifoq import Cells, InvalidInput, NewTask, Queue, Status
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
+from lifoq.aws.dynamo_table import DynamoTable
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 
 TASK = NewTask(task_type="order.ship", payload={"order": "o-1"}, task_id="ship-o-1")

@@ -14,10 +14,11 @@ import pytest
 
 from benchmarks.cost.bill import usd
 from functions.ingest import put_aside
-from lifoq.items import book
+from lifoq.health.statistics import CAP
+from lifoq.items import lease_table
 from lifoq.items.schema import MAX_PAYLOAD_BYTES
-from lifoq.tables.stats import CAP
-from lifoq.worker import limit_share, order, pace, rows, sight
+from lifoq.worker.backlog import claim_order, poll_timing, view, view_index
+from lifoq.worker.limits import quota
 from lifoq_cdk import LongTasks, TaskCode, functions, ingest, long_tasks, worker_scaling, workers
 from tests.docs.test_docs import ROOT
 
@@ -192,21 +193,21 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     yield page, f"beyond SQS's {put_aside.ROOM // 1024**2} MiB"
 
     page = "docs/decisions/one-thread-decides.md"
-    yield page, f"up to {rows.MOST_REMEMBERED:,} rows of a type at its limit"
-    yield page, f"every {NUMBERS[int(sight.SHORTEST_TRUST)]} seconds, or more rarely"
-    yield page, f"or more rarely: {sight.ROWS_PER_SECOND} rows a second on average"
-    yield page, f"polls again after {pace.SHORTEST_POLL} s"
+    yield page, f"up to {view_index.MOST_REMEMBERED:,} rows of a type at its limit"
+    yield page, f"every {NUMBERS[int(view.SHORTEST_TRUST)]} seconds, or more rarely"
+    yield page, f"or more rarely: {view.ROWS_PER_SECOND} rows a second on average"
+    yield page, f"polls again after {poll_timing.SHORTEST_POLL} s"
     page = "docs/decisions/shared-limits.md"
-    lasts, apart = book.SHARE_LASTS, book.CLOCKS_APART
+    lasts, apart = lease_table.QUOTA_LASTS, lease_table.CLOCKS_APART
     yield page, f"may be used for {lasts:.0f} seconds from the sending"
-    yield page, f"renewed after {limit_share.RENEW_AFTER} seconds"
+    yield page, f"renewed after {quota.RENEW_AFTER} seconds"
     yield page, f"and {apart:.0f} seconds more"
     yield page, f"keeps its shards for {lasts + apart:.0f} seconds"
-    yield "docs/decisions/adaptive-order.md", f"The {order.OLDEST_AGAIN_BELOW} is a constant"
+    yield "docs/decisions/adaptive-order.md", f"The {claim_order.OLDEST_AGAIN_BELOW} is a constant"
     page = "docs/decisions/expired-ahead.md"
-    yield page, f"more than {sight.ROWS_PER_SECOND * sight.SHORTEST_TRUST:.0f} rows"
+    yield page, f"more than {view.ROWS_PER_SECOND * view.SHORTEST_TRUST:.0f} rows"
     page = "docs/decisions/fair-shares.md"
-    yield page, f"again at {sight.ROWS_PER_SECOND} a second at most"
+    yield page, f"again at {view.ROWS_PER_SECOND} a second at most"
 
 
 @pytest.mark.parametrize(

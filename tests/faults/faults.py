@@ -10,10 +10,10 @@ from typing import Any
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.basics.host import microseconds
 from lifoq.errors import StoreUnavailable
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.table import Table
+from lifoq.store.table import Table
 from tests.virtual.machine import Machine
 
 OUTAGE_SECONDS = 3.0

@@ -181,7 +181,7 @@ DONE: Final = End()
 TWICE: Final = End(attempts=2, effects=2)
 FAILED: Final = End(status=Status.FAILURE)
 DAMAGED: Final = End(status=Status.FAILURE, attempts=1, effects=0)
-CONDEMNED: Final = End(status=Status.FAILURE, attempts=0, effects=0)
+DEAD_LETTERED: Final = End(status=Status.FAILURE, attempts=0, effects=0)
 REDRIVEN: Final = End(attempts=1, effects=2, if_killed=Status.FAILURE)
 NEWEST: Final = End(if_killed=Status.SUCCESS)
 STOPPED: Final = End(status=Status.CANCELLED)
@@ -233,8 +233,8 @@ PATHS: Final = (
             "lost in its last attempt": End(status=Status.FAILURE, effects=0),
             "delayed": DONE,
             "damaged": DAMAGED,
-            "damaged delay": CONDEMNED,
-            "out of reach": CONDEMNED,
+            "damaged delay": DEAD_LETTERED,
+            "out of reach": DEAD_LETTERED,
         },
     ),
     Path(

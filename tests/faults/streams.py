@@ -5,7 +5,7 @@ from typing import Any
 import boto3
 
 from lab import dynamodb_local
-from lifoq.tables.dynamo_values import plain
+from lifoq.aws.dynamo_values import plain
 from tests.faults.history import Write
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from lifoq.errors import DamagedTask, InvalidInput
 from lifoq.items.schema import MAX_ITEM_BYTES, MAX_PAYLOAD_BYTES, RESERVED_BYTES, Status
-from lifoq.tables.table import Table
-from lifoq.worker.context import Context
+from lifoq.store.table import Table
+from lifoq.worker.handlers.context import Context
 from tests.conftest import on_dynamodb_too
 from tests.faults.world import LEASE, World
 

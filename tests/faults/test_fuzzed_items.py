@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lifoq.aws.dynamo_values import plain, typed
 from lifoq.client.listing import Wanted
 from lifoq.client.queue import Queue
 from lifoq.errors import DamagedTask, LifoqError, StoreUnavailable
@@ -23,12 +24,11 @@ from lifoq.items.lifetimes import LONGEST_LEASE
 from lifoq.items.schema import MAX_ITEM_BYTES, MAX_TYPE_BYTES, TERMINAL, Attribute, Preview, Status
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.tables.candidate import Candidate
-from lifoq.tables.dynamo_values import plain, typed
-from lifoq.tables.keyed import KeyedClaims
-from lifoq.tables.large import LargeValues, MemoryBlobs
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
+from lifoq.store.candidate import Candidate
+from lifoq.store.keyed_claims import KeyedClaims
+from lifoq.store.large_values import LargeValues, MemoryBlobs
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
 from lifoq.testing.hosts import START, ManualHost
 from tests.faults.world import LEASE, SHARED, World
 
@@ -162,12 +162,12 @@ def test_no_item_stops_anybody(crowd):
 
 def assert_harmless(world: World, crowd: list[tuple[Typed, str | None, int]]) -> None:
     told = Told()
-    for name in ("errands", "sweep"):
+    for name in ("background_calls", "sweep"):
         logging.getLogger(f"lifoq.{name}").addFilter(told)
     try:
         watch(world, crowd)
     finally:
-        for name in ("errands", "sweep"):
+        for name in ("background_calls", "sweep"):
             logging.getLogger(f"lifoq.{name}").removeFilter(told)
     again = {text: number for text, number in told.texts.items() if number > 1}
     assert not again, "told more than once"

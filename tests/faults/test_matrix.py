@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lab import dynamodb_local
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.items.schema import Status
-from lifoq.tables.dynamo import DynamoTable
 from tests.conftest import CASES
 from tests.faults import streams
 from tests.faults.faults import Fault, FaultyTable, Injection, Wire

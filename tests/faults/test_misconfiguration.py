@@ -29,8 +29,8 @@ from lifoq import (
     WorkerSettings,
 )
 from lifoq.aws.boto3_clients import dynamodb_clients
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.items.schema import DUE_INDEX, STATUS_CREATED_INDEX, table_definition
-from lifoq.tables.dynamo import DynamoTable
 from tests.faults.faults import answer
 
 QUEUE: dict[str, Callable[[Queue], object]] = {

@@ -30,8 +30,8 @@ from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import Attribute
 from lifoq.items.task_error import TaskError
 from lifoq.testing.hosts import START
-from lifoq.worker.attempt import Attempt
-from lifoq.worker.limits import Limits
+from lifoq.worker.limits.limits import Limits
+from lifoq.worker.run.attempt import Attempt
 from tests.virtual.bench import SLOW, Bench
 from tests.virtual.machine import Machine
 

@@ -8,7 +8,7 @@ import pytest
 
 from lifoq import NewTask
 from lifoq.errors import QueueMisconfigured
-from lifoq.items.book import Book, Whole, book_id
+from lifoq.items.lease_table import LeaseTable, Whole, lease_table_id
 from tests.virtual.bench import Bench
 from tests.virtual.machine import Machine
 
@@ -93,7 +93,7 @@ def test_while_all_types_are_at_their_shared_limits_each_start_costs_a_look(benc
 def test_a_run_whose_limits_book_cannot_be_read_ends_and_says_so(bench):
     bench.handle("limited", in_flight=1)
     bench.put("limited")
-    bench.table.damage({"taskId": book_id("limited"), "payload": "no book"})
+    bench.table.damage({"taskId": lease_table_id("limited"), "payload": "no book"})
     with pytest.raises(QueueMisconfigured, match="is not the book of a limit"):
         bench.run(shared_limits=True)
 
@@ -111,8 +111,10 @@ def test_the_example_of_the_page_is_what_the_code_does():
 
     def lent(at: float) -> list[tuple[int, ...]]:
         bench.sleep(at - bench.seconds)
-        book = Book.of(bench.table.get(book_id("price.refresh")), Whole(in_flight=4, rate=10))
-        return sorted((tuple(entry.has) for entry in book.entries.values()), reverse=True)
+        lease_table = LeaseTable.of(
+            bench.table.get(lease_table_id("price.refresh")), Whole(in_flight=4, rate=10)
+        )
+        return sorted((tuple(entry.has) for entry in lease_table.entries.values()), reverse=True)
 
     begin(0)
     lost = begin(5)

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from lifoq import Done, NewTask, Processor, Queue, Registry, Status, WorkerSettings
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
-from lifoq.tables.table import Table
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
+from lifoq.store.table import Table
 from tests.faults.faults import answer
 from tests.fixtures import noise
 

@@ -9,25 +9,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.basics.host import microseconds
 from lifoq.client.queue import Queue
 from lifoq.errors import Fail, Retry, StoreUnavailable
 from lifoq.items.schema import TERMINAL, Attribute, Status
 from lifoq.items.task import NewTask
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
-from lifoq.tables.table import Table
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
+from lifoq.store.table import Table
 from lifoq.testing.hosts import START
-from lifoq.worker.backoff import Backoff
-from lifoq.worker.context import Context
-from lifoq.worker.outcome import Done
+from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.handlers.backoff import Backoff
+from lifoq.worker.handlers.context import Context
+from lifoq.worker.handlers.outcome import Done
+from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.processor import Processor
-from lifoq.worker.registry import Registry
-from lifoq.worker.report import ProcessUnusable, RunReport
+from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq.worker.settings import WorkerSettings
-from lifoq.worker.sweep import Sweeper, SweepReport
-from lifoq.worker.types import Types
+from lifoq.worker.sweep.sweep import Sweeper, SweepReport
 from tests.faults.history import Image, Write
 from tests.fixtures import PastDynamo, PastMemory
 from tests.simulation.keys import is_slot

@@ -15,11 +15,11 @@ import pytest
 
 from lab import dynamodb_local
 from lifoq import Backoff, Lifetimes, Queue, WorkerSettings, environment
-from lifoq.aws import own
+from lifoq.aws import client_choice as own
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.environment import Variable
 from lifoq.metrics import NAMESPACE, Metric, service
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.worker import logged
+from lifoq.worker.handlers import attempt_log as logged
 from tests.faults.faults import answer
 
 WORKER = WorkerSettings(window=10, task_timeout=5, in_flight=4, backoff=Backoff(min_seconds=60))

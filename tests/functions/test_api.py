@@ -22,7 +22,7 @@ from werkzeug.test import Client
 from lifoq import Processor, Registry, WorkerSettings
 from lifoq.api import openapi
 from lifoq.api.operations import OPERATIONS
-from lifoq.tables import notes
+from lifoq.health import sweep_note as notes
 from localcloud import http_api
 from localcloud.function import Outcome
 from tests.functions.conftest import strike

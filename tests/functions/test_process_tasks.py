@@ -13,8 +13,8 @@ from lifoq import ProcessUnusable, RunReport
 from lifoq.items.schema import SMOKE_TYPE
 from lifoq.targets.configured import encode
 from lifoq.targets.https import HttpsTarget
-from lifoq.worker import tally
-from lifoq.worker.registry import REGISTRY
+from lifoq.worker.handlers.registry import REGISTRY
+from lifoq.worker.run.loop import tally
 from tests.downstream import downstream
 from tests.functions.conftest import WORKER
 
@@ -95,7 +95,7 @@ def test_each_count_of_a_run_is_a_metric_of_its_own(load, metrics):
             claimed=1,
             succeeded=2,
             failed=4,
-            condemned=8,
+            dead_lettered=8,
             retried=16,
             timed_out=32,
             leases_lost=64,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lifoq import Count, NewTask, QueueStats, SweepReport
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from tests.functions.conftest import WORKER
 
@@ -39,7 +39,9 @@ def test_each_count_and_each_gauge_of_a_sweep_is_a_metric_of_its_own(load, metri
         return Count(value=value, capped=False)
 
     function = load("sweep")
-    function.emit(function.counts(SweepReport(leases_expired=1, failed=2, condemned=4, promoted=8)))
+    function.emit(
+        function.counts(SweepReport(leases_expired=1, failed=2, dead_lettered=4, promoted=8))
+    )
     function.emit_gauges(
         QueueStats(
             pending=count(1),

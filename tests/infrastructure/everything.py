@@ -16,7 +16,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lifoq.ingest.mapping import IngestMapping
-from lifoq.worker.backoff import Backoff
+from lifoq.worker.handlers.backoff import Backoff
 from lifoq_cdk import (
     AlarmThresholds,
     AsyncInvocation,

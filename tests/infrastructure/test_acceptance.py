@@ -24,9 +24,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from lifoq import Queue
-from lifoq.client.deployment import Deployment as Running
-from lifoq.client.processing import Processing
-from lifoq.worker.backoff import Backoff
+from lifoq.operating.deployment import Deployment as Running
+from lifoq.operating.processing import Processing
+from lifoq.worker.handlers.backoff import Backoff
 from lifoq_cdk import LifoQueue, QueueApi, QueueIngest, TaskEvents
 from lifoq_cdk.queries import QUERIES
 from localcloud import LocalCloud

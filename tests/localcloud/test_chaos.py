@@ -12,10 +12,10 @@ import psutil
 import pytest
 
 from lifoq import Queue, Status, Store
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.basics.host import SystemHost, microseconds
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.worker.backoff import Backoff
+from lifoq.worker.handlers.backoff import Backoff
 from localcloud import LocalCloud
 from tests.downstream import Downstream, downstream
 from tests.infrastructure.deployments import a_stage, synthesized, team_code

@@ -13,9 +13,9 @@ import pytest
 import watchfiles
 
 from lifoq import Queue, TaskError
+from lifoq.aws.dynamo_values import typed
 from lifoq.environment import Environment, Variable
-from lifoq.tables.dynamo_values import typed
-from lifoq.worker.registry import REGISTRY
+from lifoq.worker.handlers.registry import REGISTRY
 from localcloud import LocalCloud, importing
 from localcloud.attempt_log import AttemptLog
 from localcloud.debugged import Debugged

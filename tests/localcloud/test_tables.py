@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from lifoq import NewTask
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.errors import NotClaimed
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 from lifoq.testing import create_table
 from tests.localcloud.harness import Deployed
 

@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
+from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.client.queue import Queue
-from lifoq.items.book import CLOCKS_APART, SHARE_LASTS
+from lifoq.items.lease_table import CLOCKS_APART, QUOTA_LASTS
 from lifoq.items.replacing import made_at
 from lifoq.items.schema import Status
 from lifoq.items.task import NewTask
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
-from lifoq.worker.registry import Registry
-from lifoq.worker.sweep import Sweeper, SweepReport
+from lifoq.store.store import Store
+from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.sweep.sweep import Sweeper, SweepReport
 from tests.faults import streams
 from tests.faults.history import Write, audit
 from tests.races.worker import LEASE, SETTINGS, TOGETHER, TOGETHER_RATE
@@ -45,7 +45,7 @@ HOLDS = "claimId"
 PATIENCE = 500
 """Seconds; far beyond what an idle machine needs."""
 NS = 1_000_000_000
-COMES_BACK = SHARE_LASTS + LEASE + CLOCKS_APART
+COMES_BACK = QUOTA_LASTS + LEASE + CLOCKS_APART
 """Seconds, from when a lost worker last wrote its part, until its slots are another's."""
 HELD_UP = 2 * SETTINGS.in_flight
 """Starts that a worker had decided on when it was stalled."""
@@ -323,7 +323,7 @@ def test_no_more_run_than_may_and_what_a_lost_worker_had_is_used_again(workers):
 def end_of(line: dict[str, Any], ended: int | None, killed: dict[int, int]) -> int:
     """A process that stands still has lost its slot, at the earliest, COMES_BACK after it wrote its
     part; that may have been SHARE_LASTS before this task began."""
-    lost = line["begun"] + int((COMES_BACK - SHARE_LASTS) * NS)
+    lost = line["begun"] + int((COMES_BACK - QUOTA_LASTS) * NS)
     return min(lost, ended or killed.get(line["worker"], lost))
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from lab import dynamodb_local
-from lifoq.tables.dynamo import DynamoTable
-from lifoq.tables.store import Store
-from lifoq.worker.backoff import Backoff
-from lifoq.worker.context import Context
+from lifoq.aws.dynamo_table import DynamoTable
+from lifoq.store.store import Store
+from lifoq.worker.handlers.backoff import Backoff
+from lifoq.worker.handlers.context import Context
+from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.processor import Processor
-from lifoq.worker.registry import Registry
 from lifoq.worker.settings import WorkerSettings
 
 LEASE = 1.5

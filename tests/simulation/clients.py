@@ -49,7 +49,7 @@ class Client:
         self._queue = queue
         self._database = database
         self._draw = database.draw
-        self._pace = pace
+        self._timing = pace
         self._types = types
         self._longest = queue.store.lifetimes.deadline
         self._numbers = itertools.count()
@@ -71,7 +71,7 @@ class Client:
         }
         while self.left:
             self.left -= 1
-            self._machine.sleep(self._draw.expovariate(1 / self._pace))
+            self._machine.sleep(self._draw.expovariate(1 / self._timing))
             action = self._draw.choices(list(actions), list(actions.values()))[0]
             try:
                 action()

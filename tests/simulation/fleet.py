@@ -9,13 +9,13 @@ from typing import Any, Final
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.errors import StoreUnavailable
 from lifoq.items.schema import Attribute, Status
-from lifoq.tables.store import Store
-from lifoq.worker.attempt import HANDED_BACK
+from lifoq.store.store import Store
+from lifoq.worker.backlog.known_types import Types
 from lifoq.worker.processor import UNAVAILABLE_PAUSE, Processor
-from lifoq.worker.report import ProcessUnusable, RunReport
-from lifoq.worker.run import FOREVER, REMAINING_PATIENCE, Run
-from lifoq.worker.sweep import Sweeper
-from lifoq.worker.types import Types
+from lifoq.worker.run.attempt import HANDED_BACK
+from lifoq.worker.run.loop import FOREVER, REMAINING_PATIENCE, Run
+from lifoq.worker.run.report import ProcessUnusable, RunReport
+from lifoq.worker.sweep.sweep import Sweeper
 from tests.simulation.database import Connection, Database
 from tests.simulation.handlers import TaskCode, free, passed_over
 from tests.simulation.history import Violation, Write
@@ -327,8 +327,8 @@ class Fleet:
             taken = item[Attribute.TASK_STATUS] == Status.TAKEN
             if not taken or claim is None or claim.machine != machine.name:
                 continue
-            trouble = item[Attribute.CLAIM_ID] in machine.claim_faults or machine.outages
-            if not (trouble or machine.pauses):
+            breaker = item[Attribute.CLAIM_ID] in machine.claim_faults or machine.outages
+            if not (breaker or machine.pauses):
                 raise Violation(f"is left TAKEN by {machine.name}, which is gone", claim.task_id)
 
     # The sweep function
@@ -379,7 +379,7 @@ class Fleet:
             self._database.trace.add(f"sweep fails: {error}")
             return
         self._database.trace.add(f"swept: {report}")
-        if report.condemned and not self._database.damaged:
+        if report.dead_lettered and not self._database.damaged:
             raise Violation("the sweep condemned a task that nobody had damaged")
         if report.finished and machine.faults == faults:
             self._assert_none_left(began)

@@ -8,10 +8,10 @@ from typing import Any, Final
 from lifoq.errors import Busy, Cancelled, Fail, Retry
 from lifoq.items.schema import Attribute
 from lifoq.items.task import NewTask
-from lifoq.worker.backoff import Backoff
-from lifoq.worker.context import Context
-from lifoq.worker.outcome import Done
-from lifoq.worker.registry import Registry
+from lifoq.worker.handlers.backoff import Backoff
+from lifoq.worker.handlers.context import Context
+from lifoq.worker.handlers.outcome import Done
+from lifoq.worker.handlers.registry import Registry
 from lifoq.worker.settings import WorkerSettings
 from tests.simulation.cancelling import asks
 from tests.simulation.database import Database
@@ -168,7 +168,7 @@ class TaskCode:
         draw = self._database.draw
         machine.sleep(draw.uniform(0.01, 0.5))
         value: Any = {"claim": claim}
-        if draw.random() < self._database.faults.trouble:
+        if draw.random() < self._database.faults.breaker:
             act = draw.choice(_ACTS)
             self._database.trace.add(f"attempt {context.attempt}: {act.__name__}", context.task_id)
             value = act(self, machine, payload, context)

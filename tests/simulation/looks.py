@@ -14,9 +14,9 @@ from typing import Final
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Change, Equals, GreaterThan, Item, OneOf
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
-from lifoq.tables.candidate import candidate_of
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.table import Cursor, Page, Span
+from lifoq.store.candidate import candidate_of
+from lifoq.store.memory import MemoryTable
+from lifoq.store.table import Cursor, Page, Span
 from lifoq.worker.settings import WorkerSettings
 from tests.simulation.history import Violation
 from tests.simulation.keys import limited
@@ -54,7 +54,7 @@ class Attempt:
 
 
 @dataclass(kw_only=True)
-class Look:
+class Poll:
     """The first page, and what was tried until the next."""
 
     newest_first: bool
@@ -109,7 +109,7 @@ class Looks:
         """Types of which the downstream took fewer at a time than there were slots."""
         self.last_claim = 0
         """Monotonic, when it last got one."""
-        self._last: Look | None = None
+        self._last: Poll | None = None
         self._latest_sent = -1
         self._attempts: dict[Strand, Attempt] = {}
         self._ended: dict[str, int] = {}
@@ -171,7 +171,7 @@ class Looks:
             whole, newest_first=newest_first, sent=sent, clock=clock, now=now, sure=sure
         ):
             just_ended = {i for i, at in self._ended.items() if now - at <= 2 * MICROSECONDS}
-            self._last = Look(
+            self._last = Poll(
                 newest_first=newest_first,
                 sent=sent,
                 began=now,
@@ -191,7 +191,7 @@ class Looks:
                     rule = f"was claimed, but {passed_over[Attribute.TASK_ID]} comes first"
                     raise Violation(rule, str(item[Attribute.TASK_ID]))
 
-    def _passed_over(self, look: Look) -> list[Item]:
+    def _passed_over(self, look: Poll) -> list[Item]:
         """Live tasks of the page that have waited all the while, and were not tried."""
         rows = {str(row[Attribute.TASK_ID]) for row in look.rows} - look.out
         clock = self._machine.now()
@@ -202,7 +202,7 @@ class Looks:
             and self._waits[task_id][Attribute.EXPIRES_AT] > clock
         ]
 
-    def _comes_first(self, one: Item, other: Item, look: Look) -> bool:
+    def _comes_first(self, one: Item, other: Item, look: Poll) -> bool:
         key, others = one.get(Attribute.TASK_KEY), other.get(Attribute.TASK_KEY)
         if self._settings.fair_share and key != others:
             return self._has_had_less(one, other, look)
@@ -211,7 +211,7 @@ class Looks:
         is_newer = one[Attribute.TASK_CREATED] > other[Attribute.TASK_CREATED]
         return is_newer is look.newest_first
 
-    def _has_had_less(self, one: Item, other: Item, look: Look) -> bool:
+    def _has_had_less(self, one: Item, other: Item, look: Poll) -> bool:
         """Whether the key of ``one`` must come first, and none was claimed between."""
         key, others = one.get(Attribute.TASK_KEY), other.get(Attribute.TASK_KEY)
         of_a_lane = self._lane(one)[::2] == self._lane(other)[::2]

@@ -10,8 +10,8 @@ from lifoq.items.change import Item
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.items.schema import WAITING, Preview, Status
 from lifoq.items.schema import Attribute as A
-from lifoq.worker.attempt import HANDED_BACK
-from lifoq.worker.outcome import TOO_LATE
+from lifoq.worker.handlers.outcome import TOO_LATE
+from lifoq.worker.run.attempt import HANDED_BACK
 from tests.simulation.cancelling import (
     asks,
     check_asking,

@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, replace
 
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.worker.backoff import Backoff
+from lifoq.worker.handlers.backoff import Backoff
 from lifoq.worker.settings import WorkerSettings
 
 
@@ -30,7 +30,7 @@ class Faults:
     lost_kick: float = 0
     index_lag: float = 0.3
     """The longest that an index may be behind the table."""
-    trouble: float = 0
+    breaker: float = 0
     """How likely task code does something else than to succeed at once."""
     busy: float = 0
     """How likely others have filled the downstream at an attempt."""
@@ -138,8 +138,8 @@ class Scenario:
             faults=_faults(draw),
         )
         if shared and draw.random() < 0.3:
-            trouble, lag = scenario.faults.trouble, scenario.faults.index_lag
-            faults = replace(CALM, trouble=trouble, index_lag=lag)
+            breaker, lag = scenario.faults.breaker, scenario.faults.index_lag
+            faults = replace(CALM, breaker=breaker, index_lag=lag)
             return replace(scenario, faults=faults, operations=80, pace=0.2)
         return scenario
 
@@ -156,7 +156,7 @@ def _faults(draw: random.Random) -> Faults:
         unprocessed=draw.choice((0, 0.2)),
         lost_kick=draw.choice((0, 0.3, 0.9)),
         index_lag=draw.choice((0.3, 0.3, 1.0, 5.0)),
-        trouble=draw.choice((0.2, 0.6, 0.9)),
+        breaker=draw.choice((0.2, 0.6, 0.9)),
         busy=draw.choice((0, 0, 0, 0.3)),
         pause=draw.choice((0, 5, 30)),
         outages=draw.choice((0, 0, 1)),

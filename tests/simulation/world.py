@@ -12,9 +12,10 @@ from lifoq.basics.host import microseconds
 from lifoq.client.queue import Queue
 from lifoq.items.change import Item, is_number
 from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
-from lifoq.tables.store import Store
+from lifoq.store.store import Store
 from lifoq.testing.hosts import START
-from lifoq.worker import gate, sweep
+from lifoq.worker.limits.limits import concurrency_limit as gate
+from lifoq.worker.sweep.sweep import sweep
 from tests.simulation import handlers
 from tests.simulation.clients import Client
 from tests.simulation.database import Connection, Database
@@ -60,7 +61,7 @@ class World:
             caps=caps,
             rates=rates,
             skew=2 * scenario.worker_skew,
-            smooth=replace(scenario.faults, trouble=0, index_lag=CALM.index_lag) == CALM,
+            smooth=replace(scenario.faults, breaker=0, index_lag=CALM.index_lag) == CALM,
             tell=self.trace.add,
         )
         self.database = Database(scenario, self.scheduler, rules, self.trace, self.draw, together)

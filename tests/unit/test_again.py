@@ -8,9 +8,9 @@ from lifoq.errors import StoreUnavailable
 from lifoq.items.change import Change, ConditionFailed, Item, TransactionRefused
 from lifoq.items.task import NewTask, Task
 from lifoq.items.task_error import TaskError
-from lifoq.tables.again import TRIES
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
+from lifoq.store.memory import MemoryTable
+from lifoq.store.repeats import TRIES
+from lifoq.store.store import Store
 from lifoq.testing.hosts import START, ManualHost
 
 BOOM = TaskError(type="ValueError", message="boom")

@@ -23,7 +23,7 @@ from lifoq import (
     Status,
     WorkerSettings,
 )
-from lifoq.worker.awaited import LOOP, Awaited
+from lifoq.worker.handlers.async_handlers import LOOP, AsyncHandlers
 
 FOREVER = 3_600.0
 QUICK = {
@@ -133,7 +133,10 @@ def test_a_coroutine_that_is_stopped_before_its_first_step_takes_none():
     async def begins():
         begun.append(1)
 
-    before, meanwhile = Awaited("before it was started"), Awaited("between start and first step")
+    before, meanwhile = (
+        AsyncHandlers("before it was started"),
+        AsyncHandlers("between start and first step"),
+    )
     assert before.stop(why)
     with pytest.raises(TimeoutError):
         before.wait(begins())

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from lifoq.errors import InvalidInput
-from lifoq.worker.backoff import Backoff
+from lifoq.worker.handlers.backoff import Backoff
 
 DRAW = random.Random(1)
 

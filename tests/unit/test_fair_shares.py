@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.tables.candidate import Candidate
-from lifoq.worker.fair_shares import MEMORY, FairShares
-from lifoq.worker.keys import Keys
+from lifoq.store.candidate import Candidate
+from lifoq.worker.backlog.busy_keys import BusyKeys
+from lifoq.worker.backlog.fair_shares import MEMORY, FairShares
 
 
 def seconds(number):
@@ -51,13 +51,13 @@ def test_what_was_used_long_ago_is_forgotten():
 
 
 def test_a_claim_of_the_run_that_gave_nothing_is_not_held_against_its_key():
-    keys = Keys({}.get, FairShares())
+    keys = BusyKeys({}.get, FairShares())
     row = Candidate(task_id="t", task_type="a", created=1, expires_at=10**18, key="k")
-    sight = SimpleNamespace(keys={"k", "other"}, cursor=None)
+    view = SimpleNamespace(keys={"k", "other"}, cursor=None)
     keys.asks(row, 0)
-    assert keys.excess(sight, seconds(1)).keys() == {"k"}
+    assert keys.excess(view, seconds(1)).keys() == {"k"}
     keys.not_started(row, seconds(1))
-    assert keys.excess(sight, seconds(1_000)) == {}
+    assert keys.excess(view, seconds(1_000)) == {}
 
 
 def test_a_claim_that_gave_nothing_uses_nothing_and_a_new_run_holds_nothing():

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from lifoq import NewTask, Queue, TaskError
+from lifoq.health import sweep_note as notes
+from lifoq.health.headline import State, headline
 from lifoq.items.lifetimes import Lifetimes
-from lifoq.tables import notes
-from lifoq.tables.headline import State, headline
 from lifoq.testing.hosts import ManualHost
 
 DEADLINE = 600

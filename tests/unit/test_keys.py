@@ -1,9 +1,9 @@
 """What a processor does about keys whose tasks must not all run at a time."""
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.tables.candidate import Candidate
-from lifoq.tables.keyed import KeyedClaims
-from lifoq.worker.keys import FIRST_KEY_PAUSE, LONGEST_KEY_PAUSE, Keys
+from lifoq.store.candidate import Candidate
+from lifoq.store.keyed_claims import KeyedClaims
+from lifoq.worker.backlog.busy_keys import FIRST_KEY_PAUSE, LONGEST_KEY_PAUSE, BusyKeys
 
 
 def test_a_flood_of_a_busy_key_is_no_barrier_and_is_read_once(bench):
@@ -62,7 +62,7 @@ def test_a_key_that_another_worker_holds_is_passed_over_asked_for_seldom_and_ser
 
 
 def test_the_pauses_of_a_key_that_others_hold_grow_up_to_a_bound():
-    keys = Keys({"a": 1}.get)
+    keys = BusyKeys({"a": 1}.get)
     row = Candidate(task_id="t", task_type="a", created=1, expires_at=10**18, key="k")
     now, pauses = 0, []
     for _ in range(6):

@@ -5,14 +5,14 @@ from itertools import takewhile
 
 import pytest
 
-from lifoq.items.book import SHARE_LASTS
 from lifoq.items.change import Change
-from lifoq.tables.store import Store
+from lifoq.items.lease_table import QUOTA_LASTS
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.gate import PROBE_AFTER, Gate, Room, TokenBucket
-from lifoq.worker.limit_share import TURN_EVERY, TURN_PATIENCE, LimitShares
-from lifoq.worker.limits import Limits
-from lifoq.worker.registry import TaskType
+from lifoq.worker.handlers.registry import TaskType
+from lifoq.worker.limits.concurrency_limit import PROBE_AFTER, Gate, Room, TokenBucket
+from lifoq.worker.limits.limits import Limits
+from lifoq.worker.limits.quota import RENEW_EVERY, TURN_PATIENCE, Quotas
 
 
 def test_a_bucket_lets_a_seconds_worth_through_at_once_and_then_its_rate():
@@ -95,12 +95,12 @@ def worker(
     total: int | None = None,
 ) -> Limits:
     """The limits of one of the workers that share a limit on tasks of type a, or on all."""
-    shares = LimitShares(store, lease=LEASE, host=host)
+    shares = Quotas(store, lease=LEASE, host=host)
     kind = TaskType(
         name="a", handler=lambda _payload, _context: None, in_flight=in_flight, rate_limit=rate
     )
     return Limits(
-        [kind], in_flight=10, rate_limit=None, host=host, total_in_flight=total, limit_shares=shares
+        [kind], in_flight=10, rate_limit=None, host=host, total_in_flight=total, quotas=shares
     )
 
 
@@ -110,12 +110,12 @@ def ask(limits: Limits) -> None:
         assert not limits.enter("a")
 
 
-def take_turns(limits: Limits, host: ManualHost) -> list[bool]:
+def take_renewals(limits: Limits, host: ManualHost) -> list[bool]:
     """A task waits, and the turns are taken that are due; whether more may start since."""
     ask(limits)
     told = []
-    while turns := limits.turns(host.monotonic()):
-        told += [limits.turned(turn()) for turn in turns]
+    while renewals := limits.renewals(host.monotonic()):
+        told += [limits.renewed(renewal()) for renewal in renewals]
     return told
 
 
@@ -128,9 +128,9 @@ def starts(limits: Limits) -> int:
 def test_nothing_begins_on_a_part_that_ran_out_and_no_lease_reaches_beyond_it(store, host, limit):
     limits = worker(store, host, in_flight=limit.get("in_flight"), total=limit.get("total"))
     assert not limits.enter("a")
-    assert take_turns(limits, host) == [True]
+    assert take_renewals(limits, host) == [True]
     assert limits.enter("a")
-    host.advance(SHARE_LASTS - 1)
+    host.advance(QUOTA_LASTS - 1)
     assert limits.usable("a")
     assert limits.lease("a", LEASE) == LEASE
     host.advance(1)
@@ -150,9 +150,9 @@ def test_a_part_lasts_from_when_it_was_asked_for_however_late_the_answer(store, 
         host.advance(2)
 
     monkeypatch.setattr(store.table, "update", slow)
-    take_turns(limits, host)
+    take_renewals(limits, host)
     assert limits.usable("a")
-    host.advance(SHARE_LASTS - 2)
+    host.advance(QUOTA_LASTS - 2)
     assert not limits.usable("a")
 
 
@@ -161,12 +161,12 @@ def test_handlers_that_hang_take_all_of_a_limit_only_where_no_more_of_it_may_be_
     store, host, in_flight, stuck
 ):
     limits = worker(store, host, in_flight=in_flight)
-    take_turns(limits, host)
+    take_renewals(limits, host)
     assert limits.enter("a")
     for _ in range(4):  # no other task waits: what is not used goes back
-        host.advance(TURN_EVERY)
-        for turn in limits.turns(host.monotonic()):
-            limits.turned(turn())
+        host.advance(RENEW_EVERY)
+        for renewal in limits.renewals(host.monotonic()):
+            limits.renewed(renewal())
     limits.hangs("a")
     assert limits.hung_types == stuck
 
@@ -174,16 +174,16 @@ def test_handlers_that_hang_take_all_of_a_limit_only_where_no_more_of_it_may_be_
 def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_its_way(store, host):
     first, second = (worker(store, host, rate=4) for _ in range(2))
     for _ in range(2):  # at its second turn the second worker insists
-        take_turns(first, host)
-        take_turns(second, host)
+        take_renewals(first, host)
+        take_renewals(second, host)
         assert starts(first) > 0
-        host.advance(TURN_EVERY)
-    (turn,) = first.turns(host.monotonic())
-    first.turned(turn())  # it hears what is fair
+        host.advance(RENEW_EVERY)
+    (renewal,) = first.renewals(host.monotonic())
+    first.renewed(renewal())  # it hears what is fair
     assert first.enter("a")  # one token is left
-    (turn,) = first.turns(host.monotonic())
-    turn()
-    take_turns(second, host)
+    (renewal,) = first.renewals(host.monotonic())
+    renewal()
+    take_renewals(second, host)
     assert starts(second) == 0
     host.advance(1)
     assert (starts(first), starts(second)) == (2, 2)
@@ -192,13 +192,13 @@ def test_of_a_rate_that_is_divided_nothing_is_used_twice_while_an_answer_is_on_i
 def test_an_answer_that_a_later_turn_has_overtaken_is_not_used(store, host):
     first, second = (worker(store, host, in_flight=4) for _ in range(2))
     ask(first)
-    (turn,) = first.turns(host.monotonic())
-    answer = turn()
-    take_turns(second, host)
-    host.advance(TURN_EVERY)
-    take_turns(second, host)
-    host.advance(TURN_PATIENCE - TURN_EVERY)
-    take_turns(first, host)
-    first.turned(answer)
-    take_turns(second, host)
+    (renewal,) = first.renewals(host.monotonic())
+    answer = renewal()
+    take_renewals(second, host)
+    host.advance(RENEW_EVERY)
+    take_renewals(second, host)
+    host.advance(TURN_PATIENCE - RENEW_EVERY)
+    take_renewals(first, host)
+    first.renewed(answer)
+    take_renewals(second, host)
     assert (starts(first), starts(second)) == (2, 2)

@@ -3,9 +3,9 @@
 import itertools
 
 from lifoq.basics.host import microseconds
-from lifoq.tables.candidate import Candidate, Candidates
+from lifoq.store.candidate import Candidate, Candidates
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.order import Order
+from lifoq.worker.backlog.claim_order import ClaimOrder
 from tests.virtual.bench import Bench
 
 THRESHOLD = 60.0
@@ -26,7 +26,7 @@ def test_the_oldest_comes_first_until_it_is_older_than_the_threshold(bench):
 
 def test_just_below_the_threshold_the_order_stays_as_it_is():
     host = ManualHost()
-    order = Order(THRESHOLD, host)
+    order = ClaimOrder(THRESHOLD, host)
 
     def newest_first(age):
         host.advance(5)

@@ -6,9 +6,9 @@ import pytest
 
 from lifoq import Backoff, Busy, NewTask, Retry, Store, TaskError
 from lifoq.basics.host import MICROSECONDS
-from lifoq.tables.memory import MemoryTable
+from lifoq.store.memory import MemoryTable
 from lifoq.testing import ManualHost
-from lifoq.worker.outcome import TOO_LATE, GiveUp, TryAgain, later, raised
+from lifoq.worker.handlers.outcome import TOO_LATE, GiveUp, TryAgain, later, raised
 
 HOST = ManualHost()
 BACKOFF = Backoff(min_seconds=2, jitter=False)

@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from lifoq import InvalidInput, Processor, Queue, Registry, WorkerSettings
-from lifoq.worker.types import Types
+from lifoq.worker.backlog.known_types import Types
 
 
 def test_a_name_has_one_handler_which_stays_what_it_was():
@@ -36,12 +36,12 @@ def yields(payload, context):
     yield payload
 
 
-class Awaited:
+class AsyncHandlers:
     async def __call__(self, payload, context):
         return payload
 
 
-@pytest.mark.parametrize("handler", [Awaited(), functools.partial(Awaited().__call__)])
+@pytest.mark.parametrize("handler", [AsyncHandlers(), functools.partial(AsyncHandlers().__call__)])
 def test_whatever_returns_a_coroutine_is_async(handler):
     registry = Registry()
     registry.task("a")(handler)

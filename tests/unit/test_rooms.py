@@ -13,8 +13,10 @@ import pytest
 import lifoq
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ("errors", "metrics", "basics", "aws", "items", "ingest", "tables", "ends", "worker")
-LIBRARY += ("targets", "environment", "client", "api")
+LIBRARY = ("errors", "metrics", "basics", "items", "ingest", "store", "aws", "health", "ends")
+WORKER = ("handlers", "settings", "limits", "backlog", "worker", "run", "sweep")
+LIBRARY += (*(f"worker.{room}" for room in WORKER), "worker", "targets", "environment", "client")
+LIBRARY += ("operating", "api")
 ROOMS = (
     *(f"lifoq.{room}" for room in LIBRARY),
     *("lifoq", "lifoq_project", "functions", "analytics", "lab", "lifoq_cdk", "lifoq_cli"),
@@ -74,7 +76,8 @@ def test_nothing_lies_outside_the_rooms():
     found = {
         path.stem for path in (ROOT / "lifoq").iterdir() if not path.name.startswith("__pycache__")
     }
-    assert found == {*LIBRARY, "__init__", "__main__", "py", "testing"}
+    rooms = {room.split(".")[0] for room in LIBRARY}
+    assert found == {*rooms, "__init__", "__main__", "py", "testing"}
 
 
 def test_task_code_and_a_queue_in_memory_need_no_boto3_and_a_name_is_loaded_when_it_is_asked_for():
@@ -82,13 +85,13 @@ def test_task_code_and_a_queue_in_memory_need_no_boto3_and_a_name_is_loaded_when
         "import sys, lifoq\n"
         "found = lambda *names: print(*(name for name in names if name in sys.modules))\n"
         "lifoq.task\n"
-        "found('lifoq.worker.registry', 'lifoq.client.queue')\n"
+        "found('lifoq.worker.handlers.registry', 'lifoq.client.queue')\n"
         "from lifoq import *\n"
         "Queue.in_memory().put('a')\n"
         "found('lifoq.client.queue', 'boto3', 'botocore')"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.splitlines() == ["lifoq.worker.registry", "lifoq.client.queue"]
+    assert told.stdout.splitlines() == ["lifoq.worker.handlers.registry", "lifoq.client.queue"]
 
 
 def test_every_public_name_is_there_and_a_wrong_one_is_told():

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lifoq.basics.host import MICROSECONDS
-from lifoq.tables.candidate import Candidate, Candidates
-from lifoq.worker import rows
-from lifoq.worker.sight import Sight
+from lifoq.store.candidate import Candidate, Candidates
+from lifoq.worker.backlog import view_index as rows
+from lifoq.worker.backlog.view import BacklogView
 
 
 def row(created, task_type="a", **terms):
@@ -47,7 +47,7 @@ def order(seen, may_start=lambda _lane: True):
 
 @pytest.fixture
 def seen():
-    return Sight(newest_first=True, now=0)
+    return BacklogView(newest_first=True, now=0)
 
 
 MOMENTS = st.tuples(*(st.integers(0, most) for most in (6, 2, 3, 4, 1)))
@@ -57,7 +57,7 @@ MOMENTS = st.tuples(*(st.integers(0, most) for most in (6, 2, 3, 4, 1)))
 @settings(deadline=None)
 def test_whatever_comes_and_goes_rows_come_in_the_order_of_the_queue(moments, newest_first):
     """Only what lies behind rows that were not read yet has to wait for them."""
-    seen, waiting = Sight(newest_first=newest_first, now=0), []
+    seen, waiting = BacklogView(newest_first=newest_first, now=0), []
     numbers, sign = itertools.count(1), 1 if newest_first else -1
 
     def page(rows):
@@ -69,7 +69,7 @@ def test_whatever_comes_and_goes_rows_come_in_the_order_of_the_queue(moments, ne
 
     def start():
         """One more, unless others are to be read before."""
-        started = seen.next(lambda _cohort: True)
+        started = seen.next(lambda _scheduling_class: True)
         if started is None:
             assert seen.cursor or not waiting
         else:
@@ -99,7 +99,7 @@ def test_whatever_comes_and_goes_rows_come_in_the_order_of_the_queue(moments, ne
 def test_suspects_are_a_lane_of_their_own(seen):
     shown = Candidates(rows=(row(9, suspect=True), row(8)), next=None)
     seen.front(shown, shown.rows)
-    assert order(seen, lambda cohort: not cohort[1]) == [8]
+    assert order(seen, lambda scheduling_class: not scheduling_class[1]) == [8]
     assert order(seen) == [9]
 
 
@@ -126,7 +126,7 @@ def test_of_many_rows_of_a_type_the_first_are_remembered_and_the_others_read_aga
 def test_a_type_that_must_not_start_is_left_where_it_is(seen):
     front(seen, 9, 8, more=False)
     seen.came_back(row(5, "b"))
-    assert order(seen, lambda cohort: cohort[0] == "b") == [5]
+    assert order(seen, lambda scheduling_class: scheduling_class[0] == "b") == [5]
     assert order(seen) == [9, 8]
 
 
@@ -140,7 +140,7 @@ def test_a_page_that_was_asked_for_before_a_gap_opened_is_of_no_use(seen):
 
 
 def test_before_a_key_with_too_much_is_taken_the_queue_is_read_on():
-    seen = Sight(newest_first=True, now=0, key_of=lambda row: row.key)
+    seen = BacklogView(newest_first=True, now=0, key_of=lambda row: row.key)
     flood = (row(9, key="flood"), row(8, key="flood"))
     seen.front(Candidates(rows=flood, next=page(8).next), flood)
     assert seen.next(lambda _: True, settle=False).created == 9
@@ -174,7 +174,7 @@ def steps(action):
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_however_many_keys_wait_to_choose_the_next_takes_no_longer(newest_first):
     def takes(keys):
-        seen = Sight(newest_first=newest_first, now=0, key_of=lambda row: row.key)
+        seen = BacklogView(newest_first=newest_first, now=0, key_of=lambda row: row.key)
         place = range(keys, 0, -1) if newest_first else range(1, keys + 1)
         waiting = [row(n, key=f"k{n}") for n in place]
         first = Candidates(rows=(waiting[0],), next=page(waiting[0].created).next)

@@ -3,11 +3,11 @@
 import pytest
 
 from lifoq import Lifetimes, NewTask, Registry, WorkerSettings
-from lifoq.tables.memory import MemoryTable
-from lifoq.tables.store import Store
+from lifoq.store.memory import MemoryTable
+from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
-from lifoq.worker.stall import STALL_PATIENCE, StallWatch, patience
-from lifoq.worker.types import Types
+from lifoq.worker.backlog.known_types import Types
+from lifoq.worker.sweep.stall_watch import STALL_PATIENCE, StallWatch, patience
 
 
 @pytest.fixture

@@ -1,0 +1,155 @@
+"""How hard a queue is pressed: what a producer may want to know before it puts.
+
+Read from few rows, whatever waits. What was shed lies in the index, just past the deadline. What
+was started does not, since a task that succeeded is in no index: workers note it, all in one item,
+a few times a minute while they are busy.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from lifoq.basics import jsontext
+from lifoq.basics.host import MICROSECONDS, Host, microseconds
+from lifoq.health import sweep_note as notes
+from lifoq.items.change import AtMost, Change, ConditionFailed, Equals, Item
+from lifoq.items.schema import OWN_PREFIX, STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.store.base import StoreBase
+from lifoq.store.table import Span
+
+NOTE: Final = f"{OWN_PREFIX}starts"
+"""The id of the workers' item. No task has such an id."""
+NOTE_EVERY: Final = 20.0
+"""Seconds between two notes of a worker."""
+RECENT: Final = 90.0
+"""Seconds for which a note tells of the present."""
+SHED_FOR: Final = 60.0
+"""Seconds for which what was shed does: it must be forgotten before the notes are, the last of
+which a worker wrote up to ``NOTE_EVERY`` before its end."""
+TRIES: Final = 3
+"""How often a note is tried where other workers are faster."""
+SAMPLE: Final = 100
+"""Rows that are read of what was shed, at the most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Starts:
+    """What one worker has started."""
+
+    seconds: float
+    """For how long."""
+    number: int
+    wait: float | None
+    """Seconds from the put to the first start, the mean; None where it only retried."""
+    at: int = 0
+    """Epoch microseconds: until when, by the note."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pressure:
+    """What became of tasks in the last minutes."""
+
+    shed_share: float
+    """The share of what was started or shed that was shed; 0 where no worker has told of a start.
+    A task is shed at its deadline: so this tells of tasks that were put as long ago."""
+    starts_per_second: float
+    """By all workers together, as they told. Where tasks are shed, this is what they can do."""
+    wait_seconds: float | None
+    """From the put to the start, the mean of those that were started; None where none was."""
+
+
+def note(store: StoreBase, starts: Starts, *, host: Host) -> None:
+    """Add to what workers have noted, and drop what is no longer recent. Where others are faster
+    each time it is left out."""
+    item, now = store.table.get(NOTE), store.now()
+    for _ in range(TRIES):
+        rows = [*_recent(item, now=now), replace(starts, at=now)]
+        change = Change(
+            when=(Equals(Attribute.CLAIM_ID, str((item or {}).get(Attribute.CLAIM_ID))),),
+            creates=True,
+            set={
+                Attribute.PAYLOAD: jsontext.encode([asdict(row) for row in rows], "note"),
+                Attribute.CLAIM_ID: host.new_id(),
+                Attribute.TTL: now // MICROSECONDS + notes.NOTE_KEPT,
+            },
+        )
+        try:
+            store.table.update(NOTE, change)
+        except ConditionFailed as refused:
+            item = refused.item
+        else:
+            return
+
+
+def measure(store: StoreBase, *, now: int) -> Pressure:
+    """Two items, and ``SAMPLE`` rows of the index at the most; ``now`` in epoch microseconds."""
+    started, wait = _started(_recent(store.table.get(NOTE), now=now))
+    shed = _shed(store, now)
+    return Pressure(
+        shed_share=shed / (shed + started) if started else 0.0,
+        starts_per_second=started,
+        wait_seconds=wait,
+    )
+
+
+def together(one: Pressure, other: Pressure) -> Pressure:
+    """That of two queues as one: of all that was started or shed in them."""
+    both = (one, other)
+    started = sum(each.starts_per_second for each in both)
+    shed = sum(each.starts_per_second * each.shed_share / (1 - each.shed_share) for each in both)
+    waits = [(each.wait_seconds, each.starts_per_second) for each in both]
+    return Pressure(
+        shed_share=shed / (shed + started) if started else 0.0,
+        starts_per_second=started,
+        wait_seconds=_mean(waits),
+    )
+
+
+def _mean(waits: Sequence[tuple[float | None, float]]) -> float | None:
+    """Of those known, each with its weight."""
+    known = [(wait, weight) for wait, weight in waits if wait is not None]
+    total = sum(weight for _, weight in known)
+    return sum(wait * weight for wait, weight in known) / total if total else None
+
+
+def _started(rows: list[Starts]) -> tuple[float, float | None]:
+    """A second, and how long they had waited."""
+    if not rows:
+        return 0.0, None
+    until = max(row.at for row in rows)
+    since = min(row.at - microseconds(row.seconds) for row in rows)
+    wait = _mean([(row.wait, row.number) for row in rows])
+    return sum(row.number for row in rows) * MICROSECONDS / max(1, until - since), wait
+
+
+def _shed(store: StoreBase, now: int) -> float:
+    """How many a second. By the queue's own deadline: what has an earlier one of its own lies
+    further up in the index, and is counted when it comes by here, unless TTL is faster."""
+    noted = notes.read(store).shed_since(notes.lately(now))
+    deleted = sum(number for _, number in noted) / notes.LATELY
+    if store.lifetimes.shed_at_deadline:
+        return deleted  # what lies in the index is what the next sweep deletes
+    past = store.lifetimes.oldest_alive(now)
+    span = Span(
+        index=STATUS_CREATED_INDEX,
+        status=Status.PENDING,
+        first=past - microseconds(SHED_FOR),
+        last=past,
+        where=(AtMost(Attribute.EXPIRES_AT, now),),
+    )
+    page = store.table.query(span, newest_first=True, limit=SAMPLE)
+    seconds = SHED_FOR
+    if page.next is not None:
+        seconds = max(1e-6, (past - int(page.next[Attribute.TASK_CREATED])) / MICROSECONDS)
+    return deleted + len(page.rows) / seconds
+
+
+def _recent(item: Item | None, *, now: int) -> list[Starts]:
+    """None where it cannot be read."""
+    text = (item or {}).get(Attribute.PAYLOAD)
+    try:
+        found: Any = jsontext.decode(text) if isinstance(text, str) else []
+        rows = [Starts(**row) for row in found]
+        return [row for row in rows if now - row.at < microseconds(RECENT)]
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return []

@@ -1,0 +1,292 @@
+"""The book of a limit that holds over all workers together: which of them may use how much of it.
+
+There is one item for each such limit, beside the tasks: a task type's, or the queue's own. A worker
+takes a share of the limit by writing itself into the book: so many slots (tasks at a time), and so
+many lanes (of the rate: each lane is an equal part of it, with its tokens). Each writes only over
+what it has read, so the shares never add up to more than the limit.
+
+A share is taken for some seconds. **No lease of a task reaches beyond the share that it runs on**
+(see ``worker.limit_share``), so whoever finds a share run out may take its slots: the leases of its
+tasks are over as well. Tokens are handed on, never made: what the bucket of a lane holds goes back
+with it, and a lane of a lost worker comes back empty. What a lane gains while nobody has it is
+reckoned by the book's own time (see ``LeaseTable.time``).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from lifoq.basics import jsontext
+from lifoq.basics.clock import CLOCK_OFF_AT_MOST
+from lifoq.basics.host import MICROSECONDS, microseconds
+from lifoq.errors import QueueMisconfigured
+from lifoq.items.change import Change, Equals, Item
+from lifoq.items.schema import OWN_PREFIX
+from lifoq.items.schema import Attribute as A
+
+QUOTA_LASTS: Final = 5.0
+"""Seconds for which a share may be used to start tasks, since the write that took it was sent."""
+CLOCKS_APART: Final = 2 * CLOCK_OFF_AT_MOST
+"""Seconds by which the clocks of two workers may differ, one of them ahead, the other behind."""
+MOST_SHARDS: Final = 1_000
+"""Equal parts of a rate, however high it is."""
+BOOK_KEPT: Final = 7 * 86_400
+"""Seconds until DynamoDB may delete a book that nobody writes to; then it is as if all were free.
+Longer than the leases of tasks."""
+
+
+class Amount(NamedTuple):
+    """How large a limit is, or a share of it."""
+
+    slots: int = 0
+    shards: int = 0
+
+
+NONE: Final = Amount()
+_NO_LEASE_TABLE: Final = (
+    *(ValueError, TypeError, LookupError),
+    *(AttributeError, ArithmeticError, RecursionError),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole:
+    """What all workers may do together; None: as they like."""
+
+    in_flight: int | None = None
+    rate: float | None = None
+    """Starts per second, with a burst of one second's worth (at least 1)."""
+
+    @property
+    def amount(self) -> Amount:
+        """Each lane has a burst of at least one: with less, it could never start a task."""
+        shards = 0 if self.rate is None else min(MOST_SHARDS, max(1, int(self.rate)))
+        return Amount(self.in_flight or 0, shards)
+
+    def burst(self, shards: int) -> float:
+        """Tokens that so many lanes hold at the most."""
+        return 0.0 if self.rate is None else max(1.0, self.rate) * shards / self.amount.shards
+
+    def gain(self, shards: int) -> float:
+        """Tokens that so many lanes gain in a second."""
+        return 0.0 if self.rate is None else self.rate * shards / self.amount.shards
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What one worker has."""
+
+    has: Amount
+    wants: Amount
+    until: int
+    """Epoch microseconds: after it, nothing is started on it."""
+    lease: int
+    """Microseconds: its tasks' leases are over so long after that."""
+    renewal: int
+    """Counts the worker's turns, so that a late one is known."""
+
+    def left(self, now: int) -> "Entry":
+        """What of it has not run out, whatever the two clocks."""
+        over = now - self.until - microseconds(CLOCKS_APART)
+        shards = 0 if over > 0 else self.has.shards
+        slots = 0 if over > self.lease else self.has.slots
+        return replace(self, has=Amount(slots, shards))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renewal:
+    """A worker says what it keeps, gives back, and wants."""
+
+    worker: str
+    number: int
+    keeps: Amount
+    """What it keeps of what it has, at the most; it uses no more from now on."""
+    wants: Amount
+    insists: bool
+    """Whether others are to make room for what it wants, if there is not enough of it now."""
+    returns: float
+    """Tokens of the lanes that it does not keep."""
+    lease: int
+    renew: bool
+    """Whether what it has will soon run out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grant:
+    """What a worker has after a turn."""
+
+    has: Amount
+    kept_shards: int
+    """Lanes that it had before, and still has."""
+    tokens: float
+    """That came with the other lanes."""
+    fair: Amount
+    """What it could have, as long as others want what they want now."""
+    sent: int | None = None
+    """Monotonic microseconds: when the write was sent from which it lasts; None: it was not
+    renewed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaseTable:
+    tokens: float
+    """In the lanes that nobody has, when it was last counted."""
+    counted: int = 0
+    """By the book's own time, in microseconds: see ``time``."""
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    """By worker."""
+
+    @classmethod
+    def of(cls, item: Item | None, whole: Whole) -> "LeaseTable":
+        """QueueMisconfigured, where it cannot be read."""
+        if item is None:
+            return cls(tokens=whole.burst(whole.amount.shards))
+        try:
+            if not isinstance(item[A.CLAIM_ID], str):
+                raise TypeError(A.CLAIM_ID)
+            document = jsontext.decode(item[A.PAYLOAD])
+            return cls(
+                tokens=float(document["tokens"]),
+                counted=int(document["counted"]),
+                entries={
+                    str(worker): Entry(
+                        has=Amount(*map(int, row[:2])),
+                        wants=Amount(*map(int, row[2:4])),
+                        until=int(row[4]),
+                        lease=int(row[5]),
+                        renewal=int(row[6]),
+                    )
+                    for worker, row in document["parts"].items()
+                },
+            )
+        except _NO_LEASE_TABLE as error:
+            raise QueueMisconfigured(
+                f"item {item.get(A.TASK_ID)!r} is not the book of a limit ({error!r}): stop the "
+                "workers, delete it, and start them again"
+            ) from error
+
+    def written(self, *, over: Item | None, version: str, now: int) -> Change:
+        """The write of this book over one that was read, or where there was none."""
+        rows = {
+            worker: [*entry.has, *entry.wants, entry.until, entry.lease, entry.renewal]
+            for worker, entry in self.entries.items()
+        }
+        document = {"tokens": round(self.tokens, 6), "counted": self.counted, "parts": rows}
+        read = "" if over is None else str(over.get(A.CLAIM_ID))
+        return Change(
+            when=(Equals(A.CLAIM_ID, read),),
+            creates=True,
+            set={
+                A.PAYLOAD: json.dumps(document, separators=(",", ":")),
+                A.CLAIM_ID: version,
+                A.TTL: now // MICROSECONDS + BOOK_KEPT,
+            },
+        )
+
+    def time(self, *, now: int, own: int) -> int:
+        """The book's time, in which lanes that nobody has gain tokens. It goes on as fast as each
+        worker's own clock does: ``own`` is what that makes it now, 0 for who has not been here
+        before. Epoch clocks (``now``) differ, and must make no tokens each time that a lane goes
+        from one behind to one ahead: what they say counts only where it is further off than they
+        may be apart."""
+        apart = microseconds(CLOCKS_APART)
+        return max(self.counted, min(own, now + apart), now - apart)
+
+    def after(
+        self, renewal: Renewal, whole: Whole, *, now: int, time: int
+    ) -> "tuple[LeaseTable, Grant] | None":
+        """The book after a turn; None where a later one of the same worker has been before it. The
+        same book, where there is nothing to write. ``now``: epoch microseconds; ``time``: the
+        book's."""
+        mine = self.entries.get(renewal.worker)
+        if mine is not None and mine.renewal >= renewal.number:
+            return None
+        had, wanted = (NONE, NONE) if mine is None else (mine.has, mine.wants)
+        others = self._others(renewal.worker, now)
+        kept = Amount(*map(min, renewal.keeps, had))
+        free = _less(whole.amount, kept, *(entry.has for entry in others.values()))
+        fair = self._fair(renewal.worker, had, others, whole, now=now)
+        has = Amount(*map(_given, kept, renewal.wants, free, fair))
+        returned = min(renewal.returns, whole.burst(had.shards - kept.shards))
+        tokens = min(self._tokens(whole, time) + returned, whole.burst(free.shards))
+        took = min(tokens, whole.burst(has.shards - kept.shards))
+        grant = Grant(has=has, kept_shards=kept.shards, tokens=took, fair=fair)
+        wants = renewal.wants if renewal.insists else has
+        if had == kept == has and wanted == wants and (mine is None or not renewal.renew):
+            return self, grant
+        if has != NONE or wants != NONE:
+            others[renewal.worker] = Entry(
+                has=has,
+                wants=wants,
+                until=now + microseconds(QUOTA_LASTS),
+                lease=renewal.lease,
+                renewal=renewal.number,
+            )
+        return LeaseTable(tokens=tokens - took, counted=time, entries=others), grant
+
+    def _others(self, worker: str, now: int) -> dict[str, Entry]:
+        """What of the others' has not run out."""
+        left = {name: entry.left(now) for name, entry in self.entries.items() if name != worker}
+        return {n: entry for n, entry in left.items() if entry.has != NONE or entry.until >= now}
+
+    def _tokens(self, whole: Whole, time: int) -> float:
+        """Tokens of the lanes that nobody had since they were counted."""
+        free = _less(whole.amount, *(entry.has for entry in self.entries.values())).shards
+        passed = (time - self.counted) / MICROSECONDS
+        return min(whole.burst(free), self.tokens + passed * whole.gain(free))
+
+    def _fair(
+        self, worker: str, had: Amount, others: Mapping[str, Entry], whole: Whole, *, now: int
+    ) -> Amount:
+        """The most that this worker may have beside what the others want. One that does not write
+        any more keeps what it has, but is given nothing."""
+        fresh = {name: entry for name, entry in others.items() if entry.until >= now}
+        left = _less(whole.amount, *(p.has for n, p in others.items() if n not in fresh))
+        wants = {worker: whole.amount} | {name: entry.wants for name, entry in fresh.items()}
+        has = {worker: had} | {name: entry.has for name, entry in fresh.items()}
+
+        def shares(kind: int, of: Iterable[str]) -> dict[str, int]:
+            return _share(
+                left[kind],
+                wants={name: wants[name][kind] for name in of},
+                has={name: has[name][kind] for name in of},
+            )
+
+        able = list(wants)
+        if whole.in_flight is not None and whole.rate is not None:
+            for kind in (0, 1):  # a slot is of no use without a lane, nor a lane without a slot
+                able = [name for name, share in shares(kind, able).items() if share]
+        return Amount(*(shares(kind, able).get(worker, 0) for kind in (0, 1)))
+
+
+def _given(keeps: int, wants: int, free: int, fair: int) -> int:
+    """What a worker keeps; and more, as far as it wants that, it is free, and no more than fair."""
+    return keeps + max(0, min(free, wants - keeps, fair - keeps))
+
+
+def _less(whole: Amount, *parts: Amount) -> Amount:
+    """What is left of the whole."""
+    return Amount(
+        max(0, whole.slots - sum(part.slots for part in parts)),
+        max(0, whole.shards - sum(part.shards for part in parts)),
+    )
+
+
+def _share(whole: int, *, wants: Mapping[str, int], has: Mapping[str, int]) -> dict[str, int]:
+    """An even division: nobody gets more than it wants, and what one leaves the others get. What
+    cannot be divided goes to who has more, so that it stays where it is."""
+    shares, left = {}, whole
+    waiting = sorted(wants, key=wants.__getitem__)
+    while waiting and wants[waiting[0]] <= left // len(waiting):
+        shares[waiting[0]] = wants[waiting[0]]
+        left -= wants[waiting.pop(0)]
+    even, more = divmod(left, len(waiting)) if waiting else (0, 0)
+    for place, name in enumerate(sorted(waiting, key=lambda n: (-has[n], n))):
+        shares[name] = even + (place < more)
+    return shares
+
+
+def lease_table_id(limit: str) -> str:
+    """``limit``: a task type's name; empty for the queue's own. No slot's id begins so."""
+    return f"{OWN_PREFIX}limit:{limit}"

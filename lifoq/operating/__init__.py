@@ -1,0 +1,1 @@
+"""Operating a deployed queue: its parts in the account, its pause, and a local cloud nearby."""

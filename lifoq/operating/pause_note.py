@@ -1,0 +1,93 @@
+"""The note that lies beside a pause: who paused the queue, by what, and when.
+
+Lambda's switch keeps no reason. A pause whose maker was killed looks like one that is meant, unless
+something tells them apart. The note is an item of the queue's table: whoever operates a queue may
+write there already, and no second service has to be asked. It is no task: it has no status.
+"""
+
+import getpass
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from lifoq.basics.host import MICROSECONDS
+from lifoq.basics.times import spoken
+from lifoq.items.schema import OWN_PREFIX, Attribute
+from lifoq.operating.account import Account
+
+ITEM: Final = f"{OWN_PREFIX}pause"
+"""The id of the note's item. No slot's id begins so."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PauseNote:
+    by: str
+    """The command that paused the queue, such as ``lifoq pause``."""
+    who: str
+    """Who ran it, and where, such as ``ada@laptop, process 4711``."""
+    at: int
+    """Epoch microseconds, by the clock of that machine."""
+    passing: bool = False
+    """True if whatever paused the queue was to resume it by itself."""
+
+    def told(self, queue_name: str, *, now: int) -> str:
+        """Return the sentence for an operator; ``now`` in epoch microseconds."""
+        ago = spoken(max(0, now - self.at) / MICROSECONDS)
+        remedy = f"lifoq resume --queue {queue_name}"
+        paused = f"{queue_name} was paused {ago} ago by {self.by} ({self.who})"
+        if self.passing:
+            return f"{paused}, which resumes it when it ends; if it runs no more: {remedy}"
+        return f"{paused}; to go on: {remedy}"
+
+
+def made_here(by: str, *, at: int, passing: bool) -> PauseNote:
+    """Return the note of a pause by this process; ``at`` in epoch microseconds."""
+    who = f"{_user()}@{socket.gethostname()}, process {os.getpid()}"
+    return PauseNote(by=by, who=who, at=at, passing=passing)
+
+
+def write(account: Account, table: str, note: PauseNote) -> None:
+    """Replace the note in ``table``. Raises what ``Account.call`` raises."""
+    account.call(
+        "dynamodb",
+        "update_item",
+        UpdateExpression="SET #note = :note",
+        ExpressionAttributeNames={"#note": Attribute.PAYLOAD.value},
+        ExpressionAttributeValues={":note": {"S": json.dumps(asdict(note))}},
+        **_item(table),
+    )
+
+
+def remove(account: Account, table: str) -> None:
+    """Delete the note in ``table``, if there is one. Raises what ``Account.call`` raises."""
+    account.call("dynamodb", "delete_item", **_item(table))
+
+
+def read(account: Account, table: str) -> PauseNote | None:
+    """Return the note in ``table``; None if there is none, or none that can be understood. Raises
+    what ``Account.call`` raises."""
+    found = account.call("dynamodb", "get_item", **_item(table)).get("Item", {})
+    try:
+        told: Any = json.loads(found[Attribute.PAYLOAD.value]["S"])
+        return PauseNote(
+            by=str(told["by"]),
+            who=str(told["who"]),
+            at=int(told["at"]),
+            passing=told["passing"] is True,
+        )
+    except (LookupError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _item(table: str) -> dict[str, Any]:
+    return {"TableName": table, "Key": {Attribute.TASK_ID.value: {"S": ITEM}}}
+
+
+def _user() -> str:
+    """The name of who runs this process; a container's user may have none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "somebody"

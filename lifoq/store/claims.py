@@ -1,0 +1,64 @@
+"""Claims: PENDING → TAKEN, by the worker that will run the task."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from lifoq.basics.host import Host
+from lifoq.errors import StoreUnavailable
+from lifoq.items.change import Condition
+from lifoq.items.task import Task
+from lifoq.store.attempt_writes import AttemptWrites
+from lifoq.store.candidate import Candidate
+
+log = logging.getLogger("lifoq.claims")
+
+
+def _nothing() -> None:
+    """What a claim has to leave that holds nothing but its task."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A task that is this worker's until its lease is over."""
+
+    task: Task
+    leave: Callable[[], None] = _nothing
+    """To be called once the claim has ended: frees what it holds beside the task, so that nobody
+    has to find that out."""
+
+
+class Claims:
+    """What a worker claims by, none of whose task types limits how many of a key are TAKEN."""
+
+    def __init__(self, store: AttemptWrites, *, host: Host) -> None:
+        self._store = store
+        self._host = host
+
+    def claim(self, row: Candidate, *, per_key: int | None, lease: float) -> Claim:
+        """PENDING → TAKEN for ``lease`` seconds; of the row's type, ``per_key`` of a key may be
+        TAKEN at a time, None: any. A claim that was not confirmed is asked for once more, and
+        recognised; after that it is left to its lease.
+
+        Raises NotClaimed where somebody was faster or the task has expired; of these, KeyBusy where
+        as many of its key are TAKEN as may be. DamagedTask, and StoreUnavailable.
+        """
+        call = self._call(row, per_key, lease)
+        try:
+            return call()
+        except StoreUnavailable as error:
+            log.warning("claim of task %s not confirmed: %s", row.task_id, error)
+            return call()
+
+    def _call(self, row: Candidate, _per_key: int | None, lease: float) -> Callable[[], Claim]:
+        """The call that claims, for once and once more."""
+        return self._of_task_alone(row, lease)
+
+    def _of_task_alone(
+        self, row: Candidate, lease: float, *, when: tuple[Condition, ...] = ()
+    ) -> Callable[[], Claim]:
+        """Both calls are under one id, by which the claim is recognised."""
+        claim_id = self._host.new_id()
+        send = partial(self._store.claim, row.task_id, claim_id=claim_id, lease=lease, when=when)
+        return lambda: Claim(task=send())

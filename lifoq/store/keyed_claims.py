@@ -1,0 +1,150 @@
+"""Claims of tasks whose type limits how many of a key are TAKEN at a time: see
+``items.key_slots``."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Final
+from zlib import crc32
+
+from lifoq.basics.host import Host, microseconds
+from lifoq.errors import (
+    DamagedTask,
+    ItemTooLarge,
+    KeyBusy,
+    NotClaimed,
+    QueueMisconfigured,
+    StoreUnavailable,
+)
+from lifoq.items import key_slots, transitions
+from lifoq.items.change import (
+    Alternatives,
+    ConditionFailed,
+    Item,
+    TransactionRefused,
+    UnfitAttribute,
+)
+from lifoq.items.schema import Attribute, Status
+from lifoq.items.task import Task
+from lifoq.store.attempt_writes import AttemptWrites
+from lifoq.store.candidate import Candidate
+from lifoq.store.claims import Claim, Claims
+
+log = logging.getLogger("lifoq.keyed")
+
+REREAD_PAUSE: Final = 0.2
+"""Seconds until a task that could not be read is read again."""
+
+
+class KeyedClaims(Claims):
+    """What a worker claims by that has such types: their keyed tasks' claims hold a key's slot."""
+
+    def __init__(self, store: AttemptWrites, *, host: Host) -> None:
+        super().__init__(store, host=host)
+        self._table = store.table
+
+    def _call(self, row: Candidate, per_key: int | None, lease: float) -> Callable[[], Claim]:
+        """By the time that a row is claimed without a slot, its id may have been put anew, as a
+        task that needs one."""
+        if per_key is not None and row.key is not None:
+            return partial(self._with_slot, row, row.key, per_key, lease)
+        same_type, no_key = key_slots.as_shown(row.task_type, None)
+        when = (same_type,) if per_key is None else (same_type, no_key)
+        return self._of_task_alone(row, lease, when=when)
+
+    def _with_slot(self, row: Candidate, key: str, per_key: int, lease: float) -> Claim:
+        names = self._names(row.task_type, key, per_key)
+        try:  # the usual case: nobody has it
+            return self._send(row, key, names[0], key_slots.FREE, lease=lease)
+        except _SlotTaken:
+            pass
+        for name, over in self._free(names):
+            try:
+                return self._send(row, key, name, over, lease=lease)
+            except _SlotTaken:
+                continue  # another was faster
+        raise KeyBusy(row.task_type, key, per_key)
+
+    def _leave(self, slot: str, *, claim_id: str) -> None:
+        change = key_slots.leave(claim_id=claim_id, now=self._store.now())
+        try:
+            self._table.update(slot, change)
+        except ConditionFailed:
+            log.debug("%s has gone on to another claim", slot)
+        except (StoreUnavailable, QueueMisconfigured) as error:
+            log.warning("%s was not freed, the next claim finds out: %s", slot, error)
+
+    def _names(self, task_type: str, key: str, per_key: int) -> list[str]:
+        """All slots, from any one on: so that workers rarely ask for the same."""
+        first = crc32(self._host.new_id().encode()) if per_key > 1 else 0
+        numbers = ((first + n) % per_key for n in range(per_key))
+        return [key_slots.slot_id(task_type, key, number) for number in numbers]
+
+    def _free(self, names: list[str]) -> Iterator[tuple[str, Alternatives]]:
+        """The slots that can be had, and over what. A slot is read before the task that it names,
+        so that what then is no claim of that task has ended."""
+        for name in names:
+            slot = self._table.get(name) or {}
+            if Attribute.CLAIM_ID not in slot:
+                yield name, key_slots.FREE
+                continue
+            claim_id, task_id = slot[Attribute.CLAIM_ID], slot.get(key_slots.HELD_BY)
+            if not isinstance(task_id, str):
+                log.error("%s does not tell whose it is: delete it, once nobody can have it", name)
+            elif not key_slots.holds(claim_id, self._table.get(task_id)):
+                yield name, key_slots.free_or_left_by(claim_id)
+
+    def _insist(self, task_id: str, *, until: int) -> Item | None:
+        """Read the task, again and again until that moment: without an answer, a claim that was
+        granted is left to its lease."""
+        while True:
+            try:
+                return self._table.get(task_id)
+            except StoreUnavailable as error:
+                if self._host.monotonic() >= until:
+                    raise
+                log.warning("claim of task %s: the task was not read: %s", task_id, error)
+                self._host.sleep(REREAD_PAUSE)
+
+    def _send(
+        self, row: Candidate, key: str, name: str, over: Alternatives, *, lease: float
+    ) -> Claim:
+        """Send the claim, once; whether it was granted, the task then tells: the answer to a
+        transaction has no item, and may be lost."""
+        now, claim_id = self._store.now(), self._host.new_id()
+        change = transitions.claim(now=now, claim_id=claim_id, lease=microseconds(lease))
+        shown = key_slots.as_shown(row.task_type, key)
+        slot = key_slots.held(name, task_id=row.task_id, claim_id=claim_id, now=now)
+        unconfirmed = None
+        try:
+            self._table.update_and_put(
+                row.task_id,
+                replace(change, when=(*change.when, *shown)),
+                [slot],
+                over=over,
+                once=True,
+            )
+        except TransactionRefused as refused:
+            if refused.update_refused:
+                raise _not_claimed(row.task_id, refused.current) from refused
+            raise _SlotTaken from refused
+        except (UnfitAttribute, ItemTooLarge) as error:
+            raise DamagedTask(row.task_id, f"it cannot be claimed ({error})") from error
+        except StoreUnavailable as error:
+            unconfirmed = error
+        item = self._insist(row.task_id, until=self._host.monotonic() + microseconds(lease / 3))
+        if item is not None and key_slots.holds(claim_id, item):
+            leave = partial(self._leave, name, claim_id=claim_id)
+            return Claim(task=Task.from_item(item), leave=leave)
+        raise unconfirmed or NotClaimed(row.task_id)
+
+
+class _SlotTaken(Exception):
+    """The slot is held by another claim than was expected."""
+
+
+def _not_claimed(task_id: str, item: Item | None) -> NotClaimed:
+    if item is not None and item.get(Attribute.TASK_STATUS) == Status.PENDING:
+        Task.from_item(item)  # says what is damaged, if anything is
+    return NotClaimed(task_id)

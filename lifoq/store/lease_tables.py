@@ -1,0 +1,50 @@
+"""A worker's turns at the books of the limits that hold over all workers (see ``items.book``)."""
+
+from dataclasses import replace
+
+from lifoq.basics.host import Host
+from lifoq.items.change import ConditionFailed
+from lifoq.items.lease_table import Grant, LeaseTable, Renewal, Whole, lease_table_id
+from lifoq.items.schema import Attribute
+from lifoq.store.base import StoreBase
+from lifoq.store.repeats import Again
+
+
+class LeaseTables:
+    def __init__(self, store: StoreBase, *, host: Host) -> None:
+        self._store = store
+        self._table = store.table
+        self._host = host
+        self._ahead: dict[str, int] = {}
+        """By limit: of the worker's monotonic clock, the time of the book, in microseconds."""
+
+    def take(self, limit: str, whole: Whole, renewal: Renewal) -> Grant | None:
+        """One read, and a write where something changes. None where a later turn of this worker has
+        been before it.
+
+        Raises StoreUnavailable, also where others were faster each time, and QueueMisconfigured.
+        """
+        name = lease_table_id(limit)
+        item = self._table.get(name)
+        again = Again(self._host, name)
+        while True:
+            sent, now = self._host.monotonic(), self._store.now()
+            lease_table = LeaseTable.of(item, whole)
+            own = sent + self._ahead[limit] if limit in self._ahead else 0
+            time = lease_table.time(now=now, own=own)
+            self._ahead[limit] = time - sent
+            result = lease_table.after(renewal, whole, now=now, time=time)
+            if result is None:
+                return None
+            after, grant = result
+            if after is lease_table:
+                return grant
+            version = self._host.new_id()
+            try:
+                self._table.update(name, after.written(over=item, version=version, now=now))
+            except ConditionFailed as refused:
+                item = refused.item
+                if item is None or item.get(Attribute.CLAIM_ID) != version:
+                    again.after_refusal()
+                    continue  # else it is our own, whose answer was lost
+            return replace(grant, sent=sent)

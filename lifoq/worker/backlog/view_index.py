@@ -1,0 +1,117 @@
+"""Rows of one cohort that a run remembers: by key, and the first of each key in the queue's order.
+
+So however many keys wait, the row whose turn it is is found by passing over the few keys of which
+none may start now.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from lifoq.store.candidate import Candidate
+
+MOST_REMEMBERED: Final = 1_000
+"""Rows of a key. Those behind them are read again when these have been started."""
+
+Place = tuple[float, str]
+"""Where a row stands in the index: its ``taskCreated`` and its id."""
+Key = str | None
+"""None: where it does not matter."""
+Name = tuple[str, ...]
+"""A key as a list can sort it: no text for None, which no key's own text can be taken for."""
+Entry = tuple[Place, Candidate]
+
+
+class ViewIndex:
+    """All lists ascend by place."""
+
+    def __init__(self, *, newest_first: bool) -> None:
+        self._newest_first = newest_first
+        self._of_key: dict[Key, list[Entry]] = {}
+        self._first_of: dict[Key, Place] = {}
+        self._firsts: list[tuple[Place, Name]] = []
+        """The first rows of all keys, sorted."""
+        self._forgotten: dict[Key, Place] = {}
+        """The first row of a key that was not remembered."""
+
+    def __bool__(self) -> bool:
+        return bool(self._of_key)
+
+    def __iter__(self) -> Iterator[tuple[Key, Candidate]]:
+        """The first row of each key, in their order."""
+        for _, name in reversed(self._firsts) if self._newest_first else self._firsts:
+            key = _key_of(name)
+            yield key, self._of_key[key][self._head][1]
+
+    @property
+    def keys(self) -> Collection[Key]:
+        return self._of_key.keys()
+
+    @property
+    def lacks_some(self) -> bool:
+        """Whether all of a key have been started that were remembered, and there are others."""
+        return any(key not in self._of_key for key in self._forgotten)
+
+    def remember(self, key: Key, place: Place, row: Candidate) -> None:
+        rows = self._of_key.setdefault(key, [])
+        at = len(rows) if rows and rows[-1][0] < place else bisect_left(rows, place, key=_at)
+        if at < len(rows) and rows[at][0] == place:
+            rows[at] = (place, row)
+        elif key not in self._forgotten or self._before(place, self._forgotten[key]):
+            rows.insert(at, (place, row))
+            if len(rows) > MOST_REMEMBERED:
+                self._forgotten[key], _ = rows.pop(-1 - self._head)
+        self._keep_first(key)
+
+    def drop(self, key: Key, place: Place) -> None:
+        rows = self._of_key[key]
+        del rows[bisect_left(rows, place, key=_at)]
+        self._keep_first(key)
+
+    def forget_until(self, last: Place) -> None:
+        """All up to this place, in the queue's order."""
+        while self._firsts:
+            first, name = self._firsts[self._head]
+            if self._before(last, first):
+                return
+            key = _key_of(name)
+            rows = self._of_key[key]
+            if self._newest_first:
+                del rows[bisect_left(rows, last, key=_at) :]
+            else:
+                del rows[: bisect_right(rows, last, key=_at)]
+            self._keep_first(key)
+
+    @property
+    def _head(self) -> int:
+        return -1 if self._newest_first else 0
+
+    def _before(self, one: Place, other: Place) -> bool:
+        """Whether ``one`` is nearer to the front."""
+        return one > other if self._newest_first else one < other
+
+    def _keep_first(self, key: Key) -> None:
+        """Keep the lists of the first rows as the key's rows are now."""
+        rows, was = self._of_key[key], self._first_of.get(key)
+        first = rows[self._head][0] if rows else None
+        if first == was:
+            return
+        if was is not None:
+            del self._firsts[bisect_left(self._firsts, (was, _name_of(key)))]
+        if first is None:
+            del self._of_key[key], self._first_of[key]
+        else:
+            self._first_of[key] = first
+            insort(self._firsts, (first, _name_of(key)))
+
+
+def _name_of(key: Key) -> Name:
+    return () if key is None else (key,)
+
+
+def _key_of(name: Name) -> Key:
+    return name[0] if name else None
+
+
+def _at(entry: Entry) -> Place:
+    return entry[0]

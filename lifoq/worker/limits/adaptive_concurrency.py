@@ -1,0 +1,309 @@
+"""Finds how many tasks of a type a downstream takes at a time.
+
+The number at work follows a square wave around what is believed to be the capacity c:
+
+    at work
+      high  ......______________......______________     a little more than c
+       c    - - - - - - - - - - - - - - - - - - - - -
+      low   ______..............______..............     surely less than c
+            |<----- a cycle ----->|
+
+Below c, attempts take as long at the high level as at the low one. Above, they wait: for n at work
+by (n / c - 1) mean times, since the downstream ends c of them in one. So the two levels of a cycle
+tell where c lies between them, and a slow drift of the times, which both share, tells nothing.
+
+What is known of c is a histogram over a scale of logarithms. With each cycle it is blurred, since c
+may have changed, and multiplied by how likely the cycle's times are for each c. The high level is
+the histogram's median and a margin; the low level, its lower quantile, is nearer where c is known
+better. The margin grows as the root of the number, so of several workers on one downstream those
+with less gain on those with more.
+
+Cycles begin by the time of day, at whole multiples of their period, a power of two: workers that
+share a downstream go up and down together without a word, and each sees the effect of all.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from lifoq.worker.limits.attempt_times import SHORTEST, Cycle, Sample
+from lifoq.worker.limits.load_signal import End
+
+STEP: Final = 1.1
+"""The ratio between two neighbours of the histogram's scale."""
+LEAST: Final = 0.5
+"""The scale begins here, since a downstream may be full with one task at work."""
+FIRST: Final = 4
+"""Tasks at a time where nothing is known yet."""
+DOUBT: Final = 0.1
+"""The first histogram falls with this power of c: what is large must be seen."""
+BLUR: Final = 0.08
+"""The part of each bar that goes to either neighbour in a cycle."""
+SURPRISE: Final = 0.05
+"""The part of the histogram that is spread evenly in each cycle, for sudden changes."""
+OUTLIER: Final = 0.001
+"""No cycle makes any c less likely than this, against the likeliest."""
+FREE_TIME_CHANGES: Final = 0.6
+"""By how much the logarithm of the time without a wait may differ from one cycle to the next."""
+MISFIT: Final = 8.0
+"""A cycle that fits the likeliest c no better than this counts for half."""
+LEAST_VARIANCE: Final = 0.0003
+"""Of a level's mean; for times that do not vary at all."""
+LOW_QUANTILE: Final = 0.15
+"""The quantile of what was measured that the low level goes by."""
+MARGIN: Final = 0.1
+"""The part that is added to the median of what was measured."""
+ROOT_MARGIN: Final = 0.2
+"""Times (the root of the number - 1) is added to the margin."""
+LEAST_HIGH: Final = 1.25
+"""On average over the cycles: else two at a time would never be tried."""
+NARROW, WIDE = 1.4, 2.0
+"""The ratio of high to low lies between."""
+MOST_GROWTH: Final = 2.0
+"""Of the high level from one cycle to the next."""
+LOW_PART: Final = 0.3
+"""Of a cycle."""
+DOWN: Final = 0.5
+"""Where a larger part of a cycle's attempts is overload, one at a time is tried until this is over.
+Then the histogram counts again, as it was left."""
+ALONE: Final = 1.5
+"""Tasks at work, on average."""
+GOLDEN: Final = 0.6180339887
+"""Its multiples round a number up in as many cycles as its fraction says, evenly."""
+ENOUGH_TIMES: Final = 5
+"""Attempts that are measured before the first period is set."""
+MEMORY: Final = 60
+"""Attempts of which the mean time is kept; and times at the low level, by which a wait is seen."""
+SHAPE: Final = 12
+"""Of those times, so many stand for all."""
+
+
+class AdaptiveConcurrency:
+    """The limit of one task type in one worker. Times are in seconds of the epoch, by a clock that
+    never steps back. Not thread-safe."""
+
+    def __init__(self, most: int, *, begin_with: float | None = None) -> None:
+        """``begin_with``: the limit that was found before, by this worker's last process or by
+        another worker."""
+        self.most = most
+        bars = math.ceil(math.log(most / LEAST) / math.log(STEP)) + 1
+        self._scale = [LEAST * STEP**i for i in range(bars)]
+        self._chances = self._first(begin_with)
+        self._high = min(float(FIRST), most) if begin_with is None else self._wanted()
+        self._at_work = 0
+        self._seen: float | None = None
+        """When an attempt began or ended last."""
+        self._down = False
+        self._cycles = 0
+        self._cycle = self._next_cycle(0)
+        self._last: Cycle | None = None
+        """The cycle before, until it is judged."""
+        self._period: float | None = None
+        self._times = 0
+        self._mean_time = 0.0
+        self._variance, self._degrees = 1.0, 3.0
+        """Of the logarithms at one level; and how many samples that rests on."""
+        self._free_time: float | None = None
+        """The mean logarithm of the time without a wait."""
+        self._low_times = deque[float](maxlen=MEMORY)
+
+    @property
+    def found(self) -> float:
+        """The limit, on average over the low and the high level."""
+        return max(1.0, min(self._high, self.most))
+
+    def limit(self, now: float) -> int:
+        """Tasks at a time, at this moment; from 1 to the most."""
+        self._renewal(now)
+        return self._cycle.low if self._is_low(now) else self._cycle.high
+
+    def wait(self, now: float) -> float:
+        """Seconds until one more may start; inf until one has ended."""
+        if self._at_work < self.limit(now):
+            return 0.0
+        if self._period is None or not self._is_low(now) or self._at_work >= self._cycle.high:
+            return math.inf
+        return max(1e-6, (self._cycle.number + LOW_PART) * self._period - now)
+
+    def begins(self, now: float) -> Sample:
+        """An attempt takes a slot."""
+        self._passes(now)
+        self._at_work += 1
+        return self._cycle.begins(now, at_work=self._at_work, low=self._is_low(now))
+
+    def ends(self, sample: Sample, now: float, end: End) -> None:
+        """An attempt leaves its slot."""
+        self._passes(now)
+        self._at_work -= 1
+        in_time = sample.cycle.ends(sample, now, end)
+        if end is End.OVERLOADED and not in_time:
+            self._cycle.overloads.append(sample.at_work)
+        if end is End.DONE and in_time:
+            self._measure(sample, now)
+
+    def undo(self, sample: Sample) -> None:
+        """The attempt was not begun after all."""
+        self._at_work -= 1
+        sample.cycle.forget(sample)
+
+    # Cycles
+
+    def _passes(self, now: float) -> None:
+        self._renewal(now)
+        if self._seen is not None and not self._is_low(now):
+            self._cycle.high_time += now - self._seen
+            self._cycle.high_work += (now - self._seen) * self._at_work
+        self._seen = now
+
+    def _measure(self, sample: Sample, now: float) -> None:
+        seconds = now - sample.began
+        if sample.level is sample.cycle.at_low:
+            self._low_times.append(max(SHORTEST, seconds))
+        self._times += 1
+        self._mean_time += (seconds - self._mean_time) / min(self._times, MEMORY)
+        wanted = max(1e-3, (4 + 2 / math.sqrt(self._high)) * self._mean_time)
+        if self._period is None:
+            fits = self._times < ENOUGH_TIMES
+        else:
+            fits = 0.45 * self._period < wanted < 1.25 * self._period
+        if not fits:
+            self._period = 2.0 ** math.ceil(math.log2(wanted))
+            self._begin_cycle(now)
+
+    def _is_low(self, now: float) -> bool:
+        return self._period is not None and now / self._period - self._cycle.number < LOW_PART
+
+    def _renewal(self, now: float) -> None:
+        """Begin the cycle that is due; judge the last one in the middle of this one, when nearly
+        all of its attempts have ended."""
+        if self._period is None:
+            return
+        if int(now // self._period) != self._cycle.number:
+            self._begin_cycle(now)
+        elif self._last is not None and now / self._period - self._cycle.number >= 1 / 2:
+            self._judge(now)
+
+    def _begin_cycle(self, now: float) -> None:
+        self._judge(now)
+        self._last = self._cycle
+        self._cycle = self._next_cycle(int(now // (self._period or math.inf)))
+
+    def _next_cycle(self, number: int) -> Cycle:
+        """Levels are whole numbers, and lie between two of them by turns."""
+        self._cycles += 1
+        dither = self._cycles * GOLDEN % 1
+        low = max(self._high / WIDE, min(self._high / NARROW, self._quantile(LOW_QUANTILE)))
+        high = max(1, min(self.most, int(self._high + dither)))
+        return Cycle(number=number, high=high, low=max(1, min(high - 1, int(low + dither))))
+
+    def _judge(self, now: float) -> None:
+        cycle, self._last = self._last, None
+        if cycle is None:
+            return
+        cycle.close(now, usual=self._mean_time)
+        if cycle.overloads or cycle.tells:
+            self._blur()
+            if cycle.overloads:
+                self._was_overloaded(cycle)
+            if cycle.tells:
+                self._compare(cycle)
+            total = sum(self._chances)
+            self._chances = [chance / total for chance in self._chances]
+            most = self._high * MOST_GROWTH + 0.3
+            if cycle.overloaded > DOWN:
+                most = LEAST_HIGH
+            elif self._down:
+                most = math.inf
+            self._down = cycle.overloaded > DOWN
+            self._high = self._wanted(most)
+
+    def _wanted(self, most: float = math.inf) -> float:
+        wanted = self._quantile(1 / 2) * (1 + MARGIN)
+        wanted += ROOT_MARGIN * (math.sqrt(wanted) - 1)
+        return max(min(LEAST_HIGH, self.most), min(wanted, self.most, most))
+
+    # The histogram
+
+    def _first(self, known: float | None) -> list[float]:
+        if known is None:
+            chances = [capacity**-DOUBT for capacity in self._scale]
+        else:
+            near = known / (1 + MARGIN)
+            chances = [math.exp(-4 * abs(math.log(c / near))) for c in self._scale]
+        return [chance / sum(chances) for chance in chances]
+
+    def _quantile(self, part: float) -> float:
+        below = 0.0
+        for chance, capacity in zip(self._chances, self._scale, strict=True):
+            if below + chance >= part:
+                return capacity * math.pow(STEP, (part - below) / chance - 1 / 2)
+            below += chance
+        return self._scale[-1]
+
+    def _blur(self) -> None:
+        bars = self._chances
+        shifted = zip([bars[0], *bars], bars, [*bars[1:], bars[-1]], strict=False)
+        even = SURPRISE / len(bars)
+        self._chances = [
+            (1 - SURPRISE) * (BLUR * left + (1 - 2 * BLUR) * bar + BLUR * right) + even
+            for left, bar, right in shifted
+        ]
+
+    def _was_overloaded(self, cycle: Cycle) -> None:
+        """Make each c less likely that would have had room for those that found none. Where a task
+        that is nearly alone finds none, the downstream is down, whatever it can take else."""
+        at_work = sum(cycle.overloads) / len(cycle.overloads)
+        if at_work < ALONE:
+            return
+        factor = max(0.25, (1 - cycle.overloaded) ** 4)
+        self._chances = [
+            chance * (factor if capacity >= 0.95 * at_work else 1)
+            for chance, capacity in zip(self._chances, self._scale, strict=True)
+        ]
+
+    def _compare(self, cycle: Cycle) -> None:
+        """Multiply the histogram by the likelihood of the cycle's two means. The time without a
+        wait is fitted to both, for each c, and held near to what it was before."""
+        low, high = cycle.at_low, cycle.at_high
+        self._vary(cycle)
+        weights = [1 / (self._variance / level.number + LEAST_VARIANCE) for level in (low, high)]
+        means = [low.mean, high.mean]
+        before = self._free_time
+        if before is not None:
+            weights.append(FREE_TIME_CHANGES**-2)
+            means.append(before)
+        levels = [cycle.low * cycle.reached, cycle.high * cycle.reached]
+        lengthening = self._lengthening()
+        fits = list[tuple[float, float]]()
+        for capacity in self._scale:
+            waits = [lengthening(max(0.0, level / capacity - 1)) for level in levels]
+            free = [mean - wait for mean, wait in zip(means, [*waits, 0.0], strict=False)]
+            fitted = sum(w * f for w, f in zip(weights, free, strict=True)) / sum(weights)
+            misfit = sum(w * (f - fitted) ** 2 for w, f in zip(weights, free, strict=True))
+            fits.append((misfit, fitted))
+        best = min(misfit for misfit, _ in fits)
+        trust = 1 / (1 + best / MISFIT)
+        likely = [math.exp(-(misfit - best) * trust / 2) + OUTLIER for misfit, _ in fits]
+        self._chances = [a * b for a, b in zip(self._chances, likely, strict=True)]
+        frees = [chance * fitted for chance, (_, fitted) in zip(self._chances, fits, strict=True)]
+        self._free_time = sum(frees) / sum(self._chances)
+
+    def _vary(self, cycle: Cycle) -> None:
+        """Learn how much times vary at one level."""
+        degrees = cycle.at_low.number + cycle.at_high.number - 2
+        if degrees > 0:
+            seen = max(1e-4, (cycle.at_low.scatter + cycle.at_high.scatter) / degrees)
+            self._degrees = min(self._degrees + degrees, 150.0)
+            self._variance += (seen - self._variance) * min(1.0, degrees / self._degrees)
+
+    def _lengthening(self) -> Callable[[float], float]:
+        """By how much a wait, given in mean times, adds to the mean logarithm of the times."""
+        times = sorted(self._low_times) or [1.0]
+        mean, each = sum(times) / len(times), max(1, len(times) // SHAPE)
+        parts = [mean / time for time in times[each // 2 :: each]]
+
+        def lengthening(wait: float) -> float:
+            return sum(math.log1p(wait * part) for part in parts) / len(parts)
+
+        return lengthening

@@ -1,0 +1,131 @@
+"""The times of attempts, measured at two levels of concurrency in turn.
+
+A cycle has a part in which few tasks are at work (the low level), then one with more of them (the
+high level). An attempt belongs to the cycle and the level in which it began, since it waits behind
+those that were at work by then. Times are in seconds, kept as logarithms: so an attempt that takes
+a hundred times as long as the others does not outweigh them, and a wait that is added to every
+attempt shows at the short ones, where it is seen best.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Final
+
+from lifoq.worker.limits.load_signal import End
+
+SHORTEST: Final = 1e-6
+"""Seconds; what is shorter is taken for as long."""
+REACHED: Final = 0.8
+"""The part of the high level that must have been at work, on average over time, for a cycle to
+count."""
+
+
+@dataclass(kw_only=True)
+class Level:
+    """What was measured of the attempts that began at one level."""
+
+    number: int = 0
+    logs: float = 0.0
+    squares: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        log = math.log(max(SHORTEST, seconds))
+        self.number += 1
+        self.logs += log
+        self.squares += log * log
+
+    @property
+    def mean(self) -> float:
+        """The mean of the logarithms."""
+        return self.logs / self.number
+
+    @property
+    def scatter(self) -> float:
+        """The sum of squared deviations from the mean."""
+        return max(0.0, self.squares - self.number * self.mean**2)
+
+
+@dataclass(eq=False, kw_only=True)
+class Sample:
+    """An attempt that has begun."""
+
+    cycle: "Cycle"
+    level: Level
+    at_work: int
+    began: float
+
+
+@dataclass(eq=False, kw_only=True)
+class Cycle:
+    number: int
+    low: int
+    """Tasks at a time in its first part."""
+    high: int
+    """Tasks at a time in the rest."""
+    at_low: Level = field(default_factory=Level)
+    at_high: Level = field(default_factory=Level)
+    overloads: list[int] = field(default_factory=list)
+    """How many were at work when an attempt began that ended in overload; one for each."""
+    begun: int = 0
+    high_time: float = 0.0
+    """Seconds at the high level."""
+    high_work: float = 0.0
+    """Tasks at work at the high level, times the seconds that they were."""
+    hanging: int = 0
+    """How many were still at work when it was closed."""
+    _under_way: set[Sample] = field(default_factory=set)
+
+    def begins(self, now: float, *, at_work: int, low: bool) -> Sample:
+        level = self.at_low if low else self.at_high
+        sample = Sample(cycle=self, level=level, at_work=at_work, began=now)
+        self._under_way.add(sample)
+        self.begun += 1
+        return sample
+
+    def ends(self, sample: Sample, now: float, end: End) -> bool:
+        """Measure an attempt; False where the cycle was closed before it ended."""
+        if sample not in self._under_way:
+            return False
+        self._under_way.remove(sample)
+        if end is End.DONE:
+            sample.level.add(now - sample.began)
+        elif end is End.OVERLOADED:
+            self.overloads.append(sample.at_work)
+        return True
+
+    def forget(self, sample: Sample) -> None:
+        """An attempt was not begun after all."""
+        if sample in self._under_way:
+            self._under_way.remove(sample)
+            self.begun -= 1
+
+    def close(self, now: float, *, usual: float) -> None:
+        """Measure no more: attempts that are still at work count with their time so far and half of
+        what is ``usual``. To leave them out would leave out the long ones."""
+        for sample in self._under_way:
+            sample.level.add(now - sample.began + usual / 2)
+        self.hanging = len(self._under_way)
+        self._under_way.clear()
+
+    @property
+    def overloaded(self) -> float:
+        """The part of its attempts that ended in overload."""
+        return min(1.0, len(self.overloads) / max(1, self.begun))
+
+    @property
+    def reached(self) -> float:
+        """The part of the high level that was at work, on average over time."""
+        return self.high_work / self.high_time / self.high if self.high_time > 0 else 0.0
+
+    @property
+    def tells(self) -> bool:
+        """True where its levels can be compared: both were measured, and the high one was reached.
+        Where it was not, something else held tasks back: a rate, keys, or an empty queue. Where
+        most attempts hang, the downstream stands still, which tells nothing of its capacity."""
+        return (
+            self.at_low.number > 0
+            and self.at_high.number > 0
+            and self.high > self.low
+            and 2 * self.hanging <= self.begun
+            and self.reached >= REACHED
+        )

@@ -1,0 +1,544 @@
+"""A run of the processor: it decides what is claimed, and watches over it until it is settled.
+
+The thread that calls ``execute`` decides, and makes no call itself: attempts (``attempt``) and
+errands (``calls``) run beside it, each in a thread of its own, and report to its mailbox. So a
+call that is answered late keeps only its own task waiting. What is decided by whom:
+
+- ``limits``: what is free;
+- ``held``: which tasks the run has;
+- ``keys``: which keys have no room for another of their tasks, or more than their share;
+- ``poller``: what the queue shows (``view``), and which task is the next;
+- ``timing``: when to look at the queue next, and when it is believed to be empty;
+- ``breaker``: whether the run can go on.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from lifoq.basics.host import MICROSECONDS, Mailbox, OutOfThreads, microseconds
+from lifoq.errors import DamagedTask, Fail, KeyBusy, NotClaimed
+from lifoq.health.pressure import NOTE_EVERY
+from lifoq.items.schema import Status
+from lifoq.worker.backlog.background_calls import (
+    BackgroundCalls,
+    CallMessage,
+    DeadLettered,
+    Failed,
+    Noted,
+    Promoted,
+    PromotedAll,
+    Remaining,
+    Shown,
+    ShownBehind,
+)
+from lifoq.worker.backlog.busy_keys import BusyKeys
+from lifoq.worker.backlog.held_tasks import HeldTasks
+from lifoq.worker.backlog.poll_timing import PollTiming, Promotions
+from lifoq.worker.backlog.poller import Poller
+from lifoq.worker.backlog.view import SchedulingClass
+from lifoq.worker.handlers.context import Context
+from lifoq.worker.handlers.registry import TaskType
+from lifoq.worker.limits.renewed import Renewed
+from lifoq.worker.run.attempt import (
+    Attempt,
+    AttemptMessage,
+    Attempts,
+    Interrupted,
+    NotRenewed,
+    NotStarted,
+    Settled,
+    Settlement,
+    Started,
+    TooLate,
+)
+from lifoq.worker.run.circuit_breaker import CircuitBreaker
+from lifoq.worker.run.report import ProcessUnusable, RunReport
+from lifoq.worker.run.tally import Tally
+from lifoq.worker.worker import Worker
+
+RENEW_AGAIN: Final = 1.0
+"""Seconds until a heartbeat that was not confirmed is sent again."""
+REMAINING_PATIENCE: Final = 2.0
+"""Seconds for which the end of a run waits to hear whether tasks remain."""
+NOTE_PATIENCE: Final = 1.0
+"""Seconds for which the end of a run waits until what it started is noted."""
+
+FOREVER: Final = 100 * 365 * 86_400
+"""Seconds: the window of a run that goes on until it is stopped."""
+
+
+class SlotFree:
+    """A handler has returned: one of this run, or of an earlier one."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Claim no more. What is still at work after ``grace`` seconds is handed back."""
+
+    grace: float
+
+
+Message = AttemptMessage | CallMessage | SlotFree | Stop
+
+
+class Run:
+    """One run of the processor, in the thread that calls ``execute``."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        *,
+        time_limit: float | None,
+        woken_at: int | None,
+        until_stopped: bool,
+        on_progress: Callable[[RunReport], None],
+    ) -> None:
+        """``until_stopped``: it has no window, and does not go when the queue is empty."""
+        self._registry, self._limits = worker.registry, worker.limits
+        self._host, self._settings = worker.host, worker.settings
+        settings, now = self._settings, self._host.monotonic()
+        self._claim_until = now + microseconds(FOREVER if until_stopped else settings.window)
+        self._ends_at = min(
+            self._claim_until + microseconds(settings.task_timeout + settings.settle_time),
+            now + microseconds(2 * FOREVER if time_limit is None else time_limit),
+        )
+        self._tend_at = self._ends_at
+        """When the first of the attempts needs a heartbeat, or its end."""
+        self._hand_back_at: float = math.inf
+        """When a run that was stopped hands back what is still at work."""
+        self._handing_back = False
+        self._mailbox: Mailbox[Message] = self._host.mailbox()
+        self._limits.on_free = partial(self._mailbox.put, SlotFree())
+        self._attempts = Attempts(worker, mailbox=self._mailbox, ends_at=self._ends_at)
+        self._calls = BackgroundCalls(
+            worker.store, self._host, types=worker.types, mailbox=self._mailbox
+        )
+        linger = None if until_stopped else settings.linger
+        woken = None if woken_at is None else partial(_moment_of, woken_at, worker, latest=now)
+        self._timing = PollTiming(now=now, woken_at=woken, linger=linger)
+        self._promotions = Promotions(now=now, until=self._claim_until if linger else now)
+        self._held: HeldTasks[Attempt] = HeldTasks(slots=settings.in_flight)
+        self._keys = BusyKeys(lambda name: self._kind(name).per_key, worker.fair_shares, now=now)
+        self._poller = Poller(
+            self._calls,
+            clock=worker.store.now,
+            first_page=max(settings.page, settings.in_flight),
+            limits=worker.limits,
+            order=worker.order,
+            types=worker.types,
+            held=self._held,
+            keys=self._keys,
+            timing=self._timing,
+            now=now,
+        )
+        self._breaker = CircuitBreaker()
+        self._tally = Tally(on_progress, now, keeps_times=not until_stopped)
+        self._out_of_threads = False
+        self._remaining: bool | None = None
+        self._noting = False
+
+    def execute(self) -> RunReport:
+        now = self._host.monotonic()
+        while not self._over(now):
+            self._try(partial(self._do_what_is_due, now))
+            message = self._mailbox.take(self._nap(now))
+            now = self._host.monotonic()
+            while message is not None:
+                self._try(partial(self._take_in, message, now))
+                message = self._mailbox.take(0)
+        self._conclude()
+        return self._tally.report
+
+    def stop(self, grace: float) -> None:
+        """Have it end: from any thread, or a signal's handler."""
+        self._mailbox.put(Stop(grace))
+
+    @property
+    def _clean_up(self) -> int:
+        """What an async handler has left that is told to stop; microseconds."""
+        return microseconds(self._settings.settle_time) // 2
+
+    @property
+    def idle(self) -> bool:
+        """Whether it holds no task."""
+        return self._held.nothing
+
+    # When
+
+    def _over(self, now: int) -> bool:
+        if now >= self._ends_at:
+            return True
+        return now >= self._done_at or (self._held.nothing and not self._claiming(now))
+
+    @property
+    def _done_at(self) -> float:
+        """When there is nothing more to do, unless something comes first."""
+        believed_at = self._timing.believed_at
+        if believed_at is None or not self._held.nothing:
+            return math.inf
+        return max(believed_at, self._promotions.awaited_until)
+
+    def _claiming(self, now: int) -> bool:
+        return (
+            now < self._claim_until
+            and not self._breaker.hopeless
+            and not self._out_of_threads
+            and not self._limits.full_of_hung
+        )
+
+    def _poll_at(self) -> int:
+        """When the next look is due, if there is a slot by then."""
+        return max(self._timing.poll_at, self._held.answers_by)
+
+    def _agenda(self, now: int) -> Iterator[tuple[float, Callable[[int], None]]]:
+        """What the run does by itself: from when on, and what, in this order. A timer that stands
+        here is neither forgotten nor overslept: by this the run acts, and by this it sleeps."""
+        yield self._tend_at, self._tend_attempts
+        yield self._tally.tell_at, self._tell
+        yield self._hand_back_at, self._hand_back
+        yield self._limits.renewal_at, self._renew_quotas
+        yield min(self._ends_at, self._done_at), _nothing
+        if not self._claiming(now):
+            return
+        yield self._claim_until, _nothing
+        wait = math.inf if self._held.crowded else self._limits.shortest_wait()
+        if wait < math.inf:  # else what is due can wait in one place as well as in the other
+            free_at = now + max(1, microseconds(wait)) if wait else now  # never too soon
+            yield max(free_at, self._promotions.due_at), self._promote
+            yield max(free_at, self._poll_at()), self._poller.poll
+
+    def _do_what_is_due(self, now: int) -> None:
+        for at, step in self._agenda(now):
+            if now >= at:
+                step(now)
+
+    def _nap(self, now: int) -> float:
+        """Seconds until something is to be done, unless a message comes first."""
+        first = now if self._over(now) else min(at for at, _ in self._agenda(now))
+        return max(0.0, (first - now) / MICROSECONDS)
+
+    def _renew_quotas(self, now: int) -> None:
+        self._calls.renewals(self._limits.renewals(now))
+
+    def _promote(self, now: int) -> None:
+        self._promotions.sends(now)
+        self._calls.promote(but=frozenset(self._held.in_flight))
+
+    def _slot_free(self, now: int) -> bool:
+        free = not self._held.crowded and self._limits.shortest_wait() == 0
+        return free and self._claiming(now)
+
+    def _try(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except OutOfThreads:
+            self._out_of_threads = True
+
+    # Messages
+
+    def _take_in(self, message: Message, now: int) -> None:
+        if isinstance(message, AttemptMessage):
+            self._of_an_attempt(message, now)
+        elif isinstance(message, SlotFree):
+            self._timing.poll_at_once(now)
+        elif isinstance(message, Renewed):
+            self._renewed(message, now)
+        elif isinstance(message, Stop):
+            self._claim_until = min(self._claim_until, now)
+            self._hand_back_at = now + microseconds(message.grace)
+        else:
+            self._of_a_call(message, now)
+
+    def _of_an_attempt(self, message: AttemptMessage, now: int) -> None:
+        match message:
+            case NotStarted():
+                self._not_started(message, now)
+            case Started(attempt):
+                self._started(attempt)
+            case Settled():
+                self._settled(message, now)
+            case NotRenewed(attempt, unexpected):
+                if unexpected is not None:
+                    self._breaker.ends_the_run(unexpected)
+                attempt.renew_at = min(attempt.renew_at, now + microseconds(RENEW_AGAIN))
+                self._tend_at = min(self._tend_at, attempt.renew_at)
+
+    def _of_a_call(self, message: CallMessage, now: int) -> None:
+        match message:
+            case Shown():
+                self._shown(message, now)
+            case ShownBehind():
+                self._shown_behind(message, now)
+            case Promoted(row):
+                self._breaker.passes()
+                self._tally.of_now.promoted += 1
+                self._timing.changed()
+                self._poller.came_back(row, now)
+            case PromotedAll():
+                self._breaker.passes()
+                self._promotions.done(now)
+            case DeadLettered():
+                self._tally.of_now.dead_lettered += 1
+            case Remaining(some):
+                self._remaining = some
+            case Noted():
+                self._noting = False
+            case Failed():
+                self._failed(message, now)
+
+    def _renewed(self, renewed: Renewed, now: int) -> None:
+        if self._limits.renewed(renewed):
+            self._timing.poll_at_once(now)
+        if renewed.error is None:
+            self._breaker.passes()
+        else:
+            self._breaker.met(renewed.error, now)
+
+    def _not_started(self, answer: NotStarted, now: int) -> None:
+        task_id = answer.row.task_id
+        self._held.not_started(task_id)
+        self._keys.not_started(answer.row, now)
+        self._timing.changed()  # it may have been claimed all the same, or handed back
+        self._timing.one_came_back(now)
+        if isinstance(answer.error, KeyBusy | NotClaimed):
+            self._breaker.passes()  # an answer
+        if isinstance(answer.error, KeyBusy):
+            self._keys.refused(answer.row, now)
+            self._poller.came_back(answer.row, now)
+        elif isinstance(answer.error, TooLate):
+            self._held.refused(task_id, self._ends_at)  # a run that has the time will claim it
+        elif isinstance(answer.error, NotClaimed):
+            self._held.refused(task_id, now)
+        elif isinstance(answer.error, DamagedTask):  # the claim may have come before
+            seen = (Status.PENDING, Status.TAKEN)
+            self._poller.put_aside(task_id, seen, answer.error.reason)
+        else:
+            self._poller.came_back(answer.row, now)
+            self._breaker.met(answer.error, now)
+            self._timing.claim_failed(now)
+
+    def _started(self, attempt: Attempt) -> None:
+        self._held.started(attempt.task.task_id, attempt)
+        self._breaker.passes()
+        self._tend_at = min(self._tend_at, attempt.renew_at, attempt.times_out_at)
+        self._timing.changed()
+        self._tally.claimed(attempt.task)
+        if self._handing_back:
+            attempt.stops(Interrupted())
+            self._attempts.interrupt(attempt)
+
+    def _settled(self, settled: Settled, now: int) -> None:
+        self._held.settled(settled.attempt.task.task_id)
+        seconds = (now - settled.attempt.began) / MICROSECONDS
+        self._tally.ended(settled, seconds=seconds)
+        self._keys.ended(settled.attempt.task, now, seconds=seconds)
+        if settled.unexpected is not None:
+            self._breaker.ends_the_run(settled.unexpected)
+        self._timing.more_may_have_come(now)
+        self._key_may_be_free(settled, now)
+        if settled.row is not None:
+            self._poller.came_back(settled.row, now)
+        if settled.delay > 0:
+            self._promotions.delays(now + microseconds(settled.delay), now=now)
+
+    def _key_may_be_free(self, settled: Settled, now: int) -> None:
+        task = settled.attempt.task
+        if self._keys.limit(task):
+            if settled.how is Settlement.UNSETTLED:  # its claim stands until its lease is over
+                self._keys.refused(task, now)
+            self._timing.poll_at_once(now)
+
+    def _shown(self, shown: Shown, now: int) -> None:
+        self._breaker.passes()
+        if not self._poller.shown(shown, now):
+            return
+        started = self._start_what_may(now)
+        promoting = self._promotions.under_way
+        self._poller.judge(now, page=shown.page, started=started, promoting=promoting)
+        if self._poller.wants_more(started=started, free=self._slot_free(now)):
+            self._poller.poll_behind(now)
+
+    def _shown_behind(self, shown: ShownBehind, now: int) -> None:
+        self._poller.shown_behind(shown, now)
+        started = self._start_what_may(now)
+        promoting = self._promotions.under_way
+        self._poller.judge(now, page=shown.page, started=started, promoting=promoting)
+        if not started and self._slot_free(now):
+            self._poller.poll_behind(now)
+
+    def _failed(self, failed: Failed, now: int) -> None:
+        if isinstance(failed.request, PromotedAll):
+            self._promotions.done(now)
+        elif failed.request is not None:
+            self._poller.failed(failed.request, now)
+        self._breaker.met(failed.error, now)
+
+    # Attempts
+
+    def _tend_attempts(self, now: int) -> None:
+        attempts = self._held.in_flight.values()
+        for attempt in attempts:
+            if now >= attempt.times_out_at:
+                self._time_out(attempt, now)
+            if now >= attempt.renew_at:
+                attempt.renew_at = now + microseconds(self._settings.heartbeat)
+                self._attempts.renew(attempt)
+        moments = [min(attempt.renew_at, attempt.times_out_at) for attempt in attempts]
+        self._tend_at = min(moments, default=self._ends_at)
+
+    def _time_out(self, attempt: Attempt, now: int) -> None:
+        """A handler that can be stopped is, and has a moment to clean up; any other hangs."""
+        first, attempt.timed_out = not attempt.timed_out, True
+        if first and attempt.stops(attempt.took_too_long()):
+            attempt.times_out_at = now + self._clean_up
+            self._tally.of_now.timed_out += 1
+        else:
+            attempt.times_out_at = self._ends_at  # dealt with; nothing to wake up for
+            ended = self._attempts.time_out(attempt)
+            self._tally.of_now.timed_out += first and ended
+
+    def _hand_back(self, now: int) -> None:
+        """The grace is over; but a handler that can be stopped has a moment to clean up."""
+        first, self._handing_back = not self._handing_back, True
+        self._hand_back_at = math.inf
+        if first:
+            self._ends_at = min(self._ends_at, now + microseconds(self._settings.settle_time))
+        for attempt in self._held.in_flight.values():
+            if first and attempt.stops(Interrupted()):
+                self._hand_back_at = now + self._clean_up
+            else:
+                self._attempts.interrupt(attempt)
+
+    # Claiming
+
+    def _start_what_may(self, now: int) -> bool:
+        """Have tasks claimed, in their order, as long as there is room; whether any was."""
+        started, shut = False, set[str]()
+        may_start = partial(self._may_start, shut=shut, now=now)
+        while not self._held.crowded and self._claiming(now):
+            row = self._poller.next(may_start, now)
+            if row is None:
+                break
+            if self._limits.enter(row.task_type):
+                self._poller.starts(row)
+                self._attempts.start(row, self._kind(row.task_type))
+                self._held.asks(row, now)
+                self._keys.asks(row, now)
+                started = True
+            elif self._limits.asked(row.task_type):
+                break  # nothing that comes after it, until the answer says whether it may start
+            else:
+                shut.add(row.task_type)
+        return started
+
+    def _may_start(
+        self, scheduling_class: SchedulingClass, *, shut: Collection[str], now: int
+    ) -> bool:
+        """``shut``: types at their limits."""
+        task_type, suspects = scheduling_class
+        if task_type in shut or (suspects and self._held.a_suspect):
+            return False
+        return now <= self._attempts.latest_start(self._kind(task_type))
+
+    def _kind(self, task_type: str) -> TaskType:
+        return self._registry.get(task_type) or _unknown(task_type)
+
+    # The end
+
+    def _conclude(self) -> None:
+        now = self._host.monotonic()
+        for attempt in self._held.in_flight.values():
+            settled = attempt.settled or Settled(attempt=attempt, how=Settlement.UNSETTLED)
+            self._tally.ended(settled, seconds=(now - attempt.began) / MICROSECONDS)
+        report = self._tally.conclude(now)
+        reason = self._unusable()
+        self._give_back_quotas()
+        if self._breaker.fatal is not None:
+            raise self._breaker.fatal
+        if self._breaker.error is not None and report.claimed == 0:
+            raise self._breaker.error
+        if not (self._claiming(now) and self._timing.believed_empty(now)):  # it looked until now
+            report.remaining = self._tasks_wait()
+            self._note_last_starts(now, least=0 if report.remaining else NOTE_EVERY / 2)
+        if reason is not None:
+            raise ProcessUnusable(reason, report)
+
+    def _tell(self, now: int) -> None:
+        self._tally.tell(now)
+        self._note_starts(now, least=NOTE_EVERY)
+
+    def _note_starts(self, now: int, *, least: float) -> None:
+        starts = self._tally.to_note(now, least=least)
+        if starts is not None:
+            self._noting = True
+            self._try(partial(self._calls.note, starts))
+
+    def _note_last_starts(self, now: int, *, least: float) -> None:
+        """The process may be frozen once the run is over: so the note is waited for."""
+        self._note_starts(now, least=least)
+        self._listen(lambda: self._out_of_threads or not self._noting, seconds=NOTE_PATIENCE)
+
+    def _give_back_quotas(self) -> None:
+        """What this process has of the limits that all workers share. What it does not get to give
+        back runs out. A turn that is under way comes first: written after the last one, it would
+        take again what that gave back."""
+        self._listen(lambda: self._limits.all_answered, seconds=REMAINING_PATIENCE)
+        calls = self._limits.last_renewals()
+        if calls:
+            self._try(partial(self._calls.renewals, calls))
+            self._listen(lambda: self._limits.all_answered, seconds=REMAINING_PATIENCE)
+
+    def _tasks_wait(self) -> bool:
+        self._try(self._calls.ask_whether_tasks_wait)
+        self._listen(
+            lambda: self._out_of_threads or self._remaining is not None, seconds=REMAINING_PATIENCE
+        )
+        return self._remaining is not False
+
+    def _listen(self, heard: Callable[[], bool], *, seconds: float) -> None:
+        """Take in what the end of a run waits for; whatever else comes, comes too late."""
+        until = self._host.monotonic() + microseconds(seconds)
+        while not heard() and (now := self._host.monotonic()) < until:
+            match self._mailbox.take((until - now) / MICROSECONDS):
+                case Renewed() as renewed:
+                    self._limits.renewed(renewed)
+                case Remaining(some):
+                    self._remaining = some
+                case Noted():
+                    self._noting = False
+
+    def _unusable(self) -> str | None:
+        if self._out_of_threads:
+            return "no thread can be started"
+        if self._limits.full_of_hung:
+            return "all slots are taken by handlers that hang"
+        if types := self._limits.hung_types:
+            return f"all slots of task type {', '.join(types)} are taken by handlers that hang"
+        return None
+
+
+def _nothing(_now: int) -> None:
+    """Where the run wakes up only to see whether it is over."""
+
+
+def _moment_of(kick: int, worker: Worker, *, latest: int) -> int:
+    """A kick's time, given in epoch microseconds, by the monotonic clock."""
+    return min(latest, worker.host.monotonic() - (worker.store.now() - kick))
+
+
+def _unknown(name: str) -> TaskType:
+    def refuse(_payload: object, _context: Context) -> None:
+        raise UnknownTaskType(name)
+
+    return TaskType(name=name, handler=refuse)
+
+
+class UnknownTaskType(Fail):
+    """No handler is registered for the task's type, and such tasks are to fail; redrive it once one
+    is deployed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no handler is registered for task type {name!r}; deploy one and redrive")

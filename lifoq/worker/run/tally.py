@@ -1,0 +1,82 @@
+"""The count of what a run does."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from lifoq.basics.host import MICROSECONDS, microseconds
+from lifoq.health.pressure import Starts
+from lifoq.items.task import Task
+from lifoq.worker.run.attempt import Settled, Settlement
+from lifoq.worker.run.report import RunReport
+
+PROGRESS_EVERY: Final = 5.0
+"""Seconds between two tellings of what was done."""
+
+
+class Tally:
+    """What a run does, told every few seconds and at its end."""
+
+    def __init__(
+        self, on_progress: Callable[[RunReport], None], now: int, *, keeps_times: bool = True
+    ) -> None:
+        """``keeps_times``: whether the sum has each wait and service; a run without an end would
+        gather them for ever."""
+        self._on_progress = on_progress
+        self._keeps_times = keeps_times
+        self.report = RunReport()
+        """All that was told."""
+        self.of_now = RunReport()
+        """What was not told yet."""
+        self.tell_at = now + microseconds(PROGRESS_EVERY)
+        self._since = now
+        self._started = 0
+        self._waits: list[float] = []
+        """What was not noted yet (see ``to_note``)."""
+
+    def claimed(self, task: Task) -> None:
+        self.of_now.claimed += 1
+        self._started += 1
+        if task.taken_at is not None and task.taken_at == task.first_taken_at:
+            waited = (task.taken_at - task.enqueued_at) / MICROSECONDS
+            self.of_now.waits.append(waited)
+            self._waits.append(waited)
+
+    def to_note(self, now: int, *, least: float) -> Starts | None:
+        """What was started since this was last told, for producers to know; None before ``least``
+        seconds have passed, and where nothing was."""
+        seconds, number = (now - self._since) / MICROSECONDS, self._started
+        if seconds < least:
+            return None
+        wait = sum(self._waits) / len(self._waits) if self._waits else None
+        self._since, self._started, self._waits = now, 0, []
+        return Starts(seconds=seconds, number=number, wait=wait) if number else None
+
+    def ended(self, settled: Settled, *, seconds: float) -> None:
+        report = self.of_now
+        match settled.how:
+            case Settlement.SUCCEEDED:
+                report.succeeded += 1
+                report.services.append(seconds)
+            case Settlement.FAILED:
+                report.failed += 1
+            case Settlement.RETRIED:
+                report.retried += 1
+            case Settlement.CANCELLED:
+                report.cancelled += 1
+            case Settlement.LEASE_LOST:
+                report.leases_lost += 1
+            case Settlement.UNSETTLED:
+                report.unsettled += 1
+
+    def tell(self, now: int) -> None:
+        """Tell what was done since it was last told."""
+        told, self.of_now = self.of_now, RunReport()
+        self.report.add(told if self._keeps_times else replace(told, waits=[], services=[]))
+        self.tell_at = now + microseconds(PROGRESS_EVERY)
+        self._on_progress(told)
+
+    def conclude(self, now: int) -> RunReport:
+        """Tell the rest; the report of all."""
+        self.tell(now)
+        return self.report

@@ -1,0 +1,108 @@
+"""Whether the queue stands still: tasks wait, and nobody claims any.
+
+Judged from the table, sweep after sweep. A claim leaves few traces there, since a task that
+succeeded is in no index: it is seen while its lease runs, or by a task that waited at the last look
+and has been claimed since. So a queue under suspicion is watched for some seconds.
+"""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Final
+
+from lifoq.basics.host import SYSTEM, Host, microseconds
+from lifoq.health.statistics import CAP
+from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
+from lifoq.store.reads import Reads
+from lifoq.store.table import Span
+from lifoq.worker.backlog.known_types import ALL_TYPES, Types
+from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.settings import WorkerSettings
+
+STALL_PATIENCE: Final = 300.0
+"""Seconds without a claim after which the queue stands still: beyond a cold start, a lost kick,
+and a deployment."""
+STARTS_MISSED: Final = 10
+"""A queue that may start a task every 100 s only gets 1,000 s."""
+WATCH: Final = 2.0
+"""Seconds for which a queue under suspicion is watched."""
+GLANCE: Final = 0.1
+"""Seconds between two glances of a watch."""
+SAMPLE: Final = 10
+"""Rows: of the newest waiting tasks, which are claimed next; of those that workers hold."""
+UNCLAIMED: Final = frozenset({Status.PENDING.value, Status.CANCELLED.value})
+
+
+def patience(settings: WorkerSettings, registry: Registry) -> float:
+    """Seconds; longer where a rate limit lets tasks start more rarely."""
+    rates = [settings.rate_limit, *(kind.rate_limit for kind in registry)]
+    slowest = min((rate for rate in rates if rate is not None), default=1.0)
+    return max(STALL_PATIENCE, STARTS_MISSED / slowest)
+
+
+class StallWatch:
+    """Remembers, from look to look, since when no claim was seen. Tasks of a type that no worker
+    has are told elsewhere."""
+
+    def __init__(
+        self,
+        store: Reads,
+        *,
+        patience: float,
+        types: Types = ALL_TYPES,
+        host: Host = SYSTEM,
+    ) -> None:
+        """``types``: as the processor has them."""
+        self._types = types
+        self._store = store
+        self._patience = microseconds(patience)
+        self._host = host
+        self._waited: tuple[str, ...] = ()
+        """Which tasks waited at the last look."""
+        self._since: int | None = None
+        """When tasks waited first without a claim since; on the monotonic clock."""
+
+    def stalled(self) -> bool:
+        """Look once a sweep. StoreUnavailable and QueueMisconfigured pass."""
+        with self._host.invocation():
+            return self._stalled()
+
+    def _stalled(self) -> bool:
+        now = self._host.monotonic()
+        before, self._waited = self._waited, self._newest_waiting()
+        if not self._waited:
+            self._since = None
+        elif self._since is None or self._held() or self._claimed(before) or self._watched():
+            self._since = now
+        return self._since is not None and now - self._since > self._patience
+
+    def _newest_waiting(self) -> tuple[str, ...]:
+        rows = islice(self._store.browse(Status.PENDING, live=True, page=SAMPLE), CAP)
+        known = (i for i, row in rows if self._types.knows(str(row.get(Attribute.TASK_TYPE))))
+        return tuple(islice(known, SAMPLE))
+
+    def _claimed(self, waited: Iterable[str]) -> bool:
+        """Whether one of the tasks that waited has been claimed since."""
+        items = self._store.table.get_many(list(waited))
+        return any(item.get(Attribute.TASK_STATUS) not in UNCLAIMED for item in items)
+
+    def _watched(self) -> bool:
+        """Whether a worker holds a task now or in the next moments: a short task under a rate limit
+        is TAKEN for a small part of the time only."""
+        until = self._host.monotonic() + microseconds(WATCH)
+        while not self._held():
+            if self._host.monotonic() >= until:
+                return False
+            self._host.sleep(GLANCE)
+        return True
+
+    def _held(self) -> bool:
+        """Whether there is a lease that has not run out."""
+        taken = Span(index=STATUS_CREATED_INDEX, status=Status.TAKEN)
+        rows = self._store.table.query(taken, newest_first=True, limit=SAMPLE).rows
+        items = self._store.table.get_many([str(row[Attribute.TASK_ID]) for row in rows])
+        now = self._store.now()
+        return any(_lease(item.get(Attribute.LEASE_EXPIRES)) > now for item in items)
+
+
+def _lease(value: object) -> int:
+    return value if isinstance(value, int) else 0

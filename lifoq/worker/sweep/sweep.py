@@ -1,0 +1,292 @@
+"""The sweep: once a minute, whatever fell by the wayside is brought back on its way.
+
+It ends claims whose lease is over, brings in due tasks, sheds at the deadline where somebody waits
+to be told, puts damaged items aside, measures the queue, and tells whether a processor is needed:
+so that a task never waits longer than one sweep interval for one, whatever kick was lost.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from lifoq.basics.clock import CLOCK_TOLERANCE
+from lifoq.basics.host import MICROSECONDS, SYSTEM, Host, microseconds
+from lifoq.errors import DamagedTask, QueueMisconfigured, StoreUnavailable
+from lifoq.health import sweep_note as notes
+from lifoq.health.statistics import CAP, QueueStats, measure
+from lifoq.health.sweep_note import Note
+from lifoq.items.change import Item
+from lifoq.items.lifetimes import LONGEST_LEASE
+from lifoq.items.schema import Attribute, Status
+from lifoq.items.task import Task
+from lifoq.store.store import Store
+from lifoq.store.table import Cursor
+from lifoq.worker.backlog.known_types import ALL_TYPES, Types
+from lifoq.worker.handlers import allowance
+from lifoq.worker.handlers.registry import Registry
+from lifoq.worker.sweep.stall_watch import StallWatch
+
+log = logging.getLogger("lifoq.sweep")
+
+PAGE: Final = 100
+"""Items of one query."""
+REACH_PAGES: Final = 5
+"""Pages of what is out of the workers' reach that one sweep looks at."""
+OUT_OF_REACH: Final = (
+    "taskCreated lies further back than the queue's deadline reaches, though the task has not "
+    "expired; was it put with a longer deadline than the queue's?"
+)
+
+
+@dataclass(kw_only=True)
+class SweepReport:
+    leases_expired: int = 0
+    failed: int = 0
+    """Expired leases of last attempts."""
+    cancelled: int = 0
+    """Expired leases of tasks that somebody had cancelled."""
+    promoted: int = 0
+    dead_lettered: int = 0
+    shed: int = 0
+    """Tasks of which somebody waits to be told that they were shed."""
+    finished: bool = True
+    """False where the time was up first; the next sweep goes on there."""
+    stats: QueueStats = field(init=False)
+    """The queue as it is once all that has been done; there is none before."""
+    runnable: bool = True
+    """Whether a task waits of a type that the processor runs, as far as was measured."""
+    unknown: Counter[str] = field(default_factory=Counter)
+    """Tasks that wait, by type, of types that no worker is known to have."""
+
+    @property
+    def needs_processor(self) -> bool:
+        # The index, which is measured, may not yet show what this sweep has made claimable itself.
+        revived = self.promoted + self.leases_expired - self.failed - self.cancelled
+        return revived > 0 or self.runnable
+
+
+class Sweeper:
+    """Keeps its place between runs, so that the next goes on where one was out of time."""
+
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        *,
+        max_attempts: int,
+        types: Types = ALL_TYPES,
+        stall: StallWatch | None = None,
+        time_budget: float = 45.0,
+        host: Host = SYSTEM,
+    ) -> None:
+        """``max_attempts`` of task types that set none; ``types``: those of the processor;
+        ``stall``: what sees whether the queue stands still; ``time_budget`` of one run, in
+        seconds."""
+        self._stall = stall
+        self._types = types
+        self._store = store
+        self._registry = registry
+        self._max_attempts = max_attempts
+        self._time_budget = time_budget
+        self._host = host
+        self._taken_at: Cursor | None = None
+        self._out_of_reach_at: Cursor | None = None
+        self._shed: tuple[tuple[int, int], ...] = ()
+        """How many tasks were shed, and before that when, which no note tells yet."""
+
+    def run(self) -> SweepReport:
+        """One sweep. However it ends, what it shed is noted, by the next one if need be.
+        StoreUnavailable and QueueMisconfigured pass: the next sweep goes on."""
+        report = SweepReport()
+        until = self._host.monotonic() + microseconds(self._time_budget)
+        steps: tuple[Callable[[SweepReport, int], None], ...] = (
+            self._end_expired_leases,
+            self._promote_due,
+            self._shed_at_deadline,
+            self._find_out_of_reach,
+        )
+        try:
+            for step in steps:
+                step(report, until)
+            report.stats = self._measured(report, until)
+        except BaseException:
+            self._note_shed()
+            raise
+        return report
+
+    def _measured(self, report: SweepReport, until: int) -> QueueStats:
+        """And tell the processor's tasks from others that wait."""
+        now, before = self._store.now(), notes.read(self._store)
+        shed = self._shed_lately(before, now)
+        stats = measure(self._store, now=now, note=replace(before, shed=shed))
+        some = stats.live.value or stats.pending.value > stats.expired_present.value
+        others = self._passed_over(report, until) if some and not self._types.are_all else Counter()
+        report.runnable = stats.live.value > 0 and (
+            stats.live.capped or not others or self._some_are_own()
+        )
+        report.unknown = Counter({n: others[n] for n in others if not self._types.knows(n)})
+        note = Note(
+            unknown_types=tuple(sorted(report.unknown)[: notes.MOST_NAMED]),
+            stalled=self._stall is not None and self._stall.stalled(),
+            shed=shed,
+            known_types=self._known_types(),
+        )
+        self._note(note, before)
+        return replace(stats, unknown_types=note.unknown_types, stalled=note.stalled)
+
+    def _known_types(self) -> tuple[str, ...]:
+        """What a person is told who puts a task of another type."""
+        known = (
+            frozenset() if self._types.only is None else self._types.only | self._types.elsewhere
+        )
+        return tuple(sorted(known)) if len(known) <= notes.MOST_KNOWN else ()
+
+    def _note_shed(self) -> None:
+        """Note what was shed, though the sweep fails; where that fails, too, the next one does."""
+        if not self._shed:
+            return
+        with suppress(StoreUnavailable, QueueMisconfigured):
+            before = notes.read(self._store)
+            shed = self._shed_lately(before, self._store.now())
+            self._note(replace(before, shed=shed), before)
+
+    def _shed_lately(self, before: Note, now: int) -> tuple[tuple[int, int], ...]:
+        """A note that was written though its answer was lost tells of each shedding once."""
+        told = Note(shed=tuple(sorted({*before.shed, *self._shed})))
+        return told.shed_since(notes.lately(now))
+
+    def _note(self, note: Note, before: Note) -> None:
+        if note != before:
+            notes.write(self._store, note)
+        self._shed = ()
+
+    def _end_expired_leases(self, report: SweepReport, until: int) -> None:
+        """From where the last sweep stopped, for whatever reason, to the end; then all of them."""
+        if self._taken_at is not None:
+            self._end_expired_leases_from_here(report, until)
+        if not self._out_of_time(report, until):
+            self._end_expired_leases_from_here(report, until)
+
+    def _end_expired_leases_from_here(self, report: SweepReport, until: int) -> None:
+        while True:
+            start, self._taken_at = self._taken_at, None
+            try:
+                items, self._taken_at = self._store.taken(limit=PAGE, start=start)
+            except StoreUnavailable:
+                self._taken_at = start
+                raise
+            for item in items:
+                self._end_if_expired(str(item[Attribute.TASK_ID]), item, report)
+            if self._taken_at is None:
+                return
+            if self._out_of_time(report, until):
+                return
+
+    def _end_if_expired(self, task_id: str, item: Item, report: SweepReport) -> None:
+        try:
+            task = Task.from_item(item)
+        except DamagedTask as damage:
+            self._dead_letter(task_id, Status.TAKEN, damage.reason, report)
+            return
+        if task.lease_expires is None or task.claim_id is None:
+            reason = "it is TAKEN without leaseExpires or claimId"
+            self._dead_letter(task_id, Status.TAKEN, reason, report)
+            return
+        now = self._store.now()
+        if task.lease_expires > now + microseconds(LONGEST_LEASE + CLOCK_TOLERANCE):
+            ahead = (task.lease_expires - now) / MICROSECONDS
+            reason = f"leaseExpires lies {ahead:.0f} s ahead, further than any worker's lease"
+            self._dead_letter(task_id, Status.TAKEN, reason, report)
+            return
+        if task.lease_expires >= now:
+            return
+        kind = self._registry.get(task.task_type)
+        max_attempts = allowance.attempts(task, kind, by_default=self._max_attempts)
+        try:
+            became = self._store.reclaim(task, max_attempts=max_attempts)
+        except DamagedTask as damage:
+            self._dead_letter(task_id, Status.TAKEN, damage.reason, report)
+            return
+        if became is not None:
+            report.leases_expired += 1
+            report.failed += became is Status.FAILURE
+            report.cancelled += became is Status.CANCELLED
+            log.warning("task %s lost its worker and is %s", task_id, became)
+
+    def _promote_due(self, report: SweepReport, until: int) -> None:
+        """All that were due when it looked; the longest overdue first, so that the next sweep needs
+        no place to go on from."""
+        start: Cursor | None = None
+        while not self._out_of_time(report, until):
+            due, start = self._store.due(limit=PAGE, start=start)
+            for task_id in due:
+                self._promote(task_id, report)
+            if start is None:
+                return
+
+    def _promote(self, task_id: str, report: SweepReport) -> None:
+        try:
+            report.promoted += self._store.promote(task_id) is not None
+        except DamagedTask as damage:
+            self._dead_letter(task_id, Status.DELAYED, damage.reason, report)
+
+    def _shed_at_deadline(self, report: SweepReport, until: int) -> None:
+        """What waited for too long, where somebody waits to be told; TTL may take days. The longest
+        overdue first, so that the next sweep needs no place to go on from."""
+        try:
+            self._shed_overdue(report, until)
+        finally:
+            if report.shed:
+                self._shed = (*self._shed, (self._store.now(), report.shed))
+
+    def _shed_overdue(self, report: SweepReport, until: int) -> None:
+        start: Cursor | None = None
+        while self._store.lifetimes.sweep_sheds and not self._out_of_time(report, until):
+            overdue, start = self._store.past_deadline(limit=PAGE, start=start)
+            for task_id in overdue:
+                report.shed += self._store.shed(task_id)
+            if start is None:
+                return
+
+    def _find_out_of_reach(self, report: SweepReport, until: int) -> None:
+        """A few pages a run: behind them there can be a mountain of expired tasks."""
+        for _ in range(REACH_PAGES):
+            if self._out_of_time(report, until):
+                return
+            start, self._out_of_reach_at = self._out_of_reach_at, None
+            ids, self._out_of_reach_at = self._store.out_of_reach(limit=10 * PAGE, start=start)
+            for task_id in ids:
+                self._dead_letter(task_id, Status.PENDING, OUT_OF_REACH, report)
+            if self._out_of_reach_at is None:
+                return
+
+    def _some_are_own(self) -> bool:
+        """Whether a task waits that the processor does not pass over. Counts cannot tell: tasks
+        come in between one and the next."""
+        return self._store.waits_since(newest=True, where=self._types.where) is not None
+
+    def _passed_over(self, report: SweepReport, until: int) -> Counter[str]:
+        """Tasks that wait, by type, which the processor passes over. Nobody else comes across those
+        whose type is damaged; what there is no time for, the next sweep puts aside."""
+        found: Counter[str] = Counter()
+        for row in self._store.waiting(where=self._types.where_not, cap=CAP):
+            if row.damage is not None:
+                if self._host.monotonic() < until:
+                    self._dead_letter(row.task_id, Status.PENDING, row.damage, report)
+            elif not self._types.has(row.task_type):
+                found[row.task_type] += 1
+        return found
+
+    def _dead_letter(self, task_id: str, seen: Status, reason: str, report: SweepReport) -> None:
+        dead_lettered = self._store.dead_letter(task_id, seen=seen, reason=reason)
+        report.dead_lettered += dead_lettered
+        if dead_lettered:
+            log.error("task %s is damaged and went to FAILURE: %s", task_id, reason)
+
+    def _out_of_time(self, report: SweepReport, until: int) -> bool:
+        if self._host.monotonic() >= until:
+            report.finished = False
+        return not report.finished
