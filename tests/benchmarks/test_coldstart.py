@@ -21,7 +21,7 @@ from lifoq.targets.https import HttpsTarget
 CEILINGS = {
     "trigger": (322_000, 82),
     "process_tasks": (580_000, 150),
-    "sweep": (493_000, 125),
+    "sweep": (493_000, 130),
     "create_tasks": (437_000, 110),
     "ingest": (447_000, 114),
     "api": (492_000, 125),
