@@ -54,7 +54,7 @@ class NewTask:
     if_exists: IfExists = "keep"
     """Where the id is in use: keep that task, or let the newest put replace it."""
     deadline: Duration | datetime | None = None
-    """When the task is shed, if no worker has begun it. At most the queue's deadline."""
+    """When the task is shed, if it still waits. At most the queue's deadline."""
     delay: Duration | None = None
     """How long until the task enters the queue."""
     due_at: datetime | None = None

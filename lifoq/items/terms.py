@@ -314,7 +314,7 @@ TERMS: Final = (
     Term(
         name="deadline",
         rule=SecondsOrMoment(),
-        sentence="When the task is shed, if no worker has begun it.",
+        sentence="When the task is shed, if it still waits.",
         limit="At most the queue's deadline.",
         more="Seconds count from when the task enters the queue.",
         by_default="the queue's",
