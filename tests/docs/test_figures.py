@@ -201,7 +201,7 @@ def set_in_the_code() -> Iterator[tuple[str, str]]:
     lasts, apart = lease_table.QUOTA_LASTS, lease_table.CLOCKS_APART
     yield page, f"may be used for {lasts:.0f} seconds from the sending"
     yield page, f"renewed after {quota.RENEW_AFTER} seconds"
-    yield page, f"and {apart:.0f} seconds more"
+    yield page, f"shards {apart:.0f} seconds after its quota's end"
     yield page, f"keeps its shards for {lasts + apart:.0f} seconds"
     yield "docs/decisions/adaptive-order.md", f"The {claim_order.OLDEST_AGAIN_BELOW} is a constant"
     page = "docs/decisions/expired-ahead.md"
