@@ -88,7 +88,8 @@ $(PACKAGES_READY): lifoq_project/requirements.lock functions/requirements.txt | 
 
 .PHONY: demo
 demo: setup ## The main job, whole, on this machine: overload, shedding, report (about two minutes)
-	@exec python -m demo
+	@rm -rf out/demo && mkdir -p out/demo && cp -R examples/overload out/demo/project
+	@cd out/demo/project && PYTHONPATH="$(CURDIR)" exec python run.py --out "$(CURDIR)/out/demo"
 
 .PHONY: local
 local: setup ## Start the local cloud and keep it running (PORT=4577)
@@ -96,7 +97,7 @@ local: setup ## Start the local cloud and keep it running (PORT=4577)
 
 .PHONY: report
 report: setup ## Report on exports (EXPORTS=folder, OUT=out/report, WIDTH=60 seconds)
-	@test -n "$(EXPORTS)" || { echo "EXPORTS=… is needed: a folder with exports, such as out/demo/exports" >&2; exit 2; }
+	@test -n "$(EXPORTS)" || { echo "EXPORTS=… is needed: a folder with exports, or its s3:// address" >&2; exit 2; }
 	@exec python -m analytics.report "$(EXPORTS)" --out "$(OUT)" --width $(WIDTH)
 
 .PHONY: bench

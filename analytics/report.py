@@ -18,6 +18,7 @@ from lifoq.client import nearby
 from . import analysis, session, times
 from .errors import OptionError, ReportError
 from .page.about import read as read_about
+from .page.verdict import sentence
 from .storage import is_remote
 
 _CANNOT_REPORT = 1
@@ -129,6 +130,7 @@ def report(
     if output_format == "json":
         click.echo(json.dumps(answers, indent=2))
     else:
+        Console().print(sentence(answers), style="bold", highlight=False, soft_wrap=True)
         Console().print(_table(answers))
         click.echo(f"{request.out}/report.html")
 

@@ -9,10 +9,9 @@ from typing import Final
 import click
 from rich.console import Console
 
-from benchmarks import NAMES, WHEN_NAMED
+from benchmarks import NAMES, WHEN_NAMED, steps
+from benchmarks.interruption import Interruption
 from benchmarks.performance import page
-from demo import steps
-from demo.interruption import Interruption
 
 LOGS: Final = Path(__file__).resolve().parent.parent / "out" / "bench"
 

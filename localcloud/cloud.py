@@ -1,4 +1,4 @@
-"""The local cloud, as demo and tests use it."""
+"""The local cloud, as tests use it."""
 
 import contextlib
 import json

@@ -3,6 +3,7 @@
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,16 +16,16 @@ import click
 import psutil
 
 from benchmarks.beside_others.contenders import contenders
-from benchmarks.beside_others.measure import PATIENCE, SERVICE, SLOTS, outcome
+from benchmarks.beside_others.measure import PATIENCE, ROOT, SERVICE, SLOTS, outcome
 from benchmarks.beside_others.packages import installed
 from benchmarks.beside_others.results import Outcome, Results
 from benchmarks.record import recording
-from demo.downstream import running
 from lab.dynamodb_local import CREDENTIALS, free_port
 from lab.dynamodb_local import running as running_dynamodb
 from lifoq.testing import create_table
 
 TABLE: Final = "beside-others"
+SLOW_SYSTEM: Final = ROOT / "examples" / "overload" / "slow_system.py"
 
 
 @click.command()
@@ -33,8 +34,8 @@ TABLE: Final = "beside-others"
 @click.option("--deadline", default=10.0, show_default=True, help="Of the queue, in seconds.")
 @click.option("--only", metavar="NAME", help="Those whose name begins so; nothing is recorded.")
 def main(seconds: float, rate: float, deadline: float, only: str | None) -> None:
-    """The demo's overload through lifoq, RQ, BullMQ and Celery, one after the other. Some seven
-    minutes. It needs redis-server, and installs the others' packages into .build."""
+    """Run the overload of `make demo` through lifoq, RQ, BullMQ and Celery, one after the other.
+    Some seven minutes. It needs redis-server, and installs the others' packages into .build."""
     packages = installed()
     with (
         recording("beside_others", "python -m benchmarks.beside_others") as found,
@@ -59,9 +60,9 @@ def main(seconds: float, rate: float, deadline: float, only: str | None) -> None
         ):
             if not contender.name.startswith(only or ""):
                 continue
-            with running(slots=SLOTS, service_seconds=SERVICE) as downstream:
+            with _slow_system() as url:
                 server = redis_server if contender.needs_redis else database
-                here = {**given, "BESIDE_URL": downstream.url}
+                here = {**given, "BESIDE_URL": url}
                 outcomes.append(
                     outcome(contender, rate=rate, seconds=seconds, given=here, server=server)
                 )
@@ -84,6 +85,22 @@ def _database(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
         create_table(client, TABLE)
         (java,) = (child for child in psutil.Process().children() if child.name() == "java")
         yield endpoint, java
+
+
+@contextmanager
+def _slow_system() -> Iterator[str]:
+    """Run the system that the tasks ask in a process of its own, on a free port; its URL."""
+    command = [sys.executable, str(SLOW_SYSTEM), "--port=0"]
+    command += [f"--slots={SLOTS}", f"--service-seconds={SERVICE}"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            if not process.stdout or not (url := process.stdout.readline().strip()):
+                raise RuntimeError("the slow system did not start; its message stands above")
+            yield url
+        finally:
+            process.kill()
 
 
 @contextmanager

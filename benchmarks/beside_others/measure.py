@@ -18,7 +18,7 @@ from benchmarks.beside_others.results import Outcome
 ROOT: Final = Path(__file__).resolve().parents[2]
 SLOTS: Final = 4
 SERVICE: Final = 0.4
-"""Seconds. Of the demo's downstream: ten tasks a second."""
+"""Seconds. With four slots, the slow system does ten tasks a second."""
 PATIENCE: Final = 2.0
 """Seconds after its put within which a task has to start to be of use."""
 WARM_UP: Final = 5.0

@@ -26,7 +26,7 @@ def check(number: int, put: float) -> None:
 
 
 def put_all(put: Callable[[int, float], object]) -> None:
-    """At a constant rate, as the demo's generator does."""
+    """Put tasks at a constant rate."""
     rate, began = float(setting("RATE")), time.time()
     for number in range(round(rate * float(setting("SECONDS")))):
         time.sleep(max(0.0, began + number / rate - time.time()))

@@ -12,7 +12,7 @@ from lifoq import Context, Processor, Registry, WorkerSettings
 
 SLOTS: Final = 4
 SERVICE: Final = 0.4
-"""Seconds; together the demo's downstream, which does ten tasks a second."""
+"""Seconds; with four slots, ten tasks are done a second."""
 
 
 class Step(Row):

@@ -12,7 +12,7 @@ from benchmarks.performance import page
 from benchmarks.performance.charts import INK
 from benchmarks.performance.text import percent
 from benchmarks.record import HERE
-from demo.steps import StepError
+from benchmarks.steps import StepError
 
 COMMITTED = (page.DOCS / page.PAGE).read_text()
 SECTIONS = [page.Section.of(name) for name in NAMES]

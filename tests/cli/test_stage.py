@@ -20,7 +20,7 @@ from lifoq_cli.smoke import STEPS
 from localcloud import LocalCloud
 from tests.infrastructure.deployments import a_stage, synthesized
 
-STAGE = "demo"
+STAGE = "trial"
 pytestmark = [pytest.mark.prove, pytest.mark.usefixtures("client")]
 
 

@@ -1,7 +1,7 @@
 """Figures that pages repeat are those of the benchmarks' results, or follow from them.
 
-The performance page is written from the results itself. A demo's report is one run's: it has to
-add up.
+The performance page is written from the results itself. The report in the README is one run's: it
+has to add up.
 """
 
 import inspect

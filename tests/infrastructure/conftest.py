@@ -16,8 +16,8 @@ def prod() -> Deployment:
 
 
 @pytest.fixture(scope="session")
-def demo() -> Deployment:
-    return synthesize("demo")
+def dev() -> Deployment:
+    return synthesize("dev")
 
 
 @pytest.fixture(scope="session")

@@ -74,7 +74,7 @@ def synthesized(stage: Callable[[cdk.App], None]) -> Deployment:
 
 
 def a_stage(
-    name: str = "demo",
+    name: str = "trial",
     *,
     state: Mapping[str, Any] | None = None,
     reports: bool = False,

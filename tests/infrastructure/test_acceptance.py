@@ -36,7 +36,7 @@ from tests.infrastructure import roles
 from tests.infrastructure.deployments import Deployment, a_stage, synthesized, team_code
 from tests.localcloud.harness import eventually
 
-STAGE = "demo"
+STAGE = "trial"
 PAYLOAD = "what-nobody-should-read-in-a-log"
 FUNCTIONS = ["trigger", "process_tasks", "sweep", "create_tasks", "ingest", "api", "task_events"]
 HERE = "us-east-1:123456789012"

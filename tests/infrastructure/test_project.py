@@ -3,6 +3,7 @@
 import importlib.metadata
 import importlib.util
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -89,11 +90,34 @@ def test_what_it_rests_on_is_what_this_repository_is_tested_with(pictures):
 def test_every_example_is_in_the_list_and_leaves_out_of_git_what_a_new_project_does():
     page = (ROOT / "examples" / "README.md").read_text()
     examples = [app.parent for app in (ROOT / "examples").glob("*/app.py")]
-    assert len(examples) == 5
+    assert len(examples) == 6
     for folder in examples:
         assert f"]({folder.name}/README.md)" in page
         ignored = (new.TEMPLATE / "dot-gitignore.tmpl").read_text()
         assert (folder / ".gitignore").read_text() == ignored
+
+
+def test_what_judges_the_report_of_the_overload_finds_out_a_wrong_one():
+    """The example's own tests, which are those of the verdict of `make demo`."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "lifoq.testing.plugin",
+        "-p",
+        "no:cacheprovider",
+    ]
+    folder = ROOT / "examples" / "overload"
+    told = run(
+        *command,
+        "--rootdir=.",
+        "-c",
+        os.devnull,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert "11 passed" in told
 
 
 @pytest.mark.parametrize(

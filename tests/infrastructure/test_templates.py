@@ -58,7 +58,7 @@ its place: tasks, exports and confirmed subscriptions would be gone from the sta
 HOLD_DATA = {*STATEFUL.values()} - {"AWS::SNS::Topic"}
 
 
-def test_what_holds_data_lies_apart_under_the_id_it_always_had_and_is_kept(everything, prod, demo):
+def test_what_holds_data_lies_apart_under_the_id_it_always_had_and_is_kept(everything, prod, dev):
     apart = everything.templates["key"]["Resources"] | everything.templates["state"]["Resources"]
     for logical_id, type_name in STATEFUL.items():
         assert apart[logical_id]["Type"] == type_name
@@ -67,18 +67,18 @@ def test_what_holds_data_lies_apart_under_the_id_it_always_had_and_is_kept(every
             if resource["Type"] in HOLD_DATA:
                 assert logical_id in STATEFUL, "pin the id of what holds data"
                 assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Retain"
-    for logical_id, resource in demo.all_resources():
+    for logical_id, resource in dev.all_resources():
         assert resource.get("DeletionPolicy", "Delete") == "Delete", logical_id
         assert resource["Type"] not in HOLD_DATA or logical_id in STATEFUL
 
 
-def test_the_stacks_of_a_protected_stage_cannot_be_deleted_by_a_slip(prod, demo):
+def test_the_stacks_of_a_protected_stage_cannot_be_deleted_by_a_slip(prod, dev):
     def protected(deployment: Deployment, stage: str) -> set[bool]:
         artifacts = json.loads((deployment.assembly / "manifest.json").read_text())["artifacts"]
         stacks = [artifacts[f"lifoq-{stage}-{stack}"] for stack in deployment.templates]
         return {bool(stack["properties"].get("terminationProtection")) for stack in stacks}
 
-    assert (protected(prod, "prod"), protected(demo, "demo")) == ({True}, {False})
+    assert (protected(prod, "prod"), protected(dev, "dev")) == ({True}, {False})
 
 
 def test_the_table_is_the_one_that_the_schema_defines(prod):
@@ -453,6 +453,6 @@ def test_a_name_that_no_stack_can_have_is_refused(name):
 def test_an_unknown_stage_is_one_sentence_with_the_known_ones():
     env = {**os.environ, "CDK_CONTEXT_JSON": json.dumps({**CONTEXT, "stage": "prd"})}
     assert refused(sys.executable, "app.py", env=env) == (
-        "stage='prd': is unknown: choose one of dev, prod, demo with '-c stage=NAME', or add it to "
+        "stage='prd': is unknown: choose one of dev, prod with '-c stage=NAME', or add it to "
         "stacks/stages.py\n"
     )

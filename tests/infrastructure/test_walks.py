@@ -163,14 +163,16 @@ def test_an_example_runs_copied_anywhere_by_the_lines_of_its_readme(example, use
     ignored = shutil.ignore_patterns(".*", "__pycache__", "cdk.out")
     copy = shutil.copytree(example, user.folder / "examples" / example.name, ignore=ignored)
     (_, _, begin), *then = blocks((copy / "README.md").read_text())
-    tests, dev = begin.strip().rsplit("\n", 1)
-    assert dev.endswith("lifoq dev")
+    tests, start = begin.strip().rsplit("\n", 1)
     first, second = open_terminal(copy), open_terminal(copy)
     with registries():
         assert " passed" in first.runs(tests.replace("pip install", "uv pip install"))
-    first.deploys(dev)
-
     shown = ""
+    if start.endswith("lifoq dev"):
+        first.deploys(start)
+    else:  # it runs `lifoq dev` itself, and ends
+        shown = first.runs(start)
+
     for kind, _, text in then:
         if kind == "sh":
             shown = second.runs(text)

@@ -23,7 +23,7 @@ from tests.infrastructure.deployments import a_stage, synthesized, team_code
 __all__ = ["downstream"]
 pytestmark = pytest.mark.prove
 
-STAGE = "demo"
+STAGE = "trial"
 SERVICE_SECONDS = 0.4
 ROUNDS = 8
 TASKS_A_ROUND = 6

@@ -20,7 +20,7 @@ LIBRARY += ("operating", "api")
 ROOMS = (
     *(f"lifoq.{room}" for room in LIBRARY),
     *("lifoq", "lifoq_project", "functions", "analytics", "lab", "lifoq_cdk", "lifoq_cli"),
-    *("lifoq_console", "localcloud", "stacks", "app", "demo", "benchmarks"),
+    *("lifoq_console", "localcloud", "stacks", "app", "benchmarks"),
 )
 """From the lowest to the highest. ``lifoq`` is what lies on top of the library's rooms: the public
 names, the command, the test kit."""
