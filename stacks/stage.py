@@ -125,6 +125,8 @@ def _told(construct: IConstruct) -> Iterator[tuple[str, str]]:
             yield "ApiUrl", construct.url
         case QueueGenerator():
             yield "CreateTasksFunctionName", construct.create_tasks.function_name
+            if construct.load_schedule:
+                yield "LoadScheduleName", construct.load_schedule.schedule_name
         case QueueReports():
             yield "ExportMachineArn", construct.machine.state_machine_arn
             yield "ReportJobName", construct.job.name

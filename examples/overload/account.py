@@ -48,7 +48,7 @@ class Account:
         return (self.now - min(waiting, default=self.now)) / MICROSECONDS
 
     def between(self, start: int, end: int) -> "Stretch":
-        """Tell what happened from ``start`` (inclusive) to ``end`` (exclusive), epoch microseconds."""
+        """Tell what happened from ``start`` up to and without ``end``, epoch microseconds."""
 
         def within(moment: int | None) -> bool:
             return moment is not None and start <= moment < end
