@@ -1,4 +1,4 @@
-"""The parts of shared limits that workers hold (see ``lifoq.items.lease_table``)."""
+"""Quotas that workers hold of limits over all workers (see ``lifoq.items.lease_table``)."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -21,7 +21,7 @@ OWN: Final = ""
 
 @dataclass(frozen=True, kw_only=True)
 class Lent:
-    """How much of one limit workers hold, as its book says."""
+    """How much of one limit workers hold, as its lease table says."""
 
     cell: str | None
     """The table of its queue; None where there is one queue."""
@@ -40,7 +40,7 @@ class Lent:
     workers: int
     """That it is lent to."""
     silent_workers: int
-    """Those that have not renewed their share in time: they are lost, or cannot reach the table."""
+    """Those that have not renewed their quota in time: they are lost, or cannot reach the table."""
     free_at: int | None
     """Epoch microseconds when all of it can be had, unless it is renewed; None: it can now."""
 
@@ -56,7 +56,7 @@ class Lent:
 
     @property
     def of_rate(self) -> str:
-        """Its lanes, as above."""
+        """Its shards, as above."""
         whole = None if self.rate_limit is None else Whole(rate=self.rate_limit).amount.shards
         return _of(self.shards, whole)
 
@@ -71,8 +71,8 @@ def find(queue: Queue | Cells) -> list[Lent]:
     """Each limit of a queue whose limits are shared; that of a task type where its tasks are at
     work or wait. Of another queue nothing is read.
 
-    What it reads, once for each queue: two pages of the index, and the books in one batch. Raises
-    StoreUnavailable, and QueueMisconfigured, also where a book cannot be read.
+    What it reads, once for each queue: two pages of the index, and the lease tables in one batch.
+    Raises StoreUnavailable, and QueueMisconfigured, also where a lease table cannot be read.
     """
     if isinstance(queue, Cells):
         return [one for name, cell in queue.queues.items() for one in _of_queue(cell, cell=name)]

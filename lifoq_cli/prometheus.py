@@ -88,7 +88,7 @@ class WorkerMetrics:
 
 _LENT: Final[dict[str, tuple[str, Callable[[Lent], int]]]] = {
     "slots_lent": ("Tasks at a time that workers hold of a shared limit", lambda one: one.slots),
-    "lanes_lent": ("Parts of a shared rate that workers hold", lambda one: one.shards),
+    "shards_lent": ("Equal parts of a shared rate that workers hold", lambda one: one.shards),
     "workers": ("Workers that hold a part of a shared limit", lambda one: one.workers),
     "silent_workers": (
         "Those of them that have not renewed it in time",

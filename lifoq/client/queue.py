@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from lifoq.client.connection import SharedLimits
 
 FIRST_POLL: Final = 0.1
-"""Seconds between the first two looks of ``wait``; it grows by half each time."""
+"""Seconds between the first two polls of ``wait``; it grows by half each time."""
 LAST_POLL: Final = 5.0
-"""Seconds up to which that grows: each look costs a read."""
+"""Seconds up to which that grows: each poll costs a read."""
 PRESSURE_KEPT: Final = 5.0
 """Seconds for which ``pressure`` answers from memory: it may be asked before each put."""
 

@@ -1,15 +1,17 @@
-"""The book of a limit that holds over all workers together: which of them may use how much of it.
+"""The lease table of a limit over all workers: which of them may use how much of it, and until
+when.
 
 There is one item for each such limit, beside the tasks: a task type's, or the queue's own. A worker
-takes a share of the limit by writing itself into the book: so many slots (tasks at a time), and so
-many lanes (of the rate: each lane is an equal part of it, with its tokens). Each writes only over
-what it has read, so the shares never add up to more than the limit.
+takes a quota of the limit by writing itself into the lease table: so many slots (tasks at a time),
+and so many shards (of the rate: each is an equal part of it, a token bucket of its own). Each
+worker writes only over what it has read, so the quotas never add up to more than the limit.
+``docs/decisions/shared-limits.md`` has an example with numbers.
 
-A share is taken for some seconds. **No lease of a task reaches beyond the share that it runs on**
-(see ``worker.limit_share``), so whoever finds a share run out may take its slots: the leases of its
-tasks are over as well. Tokens are handed on, never made: what the bucket of a lane holds goes back
-with it, and a lane of a lost worker comes back empty. What a lane gains while nobody has it is
-reckoned by the book's own time (see ``LeaseTable.time``).
+A quota lasts for some seconds. **No lease of a task reaches further than its worker's quota and one
+lease more** (see ``worker.limits.quota``). So whoever finds a quota run out for so long may take
+its slots: the leases of its tasks are over as well. Tokens are handed on, never made: what a shard
+holds goes back with it, and a shard of a lost worker comes back empty. What a shard gains while
+nobody has it is reckoned by the lease table's own time (see ``LeaseTable.time``).
 """
 
 import json
@@ -26,18 +28,18 @@ from lifoq.items.schema import OWN_PREFIX
 from lifoq.items.schema import Attribute as A
 
 QUOTA_LASTS: Final = 5.0
-"""Seconds for which a share may be used to start tasks, since the write that took it was sent."""
+"""Seconds for which a quota may be used to start tasks, since the write that took it was sent."""
 CLOCKS_APART: Final = 2 * CLOCK_OFF_AT_MOST
 """Seconds by which the clocks of two workers may differ, one of them ahead, the other behind."""
 MOST_SHARDS: Final = 1_000
 """Equal parts of a rate, however high it is."""
-BOOK_KEPT: Final = 7 * 86_400
-"""Seconds until DynamoDB may delete a book that nobody writes to; then it is as if all were free.
-Longer than the leases of tasks."""
+LEASE_TABLE_KEPT: Final = 7 * 86_400
+"""Seconds until DynamoDB may delete a lease table that nobody writes to; then all of the limit is
+free. Longer than the leases of tasks."""
 
 
 class Amount(NamedTuple):
-    """How large a limit is, or a share of it."""
+    """The size of a limit, or of a quota of it."""
 
     slots: int = 0
     shards: int = 0
@@ -60,22 +62,22 @@ class Whole:
 
     @property
     def amount(self) -> Amount:
-        """Each lane has a burst of at least one: with less, it could never start a task."""
+        """Each shard has a burst of at least one: with less, it could never start a task."""
         shards = 0 if self.rate is None else min(MOST_SHARDS, max(1, int(self.rate)))
         return Amount(self.in_flight or 0, shards)
 
     def burst(self, shards: int) -> float:
-        """Tokens that so many lanes hold at the most."""
+        """Tokens that so many shards hold at the most."""
         return 0.0 if self.rate is None else max(1.0, self.rate) * shards / self.amount.shards
 
     def gain(self, shards: int) -> float:
-        """Tokens that so many lanes gain in a second."""
+        """Tokens that so many shards gain in a second."""
         return 0.0 if self.rate is None else self.rate * shards / self.amount.shards
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What one worker has."""
+    """The quota of one worker."""
 
     has: Amount
     wants: Amount
@@ -84,7 +86,7 @@ class Entry:
     lease: int
     """Microseconds: its tasks' leases are over so long after that."""
     renewal: int
-    """Counts the worker's turns, so that a late one is known."""
+    """Counts the worker's renewals, so that a late one is known."""
 
     def left(self, now: int) -> "Entry":
         """What of it has not run out, whatever the two clocks."""
@@ -106,7 +108,7 @@ class Renewal:
     insists: bool
     """Whether others are to make room for what it wants, if there is not enough of it now."""
     returns: float
-    """Tokens of the lanes that it does not keep."""
+    """Tokens of the shards that it does not keep."""
     lease: int
     renew: bool
     """Whether what it has will soon run out."""
@@ -114,13 +116,13 @@ class Renewal:
 
 @dataclass(frozen=True, kw_only=True)
 class Grant:
-    """What a worker has after a turn."""
+    """The quota of a worker after a renewal."""
 
     has: Amount
     kept_shards: int
-    """Lanes that it had before, and still has."""
+    """Shards that it had before, and still has."""
     tokens: float
-    """That came with the other lanes."""
+    """Tokens that came with the other shards."""
     fair: Amount
     """What it could have, as long as others want what they want now."""
     sent: int | None = None
@@ -131,9 +133,9 @@ class Grant:
 @dataclass(frozen=True, kw_only=True)
 class LeaseTable:
     tokens: float
-    """In the lanes that nobody has, when it was last counted."""
+    """Tokens in the shards that nobody has, when they were last counted."""
     counted: int = 0
-    """By the book's own time, in microseconds: see ``time``."""
+    """When that was, by the lease table's own time in microseconds: see ``time``."""
     entries: Mapping[str, Entry] = field(default_factory=dict)
     """By worker."""
 
@@ -162,12 +164,13 @@ class LeaseTable:
             )
         except _NO_LEASE_TABLE as error:
             raise QueueMisconfigured(
-                f"item {item.get(A.TASK_ID)!r} is not the book of a limit ({error!r}): stop the "
-                "workers, delete it, and start them again"
+                f"item {item.get(A.TASK_ID)!r} is not the lease table of a limit ({error!r}): stop "
+                "the workers, delete it, and start them again"
             ) from error
 
     def written(self, *, over: Item | None, version: str, now: int) -> Change:
-        """The write of this book over one that was read, or where there was none."""
+        """Return the write of this lease table over the one that was read, or where there was
+        none."""
         rows = {
             worker: [*entry.has, *entry.wants, entry.until, entry.lease, entry.renewal]
             for worker, entry in self.entries.items()
@@ -180,25 +183,25 @@ class LeaseTable:
             set={
                 A.PAYLOAD: json.dumps(document, separators=(",", ":")),
                 A.CLAIM_ID: version,
-                A.TTL: now // MICROSECONDS + BOOK_KEPT,
+                A.TTL: now // MICROSECONDS + LEASE_TABLE_KEPT,
             },
         )
 
     def time(self, *, now: int, own: int) -> int:
-        """The book's time, in which lanes that nobody has gain tokens. It goes on as fast as each
-        worker's own clock does: ``own`` is what that makes it now, 0 for who has not been here
-        before. Epoch clocks (``now``) differ, and must make no tokens each time that a lane goes
-        from one behind to one ahead: what they say counts only where it is further off than they
-        may be apart."""
+        """Return the lease table's time, in which shards that nobody has gain tokens. It goes on as
+        fast as each worker's own clock does: ``own`` is what that makes it now, 0 for who has not
+        been here before. Epoch clocks (``now``) differ, and must make no tokens each time that a
+        shard goes from one behind to one ahead: what they say counts only where it is further off
+        than they may be apart."""
         apart = microseconds(CLOCKS_APART)
         return max(self.counted, min(own, now + apart), now - apart)
 
     def after(
         self, renewal: Renewal, whole: Whole, *, now: int, time: int
     ) -> "tuple[LeaseTable, Grant] | None":
-        """The book after a turn; None where a later one of the same worker has been before it. The
-        same book, where there is nothing to write. ``now``: epoch microseconds; ``time``: the
-        book's."""
+        """Return the lease table after a renewal; None where a later one of the same worker has
+        been before it. The same lease table, where there is nothing to write. ``now``: epoch
+        microseconds; ``time``: the lease table's."""
         mine = self.entries.get(renewal.worker)
         if mine is not None and mine.renewal >= renewal.number:
             return None
@@ -231,7 +234,7 @@ class LeaseTable:
         return {n: entry for n, entry in left.items() if entry.has != NONE or entry.until >= now}
 
     def _tokens(self, whole: Whole, time: int) -> float:
-        """Tokens of the lanes that nobody had since they were counted."""
+        """Return the tokens of the shards that nobody had since they were counted."""
         free = _less(whole.amount, *(entry.has for entry in self.entries.values())).shards
         passed = (time - self.counted) / MICROSECONDS
         return min(whole.burst(free), self.tokens + passed * whole.gain(free))
@@ -255,7 +258,7 @@ class LeaseTable:
 
         able = list(wants)
         if whole.in_flight is not None and whole.rate is not None:
-            for kind in (0, 1):  # a slot is of no use without a lane, nor a lane without a slot
+            for kind in (0, 1):  # a slot is of no use without a shard, nor a shard without a slot
                 able = [name for name, share in shares(kind, able).items() if share]
         return Amount(*(shares(kind, able).get(worker, 0) for kind in (0, 1)))
 

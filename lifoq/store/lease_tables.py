@@ -1,4 +1,5 @@
-"""A worker's turns at the books of the limits that hold over all workers (see ``items.book``)."""
+"""A worker's renewals at the lease tables of limits over all workers (see
+``items.lease_table``)."""
 
 from dataclasses import replace
 
@@ -16,11 +17,12 @@ class LeaseTables:
         self._table = store.table
         self._host = host
         self._ahead: dict[str, int] = {}
-        """By limit: of the worker's monotonic clock, the time of the book, in microseconds."""
+        """By limit: microseconds by which the lease table's time is ahead of the monotonic
+        clock."""
 
     def take(self, limit: str, whole: Whole, renewal: Renewal) -> Grant | None:
-        """One read, and a write where something changes. None where a later turn of this worker has
-        been before it.
+        """Renew: one read, and a write where something changes. None where a later one of this
+        worker has been before it.
 
         Raises StoreUnavailable, also where others were faster each time, and QueueMisconfigured.
         """

@@ -24,7 +24,7 @@ def queue(store, host) -> Queue:
 
 
 def take(queue: Queue, limit: str, whole: Whole, worker: str, wants: Amount) -> None:
-    """A worker's turn at the book of a limit."""
+    """A worker's renewal at the lease table of a limit."""
     lease = microseconds(LEASE)
     terms: dict[str, Any] = {"insists": True, "returns": 0, "lease": lease, "renew": True}
     renewal = Renewal(worker=worker, number=1, keeps=NONE, wants=wants, **terms)

@@ -203,7 +203,7 @@ def test_what_is_no_book_is_told_with_its_remedy(lease_tables, past, store, payl
         "claimId": claim_id,
     }
     past.write(damaged)
-    with pytest.raises(QueueMisconfigured, match=r"is not the book of a limit .* delete it"):
+    with pytest.raises(QueueMisconfigured, match=r"is not the lease table of a limit .* delete it"):
         take(lease_tables, "w", ALL)
     assert store.table.get(lease_table_id("a")) == damaged
 

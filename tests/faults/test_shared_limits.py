@@ -94,7 +94,7 @@ def test_a_run_whose_limits_book_cannot_be_read_ends_and_says_so(bench):
     bench.handle("limited", in_flight=1)
     bench.put("limited")
     bench.table.damage({"taskId": lease_table_id("limited"), "payload": "no book"})
-    with pytest.raises(QueueMisconfigured, match="is not the book of a limit"):
+    with pytest.raises(QueueMisconfigured, match="is not the lease table of a limit"):
         bench.run(shared_limits=True)
 
 

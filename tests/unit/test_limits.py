@@ -12,7 +12,7 @@ from lifoq.testing.hosts import ManualHost
 from lifoq.worker.handlers.registry import TaskType
 from lifoq.worker.limits.concurrency_limit import PROBE_AFTER, Gate, Room, TokenBucket
 from lifoq.worker.limits.limits import Limits
-from lifoq.worker.limits.quota import RENEW_EVERY, TURN_PATIENCE, Quotas
+from lifoq.worker.limits.quota import RENEW_EVERY, RENEWAL_PATIENCE, Quotas
 
 
 def test_a_bucket_lets_a_seconds_worth_through_at_once_and_then_its_rate():
@@ -197,7 +197,7 @@ def test_an_answer_that_a_later_turn_has_overtaken_is_not_used(store, host):
     take_renewals(second, host)
     host.advance(RENEW_EVERY)
     take_renewals(second, host)
-    host.advance(TURN_PATIENCE - RENEW_EVERY)
+    host.advance(RENEWAL_PATIENCE - RENEW_EVERY)
     take_renewals(first, host)
     first.renewed(answer)
     take_renewals(second, host)

@@ -20,7 +20,7 @@ from lifoq.worker.limits.renewed import Renewed
 log = logging.getLogger("lifoq.background_calls")
 
 PROMOTE_AT_MOST: Final = 25
-"""Due tasks that one look brings in."""
+"""Due tasks that one poll brings in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Poll:
     """A first page was asked for."""
 
     number: int
-    """Counts up; what a later look has shown is newer."""
+    """Counts up; what a later poll has shown is newer."""
     sent: int
     """Monotonic microseconds; it shows nothing that came later."""
     newest_first: bool
@@ -81,7 +81,7 @@ class Noted:
 
 @dataclass(frozen=True, kw_only=True)
 class Failed:
-    """An errand came to nothing; ``request`` says which, if somebody waits for it: a look, the page
+    """A background call failed. ``request`` says which, if somebody waits for it: a poll, the page
     after a cursor, or what was due."""
 
     error: Exception
@@ -163,7 +163,7 @@ class BackgroundCalls:
         self._send(fall, "let fall")
 
     def renewals(self, calls: Collection[Callable[[], Renewed]]) -> None:
-        """Take turns at the books of limits that all workers share."""
+        """Renew the quotas of limits over all workers."""
         for call in calls:
             self._send(call, "turn")
 

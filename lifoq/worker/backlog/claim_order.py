@@ -28,7 +28,7 @@ class ClaimOrder:
         self.newest_first = threshold is None
 
     def asks_for_oldest(self) -> bool:
-        """Whether the next look at the queue is to begin with a page from its oldest end."""
+        """Whether the next poll is to begin with a page from its oldest end."""
         due = self._host.monotonic() >= self._ask_at
         return due if self.newest_first else self._sees_all or not due
 
@@ -52,5 +52,5 @@ def _older_than(seconds: float, oldest: Candidates, live: Sequence[Candidate], n
     if live:
         return (now - live[0].since) / MICROSECONDS > seconds
     # None on the page. With more behind it, expired tasks lie at this end until TTL deletes them:
-    # to go through them at each look would cost the more, the more they are.
+    # to go through them at each poll would cost the more, the more they are.
     return oldest.next is not None

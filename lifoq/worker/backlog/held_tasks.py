@@ -8,7 +8,7 @@ from lifoq.store.candidate import Candidate
 Attempt = TypeVar("Attempt")
 """The run's own type: this module only keeps it."""
 CLAIM_PATIENCE: Final = 0.1
-"""Seconds for which the next look waits for the answers to claims: before, it would be shown the
+"""Seconds for which the next poll waits for the answers to claims: before, it would be shown the
 same rows again."""
 CLAIM_REFUSED_FOR: Final = 0.5
 """Seconds for which a task whose claim was refused is not tried again: the index lags."""
@@ -87,7 +87,7 @@ class HeldTasks(Generic[Attempt]):
 
     @property
     def answers_by(self) -> int:
-        """Until when the next look waits for the answers to claims."""
+        """Until when the next poll waits for the answers to claims."""
         return max(self._asked.values(), default=0) + microseconds(CLAIM_PATIENCE)
 
     def _suspect_is_over(self, task_id: str) -> None:

@@ -1,4 +1,4 @@
-"""When a run looks at the queue next, and when it believes that the queue is empty."""
+"""When a run polls the queue next, and when it believes that the queue is empty."""
 
 from collections.abc import Callable
 from typing import Final
@@ -6,26 +6,26 @@ from typing import Final
 from lifoq.basics.host import microseconds
 
 EMPTY_POLL: Final = 0.1
-"""Seconds between two looks at a queue that was empty: a task that comes waits half of it."""
+"""Seconds between two polls of a queue that was empty: a task that comes waits half of it."""
 IDLE_POLL: Final = 1.0
-"""Seconds between two looks of who does not go when the queue is empty; reached by and by."""
+"""Seconds up to which that grows in a worker that stays when the queue is empty."""
 IDLE_GROWTH: Final = 1.2
-"""How much longer each pause between two such looks is than the one before."""
+"""How much longer each of its pauses is than the one before."""
 SHORTEST_POLL: Final = 0.05
-"""Seconds between two looks that could start nothing, or failed; it doubles each time."""
+"""Seconds between two polls that could start nothing, or failed; it doubles each time."""
 LONGEST_POLL: Final = 0.5
 """Seconds up to which that doubles: so long it may take to see a task that can start at once."""
 SHORTEST_WAIT: Final = 0.001
-"""Seconds by which a look is put off, at the least."""
+"""Seconds by which a poll is put off, at the least."""
 PROMOTE_EVERY: Final = 1.0
-"""Seconds between two looks at the due tasks."""
+"""Seconds between two polls for due tasks."""
 PROMOTE_PATIENCE: Final = 5.0
-"""Seconds after which due tasks are looked for again, though the last time was not answered."""
+"""Seconds after which due tasks are polled for again, though the last poll was not answered."""
 RETRY_LINGER: Final = 5.0
 """Seconds for which a run that has nothing else to do waits for a retry of its own: the first retry
 of the default backoff is due in 3 at most. For a later one the sweep starts another run."""
 POLL_PATIENCE: Final = 1.0
-"""Seconds after which a look that was not answered keeps no other waiting."""
+"""Seconds after which a poll that was not answered keeps no other waiting."""
 
 
 class PollTiming:
@@ -36,7 +36,7 @@ class PollTiming:
     ) -> None:
         """``linger``: for how many seconds an empty queue is watched before it is believed; None:
         for ever. ``woken_at`` tells when the kick was sent that started the run, and is asked once
-        a look was answered: by then the process knows the server's clock."""
+        a poll was answered: by then the process knows the server's clock."""
         self._next = now
         self._poll = SHORTEST_POLL
         self._linger = None if linger is None else microseconds(linger)
@@ -47,23 +47,23 @@ class PollTiming:
         """When the run last knew of something that may wait."""
         self._empty_since: int | None = None
         self._confirmed = False
-        """Whether a look was sent since then, and after all changes, that found nothing either."""
+        """Whether a poll was sent since then, and after all changes, that found nothing either."""
         self._found_nothing = False
-        """Whether the latest look found nothing."""
+        """Whether the latest poll found nothing."""
         self._sent = self._ended = self._shown = 0
-        """Numbers of the latest look that was sent, that ended somehow, that showed something."""
+        """Numbers of the latest poll that was sent, that ended somehow, that showed something."""
         self._sent_at = now
 
-    # Looks on their way
+    # Polls on their way
 
     def sends(self, now: int) -> int:
-        """A look is sent; its number."""
+        """Note that a poll is sent; return its number."""
         self._sent += 1
         self._sent_at = now
         return self._sent
 
     def shows(self, number: int) -> bool:
-        """A look was answered; False where a later one has been before it: it shows old news."""
+        """Note that a poll was answered; False where a later one was answered before it."""
         newest = number > self._shown
         self._shown = max(self._shown, number)
         self._ended = max(self._ended, number)
@@ -71,7 +71,7 @@ class PollTiming:
 
     @property
     def poll_at(self) -> int:
-        """When the next look is due."""
+        """When the next poll is due."""
         on_its_way = self._ended < self._sent
         patience = self._sent_at + microseconds(POLL_PATIENCE)
         return max(self._next, patience) if on_its_way else self._next
@@ -89,8 +89,8 @@ class PollTiming:
         self._empty_poll = EMPTY_POLL
 
     def found_nothing(self, now: int, *, seen_at: int) -> None:
-        """The queue held nothing that waited, as it was when the look was sent."""
-        late = max(now, self._sent_at + microseconds(IDLE_POLL))  # where the look took long
+        """The queue held nothing that waited, as it was when the poll was sent."""
+        late = max(now, self._sent_at + microseconds(IDLE_POLL))  # where the poll took long
         self._next, self._poll = min(now + microseconds(self._empty_poll), late), SHORTEST_POLL
         self._found_nothing = True
         if self._sent_at < self._changed_at:
@@ -102,7 +102,7 @@ class PollTiming:
         self._confirmed = True
         if self._empty_since is None:
             # Since the kick, if the run has changed nothing yet: the index has had that long to
-            # show what it was sent for, and a run that a late kick started ends after one look.
+            # show what it was sent for, and a run that a late kick started ends after one poll.
             self._empty_since = self._woken_at() if self._unchanged else now
 
     def knows_since(self, moment: int) -> bool:
@@ -120,7 +120,7 @@ class PollTiming:
         self._back_off(now, wait)
 
     def failed(self, number: int, now: int) -> None:
-        """A look came to nothing."""
+        """Note that a poll failed."""
         self._ended = max(self._ended, number)
         self._back_off(now, LONGEST_POLL)
 

@@ -59,11 +59,11 @@ class Poller:
         self._put_aside: set[str] = set()
         """Damaged items, by their ids."""
         self._falling: Iterable[str] = ()
-        """Ids of those that the last look saw to have expired ahead: the index is late."""
+        """Ids of those that the last poll saw to have expired ahead: the index is late."""
         self._settles = False
-        """Whether this look has read behind the first page, or waits for that."""
+        """Whether this poll has read behind the first page, or waits for that."""
         self._left_free = False
-        """Whether the last look left slots free."""
+        """Whether the last poll left slots free."""
 
     # Asking
 
@@ -135,7 +135,7 @@ class Poller:
 
     def _let_fall(self, rows: Sequence[Candidate]) -> None:
         """What has expired and stands ahead of its time would be read before the living by each
-        look to come."""
+        poll to come."""
         now = self._clock()
         fallen = {r.task_id: r for r in rows if r.head_start and r.expires_at <= now}
         if new := [row for task_id, row in fallen.items() if task_id not in self._falling]:
@@ -145,7 +145,7 @@ class Poller:
     # Saying
 
     def next(self, may_start: Callable[[SchedulingClass], bool], now: int) -> Candidate | None:
-        """The first task whose cohort may start."""
+        """The first task whose scheduling class may start."""
         while (row := self._first(may_start, now)) is not None:
             if self._wanted([row], now):
                 return row

@@ -1,6 +1,6 @@
 """What a run has seen of the tasks that wait, and how far down it has looked.
 
-A look at the queue always begins with its first page. Where that page holds nothing that may start
+A poll of the queue always begins with its first page. Where that page holds nothing that may start
 (its types are at their limits), the run reads on behind it, once; what it saw there it remembers,
 so that the next slot is filled from memory instead of reading the same rows again.
 """
@@ -27,7 +27,7 @@ class SchedulingClass(NamedTuple):
 
     task_type: str
     suspects: bool
-    """Whether these are the type's suspects."""
+    """Whether these are the type's suspected poison."""
 
 
 OLDEST: Final[Place] = (float("-inf"), "")
@@ -35,8 +35,9 @@ NEWEST: Final[Place] = (float("inf"), "")
 
 
 class BacklogView:
-    """Knows the rows by cohort; behind the first page there may be a gap that was not read, since
-    tasks came in faster than the run looked, and behind all that it knows the rest of the queue."""
+    """Knows the rows by scheduling class; behind the first page there may be a gap that was not
+    read, since tasks came in faster than the run looked, and behind all that it knows the rest of
+    the queue."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class BacklogView:
         now: int,
         key_of: Callable[[Candidate], Key] = lambda _row: None,
     ) -> None:
-        """``now``: monotonic microseconds, when the look was sent with which it begins.
+        """``now``: monotonic microseconds, when the poll was sent with which it begins.
         ``key_of``: a row's key, where it matters."""
         self._key_of = key_of
         self.newest_first = newest_first
@@ -120,7 +121,7 @@ class BacklogView:
         excess: Mapping[Key, float] = MappingProxyType({}),
         settle: bool = True,
     ) -> Candidate | None:
-        """The first row whose cohort may start, and whose type is not ``full`` of its key. None
+        """The first row whose class may start, and whose type is not ``full`` of its key. None
         also where rows before it were not read yet.
 
         ``excess``: keys that have had more than their share, and by how much; those with the least
@@ -150,7 +151,7 @@ class BacklogView:
                 if not full(scheduling_class.task_type, key):
                     yield row, excess.get(key, 0.0)
                     if key not in excess:
-                        break  # the others of this cohort come after it
+                        break  # the others of this class come after it
 
     @property
     def types(self) -> Collection[str]:

@@ -1,4 +1,5 @@
-"""Rows of one cohort that a run remembers: by key, and the first of each key in the queue's order.
+"""Rows of one scheduling class that a run remembers: by key, and the first of each key in the
+queue's order.
 
 So however many keys wait, the row whose turn it is is found by passing over the few keys of which
 none may start now.

@@ -4,7 +4,7 @@ task type's.
 A slot is taken from the moment that a task is chosen until its handler has returned: also beyond
 the attempt's timeout, and beyond the end of the run. So the limits live as long as the process.
 
-Where a limit holds over all workers together, this process has a share of it (see ``quota``).
+Where a limit holds over all workers together, this process has a quota of it (see ``quota``).
 """
 
 import math
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class Limits:
-    """The gates of one process: one for all tasks, and one for each task type; and its shares of
-    limits that hold over all workers. Thread-safe: the run enters, the threads of the handlers
+    """The concurrency limits of one process, for all tasks and for each task type; and its quotas
+    of limits that hold over all workers. Thread-safe: the run enters, the threads of the handlers
     leave."""
 
     def __init__(
@@ -149,7 +149,7 @@ class Limits:
 
     def wait(self, task_type: str) -> float:
         """Seconds until a task of this type could start; inf until one has ended, or until there is
-        a larger share of a limit over all workers."""
+        a larger quota of a limit over all workers."""
         with self._lock:
             waits = [gate.wait() for gate in self._gates(task_type)]
             return max(*waits, *(quota.wait() for quota in self._quotas_of(task_type)))
@@ -189,17 +189,17 @@ class Limits:
     # What all workers share
 
     def usable(self, task_type: str) -> bool:
-        """Whether a task that has entered may begin: no share that it runs on has run out."""
+        """Whether a task that has entered may begin: no quota that it runs on has run out."""
         return all(quota.usable for quota in self._quotas_of(task_type))
 
     def lease(self, task_type: str, usual: float) -> float:
         """Seconds for which a task of this type may be leased now: no lease reaches beyond the
-        share of a limit that the task runs on."""
+        quota of a limit that the task runs on."""
         return min([usual, *(quota.lease_left() for quota in self._quotas_of(task_type))])
 
     @property
     def renewal_at(self) -> float:
-        """When the next turns are due; monotonic microseconds."""
+        """When the next renewals are due; monotonic microseconds."""
         return min((quota.due_at for quota in self._quotas.values()), default=math.inf)
 
     def renewals(self, now: int) -> "list[Callable[[], Renewed]]":
@@ -219,17 +219,17 @@ class Limits:
             ]
 
     def renewed(self, answer: "Renewed") -> bool:
-        """A turn was answered; whether that may change which task is the next to start."""
+        """Take in the answer to a renewal; return whether it may change which task starts next."""
         with self._lock:
             return self._quotas[answer.limit].renewed(answer)
 
     @property
     def all_answered(self) -> bool:
-        """Whether no turn's answer is awaited."""
+        """Whether all renewals have been answered."""
         return all(quota.answered for quota in self._quotas.values())
 
     def _free_for(self, quota: "Quota") -> int:
-        """How many tasks this process could start at once, if the share were as large."""
+        """How many tasks this process could start at once, if the quota were as large."""
         free, of_all = self._in_flight - self._all.inside, self._quotas.get("", quota)
         in_doubt = of_all is quota or of_all.answer_due > 0
         return free if in_doubt else int(min(free, of_all.room))

@@ -1,9 +1,9 @@
-"""A worker's share of a limit that holds over all workers together.
+"""A worker's quota of a limit that holds over all workers together.
 
-It is asked for when a task waits that may start but for this limit, renewed every other second
-while it is used, and given back when nothing has asked for it for a second: at the next turn at the
-book (see ``items.book``), twice a second. Where the book cannot be written, the share runs out, and
-nothing more is started on it.
+The worker asks for it when only this limit keeps the next task from starting, renews it while it is
+used, and gives back what nothing has used for a second: by renewals at the lease table (see
+``items.lease_table``), twice a second. Where the lease table cannot be written, the quota runs out,
+and nothing more is started on it.
 
 All times are monotonic microseconds. Under the lock of the limits, but for ``lease_left``.
 """
@@ -24,25 +24,25 @@ from lifoq.worker.limits.concurrency_limit import TokenBucket
 from lifoq.worker.limits.renewed import Renewed
 
 RENEW_EVERY: Final = 0.5
-"""Seconds between two turns at the book, while the share is used or wanted."""
-TURN_PATIENCE: Final = 2.0
-"""Seconds after which another turn is taken, though the last was not answered."""
+"""Seconds between two renewals, while the quota is used or wanted."""
+RENEWAL_PATIENCE: Final = 2.0
+"""Seconds after which a renewal is sent, though the last one was not answered."""
 RENEW_AFTER: Final = 1.5
-"""Seconds from which on a share is renewed that does not change."""
+"""Seconds after which a renewal writes, though nothing has changed."""
 SLOTS, SHARDS = 0, 1
 """Kinds of an amount."""
 USED_FOR: Final = 1.0
-"""Seconds for which a share is kept since a task used it, or asked for it."""
+"""Seconds for which a quota is kept since a task used it, or asked for it."""
 ASKS_AGAIN: Final = 0.5
 """Seconds after which nobody knows any more whether a task waits that would use it."""
-SHARE_REFUSED_FOR: Final = 1.0
-"""Seconds for which a refusal is believed, unless a turn between has brought more."""
+REFUSED_FOR: Final = 1.0
+"""Seconds for which a refusal is believed, unless a renewal has brought more by then."""
 ANSWER_PATIENCE: Final = 0.1
 """Seconds for which the next task to start waits for the answer whether it may."""
 
 
 class RateShards(TokenBucket):
-    """The tokens of the lanes that this worker has."""
+    """The token bucket of the shards that this worker has."""
 
     def __init__(self, whole: Whole, host: Host) -> None:
         super().__init__(whole.rate or 1.0, host)
@@ -53,7 +53,7 @@ class RateShards(TokenBucket):
         return super().wait() if self._rate > 0 else math.inf
 
     def resize(self, shards: int, *, tokens: float) -> None:
-        """From now on so many lanes, with so many tokens more or less than now at the most."""
+        """Have so many shards from now on. ``tokens``: how many come with them, or, below 0, go."""
         self._fill()
         self._rate, self._burst = self._whole.gain(shards), self._whole.burst(shards)
         self._tokens = min(self._burst, self._tokens + tokens)
@@ -96,15 +96,15 @@ class Quota:
         """When tasks entered in the last second, and how many were inside then."""
         self._asked, self._asked_at = NONE, 0
         self._refused_until = [0, 0]
-        """Until when it is known that others have the rest: of the slots, of the lanes."""
+        """Until when it is known that others have the rest: of the slots, of the shards."""
         self._answer_by = 0
         """Until when an answer is waited for; 0: nothing was asked."""
         self._number = 0
         self._unanswered = False
         self.in_lease_table = False
-        """Whether the book may name this worker."""
+        """Whether the lease table may name this worker."""
         self.due_at: float = math.inf
-        """When the next turn is due."""
+        """When the next renewal is due."""
 
     # Using it
 
@@ -160,8 +160,9 @@ class Quota:
     # Asking for more
 
     def ask(self, free: int) -> bool:
-        """A task waits that is the next to start, but for this. ``free``: so many this process
-        could start at once. Whether the answer is to be waited for: not where it is known."""
+        """Request more: this limit alone blocks the next task. ``free``: tasks that this process
+        could start at once. True if the run should wait for the answer; False if a recent refusal
+        already answers it."""
         if self._all_taken and self.bucket is not None and 0 < self.bucket.wait() < math.inf:
             return False  # another slot would have to wait for a token
         now, lacking = self._host.monotonic(), self._lacking
@@ -188,7 +189,7 @@ class Quota:
 
     @property
     def _lacking(self) -> list[int]:
-        """What keeps others out: slots, lanes."""
+        """The kinds that keep another task from starting: slots, shards."""
         slots = self.whole.in_flight is not None and self.room <= 0
         shards = self.bucket is not None and (not self.usable or self.bucket.wait() > 0)
         shards = shards and not self._all_taken
@@ -196,7 +197,7 @@ class Quota:
 
     @property
     def _all_taken(self) -> bool:
-        """Whether it has slots, and none of them is free: then lanes would be of no use."""
+        """Whether it has slots, and none of them is free: then shards would be of no use."""
         return 0 < self._has.slots <= self.inside
 
     def _lately(self, moment: int, seconds: float = USED_FOR) -> bool:
@@ -215,11 +216,11 @@ class Quota:
             min(most.slots, self._here, slots), min(most.shards, math.ceil(shards / gain))
         )
 
-    # Taking turns
+    # Renewing it
 
     def renewal(self, free: int, *, more: bool = True) -> Callable[[], Renewed]:
-        """Take a turn: the call, to be made beside the run. ``free``: as for ``ask``. ``more``:
-        whether others may be started; else all is given back that is not in use."""
+        """Begin a renewal; return the call, to be made beside the run. ``free``: as for ``ask``.
+        ``more``: whether more tasks may be started; else all is given back that is not in use."""
         now = self._host.monotonic()
         used = 0 if self.whole.in_flight is None else self.inside
         wants = self._needs(free) if more else Amount(used)
@@ -234,13 +235,13 @@ class Quota:
         self._wants = wants
         self._number += 1
         self._unanswered = self.in_lease_table = True
-        self.due_at = now + microseconds(TURN_PATIENCE)
+        self.due_at = now + microseconds(RENEWAL_PATIENCE)
         renewal = Renewal(
             worker=self._worker,
             number=self._number,
             keeps=keeps,
             wants=wants,
-            # In the place of a type's task that was asked for, another is started.
+            # In place of the task of a type that asks, another can start: it does not insist.
             insists=not (self._limit and self._answer_by),
             returns=before if self.bucket is None else before - self.bucket.tokens,
             lease=self._lease,
@@ -256,8 +257,8 @@ class Quota:
         return Renewed(limit=self._limit, number=renewal.number, grant=grant)
 
     def renewed(self, answer: Renewed) -> bool:
-        """A turn was answered. What an earlier one gave than the last is not used. Whether it was
-        waited for, or others may enter since."""
+        """Take in the answer to a renewal; that to an earlier one than the last is not used. Return
+        whether the run waited for it, or more tasks may start now."""
         if answer.number != self._number:
             return False
         asked, wait = self._answer_by > 0, self.wait()
@@ -268,7 +269,7 @@ class Quota:
         now = self._host.monotonic()
         for kind in (SLOTS, SHARDS):
             if answer.error is not None or self._has[kind] < self._wants[kind]:
-                self._refused_until[kind] = now + microseconds(SHARE_REFUSED_FOR)
+                self._refused_until[kind] = now + microseconds(REFUSED_FOR)
         keeps = Amount(max(self.inside, self._fair.slots), self._fair.shards)
         if answer.grant is not None and any(map(lt, keeps, self._has)):
             self.due_at = now  # others wait for the rest
@@ -280,7 +281,7 @@ class Quota:
 
     @property
     def answered(self) -> bool:
-        """Whether the last turn was."""
+        """Whether the last renewal was answered."""
         return not self._unanswered
 
     def _granted(self, grant: Grant) -> None:
@@ -293,7 +294,7 @@ class Quota:
 
 
 class Quotas:
-    """Makes the shares of one process."""
+    """Makes the quotas of one process."""
 
     def __init__(self, store: StoreBase, *, lease: float, host: Host) -> None:
         self._lease_tables = LeaseTables(store, host=host)

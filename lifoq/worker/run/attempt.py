@@ -292,7 +292,7 @@ class Attempts:
             self._mailbox.put(NotStarted(row=row, error=why))
 
     def _hand_back(self, claim: Claim) -> None:
-        """Undo a claim whose answer came too late to begin, also for this worker's share of a limit
+        """Undo a claim whose answer came too late to begin, also for this worker's quota of a limit
         that all share; or which turned out to be of another type than the index said (its id was
         put anew). Where that fails, the lease runs out."""
         task = claim.task

@@ -1,14 +1,14 @@
 """A run of the processor: it decides what is claimed, and watches over it until it is settled.
 
 The thread that calls ``execute`` decides, and makes no call itself: attempts (``attempt``) and
-errands (``calls``) run beside it, each in a thread of its own, and report to its mailbox. So a
-call that is answered late keeps only its own task waiting. What is decided by whom:
+background calls (``calls``) run beside it, each in a thread of its own, and report to its mailbox.
+So a call that is answered late keeps only its own task waiting. What is decided by whom:
 
 - ``limits``: what is free;
 - ``held``: which tasks the run has;
 - ``keys``: which keys have no room for another of their tasks, or more than their share;
 - ``poller``: what the queue shows (``view``), and which task is the next;
-- ``timing``: when to look at the queue next, and when it is believed to be empty;
+- ``timing``: when to poll the queue next, and when it is believed to be empty;
 - ``breaker``: whether the run can go on.
 """
 
@@ -190,7 +190,7 @@ class Run:
         )
 
     def _poll_at(self) -> int:
-        """When the next look is due, if there is a slot by then."""
+        """When the next poll is due, if there is a slot by then."""
         return max(self._timing.poll_at, self._held.answers_by)
 
     def _agenda(self, now: int) -> Iterator[tuple[float, Callable[[int], None]]]:
@@ -483,7 +483,7 @@ class Run:
 
     def _give_back_quotas(self) -> None:
         """What this process has of the limits that all workers share. What it does not get to give
-        back runs out. A turn that is under way comes first: written after the last one, it would
+        back runs out. A renewal that is under way comes first: written after the last one, it would
         take again what that gave back."""
         self._listen(lambda: self._limits.all_answered, seconds=REMAINING_PATIENCE)
         calls = self._limits.last_renewals()
