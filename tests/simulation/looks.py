@@ -2,8 +2,8 @@
 claimed.
 
 A look shows the first rows of the LIFO index, from its newest on; or from its oldest, where the
-adaptive order says so. Tasks of one cohort wait for the same limits, and those of all types without
-any are one cohort: where one of them is claimed, none that comes before it was held back. And what
+adaptive order says so. Tasks of one class wait for the same limits, and those of all types without
+any are one class: where one of them is claimed, none that comes before it was held back. And what
 nothing holds back is tried soon by a worker that has a slot for it.
 """
 
@@ -181,7 +181,7 @@ class Looks:
             )
 
     def _assert_order(self) -> None:
-        """What was claimed of a cohort were its first tasks of the page."""
+        """What was claimed of a class were its first tasks of the page."""
         look = self._last
         if look is None or self._machine.resumed_at > look.sent:
             return

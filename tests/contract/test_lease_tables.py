@@ -62,7 +62,7 @@ def test_what_one_gives_back_the_next_has_at_once_tokens_and_all(lease_tables):
     assert (later.has, later.tokens) == (Amount(1, 1), 0)  # a token is handed on once
 
 
-def test_lanes_that_nobody_has_fill_up(lease_tables, host):
+def test_shards_that_nobody_has_fill_up(lease_tables, host):
     take(lease_tables, "w1", ALL)
     take(lease_tables, "w1", NONE, keeps=NONE)  # all tokens are used
     host.advance(0.6)
@@ -73,7 +73,7 @@ def test_lanes_that_nobody_has_fill_up(lease_tables, host):
 
 
 def test_clocks_that_differ_make_no_tokens(lease_tables, store, host):
-    """However often a lane goes from one who is behind to one who is ahead, and back."""
+    """However often a shard goes from one who is behind to one who is ahead, and back."""
     ahead = ManualHost(host.now() + microseconds(3))
     others = LeaseTables(Store(store.table, host=ahead), host=ahead)
     one_shard = Whole(rate=0.5)
@@ -110,13 +110,13 @@ def test_who_has_more_than_an_even_part_is_told_what_is_fair(lease_tables):
 
 
 @pytest.mark.parametrize("whole", [Whole(in_flight=1, rate=2.0), Whole(in_flight=4, rate=0.5)])
-def test_nobody_has_slots_without_lanes_or_lanes_without_slots(lease_tables, whole):
+def test_nobody_has_slots_without_shards_or_shards_without_slots(lease_tables, whole):
     take(lease_tables, "w1", ALL, whole=whole)
     assert take(lease_tables, "w2", ALL, whole=whole).has == NONE
     assert take(lease_tables, "w1", ALL, whole=whole).fair == whole.amount
 
 
-def test_a_part_runs_out_lanes_first_and_slots_when_the_leases_of_its_tasks_are_over(
+def test_a_part_runs_out_shards_first_and_slots_when_the_leases_of_its_tasks_are_over(
     lease_tables, host
 ):
     slots, shards = Whole(in_flight=4), Whole(rate=2.0)
