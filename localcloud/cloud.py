@@ -14,12 +14,12 @@ from typing import Any, Self
 
 from lifoq_project import cdk_cli
 
-from . import processes
-from .account import ACCOUNT, REGION
-from .asynchronous import FIRST_RETRY_SECONDS
-from .clients import Clients
-from .credentials import Credentials, without_proxy
-from .folder import private_file
+from .basics.account import ACCOUNT, REGION
+from .basics.clients import Clients
+from .basics.credentials import Credentials, without_proxy
+from .basics.folder import private_file
+from .functions import processes
+from .functions.asynchronous import FIRST_RETRY_SECONDS
 
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from . import threads
-from .asynchronous import FIRST_RETRY_SECONDS
+from .basics import threads
+from .basics.credentials import FILE
+from .basics.folder import FolderError, hold
 from .cloud import CDK_LOG, DeploymentError, DeploymentInterrupted, LocalCloud
-from .credentials import FILE
-from .folder import FolderError, hold
-from .listener import PortError, listen
+from .functions.asynchronous import FIRST_RETRY_SECONDS
+from .http_server.listener import PortError, listen
 
 if TYPE_CHECKING:
-    from .debugged import Debugged
-    from .reload import Reloader
+    from .dev.debugged import Debugged
+    from .dev.reload import Reloader
 
 DEFAULT_PORT = 4577
 LOOK_SECONDS: Final = 0.3
@@ -148,7 +148,7 @@ def dev_command(
         )
 
     def work(cloud: LocalCloud, life: Life) -> None:
-        from .reload import Reloader  # noqa: PLC0415 - of `dev` alone
+        from .dev.reload import Reloader  # noqa: PLC0415 - of `dev` alone
 
         ended = life.ended
         threads.start("what ends a deployment", partial(_interrupt_with, ended, cloud))
@@ -242,7 +242,7 @@ def _say_where(cloud: LocalCloud, life: Life) -> None:
 
 def _debugged(cloud: LocalCloud, folder: Path) -> "Debugged":
     """The worker that takes the place of the processor."""
-    from .debugged import Debugged  # noqa: PLC0415 - of `dev` alone
+    from .dev.debugged import Debugged  # noqa: PLC0415 - of `dev` alone
 
     names = _queues(cloud)
     if len(names) != 1:
@@ -260,8 +260,8 @@ def _end_with(ended: threading.Event, worker: "Debugged") -> None:
 
 def _show_log(cloud: LocalCloud, reloader: "Reloader", ended: threading.Event) -> None:
     """Tell what cannot be imported, how attempts end, and what the functions log."""
-    from .attempt_log import AttemptLog  # noqa: PLC0415 - of `dev` alone
-    from .joined_logs import JoinedLogs  # noqa: PLC0415
+    from .dev.attempt_log import AttemptLog  # noqa: PLC0415 - of `dev` alone
+    from .dev.joined_logs import JoinedLogs  # noqa: PLC0415
     from .moto_adapter import tables  # noqa: PLC0415
 
     sources = (JoinedLogs(cloud.logs), AttemptLog(tables.journals, reloader.attempts))

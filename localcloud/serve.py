@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import moto_adapter, server
-from .calls import CallLog
-from .clients import Clients
+from . import moto_adapter
+from .api.calls import CallLog
+from .api.gateway import Gateway
+from .basics.clients import Clients
+from .basics.credentials import Credentials, without_proxy
 from .cloud import LocalCloud
-from .credentials import Credentials, without_proxy
-from .gate import Callers
-from .gateway import Gateway
-from .runtime import Runtime
+from .deployments import resources, stacks
+from .deployments.runtime import Runtime
+from .http_server import server
+from .http_server.gate import Callers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,12 +58,13 @@ def run(
         first_retry_seconds=settings.first_retry_seconds,
     )
     moto_adapter.install(
-        client=clients,
         credentials=credentials,
         invoke=runtime.invoke,
         deliver=runtime.deliver,
         hand=runtime.hand,
     )
+    resources.install(clients)
+    stacks.install(check=moto_adapter.check)
     gateways.append(
         Gateway(runtime=runtime, moto=moto_adapter.application(), calls=calls, callers=callers)
     )

@@ -13,7 +13,7 @@ from typing import Any, Final
 from lifoq import Lifetimes, WorkerSettings, environment
 from lifoq.environment import Variable
 from lifoq_project import asset
-from localcloud.sandboxes import lay_out_runtime
+from localcloud.functions.sandboxes import lay_out_runtime
 
 SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
     "trigger": ("sns",),

@@ -6,8 +6,7 @@ exports) is done elsewhere in this package, which asks here what has been deploy
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -20,7 +19,6 @@ from moto.cloudformation.models import cloudformation_backends
 from moto.cloudwatch.models import cloudwatch_backends
 from moto.core.config import default_user_config
 from moto.core.utils import utcnow
-from moto.events.models import EventPattern
 from moto.iam.models import iam_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from moto.s3.models import s3_backends
@@ -29,87 +27,23 @@ from moto.sns.models import Subscription, sns_backends
 from moto.sqs.models import sqs_backends
 from moto.sts.models import sts_backends
 
-from .. import threads
-from ..account import ACCOUNT, REGION
-from ..credentials import Credentials
-from ..function import FunctionConfig, Outcome
-from ..http_api import Route
-from ..moto_adapter import answers, deployments, refusals, resources, rules, state_machines, tables
-from ..moto_adapter.patch import replace
-from ..moto_adapter.rules import Hand
+from ..basics import threads
+from ..basics.account import ACCOUNT, REGION
+from ..basics.credentials import Credentials
+from ..events.http_api import Route
+from ..events.sources import MappingConfig, Notification, QueueMappingConfig, ScheduleConfig
+from ..functions.function import FunctionConfig, Outcome
+from . import answers, refusals, rules, state_machines, tables
+from .patch import replace
+from .rules import Hand
 
 Config = TypeVar("Config")
 Invoke = Callable[[str, bytes], Outcome]
 """Run a function, by name, and wait for it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Notification:
-    """An SNS message on its way to a function."""
-
-    function_arn: str
-    subscription_arn: str
-    redrive_target: str | None
-    topic_arn: str
-    message_id: str
-    message: str
-    subject: str | None
-    attributes: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SourceConfig:
-    """An event source mapping at one moment."""
-
-    uuid: str
-    enabled: bool
-    function_name: str
-    source_arn: str
-    batch_size: int
-    window_seconds: float
-    filters: tuple[Mapping[str, Any], ...]
-    report_item_failures: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class MappingConfig(SourceConfig):
-    """That of a table's stream."""
-
-    max_record_age_seconds: int | None
-    max_retries: int | None
-    bisect: bool
-    on_failure: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueueMappingConfig(SourceConfig):
-    """That of a queue."""
-
-    @property
-    def queue_name(self) -> str:
-        return self.source_arn.rsplit(":", 1)[-1]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScheduleConfig:
-    """An EventBridge Scheduler schedule at one moment."""
-
-    arn: str
-    name: str
-    group: str
-    expression: str
-    timezone: str
-    enabled: bool
-    start: datetime | None
-    end: datetime | None
-    changed: float
-    target: Mapping[str, Any]
-    delete_after_completion: bool
-
-
 def install(
     *,
-    client: resources.Client,
     credentials: Credentials,
     invoke: Invoke,
     deliver: Callable[[Notification], None],
@@ -117,10 +51,8 @@ def install(
 ) -> None:
     """Put the local cloud behind moto's API: functions run, messages arrive, types are known."""
     default_user_config["iam"] = {"load_aws_managed_policies": True}
-    resources.install(client)
     tables.install()
     answers.install()
-    deployments.install(check=_check)
     rules.install(hand)
     state_machines.install(credentials)
     original_publish = Subscription.publish
@@ -182,7 +114,7 @@ def install(
     replace(LambdaFunction, "invoke", run)
 
 
-def _check(resources: Iterable[Any]) -> None:
+def check(resources: Iterable[Any]) -> None:
     """Raises where one of them cannot be followed."""
     for one in resources:
         if isinstance(one, LambdaFunction):
@@ -371,16 +303,6 @@ def _source(mapping: Any) -> dict[str, Any]:
         "report_item_failures": "ReportBatchItemFailures"
         in (mapping.function_response_types or []),
     }
-
-
-def passes(filters: Sequence[Mapping[str, Any]], event: Any) -> bool:
-    """Whether an event source mapping's filters let an event through: one of them is enough."""
-    if not filters:
-        return True
-    # Its public way makes JSON of the event for each pattern, and takes three times as long.
-    flat = EventPattern._flatten_dict(event)  # noqa: SLF001
-    judge = EventPattern(None, {})._does_event_match  # noqa: SLF001
-    return any(judge(flat, dict(one)) for one in filters)
 
 
 def _schedule_config(schedule: Any) -> ScheduleConfig:

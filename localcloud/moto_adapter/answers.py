@@ -11,8 +11,8 @@ from moto.dynamodb.models.dynamo_type import Item
 from moto.dynamodb.models.table import SecondaryIndex
 from moto.dynamodb.responses import DynamoHandler
 
-from .. import dynamodb_json
-from ..moto_adapter.patch import replace
+from ..tables import dynamodb_json
+from .patch import replace
 
 _WITH_ITEMS = {"Query", "Scan"}
 

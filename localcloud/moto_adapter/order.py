@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from ..journal import Image, Write
+from ..tables.journal import Image, Write
 
 Entry = tuple[Any, str]
 """An item's sort value in the index, and its key in the table: the order that DynamoDB has."""

@@ -13,8 +13,8 @@ from moto.awslambda.models import LambdaBackend, LambdaFunction
 from moto.scheduler.exceptions import ValidationException
 from moto.scheduler.models import EventBridgeSchedulerBackend
 
-from ..moto_adapter.patch import replace
-from ..schedule_expression import InvalidExpressionError, UnsupportedExpressionError, parse
+from ..events.schedule_expression import InvalidExpressionError, UnsupportedExpressionError, parse
+from .patch import replace
 
 _OF_CODE: Final = ("code", "code_bytes", "code_size", "code_sha_256", "code_digest")
 

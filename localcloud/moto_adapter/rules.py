@@ -9,7 +9,7 @@ from typing import Any
 from moto.events.models import Rule
 from moto.events.utils import EventMessageType, EventTemplateParser
 
-from ..moto_adapter.patch import replace
+from .patch import replace
 
 Hand = Callable[[str, str], bool]
 """Give an event (JSON text) to a target, by its ARN. Whether there is such a thing."""

@@ -10,8 +10,8 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.stepfunctions.parser.asl.utils import boto_client
 from moto.stepfunctions.responses import StepFunctionResponse
 
-from ..credentials import Credentials
-from ..moto_adapter.patch import replace
+from ..basics.credentials import Credentials
+from .patch import replace
 
 
 def install(credentials: Credentials) -> None:

@@ -13,10 +13,10 @@ from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import StreamShard, Table
 
-from ..account import ACCOUNT, REGION
-from ..journal import Journal, Write
-from ..moto_adapter.order import Bounds, IndexOrder, sort_value
-from ..moto_adapter.patch import replace
+from ..basics.account import ACCOUNT, REGION
+from ..tables.journal import Journal, Write
+from .order import Bounds, IndexOrder, sort_value
+from .patch import replace
 
 _FIVE_YEARS_SECONDS = 5 * 365 * 24 * 3600
 """DynamoDB leaves items alone whose TTL lies further back: it takes that for a mistake."""

@@ -20,7 +20,7 @@ from lifoq.errors import InvalidInput
 from lifoq.items import schema
 from lifoq_cdk import LifoQueue, TaskEvents
 from lifoq_cdk.reports import window_expression
-from localcloud.moto_adapter import passes
+from localcloud.events.filters import passes
 from stacks.stage import Stage, task_code
 from stacks.stages import STAGES
 from tests.ends import WAYS

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from localcloud import threads
-from localcloud.asynchronous import AsynchronousInvoker
-from localcloud.function import Outcome, Run, ThrottledError
+from localcloud.basics import threads
+from localcloud.functions.asynchronous import AsynchronousInvoker
+from localcloud.functions.function import Outcome, Run, ThrottledError
 
 OK = Outcome(payload=b"null")
 FAILED = Outcome.failure("ValueError", "no")

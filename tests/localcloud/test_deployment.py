@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 
 from lifoq_project import cdk_cli
 from localcloud import DeploymentError, LocalCloud
-from localcloud.account import ACCOUNT, REGION
+from localcloud.basics.account import ACCOUNT, REGION
 from tests.infrastructure.deployments import new_app
 from tests.localcloud import template
 from tests.localcloud.harness import CODE_BUCKET, Deployed, eventually

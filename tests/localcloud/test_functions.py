@@ -11,7 +11,7 @@ import psutil
 import pytest
 from botocore.exceptions import ClientError
 
-from localcloud.pool import UNRESERVED_CONCURRENCY
+from localcloud.functions.pool import UNRESERVED_CONCURRENCY
 from tests.localcloud.harness import Deployed, eventually, zipped
 
 

@@ -20,15 +20,15 @@ from botocore.credentials import Credentials as Keys
 from botocore.exceptions import ClientError
 from werkzeug.test import EnvironBuilder
 
-from localcloud import server
-from localcloud.calls import CallLog
-from localcloud.credentials import FILE, Credentials
-from localcloud.function import Outcome
-from localcloud.gate import Callers
-from localcloud.gateway import Gateway
-from localcloud.http_api import Route
-from localcloud.listener import listen
-from localcloud.runtime_api import RuntimeApi, Task
+from localcloud.api.calls import CallLog
+from localcloud.api.gateway import Gateway
+from localcloud.basics.credentials import FILE, Credentials
+from localcloud.events.http_api import Route
+from localcloud.functions.function import Outcome
+from localcloud.functions.runtime_api import RuntimeApi, Task
+from localcloud.http_server import server
+from localcloud.http_server.gate import Callers
+from localcloud.http_server.listener import listen
 
 # Headers
 

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from localcloud import LocalCloud, StartError
+from localcloud.basics.folder import hold
 from localcloud.commands import dev_command, serve_command
-from localcloud.folder import hold
 from tests.localcloud.harness import Deployed, deploy, eventually
 
 STOP_SECONDS = 300.0

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from localcloud.moto_adapter import ScheduleConfig
-from localcloud.schedule_expression import (
+from localcloud.basics.timer import Timer
+from localcloud.events.schedule_expression import (
     InvalidExpressionError,
     UnsupportedExpressionError,
     parse,
 )
-from localcloud.scheduler import Scheduler
-from localcloud.timer import Timer
+from localcloud.events.scheduler import Scheduler
+from localcloud.events.sources import ScheduleConfig
 
 NOON = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
 """A Saturday; the night that follows begins summer time in Berlin."""

@@ -5,10 +5,10 @@ import threading
 import pytest
 from botocore.exceptions import ClientError
 
-from localcloud import server
-from localcloud.clients import Clients
-from localcloud.credentials import Credentials
-from localcloud.listener import listen
+from localcloud.basics.clients import Clients
+from localcloud.basics.credentials import Credentials
+from localcloud.http_server import server
+from localcloud.http_server.listener import listen
 
 
 @pytest.mark.parametrize(

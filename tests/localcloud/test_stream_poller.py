@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from localcloud import stream_poller
-from localcloud.function import Outcome, ThrottledError
-from localcloud.journal import Journal, Write
-from localcloud.moto_adapter import MappingConfig
-from localcloud.stream_poller import StreamPoller
+from localcloud.events import stream_poller
+from localcloud.events.sources import MappingConfig
+from localcloud.events.stream_poller import StreamPoller
+from localcloud.functions.function import Outcome, ThrottledError
+from localcloud.tables.journal import Journal, Write
 from tests.localcloud.harness import eventually
 
 SETTINGS: dict[str, Any] = {

@@ -8,8 +8,8 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import localcloud
-from localcloud import threads
-from localcloud.runtime_api import RuntimeApi
+from localcloud.basics import threads
+from localcloud.functions.runtime_api import RuntimeApi
 
 
 def test_a_loop_that_fails_says_so_and_goes_on(monkeypatch, caplog):

@@ -17,10 +17,13 @@ LIBRARY = ("errors", "metrics", "basics", "items", "ingest", "store", "aws", "he
 WORKER = ("handlers", "settings", "limits", "backlog", "worker", "run", "sweep")
 LIBRARY += (*(f"worker.{room}" for room in WORKER), "worker", "targets", "environment", "client")
 LIBRARY += ("operating", "api")
+CLOUD = ("basics", "http_server", "tables", "functions", "events", "moto_adapter", "deployments")
+CLOUD += ("api", "cloud", "dev")
 ROOMS = (
     *(f"lifoq.{room}" for room in LIBRARY),
     *("lifoq", "lifoq_project", "functions", "analytics", "lab", "lifoq_cdk", "lifoq_cli"),
-    *("lifoq_console", "localcloud", "stacks", "app", "benchmarks"),
+    *("lifoq_console", *(f"localcloud.{room}" for room in CLOUD), "localcloud"),
+    *("stacks", "app", "benchmarks"),
 )
 """From the lowest to the highest. ``lifoq`` is what lies on top of the library's rooms: the public
 names, the command, the test kit."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
 
-from . import threads
+from ..basics import threads
 from .function import Outcome, Run, ThrottledError
 from .pool import Pool
 
@@ -23,7 +23,7 @@ DEFAULT_RETRIES = 2
 
 
 class Delay(Protocol):
-    """Something like :class:`localcloud.timer.Timer`."""
+    """Something like :class:`localcloud.basics.timer.Timer`."""
 
     def after(self, seconds: float, action: Callable[[], None]) -> None: ...
 

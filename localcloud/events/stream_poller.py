@@ -7,11 +7,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from . import dynamodb_json, threads
-from .function import Outcome, ThrottledError
-from .journal import Journal, Write
-from .moto_adapter import MappingConfig, passes
-from .pool import Pool
+from ..basics import threads
+from ..functions.function import Outcome, ThrottledError
+from ..functions.pool import Pool
+from ..tables import dynamodb_json
+from ..tables.journal import Journal, Write
+from .filters import passes
+from .sources import MappingConfig
 
 POLL_SECONDS = 0.25
 """Lambda polls a shard four times a second; what comes in between is one batch."""

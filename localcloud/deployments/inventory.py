@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .folder import private_file
-from .moto_adapter import resources
-from .schedule_expression import InvalidExpressionError, UnsupportedExpressionError, parse
+from ..basics.folder import private_file
+from ..events.schedule_expression import InvalidExpressionError, UnsupportedExpressionError, parse
+from . import resources
 
 Stacks = dict[str, dict[str, dict[str, Any]]]
 

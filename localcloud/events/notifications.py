@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from .moto_adapter import Notification
+from .sources import Notification
 
 
 def event(notification: Notification) -> bytes:

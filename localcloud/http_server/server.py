@@ -12,7 +12,8 @@ from xml.sax.saxutils import escape
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import ThreadedWSGIServer
 
-from . import body, threads
+from ..basics import threads
+from . import body
 from .body import MOST_BYTES, BodyError
 from .gate import ClosedToPages
 

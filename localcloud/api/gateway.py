@@ -12,14 +12,16 @@ from typing import Any, Final, Protocol
 from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
-from . import signatures, threads
-from .body import MOST_BYTES, MOST_BYTES_OF_ANYBODY
+from ..basics import threads
+from ..deployments import stacks
+from ..events.http_api import HttpAnswer, Route, ask, called
+from ..functions.function import Outcome, ThrottledError
+from ..http_server.body import MOST_BYTES, MOST_BYTES_OF_ANYBODY
+from ..http_server.gate import Callers, signer
+from ..moto_adapter import tables
+from ..tables.exports import ExportRefusedError
+from . import signatures
 from .calls import ApiCall, CallLog
-from .exports import ExportRefusedError
-from .function import Outcome, ThrottledError
-from .gate import Callers, signer
-from .http_api import HttpAnswer, Route, ask, called
-from .moto_adapter import deployments, tables
 from .signatures import SignatureError, StaleError
 
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
@@ -108,7 +110,7 @@ class Gateway:
         self, call: ApiCall, environ: Environ, start_response: StartResponse
     ) -> Iterable[bytes]:
         """What was deployed is deployed, whether or not the runtime can follow it."""
-        with deployments.exclusive() if call.service == "cloudformation" else nullcontext():
+        with stacks.exclusive() if call.service == "cloudformation" else nullcontext():
             answer = self._ask_moto(environ, start_response)
             if _configures(call, environ):
                 threads.attempt("what follows deployments", self._runtime.reconcile)

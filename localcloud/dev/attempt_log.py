@@ -18,8 +18,8 @@ from lifoq.errors import DamagedTask
 from lifoq.items.schema import Attribute, Status
 from lifoq.items.task import Task
 
-from . import dynamodb_json
-from .journal import Image, Journal, Write
+from ..tables import dynamodb_json
+from ..tables.journal import Image, Journal, Write
 
 MOST: Final = 1_000
 """Writes that one look takes from a table."""

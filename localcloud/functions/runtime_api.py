@@ -16,9 +16,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final, Protocol
 
-from . import threads
-from .body import MOST_BYTES, BodyError
-from .gate import ClosedToPages
+from ..basics import threads
+from ..http_server.body import MOST_BYTES, BodyError
+from ..http_server.gate import ClosedToPages
 
 # The runtime tells an error in a header, too, of up to 1 MB; Python's servers read 64 KB of a line.
 http.client._MAXLINE = 2 * 1024 * 1024  # type: ignore[attr-defined] # noqa: SLF001 - no public way

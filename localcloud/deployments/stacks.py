@@ -19,8 +19,8 @@ from moto.cloudformation.parsing import ResourceMap
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
-from ..moto_adapter import references
 from ..moto_adapter.patch import replace
+from . import references
 
 
 class ExportInUseError(CloudFormationError):

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from . import threads
-from .moto_adapter import ScheduleConfig
+from ..basics import threads
+from ..basics.timer import Timer
 from .schedule_expression import InvalidExpressionError, UnsupportedExpressionError, parse
-from .timer import Timer
+from .sources import ScheduleConfig
 
 LONGEST_SLEEP_SECONDS = 60.0
 FIRST_RETRY_SECONDS = 1.0

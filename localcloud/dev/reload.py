@@ -19,8 +19,8 @@ from lifoq_project import asset
 from lifoq_project.asset import AssetError
 from lifoq_project.requirements import Architecture, RequirementsError
 
+from ..cloud import DeploymentError, DeploymentInterrupted, LocalCloud
 from . import importing
-from .cloud import DeploymentError, DeploymentInterrupted, LocalCloud
 
 PATIENCE_MILLISECONDS: Final = 200
 """How long files have to stay as they are before they are taken: an editor writes several times."""

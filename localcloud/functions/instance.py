@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from . import processes, threads
+from ..basics import threads
+from . import processes
 from .function import FunctionConfig, Outcome
 from .runtime_api import RuntimeApi, Task
 

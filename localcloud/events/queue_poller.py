@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import threads
-from .account import REGION
-from .function import Outcome, ThrottledError
-from .moto_adapter import QueueMappingConfig, passes
-from .pool import Pool
+from ..basics import threads
+from ..basics.account import REGION
+from ..functions.function import Outcome, ThrottledError
+from ..functions.pool import Pool
+from .filters import passes
+from .sources import QueueMappingConfig
 
 WAIT_SECONDS = 1
 """Seconds of a long poll. Lambda's are longer; here, the end of a mapping takes as long."""

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+from ..basics.account import ACCOUNT, REGION
+from ..basics.folder import private_file
+from ..http_server.gate import Callers, signer
 from . import operations
-from .account import ACCOUNT, REGION
-from .folder import private_file
-from .gate import Callers, signer
 
 
 @dataclass(frozen=True, kw_only=True)

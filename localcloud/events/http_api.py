@@ -18,8 +18,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from .account import ACCOUNT
-from .function import Outcome
+from ..basics.account import ACCOUNT
+from ..functions.function import Outcome
 
 Environ = Mapping[str, Any]
 

@@ -20,9 +20,9 @@ from urllib.parse import unquote
 
 from werkzeug.sansio.utils import host_is_trusted
 
+from ..basics.credentials import Credentials
 from . import body
 from .body import BodyError
-from .credentials import Credentials
 
 _HOSTS: Final = ("127.0.0.1", ".localhost")
 """S3's clients put a bucket's name in front of localhost."""

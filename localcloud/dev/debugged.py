@@ -24,7 +24,7 @@ from lifoq.worker.processor import Processor
 from lifoq_project import requirements
 from lifoq_project.requirements import Platform
 
-from .cloud import LocalCloud
+from ..cloud import LocalCloud
 
 PATIENCE: Final = 7 * 86_400.0
 """Seconds for which somebody may look at one attempt."""

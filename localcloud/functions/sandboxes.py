@@ -14,8 +14,8 @@ from typing import BinaryIO
 from lifoq_project import requirements
 from lifoq_project.requirements import Platform
 
-from .credentials import Credentials
-from .folder import private_folder
+from ..basics.credentials import Credentials
+from ..basics.folder import private_folder
 from .function import CodeError, FunctionConfig
 from .instance import Sandbox
 

@@ -6,23 +6,26 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import metrics, moto_adapter, notifications
-from .asynchronous import AsynchronousInvoker
-from .clients import Clients
-from .credentials import Credentials
-from .exports import Exports
-from .faults import Faults, FaultSettings
-from .function import Outcome
-from .gate import Callers
-from .http_api import Route
+from .. import moto_adapter
+from ..basics.clients import Clients
+from ..basics.credentials import Credentials
+from ..basics.timer import Timer
+from ..events import notifications
+from ..events.faults import Faults, FaultSettings
+from ..events.http_api import Route
+from ..events.queue_poller import QueuePoller
+from ..events.scheduler import Scheduler
+from ..events.sources import Notification
+from ..events.stream_poller import StreamPoller
+from ..functions import metrics
+from ..functions.asynchronous import AsynchronousInvoker
+from ..functions.function import Outcome
+from ..functions.pool import Pool
+from ..functions.sandboxes import Sandboxes
+from ..http_server.gate import Callers
+from ..moto_adapter import tables
+from ..tables.exports import Exports
 from .inventory import Inventory
-from .moto_adapter import Notification, tables
-from .pool import Pool
-from .queue_poller import QueuePoller
-from .sandboxes import Sandboxes
-from .scheduler import Scheduler
-from .stream_poller import StreamPoller
-from .timer import Timer
 
 _LOG = logging.getLogger(__name__)
 
