@@ -25,7 +25,7 @@ class Candidate:
     key: str | None = None
     preview: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The attribute ``preview``, with fields that a newer release may have written."""
-    suspect: bool = False
+    suspected_poison: bool = False
     """True if the lease of the latest claim was lost: the task may kill the process that runs
     it."""
     damage: str | None = None
@@ -81,7 +81,7 @@ def candidate_of(row: Item) -> Candidate:
         expires_at=expires_at if isinstance(expires_at, int) else 0,
         key=key if isinstance(key, str) else None,
         preview=preview if damage is None else {},
-        suspect=damage is None and leases_lost > 0,
+        suspected_poison=damage is None and leases_lost > 0,
         damage=damage,
     )
 

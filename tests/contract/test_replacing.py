@@ -110,7 +110,9 @@ def test_a_put_while_it_runs_is_next_whatever_the_outcome(store, host, first, en
 
 
 @pytest.mark.parametrize("while_it_runs", [True, False])
-def test_a_lost_worker_takes_no_newer_put_with_it_which_is_a_suspect(store, host, while_it_runs):
+def test_a_lost_worker_takes_no_newer_put_with_it_which_is_suspected_poison(
+    store, host, while_it_runs
+):
     store.put(new("first"))
     task = claim(store, lease=1)
     if while_it_runs:
@@ -120,7 +122,7 @@ def test_a_lost_worker_takes_no_newer_put_with_it_which_is_a_suspect(store, host
     if not while_it_runs:
         store.put(new("second"))
     (row,) = store.candidates(limit=2).rows
-    assert row.suspect
+    assert row.suspected_poison
     after = found(store)
     assert (after.payload, after.attempts) == ("second", 0)
     with pytest.raises(LeaseLost):

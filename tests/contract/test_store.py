@@ -209,11 +209,13 @@ def lose(store: Store, host: ManualHost, claim_id: str = "lost") -> None:
 
 
 @pytest.mark.parametrize("settle", SETTLES.values(), ids=SETTLES)
-def test_a_settle_clears_a_suspect_and_is_recognised_where_its_answer_was_lost(store, host, settle):
+def test_a_settle_clears_suspected_poison_and_is_recognised_where_its_answer_was_lost(
+    store, host, settle
+):
     put(store, "t", key="k", head_start=60)
     lose(store, host)
     (row,) = store.candidates(limit=2).rows
-    assert row.suspect
+    assert row.suspected_poison
     task = claim(store, "t", "survives")
     assert task.leases_lost == 1
     waits_as = settle(store, task)

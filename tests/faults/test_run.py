@@ -112,7 +112,7 @@ def test_waits_and_services_are_measured_in_seconds(bench):
 
 @pytest.mark.parametrize("error", [StoreUnavailable("down"), QueueMisconfigured("no index")])
 def test_an_index_that_does_not_answer_is_not_taken_for_an_empty_queue(bench, error):
-    bench.table.fails["look"] = error
+    bench.table.fails["poll"] = error
     with pytest.raises(type(error), match=str(error)):
         bench.run(window=1)
 

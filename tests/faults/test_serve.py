@@ -70,7 +70,7 @@ def test_a_database_that_does_not_answer_for_an_hour_is_waited_for(bench):
     bench.handle("a")
     serving(bench, bench.processor())
     bench.sleep(10)
-    bench.table.fails["look"] = StoreUnavailable("down, on purpose")
+    bench.table.fails["poll"] = StoreUnavailable("down, on purpose")
     bench.sleep(HOUR)
     bench.table.fails.clear()
     task_id = bench.put("a")

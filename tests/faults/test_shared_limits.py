@@ -84,10 +84,10 @@ def test_shared_limits_let_as_much_through_as_those_of_one_worker(workers, types
 def test_while_all_types_are_at_their_shared_limits_each_start_costs_a_look(bench):
     bench.handle("limited", 5, in_flight=1)
     bench.put_many("limited", 100)
-    bench.table.looks = 0
+    bench.table.polls = 0
     bench.run(window=50, shared_limits=True)
     assert len(bench.begun) == 10
-    assert bench.table.looks <= 15
+    assert bench.table.polls <= 15
 
 
 def test_a_run_whose_limits_book_cannot_be_read_ends_and_says_so(bench):

@@ -48,7 +48,7 @@ class Attempt:
 
     task_id: str
     claim_id: str
-    is_suspect: bool
+    is_suspected_poison: bool
     """Whether it waited as one that may have killed its process, and every index said so when the
     run began."""
 
@@ -223,9 +223,10 @@ class Looks:
 
     def _lane(self, item: Item) -> tuple[object, ...]:
         """All that a task may have to wait for, beside its turn: nothing, for most types."""
-        task_type, suspect = str(item[Attribute.TASK_TYPE]), bool(item.get(Attribute.LEASES_LOST))
+        task_type = str(item[Attribute.TASK_TYPE])
+        suspected_poison = bool(item.get(Attribute.LEASES_LOST))
         free = task_type in self._free_types and task_type not in self.refused_types
-        return None if free else task_type, limited(item), suspect
+        return None if free else task_type, limited(item), suspected_poison
 
     def _assert_none_starves(self, seconds: float) -> None:
         """Whatever waits for so long within sight, and can start, was tried."""
@@ -294,13 +295,19 @@ class Looks:
         item = self._waits.get(task_id)
         since = now if item is None else self._shown_since(task_id)
         lost = bool((item or {}).get(Attribute.LEASES_LOST))
-        suspect = lost and since < self._began
-        over = self._settled
-        suspects = [a.task_id for a in at_work if a.is_suspect and a.claim_id not in over]
-        others = [i for i in suspects if i not in self._damaged]
-        if suspect and others:
-            raise Violation(f"a suspect was claimed beside {others}", task_id)
-        self._attempts[strand] = Attempt(task_id=task_id, claim_id=claim, is_suspect=suspect)
+        suspected_poison = lost and since < self._began
+        others = [
+            a.task_id
+            for a in at_work
+            if a.is_suspected_poison
+            and a.claim_id not in self._settled
+            and a.task_id not in self._damaged
+        ]
+        if suspected_poison and others:
+            raise Violation(f"suspected poison was claimed beside {others}", task_id)
+        self._attempts[strand] = Attempt(
+            task_id=task_id, claim_id=claim, is_suspected_poison=suspected_poison
+        )
         self._used.begins(claim, (item or {}).get(Attribute.TASK_KEY), now)
         self._at_work()
         look = self._last

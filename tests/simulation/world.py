@@ -14,8 +14,8 @@ from lifoq.items.change import Item, is_number
 from lifoq.items.schema import TERMINAL, WAITING, Attribute, Status
 from lifoq.store.store import Store
 from lifoq.testing.hosts import START
-from lifoq.worker.limits.limits import concurrency_limit as gate
-from lifoq.worker.sweep.sweep import sweep
+from lifoq.worker.limits import concurrency_limit as gate
+from lifoq.worker.sweep import sweep
 from tests.simulation import handlers
 from tests.simulation.clients import Client
 from tests.simulation.database import Connection, Database

@@ -54,7 +54,7 @@ def test_a_head_start_comes_first_while_else_the_oldest_do(bench):
 
 
 def test_it_costs_one_query_in_a_second():
-    def looks(threshold: float | None) -> int:
+    def polls(threshold: float | None) -> int:
         bench = Bench()
         bench.handle("a", 0.1)
         for _ in range(500):  # which have expired, at the old end
@@ -62,11 +62,11 @@ def test_it_costs_one_query_in_a_second():
         bench.sleep(10)
         bench.put_many("a", 100)
         bench.sleep(2)
-        bench.table.looks = 0
+        bench.table.polls = 0
         run(bench, threshold)
         bench.scheduler.close()
-        return bench.table.looks
+        return bench.table.polls
 
-    usual = looks(None)
-    assert looks(THRESHOLD) <= usual + 20
-    assert looks(1) <= usual + 20
+    usual = polls(None)
+    assert polls(THRESHOLD) <= usual + 20
+    assert polls(1) <= usual + 20

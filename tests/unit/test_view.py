@@ -96,8 +96,8 @@ def test_whatever_comes_and_goes_rows_come_in_the_order_of_the_queue(moments, ne
     assert seen.empty()
 
 
-def test_suspects_are_a_lane_of_their_own(seen):
-    shown = Candidates(rows=(row(9, suspect=True), row(8)), next=None)
+def test_suspected_poison_is_a_scheduling_class_of_its_own(seen):
+    shown = Candidates(rows=(row(9, suspected_poison=True), row(8)), next=None)
     seen.front(shown, shown.rows)
     assert order(seen, lambda scheduling_class: not scheduling_class[1]) == [8]
     assert order(seen) == [9]
@@ -143,13 +143,14 @@ def test_before_a_key_with_too_much_is_taken_the_queue_is_read_on():
     seen = BacklogView(newest_first=True, now=0, key_of=lambda row: row.key)
     flood = (row(9, key="flood"), row(8, key="flood"))
     seen.front(Candidates(rows=flood, next=page(8).next), flood)
-    assert seen.next(lambda _: True, settle=False).created == 9
+    assert seen.next(lambda _: True, beyond_share=False).created == 9
     excess = {"flood": 1.0}
-    assert seen.next(lambda _: True, excess=excess, settle=False) is None
-    assert seen.next(lambda _: True, excess=excess, settle=True).created == 9
+    assert seen.next(lambda _: True, excess=excess, beyond_share=False) is None
+    assert seen.next(lambda _: True, excess=excess, beyond_share=True).created == 9
     behind = (row(7, key="flood"), row(6, key="quiet"), row(5, key="quiet"))
     seen.behind(seen.cursor, Candidates(rows=behind, next=page(5).next), behind)
-    assert seen.next(lambda _: True, excess=excess, settle=True).created == 6  # newest of its key
+    newest_of_quiet = seen.next(lambda _: True, excess=excess, beyond_share=True)
+    assert newest_of_quiet.created == 6
 
 
 def steps(action):

@@ -42,11 +42,11 @@ class Table(MemoryTable):
         super().__init__()
         self._bench = bench
         self.slow: dict[str, float] = {}
-        """How many of the next calls take very long: of looks, looks behind, claims, heartbeats,
+        """How many of the next calls take very long: of polls, polls behind, claims, heartbeats,
         and writes of a status, by its name."""
         self.fails: dict[str, Exception] = {}
         self.rows_read = 0
-        self.looks = self.transactions = 0
+        self.polls = self.transactions = 0
 
     def _takes(self, call: str) -> None:
         if call in self.fails:
@@ -68,11 +68,11 @@ class Table(MemoryTable):
     ) -> Page:
         page = super().query(span, newest_first=newest_first, limit=limit, start=start)
         if (span.index, span.status) == (STATUS_CREATED_INDEX, Status.PENDING):
-            self.looks += 1
+            self.polls += 1
             all_rows = replace(span, where=())
             read = super().query(all_rows, newest_first=newest_first, limit=limit, start=start)
             self.rows_read += len(read.rows)
-        self._takes("look" if start is None else "look behind")
+        self._takes("poll" if start is None else "poll behind")
         return page
 
 

@@ -1,4 +1,6 @@
-"""The calls of a run that belong to no attempt: each is made in a thread beside it."""
+"""The calls of a run that belong to no attempt: polls, promotions, dead letters, renewals and
+notes. Each is made in a thread of its own beside the run, and its answer comes to the run's mailbox
+as a message."""
 
 import logging
 from collections.abc import Callable, Collection, Sequence
@@ -20,23 +22,24 @@ from lifoq.worker.limits.renewed import Renewed
 log = logging.getLogger("lifoq.background_calls")
 
 PROMOTE_AT_MOST: Final = 25
-"""Due tasks that one poll brings in."""
+"""Due tasks that one promotion brings in."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Poll:
-    """A first page was asked for."""
+    """The request for a first page of the backlog."""
 
     number: int
-    """Counts up; what a later poll has shown is newer."""
+    """The poll's place in the order of sending. An answer is old news once a poll with a higher
+    number has been answered."""
     sent: int
-    """Monotonic microseconds; it shows nothing that came later."""
+    """Monotonic microseconds at which the poll was sent. Its page shows nothing that came later."""
     newest_first: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """The first page came."""
+    """Message: the first page that a poll asked for has come."""
 
     poll: Poll
     page: Candidates
@@ -44,7 +47,7 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownBehind:
-    """The page after ``cursor`` came."""
+    """Message: the page after ``cursor`` has come."""
 
     cursor: Cursor
     page: Candidates
@@ -52,37 +55,38 @@ class ShownBehind:
 
 @dataclass(frozen=True)
 class Promoted:
-    """A due task came back to the queue."""
+    """Message: a due task is PENDING again. A promotion sends one for each task."""
 
     row: Candidate
 
 
 @dataclass(frozen=True)
 class PromotedAll:
-    """So have all that were due when it was looked for them."""
+    """Message: the promotion is over. All tasks that were due at its beginning, up to
+    PROMOTE_AT_MOST, were brought in."""
 
 
 @dataclass(frozen=True)
 class DeadLettered:
-    """A damaged item went to FAILURE."""
+    """Message: a damaged item became a dead letter: its status is FAILURE now."""
 
 
 @dataclass(frozen=True)
 class Remaining:
-    """Whether tasks wait."""
+    """Message: tasks wait (``some``), or none does. The end of a run asks for it."""
 
     some: bool
 
 
 @dataclass(frozen=True)
 class Noted:
-    """What was started is noted, or that has failed."""
+    """Message: the note for producers is written, or its write has failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failed:
-    """A background call failed. ``request`` says which, if somebody waits for it: a poll, the page
-    after a cursor, or what was due."""
+    """Message: a background call has failed. ``request`` names the call if the run waits for its
+    answer: a poll, the cursor of a later page, or a promotion."""
 
     error: Exception
     request: Poll | Cursor | PromotedAll | None = None
@@ -102,7 +106,8 @@ CallMessage = (
 
 
 class BackgroundCalls:
-    """Each may raise OutOfThreads; what else goes wrong, a message tells."""
+    """Makes the background calls of a run. Every method returns at once and may raise OutOfThreads.
+    The answer, or the error, comes as a message."""
 
     def __init__(
         self, store: Store, host: Host, *, types: Types, mailbox: Outbox[CallMessage]
@@ -113,16 +118,17 @@ class BackgroundCalls:
         self._mailbox = mailbox
 
     def poll(self, poll: Poll, *, limit: int) -> None:
-        """Ask for the first page."""
+        """Ask for a first page of ``limit`` rows. The answer is Shown, or Failed."""
 
         def ask() -> CallMessage:
             page = self._store.candidates(limit=limit, newest_first=poll.newest_first)
             return Shown(poll=poll, page=page)
 
-        self._send(ask, "look", request=poll)
+        self._send(ask, "poll", request=poll)
 
     def poll_behind(self, cursor: Cursor, *, newest_first: bool, limit: int) -> None:
-        """Ask for the page after ``cursor``."""
+        """Ask for the page of ``limit`` rows after ``cursor``. The answer is ShownBehind, or
+        Failed."""
 
         def ask() -> CallMessage:
             page = self._store.candidates(
@@ -130,10 +136,12 @@ class BackgroundCalls:
             )
             return ShownBehind(cursor=cursor, page=page)
 
-        self._send(ask, "look behind", request=cursor)
+        self._send(ask, "poll behind", request=cursor)
 
     def promote(self, *, but: Collection[str]) -> None:
-        """Bring in due tasks, ``but`` these: whoever delayed one may not know yet that it did."""
+        """Promote the tasks that are due, except those in ``but``: the run still holds them, since
+        it has not yet heard that their retry was written. Answers: Promoted for each task, then
+        PromotedAll."""
 
         def bring_in() -> CallMessage:
             due, _ = self._store.due(limit=PROMOTE_AT_MOST)
@@ -145,16 +153,18 @@ class BackgroundCalls:
         self._send(bring_in, "promote", request=PromotedAll())
 
     def dead_letter(self, task_id: str, *, seen: Collection[Status], reason: str) -> None:
-        """Put a damaged item aside, whichever of these statuses it has."""
+        """Dead-letter a damaged item if its status is one of ``seen``. The answer is DeadLettered
+        if it was."""
 
-        def put_aside() -> None:
+        def dead_letter() -> None:
             for status in seen:
                 self._dead_letter(task_id, status, reason)
 
-        self._send(put_aside, "dead letter")
+        self._send(dead_letter, "dead letter")
 
     def let_fall(self, rows: Sequence[Candidate]) -> None:
-        """Take their head starts from tasks that have expired."""
+        """Take the head start from tasks that have expired, so that later polls do not read them
+        before the tasks that still count. There is no answer."""
 
         def fall() -> None:
             for row in rows:
@@ -163,12 +173,14 @@ class BackgroundCalls:
         self._send(fall, "let fall")
 
     def renewals(self, calls: Collection[Callable[[], Renewed]]) -> None:
-        """Renew the quotas of limits over all workers."""
+        """Make the calls that renew this process's quotas at the lease tables of the limits over
+        all workers. Each is answered by Renewed."""
         for call in calls:
-            self._send(call, "turn")
+            self._send(call, "renewal")
 
     def note(self, starts: Starts) -> None:
-        """Note what was started; the next note makes up for one that is lost."""
+        """Write down how many tasks were started, for producers. A note that is lost does no harm:
+        the next one covers its time, too. The answer is Noted."""
 
         def write() -> CallMessage:
             with suppress(StoreUnavailable):
@@ -178,8 +190,8 @@ class BackgroundCalls:
         self._send(write, "note")
 
     def ask_whether_tasks_wait(self) -> None:
-        """The answer is yes where none can be had: a run for nothing costs less than a task that
-        waits."""
+        """Ask if tasks wait. The answer is Remaining. It says yes if the database does not answer:
+        a run for nothing costs less than a task that waits."""
 
         def ask() -> CallMessage:
             try:

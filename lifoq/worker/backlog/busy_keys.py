@@ -1,8 +1,9 @@
-"""What keys have to say about which task is the next, as far as a run knows: which of them have no
-room for another of their tasks, and, with fair shares, which have had more than theirs.
+"""Keys whose tasks must wait: because no more of them may be TAKEN, or because they have had more
+than their fair share.
 
-It knows what it holds itself. Of the others it learns when a claim is refused; then it does not ask
-for that key again until a task of it has ended here, or a pause is over, which grows.
+A run knows which tasks it holds itself. It learns what other workers hold when a claim is refused.
+From then on it leaves that key alone, until a task of the key has ended here or a pause is over.
+The pause grows with each refusal.
 """
 
 from collections import Counter
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from lifoq.worker.backlog.view import BacklogView
 
 FIRST_KEY_PAUSE: Final = 0.5
-"""Seconds for which a key is not asked for that others hold; it doubles each time."""
+"""Seconds for which a run leaves a key alone that other workers hold; it doubles each time."""
 LONGEST_KEY_PAUSE: Final = 4.0
 """Seconds up to which that doubles: a refused claim costs units, and what others hold may end at
 any time."""
@@ -28,7 +29,8 @@ Keyed = tuple[str, str | None]
 
 
 class BusyKeys:
-    """All times are monotonic microseconds."""
+    """Tells which keys are full, and which are beyond their fair share. All times are monotonic
+    microseconds. Used by the thread of the run only."""
 
     def __init__(
         self,
@@ -37,42 +39,44 @@ class BusyKeys:
         *,
         now: int = 0,
     ) -> None:
-        """``per_key``: of a task type, how many of a key may be TAKEN at a time; None: any.
-        ``fair_shares``: where slots are shared out evenly among keys. ``now``: when the run
-        begins."""
+        """``per_key``: how many tasks of a key may be TAKEN at a time, by task type; None if the
+        type has no limit. ``fair_shares``: the use of slots by key; None if slots are not shared
+        out evenly. ``now``: the beginning of the run."""
         self._per_key = per_key
         self._fair_shares = fair_shares
         if fair_shares is not None:
             fair_shares.begin_run(now)
         self._here: Counter[Keyed] = Counter()
-        """Asked for or held by this run."""
+        """Tasks that this run has claimed or is claiming, for each limited key."""
         self._pauses: dict[Keyed, tuple[int, float]] = {}
-        """Keys that others hold: until when they are left alone, and how many seconds that was."""
+        """The pause of each key that other workers hold: its end, and its length in seconds."""
 
     def limit(self, task: Candidate | Task) -> bool:
-        """Whether there may be no room for such a task."""
+        """Return True if the task's type limits how many of the task's key are TAKEN."""
         return task.key is not None and self._per_key(task.task_type) is not None
 
     def that_matters(self, row: Candidate) -> str | None:
-        """The row's key, if others of its type may start where it may not, or before it."""
+        """Return the row's key if rows of other keys may have to start before it, else None: then
+        only the place in the queue counts."""
         return row.key if self._fair_shares is not None or self.limit(row) else None
 
     def asks(self, row: Candidate, now: int) -> None:
-        """A claim is sent."""
+        """Note that a claim of this row is sent."""
         if self.limit(row):
             self._here[row.task_type, row.key] += 1
         if self._fair_shares is not None:
             self._fair_shares.begins(row.key, now)
 
     def not_started(self, row: Candidate, now: int) -> None:
-        """It gave nothing to run."""
+        """Note that the claim gave nothing to run."""
         if self.limit(row):
             self._leave((row.task_type, row.key))
         if self._fair_shares is not None:
             self._fair_shares.ends(row.key, now, seconds=None)
 
     def refused(self, task: Candidate | Task, now: int) -> None:
-        """Others hold all that may be TAKEN of its key, or nobody knows who does."""
+        """Leave the task's key alone for a while: a claim was refused since others hold all that
+        may be TAKEN, or an outcome was not confirmed and nobody knows if the key is free."""
         keyed = task.task_type, task.key
         _, last = self._pauses.get(keyed, (0, FIRST_KEY_PAUSE / 2))
         pause = min(LONGEST_KEY_PAUSE, last * 2)
@@ -81,7 +85,7 @@ class BusyKeys:
         self._pauses[keyed] = now + microseconds(pause), pause
 
     def ended(self, task: Task, now: int, *, seconds: float) -> None:
-        """The attempt at it is over, after so long: there is room for another."""
+        """Note that the attempt is over after ``seconds``. Its key has a free place now."""
         if self._fair_shares is not None:
             self._fair_shares.ends(task.key, now, seconds=seconds)
         if self.limit(task):
@@ -89,7 +93,7 @@ class BusyKeys:
             self._pauses.pop((task.task_type, task.key), None)
 
     def full(self, task_type: str, key: str | None, now: int) -> bool:
-        """Whether to claim no task of this type and key now."""
+        """Return True if no task of this type and key is to be claimed now."""
         most = None if key is None else self._per_key(task_type)
         if most is None:
             return False
@@ -97,8 +101,8 @@ class BusyKeys:
         return until > now or self._here[task_type, key] >= most
 
     def excess(self, view: "BacklogView", now: int) -> Mapping[str | None, float]:
-        """By how much keys have had more than their share; none where slots are not
-        shared out."""
+        """Return the keys that have had more than their fair share of the slots, and by how many
+        slot seconds. It is empty if slots are not shared out."""
         if self._fair_shares is None:
             return {}
         return self._fair_shares.excess(view.keys, now, unread=view.cursor is not None)

@@ -1,4 +1,5 @@
-"""Which end of the queue a worker serves: always the newest, or the oldest while all is well."""
+"""The end of the queue that a worker serves: always the newest, or the oldest as long as the oldest
+task has not waited for too long."""
 
 import math
 from collections.abc import Sequence
@@ -15,25 +16,28 @@ ASK_EVERY: Final = 1.0
 
 
 class ClaimOrder:
-    """Newest first; or, with a threshold, oldest first until the oldest waiting task is older, or
-    one is seen that has a head start, and would come last."""
+    """Chooses between newest first and oldest first. Without a threshold it is always newest first.
+    With one, it is oldest first until the oldest waiting task is older than the threshold, or until
+    a task with a head start waits: oldest first would serve that one last. Used by the thread of
+    the run only; it outlives the run."""
 
     def __init__(self, threshold: float | None, host: Host) -> None:
-        """``threshold`` in seconds; None: newest first, whatever waits."""
+        """``threshold`` in seconds; None for newest first, whatever waits."""
         self._host = host
         self._threshold = math.inf if threshold is None else threshold
         self._ask_at = math.inf if threshold is None else host.monotonic()
         self._sees_all = True
-        """Whether the latest page from the oldest end held all that waits."""
+        """True if the latest page from the oldest end held all that waits."""
         self.newest_first = threshold is None
 
     def asks_for_oldest(self) -> bool:
-        """Whether the next poll is to begin with a page from its oldest end."""
+        """Return True if the next poll is to begin with a page from the oldest end."""
         due = self._host.monotonic() >= self._ask_at
         return due if self.newest_first else self._sees_all or not due
 
     def decide(self, page: Candidates, *, of_newest: bool, now: int) -> None:
-        """Choose the order, shown the first page from an end at epoch microseconds ``now``."""
+        """Choose the order, given the first page from one end (``of_newest``) at epoch microseconds
+        ``now``."""
         if of_newest and self.newest_first:
             return
         live = [row for row in page.rows if row.damage is None and row.expires_at > now]
@@ -48,9 +52,10 @@ class ClaimOrder:
 
 
 def _older_than(seconds: float, oldest: Candidates, live: Sequence[Candidate], now: int) -> bool:
-    """Whether the oldest live task of the queue has waited for longer."""
+    """Return True if the oldest live task has waited for longer than ``seconds``."""
     if live:
         return (now - live[0].since) / MICROSECONDS > seconds
-    # None on the page. With more behind it, expired tasks lie at this end until TTL deletes them:
-    # to go through them at each poll would cost the more, the more they are.
+    # The page has no live row. If there are more pages, expired tasks lie at this end until TTL
+    # deletes them. To read past them at each poll would cost the more, the more they are: so the
+    # oldest live task is taken to be too old.
     return oldest.next is not None

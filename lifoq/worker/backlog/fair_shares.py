@@ -1,13 +1,13 @@
-"""Who has had more than its share of the slots, where they are shared out evenly among keys.
+"""The keys that have had more than their fair share of the slots.
 
-Each key is a tenant. What it has used is the time for which its tasks held slots of this process,
-the longer ago the less it counts. Its share is what it would have if all had the same of that.
-Who stays below it waits for nobody but those that are newer; who is beyond it comes after them, the
-further the later. So what one key leaves of its share the others have, and no key that floods the
-queue delays those that do not.
+Each key is a tenant. A tenant's use is the time for which its tasks held slots of this process; the
+longer ago, the less it counts. All tenants have the same share: the sum of all use, divided by
+their number. A tenant below its share is served in the queue's order. A tenant beyond it comes
+after those, and the further beyond, the later. So the others have what one tenant leaves of its
+share, and a tenant that floods the queue does not delay those that do not.
 
-All tasks without a key are one tenant together, so nothing is gained by forgetting it. A fresh key
-for each task is a tenant for each that has used nothing yet.
+All tasks without a key are one tenant together, so leaving the key out gains nothing. A fresh key
+for each task makes each task a tenant that has used nothing yet.
 """
 
 import math
@@ -22,9 +22,9 @@ MEMORY: Final = 30.0
 FORGOTTEN: Final = 0.001
 """Seconds of use that are as good as none."""
 FIRST_GUESS: Final = 1.0
-"""Seconds for which a task holds its slot, before any has told."""
+"""Seconds for which a task is taken to hold its slot, before any task has ended."""
 LEARNS: Final = 0.1
-"""The part of each end in that guess from then on."""
+"""Weight of each task's own time in that estimate from then on (a moving average)."""
 
 Key = str | None
 
@@ -32,7 +32,7 @@ Key = str | None
 @dataclass(kw_only=True)
 class _Tenant:
     used: float = 0.0
-    """Slot seconds, as of ``at``."""
+    """Slot seconds up to the moment ``at``, faded by MEMORY."""
     at: int
     inside: int = 0
 
@@ -44,24 +44,27 @@ class _Tenant:
 
 
 class FairShares:
-    """What each key has had of one process, over all runs. All times are monotonic microseconds."""
+    """Counts each key's use of this process's slots, over all of its runs. All times are monotonic
+    microseconds. Used by the thread of the run only."""
 
     def __init__(self) -> None:
         self._tenants: dict[Key, _Tenant] = {}
         self._typical = FIRST_GUESS
 
     def begin_run(self, now: int) -> None:
-        """What an earlier run still holds, nobody will tell of any more."""
+        """Begin a run with no task in a slot. The run before has gone: if it left tasks at work,
+        nobody will tell when they end."""
         for tenant in self._tenants.values():
             tenant.pass_time(now)
             tenant.inside = 0
 
     def begins(self, key: Key, now: int) -> None:
-        """A task takes a slot."""
+        """Note that a task of the key takes a slot."""
         self._of(key, now).inside += 1
 
     def ends(self, key: Key, now: int, *, seconds: float | None) -> None:
-        """It has left it, after so long; None: it was not started."""
+        """Note that a task of the key has left its slot after ``seconds``; None if it was not
+        started."""
         self._of(key, now).inside -= 1
         if seconds is not None:
             self._typical += LEARNS * (seconds - self._typical)
@@ -69,9 +72,10 @@ class FairShares:
     def excess(
         self, waiting: Collection[Key], now: int, *, unread: bool = False
     ) -> dict[Key, float]:
-        """The tenants that are beyond their share, and by how much. A task that holds a slot counts
-        as if it had done so for as long as others do. ``unread``: another tenant may wait where
-        nobody has looked yet."""
+        """Return the tenants beyond their share, and by how many slot seconds. ``waiting`` are the
+        keys with rows in the backlog. A task in a slot counts at once for the time that tasks hold
+        one on average. ``unread`` adds a tenant: one may wait in the part of the backlog that was
+        not read."""
         for key, tenant in list(self._tenants.items()):
             tenant.pass_time(now)
             if not tenant.inside and tenant.used < FORGOTTEN:

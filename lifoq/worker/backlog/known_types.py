@@ -1,4 +1,5 @@
-"""Which task types are a worker's own; the others it passes over, for workers that know them."""
+"""The task types that a worker handles. It passes over tasks of all others, for workers that know
+them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Types:
-    """By default all types. Raises InvalidInput."""
+    """A choice of task types; by default all. Raises InvalidInput if ``elsewhere`` has too many.
+
+    ``only``: the types of the worker's handlers; None for all. ``elsewhere``: types that workers of
+    another kind handle.
+    """
 
     only: frozenset[str] | None = None
     elsewhere: frozenset[str] = frozenset()
@@ -26,42 +31,45 @@ class Types:
 
     @classmethod
     def of(cls, registry: "Registry", settings: "WorkerSettings") -> "Types":
-        """Those that a worker has a handler for; or all, where unknown ones are to fail."""
+        """Return the types that a worker has a handler for; all types if unknown ones are to
+        fail."""
         waits = settings.unknown_types == "wait"
         only = frozenset(kind.name for kind in registry) if waits else None
         return cls(only=only, elsewhere=settings.types_elsewhere)
 
     def has(self, task_type: str) -> bool:
-        """Whether a task of this type is one of its own."""
+        """Return True if the worker handles tasks of this type."""
         return (self.only is None or task_type in self.only) and task_type not in self.elsewhere
 
     def knows(self, task_type: str) -> bool:
-        """Whether it is one of its own, or of workers elsewhere."""
+        """Return True if this worker or workers elsewhere handle tasks of this type."""
         return self.only is None or task_type in self.only or task_type in self.elsewhere
 
     @property
     def are_all(self) -> bool:
-        """Whether no task is passed over."""
+        """True if no task is passed over."""
         return self.only is None and not self.elsewhere
 
     @property
     def where(self) -> tuple[Condition, ...]:
-        """What holds for rows of its own tasks, and for no others unless the names of its types are
-        too many for a query."""
+        """The conditions of a query for rows that the worker handles. The rows may have others
+        among them if the worker has no handler, or too many types for one query."""
         others = OneOf(Attribute.TASK_TYPE, self.elsewhere)
         own = () if self._own is None else (self._own,)
         return (*own, Not(others)) if self.elsewhere else own
 
     @property
     def where_not(self) -> tuple[Condition, ...]:
-        """What holds for rows of all others, and of its own only where the names are too many."""
+        """The conditions of a query for rows that the worker passes over. The rows may have the
+        worker's own among them if its types are too many for one query."""
         if self.only is None:
             return (OneOf(Attribute.TASK_TYPE, self.elsewhere),) if self.elsewhere else ()
         return () if self._own is None or self.elsewhere & self.only else (Not(self._own),)
 
     @property
     def _own(self) -> OneOf | None:
-        """None where no query can tell, since there are none, or too many."""
+        """The condition that a row is of one of the ``only`` types. None if no query can tell,
+        since there are none, or too many."""
         fits = self.only is not None and 0 < len(self.only) <= MOST_VALUES
         return OneOf(Attribute.TASK_TYPE, self.only) if self.only and fits else None
 

@@ -1,4 +1,4 @@
-"""What a run sees of the queue: it asks for pages, and says which task is the next."""
+"""The poller: asks for pages of the backlog, and says which task is next."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -19,11 +19,13 @@ from lifoq.worker.backlog.view import BacklogView, SchedulingClass
 from lifoq.worker.limits.limits import Limits
 
 PAGE_GROWTH: Final = 10
-"""How much larger each page behind the first is than the one before."""
+"""Factor by which each page behind the first is larger than the one before."""
 
 
 class Poller:
-    """All times are monotonic microseconds. What asks for a page may raise OutOfThreads."""
+    """Asks for pages, puts their rows into the backlog view, and takes the next row from it. All
+    times are monotonic microseconds. Methods that ask for a page may raise OutOfThreads. Used by
+    the thread of the run only."""
 
     def __init__(
         self,
@@ -53,28 +55,32 @@ class Poller:
         self._view = self._new_view(now)
         self._page_behind = self._first_page
         self._asked_behind: int | None = None
-        """Since when a page behind the first is on its way."""
+        """When the page was asked for that is on its way, behind the first; None if none is."""
         self._came_back: dict[str, tuple[int, Candidate]] = {}
-        """Tasks that the run itself returned to the queue, and when, by their ids."""
-        self._put_aside: set[str] = set()
-        """Damaged items, by their ids."""
+        """Tasks that the run itself returned to the queue, by their ids, and when. A page that was
+        asked for before does not show them."""
+        self._dead_lettered: set[str] = set()
+        """Ids of damaged items that the run has dead-lettered. The index may show them for a
+        while."""
         self._falling: Iterable[str] = ()
-        """Ids of those that the last poll saw to have expired ahead: the index is late."""
-        self._settles = False
-        """Whether this poll has read behind the first page, or waits for that."""
+        """Ids of the expired tasks with a head start on the last first page. Their head start is
+        being taken; the index may show them for a while."""
+        self._has_read_behind = False
+        """True if this poll has read behind the first page, or waits for a page behind it. Only
+        then is a task of a key beyond its fair share started while there is more to read."""
         self._left_free = False
-        """Whether the last poll left slots free."""
+        """True if the last poll left slots free."""
 
     # Asking
 
     def poll(self, now: int) -> None:
-        """Ask for the first page; or, where the order may change, for the oldest end's."""
+        """Ask for the first page, from the end of the queue that ``order`` chooses."""
         newest_first = not self._order.asks_for_oldest()
         poll = Poll(number=self._timing.sends(now), sent=now, newest_first=newest_first)
         self._calls.poll(poll, limit=self._first_page)
 
     def poll_behind(self, now: int) -> None:
-        """Ask for the next page that was not seen yet, unless it is on its way."""
+        """Ask for the next page that was not read yet, unless it is on its way."""
         cursor, since = self._view.cursor, self._asked_behind
         on_its_way = since is not None and now - since < microseconds(POLL_PATIENCE)
         if cursor is None or on_its_way:
@@ -86,7 +92,7 @@ class Poller:
         )
 
     def failed(self, request: Poll | Cursor, now: int) -> None:
-        """A page could not be had."""
+        """Note that a page could not be had."""
         if isinstance(request, Poll):
             self._timing.failed(request.number, now)
         else:
@@ -95,7 +101,8 @@ class Poller:
     # Seeing
 
     def shown(self, shown: Shown, now: int) -> bool:
-        """A first page came; False where it is old news, or only told the age of the oldest."""
+        """Take in a first page. Return False if it changes nothing: a later poll was answered
+        before, or the page only told the age of the oldest task."""
         poll = shown.poll
         if not self._timing.shows(poll.number):
             return False
@@ -104,38 +111,39 @@ class Poller:
         if self._order.newest_first is not poll.newest_first:
             self._timing.poll_at_once(now)
             return False
-        if self._view_is_of_no_use(now):
+        if self._view_is_stale(now):
             self._view = self._new_view(poll.sent)
             self._page_behind, self._asked_behind = self._first_page, None
-        self._settles = self._asked_behind is not None
-        self._view.front(shown.page, self._wanted(shown.page.rows, now))
+        self._has_read_behind = self._asked_behind is not None
+        self._view.front(shown.page, self._startable(shown.page.rows, now))
         if self._view.has_gap:  # behind it lies what is known
             self._page_behind = self._first_page
         self._remember_what_came_back(now, since=poll.sent)
         return True
 
     def shown_behind(self, shown: ShownBehind, now: int) -> None:
-        """A page behind the first came."""
+        """Take in a page behind the first."""
         self._asked_behind = None
-        self._settles = True
-        self._view.behind(shown.cursor, shown.page, self._wanted(shown.page.rows, now))
+        self._has_read_behind = True
+        self._view.behind(shown.cursor, shown.page, self._startable(shown.page.rows, now))
 
     def came_back(self, row: Candidate, now: int) -> None:
-        """The run itself returned a task to the queue."""
-        for wanted in self._wanted([row], now):
+        """Note that the run itself returned a task to the queue."""
+        for startable in self._startable([row], now):
             self._came_back[row.task_id] = (now, row)
-            self._view.came_back(wanted)
+            self._view.came_back(startable)
             self._timing.one_came_back(now)
 
-    def put_aside(self, task_id: str, seen: tuple[Status, ...], reason: str) -> None:
-        """Have a damaged item go to FAILURE, whichever of these statuses it has."""
-        if task_id not in self._put_aside:  # the index may show it for a while
-            self._put_aside.add(task_id)
+    def dead_letter(self, task_id: str, seen: tuple[Status, ...], reason: str) -> None:
+        """Dead-letter a damaged item if its status is one of ``seen``. It is asked for once in a
+        run."""
+        if task_id not in self._dead_lettered:  # the index may show it for a while
+            self._dead_lettered.add(task_id)
             self._calls.dead_letter(task_id, seen=seen, reason=reason)
 
     def _let_fall(self, rows: Sequence[Candidate]) -> None:
-        """What has expired and stands ahead of its time would be read before the living by each
-        poll to come."""
+        """Take the head start from tasks that have expired. Else each poll to come would read them
+        before the tasks that can still run."""
         now = self._clock()
         fallen = {r.task_id: r for r in rows if r.head_start and r.expires_at <= now}
         if new := [row for task_id, row in fallen.items() if task_id not in self._falling]:
@@ -145,19 +153,23 @@ class Poller:
     # Saying
 
     def next(self, may_start: Callable[[SchedulingClass], bool], now: int) -> Candidate | None:
-        """The first task whose scheduling class may start."""
+        """Return the first task whose scheduling class may start, None if there is none. The row
+        stays in the view until ``starts``."""
         while (row := self._first(may_start, now)) is not None:
-            if self._wanted([row], now):
+            if self._startable([row], now):
                 return row
             self._view.drop(row)  # it has expired, or was seen twice, in two places
         return None
 
     def starts(self, row: Candidate) -> None:
-        """It is not given again, unless it comes back."""
+        """Take the row out of the view: it is being claimed, and is not given again unless it comes
+        back."""
         self._view.drop(row)
 
     def judge(self, now: int, *, page: Candidates, started: bool, promoting: bool) -> None:
-        """Tell the pace what the pages so far say of the queue, ``page`` the last of them."""
+        """Tell the poll timing what the pages so far say of the queue. ``page`` is the last of
+        them. ``started``: at least one task was. ``promoting``: due tasks are on their way into the
+        queue."""
         seen_all, waits = self._view.cursor is None, bool(self._view.types)
         if started:
             self._timing.found_some(now)
@@ -171,8 +183,8 @@ class Poller:
             self._timing.found_nothing_yet(now)
 
     def wants_more(self, *, started: bool, free: bool) -> bool:
-        """Whether to read on behind the first page: where it left slots free, and gave nothing to
-        start, or did not fill them twice in a row."""
+        """Return True if the run should read on behind the first page. It should if slots are free,
+        and this page gave nothing to start or the last one left slots free, too."""
         wants = free and (not started or self._left_free)
         self._left_free = free
         return wants
@@ -182,15 +194,21 @@ class Poller:
     def _first(self, may_start: Callable[[SchedulingClass], bool], now: int) -> Candidate | None:
         excess = self._keys.excess(self._view, now)
         full = partial(self._keys.full, now=now)
-        return self._view.next(may_start, full=full, excess=excess, settle=self._settles)
+        return self._view.next(
+            may_start, full=full, excess=excess, beyond_share=self._has_read_behind
+        )
 
     def _new_view(self, now: int) -> BacklogView:
         newest_first = self._order.newest_first
         return BacklogView(newest_first=newest_first, now=now, key_of=self._keys.that_matters)
 
-    def _view_is_of_no_use(self, now: int) -> bool:
-        """Before the queue is believed to be empty, all of it is read once more; but no more often
-        than it is worth where that is much: rows of others, or expired ones."""
+    def _view_is_stale(self, now: int) -> bool:
+        """Return True if the view must be built anew from this first page.
+
+        The run reads all of the queue once more before it believes the queue to be empty. It does
+        not where that costs much (many rows of other workers, or expired ones) and nothing has
+        changed.
+        """
         about_to_end = self._view.empty() and self._held.nothing
         if self._view.is_costly and self._timing.knows_since(self._view.began):
             about_to_end = False
@@ -198,35 +216,38 @@ class Poller:
         return reordered or about_to_end or self._view.outdated(now)
 
     def _remember_what_came_back(self, now: int, *, since: int) -> None:
-        """What a page cannot show yet that was asked for before."""
+        """Put tasks into the view that the run returned to the queue after the page was asked for:
+        the page cannot show them yet."""
         self._came_back = {i: (at, row) for i, (at, row) in self._came_back.items() if at >= since}
-        for row in self._wanted([row for _, row in self._came_back.values()], now):
+        for row in self._startable([row for _, row in self._came_back.values()], now):
             self._view.came_back(row)
 
     def _wait_for_what_waits(self) -> float:
-        """Seconds until the first of the tasks that were seen may start, as far as one can know."""
+        """Return the seconds until the limits let the first of the waiting tasks start, as far as
+        one can know."""
         waits = [self._limits.wait(task_type) for task_type in self._view.types]
         return min((wait for wait in waits if wait > 0), default=math.inf)
 
     def _shows_held(self, page: Candidates, now: int) -> bool:
-        """Whether the index still shows a task that this run has, or has just had."""
+        """Return True if the index still shows a task that this run has, or has just had."""
         return any(self._held.has(row.task_id, now) for row in page.rows)
 
-    def _wanted(self, rows: Sequence[Candidate], now: int) -> list[Candidate]:
-        """Those that can be started, by what the run knows of them; damaged ones are put aside."""
-        clock, wanted = self._clock() if rows else 0, []
+    def _startable(self, rows: Sequence[Candidate], now: int) -> list[Candidate]:
+        """Return the rows that can be started, by what the run knows of them. Dead-letter the
+        damaged ones."""
+        clock, startable = self._clock() if rows else 0, []
         for row in rows:
             if row.damage is not None:
-                self.put_aside(row.task_id, (Status.PENDING,), row.damage)
+                self.dead_letter(row.task_id, (Status.PENDING,), row.damage)
             elif not self._types.has(row.task_type):
                 continue
             # The index lags, or the return of one that is held is not confirmed.
             elif row.expires_at > clock and not self._held.has(row.task_id, now):
-                wanted.append(row)
-        return wanted
+                startable.append(row)
+        return startable
 
 
 def larger_page(limit: int) -> int:
-    """Rows of the page behind one of ``limit`` rows, which held nothing to start. Only a first
-    page, which has a row for each slot, may be larger than LARGEST_PAGE."""
+    """Return the size of the page to read after one of ``limit`` rows that held nothing to start.
+    Only a first page, which has a row for each slot, may be larger than LARGEST_PAGE."""
     return max(limit, min(limit * PAGE_GROWTH, LARGEST_PAGE))

@@ -1,8 +1,8 @@
-"""What a run has seen of the tasks that wait, and how far down it has looked.
+"""The backlog view: what a run has read of the tasks that wait, and how far down.
 
-A poll of the queue always begins with its first page. Where that page holds nothing that may start
-(its types are at their limits), the run reads on behind it, once; what it saw there it remembers,
-so that the next slot is filled from memory instead of reading the same rows again.
+A poll always begins with the first page. If nothing on it may start (its types are at their
+limits), the run reads the pages behind it, once, and remembers their rows. The next free slot is
+then filled from memory, and the same rows are not read again.
 """
 
 import math
@@ -23,11 +23,12 @@ SHORTEST_TRUST: Final = 2.0
 
 
 class SchedulingClass(NamedTuple):
-    """Rows of which all may start, or none, but for their keys."""
+    """Tasks that the same limits hold back: all of them may start, or none, apart from their
+    keys."""
 
     task_type: str
-    suspects: bool
-    """Whether these are the type's suspected poison."""
+    suspected_poison: bool
+    """True for the suspected poison of the type, which is a class of its own."""
 
 
 OLDEST: Final[Place] = (float("-inf"), "")
@@ -35,9 +36,12 @@ NEWEST: Final[Place] = (float("inf"), "")
 
 
 class BacklogView:
-    """Knows the rows by scheduling class; behind the first page there may be a gap that was not
-    read, since tasks came in faster than the run looked, and behind all that it knows the rest of
-    the queue."""
+    """Keeps the rows that were read, by scheduling class. Used by the thread of the run only.
+
+    Top to bottom, the queue as the view knows it:
+
+        first page │ gap: not read, tasks came in since │ read before │ rest: not read yet
+    """
 
     def __init__(
         self,
@@ -46,8 +50,8 @@ class BacklogView:
         now: int,
         key_of: Callable[[Candidate], Key] = lambda _row: None,
     ) -> None:
-        """``now``: monotonic microseconds, when the poll was sent with which it begins.
-        ``key_of``: a row's key, where it matters."""
+        """``now``: monotonic microseconds at which the poll was sent that this view begins with.
+        ``key_of``: a row's key if rows of other keys may have to start before it, else None."""
         self._key_of = key_of
         self.newest_first = newest_first
         self._end = OLDEST if newest_first else NEWEST
@@ -56,15 +60,15 @@ class BacklogView:
         """Rows that were read behind first pages."""
         self._classes: dict[SchedulingClass, ViewIndex] = {}
         self._first: Place = self._end
-        """Where the latest first page begins."""
+        """The place at which the latest first page begins."""
         self._gap: Cursor | None = None
         self._behind_gap: Place = self._end
-        """From here on everything is known, down to ``_rest``."""
+        """The place from which on everything is known, down to ``_rest``."""
         self._rest: Cursor | None = None
 
-    def front(self, page: Candidates, wanted: Sequence[Candidate]) -> None:
-        """A first page came, and some of its rows may be started. What was remembered of its
-        stretch, it tells anew."""
+    def front(self, page: Candidates, startable: Sequence[Candidate]) -> None:
+        """Take in a first page. Its rows replace all that was remembered of the same stretch of the
+        queue. ``startable``: those of its rows that can be started."""
         last = self._end if page.next is None else _place_of(page.next)
         known_from = self._behind_gap if self._gap is not None else self._first
         for rows in self._classes.values():
@@ -80,10 +84,11 @@ class BacklogView:
             self._gap = None
             if self._rest is not None and self._before(_place_of(self._rest), last):
                 self._rest = page.next  # it reached further than all pages before
-        self._remember(reversed(wanted) if self.newest_first else wanted)
+        self._remember(reversed(startable) if self.newest_first else startable)
 
-    def behind(self, cursor: Cursor, page: Candidates, wanted: Iterable[Candidate]) -> None:
-        """The page after ``cursor`` came; of no use any more unless it is the next to be read."""
+    def behind(self, cursor: Cursor, page: Candidates, startable: Iterable[Candidate]) -> None:
+        """Take in the page after ``cursor``. It is dropped unless it is the next one to read: the
+        view has changed since it was asked for."""
         if cursor != self.cursor:
             return
         self._read += len(page.rows) + page.left_out
@@ -93,24 +98,24 @@ class BacklogView:
             self._gap = None if closed else page.next
         else:
             self._rest = page.next
-        self._remember(wanted)
+        self._remember(startable)
 
     def came_back(self, row: Candidate) -> None:
-        """A task that the run itself returned to the queue, to its old place perhaps."""
+        """Remember a task that the run itself returned to the queue, perhaps to its old place."""
         self._remember([row])
 
     def drop(self, row: Candidate) -> None:
-        """The run has done with a row: it was chosen, or can never start."""
+        """Forget a row: it is being claimed, or can never start."""
         self._classes[_class_of(row)].drop(self._key_of(row), _place(row))
 
     @property
     def has_gap(self) -> bool:
-        """Whether tasks came in between the first page and what was read before."""
+        """True if tasks came in between the first page and what was read before."""
         return self._gap is not None
 
     @property
     def cursor(self) -> Cursor | None:
-        """Where to read on; None once all of the queue was seen."""
+        """The place to read on from; None once all of the queue was read."""
         return self._gap if self._gap is not None else self._rest
 
     def next(
@@ -119,14 +124,14 @@ class BacklogView:
         *,
         full: Callable[[str, Key], bool] = lambda _task_type, _key: False,
         excess: Mapping[Key, float] = MappingProxyType({}),
-        settle: bool = True,
+        beyond_share: bool = True,
     ) -> Candidate | None:
-        """The first row whose class may start, and whose type is not ``full`` of its key. None
-        also where rows before it were not read yet.
+        """Return the first row whose scheduling class may start, and whose key is not ``full``.
+        None if there is no such row, or if rows before it were not read yet.
 
-        ``excess``: keys that have had more than their share, and by how much; those with the least
-        come first, and before them all others. ``settle``: whether to take one that has had more
-        while there is more to read.
+        ``excess``: the keys beyond their fair share, and by how much. Rows of all other keys come
+        before theirs, and the least excess comes first. ``beyond_share``: True to take a row of
+        such a key though more of the queue is to be read.
         """
         first, least = None, math.inf
         for row, beyond in self._heads(may_start, full, excess):
@@ -136,7 +141,7 @@ class BacklogView:
         if first is None or self.cursor is None:
             return first
         unread = self._before(_place_of(self.cursor), _place(first))
-        return None if unread or (least > 0 and not settle) else first
+        return None if unread or (least > 0 and not beyond_share) else first
 
     def _heads(
         self,
@@ -144,8 +149,8 @@ class BacklogView:
         full: Callable[[str, Key], bool],
         excess: Mapping[Key, float],
     ) -> Iterator[tuple[Candidate, float]]:
-        """The first row of each key that may start, and by how much its key has had more than its
-        share."""
+        """Return the first row of each key that may start, and by how much its key is beyond its
+        fair share."""
         for scheduling_class, rows in self._classes.items():
             for key, row in rows if rows and may_start(scheduling_class) else ():
                 if not full(scheduling_class.task_type, key):
@@ -155,29 +160,30 @@ class BacklogView:
 
     @property
     def types(self) -> Collection[str]:
-        """Those of which rows wait."""
+        """The task types of which rows wait."""
         return {
             scheduling_class.task_type for scheduling_class, rows in self._classes.items() if rows
         }
 
     @property
     def keys(self) -> Collection[Key]:
-        """Those of which rows wait."""
+        """The keys of which rows wait."""
         return set().union(*(rows.keys for rows in self._classes.values()))
 
     def empty(self) -> bool:
-        """Whether all of the queue was seen, and nothing waits in it."""
+        """Return True if all of the queue was read, and nothing waits in it."""
         return self.cursor is None and not any(self._classes.values())
 
     @property
     def is_costly(self) -> bool:
-        """Whether so much was read behind first pages that it is not to be read again soon."""
+        """True if so many rows were read behind first pages that they are not to be read again
+        soon."""
         return self._read > SHORTEST_TRUST * ROWS_PER_SECOND
 
     def outdated(self, now: int) -> bool:
-        """Whether to begin anew with the next first page: rows can come up in the middle, when an
-        index was late or the sweep brought a task back. Also where rows are needed that were too
-        many to be remembered."""
+        """Return True if the view is too old to rely on, or lacks rows that were too many to
+        remember. A row can appear in the middle of the queue: its index entry was late, or the
+        sweep brought it back."""
         trust = max(SHORTEST_TRUST, self._read / ROWS_PER_SECOND)
         return now - self.began >= microseconds(trust) or any(
             rows.lacks_some for rows in self._classes.values()
@@ -191,12 +197,12 @@ class BacklogView:
             self._classes[scheduling_class].remember(self._key_of(row), _place(row), row)
 
     def _before(self, one: Place, other: Place) -> bool:
-        """Whether ``one`` is nearer to the front."""
+        """Return True if ``one`` is nearer to the front of the queue."""
         return one > other if self.newest_first else one < other
 
 
 def _class_of(row: Candidate) -> SchedulingClass:
-    return SchedulingClass(row.task_type, row.suspect)
+    return SchedulingClass(row.task_type, row.suspected_poison)
 
 
 def _place(row: Candidate) -> Place:

@@ -1,8 +1,7 @@
-"""Rows of one scheduling class that a run remembers: by key, and the first of each key in the
-queue's order.
+"""The index of a backlog view: the rows of one scheduling class, by key.
 
-So however many keys wait, the row whose turn it is is found by passing over the few keys of which
-none may start now.
+It keeps the first row of each key in the queue's order. However many keys wait, the next row is
+found by passing over the few keys of which none may start now.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -12,19 +11,21 @@ from typing import Final
 from lifoq.store.candidate import Candidate
 
 MOST_REMEMBERED: Final = 1_000
-"""Rows of a key. Those behind them are read again when these have been started."""
+"""Rows of a key that are remembered. Those behind them are read again when these have been
+started."""
 
 Place = tuple[float, str]
-"""Where a row stands in the index: its ``taskCreated`` and its id."""
+"""A row's place in the queue: its ``taskCreated`` and its id."""
 Key = str | None
-"""None: where it does not matter."""
+"""A row's key; None if only its place in the queue counts."""
 Name = tuple[str, ...]
-"""A key as a list can sort it: no text for None, which no key's own text can be taken for."""
+"""A key in a form that a list can sort. None becomes the empty tuple, which no key's own text can
+be taken for."""
 Entry = tuple[Place, Candidate]
 
 
 class ViewIndex:
-    """All lists ascend by place."""
+    """Keeps rows in the queue's order. All of its lists ascend by place."""
 
     def __init__(self, *, newest_first: bool) -> None:
         self._newest_first = newest_first
@@ -33,13 +34,14 @@ class ViewIndex:
         self._firsts: list[tuple[Place, Name]] = []
         """The first rows of all keys, sorted."""
         self._forgotten: dict[Key, Place] = {}
-        """The first row of a key that was not remembered."""
+        """The place of the first row of each key that was not remembered, since there were too
+        many."""
 
     def __bool__(self) -> bool:
         return bool(self._of_key)
 
     def __iter__(self) -> Iterator[tuple[Key, Candidate]]:
-        """The first row of each key, in their order."""
+        """Yield each key and its first row, in the queue's order."""
         for _, name in reversed(self._firsts) if self._newest_first else self._firsts:
             key = _key_of(name)
             yield key, self._of_key[key][self._head][1]
@@ -50,7 +52,8 @@ class ViewIndex:
 
     @property
     def lacks_some(self) -> bool:
-        """Whether all of a key have been started that were remembered, and there are others."""
+        """True if all remembered rows of a key have been started, and the queue has more of that
+        key."""
         return any(key not in self._of_key for key in self._forgotten)
 
     def remember(self, key: Key, place: Place, row: Candidate) -> None:
@@ -70,7 +73,8 @@ class ViewIndex:
         self._keep_first(key)
 
     def forget_until(self, last: Place) -> None:
-        """All up to this place, in the queue's order."""
+        """Forget all rows from the front of the queue up to the place ``last``, and the row at
+        it."""
         while self._firsts:
             first, name = self._firsts[self._head]
             if self._before(last, first):
@@ -88,11 +92,11 @@ class ViewIndex:
         return -1 if self._newest_first else 0
 
     def _before(self, one: Place, other: Place) -> bool:
-        """Whether ``one`` is nearer to the front."""
+        """Return True if ``one`` is nearer to the front of the queue."""
         return one > other if self._newest_first else one < other
 
     def _keep_first(self, key: Key) -> None:
-        """Keep the lists of the first rows as the key's rows are now."""
+        """Bring the lists of first rows up to date after the key's rows have changed."""
         rows, was = self._of_key[key], self._first_of.get(key)
         first = rows[self._head][0] if rows else None
         if first == was:

@@ -241,7 +241,7 @@ class Run:
 
     def _take_in(self, message: Message, now: int) -> None:
         if isinstance(message, AttemptMessage):
-            self._of_an_attempt(message, now)
+            self._take_attempt_message(message, now)
         elif isinstance(message, SlotFree):
             self._timing.poll_at_once(now)
         elif isinstance(message, Renewed):
@@ -250,9 +250,9 @@ class Run:
             self._claim_until = min(self._claim_until, now)
             self._hand_back_at = now + microseconds(message.grace)
         else:
-            self._of_a_call(message, now)
+            self._take_call_message(message, now)
 
-    def _of_an_attempt(self, message: AttemptMessage, now: int) -> None:
+    def _take_attempt_message(self, message: AttemptMessage, now: int) -> None:
         match message:
             case NotStarted():
                 self._not_started(message, now)
@@ -266,7 +266,7 @@ class Run:
                 attempt.renew_at = min(attempt.renew_at, now + microseconds(RENEW_AGAIN))
                 self._tend_at = min(self._tend_at, attempt.renew_at)
 
-    def _of_a_call(self, message: CallMessage, now: int) -> None:
+    def _take_call_message(self, message: CallMessage, now: int) -> None:
         match message:
             case Shown():
                 self._shown(message, now)
@@ -314,7 +314,7 @@ class Run:
             self._held.refused(task_id, now)
         elif isinstance(answer.error, DamagedTask):  # the claim may have come before
             seen = (Status.PENDING, Status.TAKEN)
-            self._poller.put_aside(task_id, seen, answer.error.reason)
+            self._poller.dead_letter(task_id, seen, answer.error.reason)
         else:
             self._poller.came_back(answer.row, now)
             self._breaker.met(answer.error, now)
@@ -438,8 +438,8 @@ class Run:
         self, scheduling_class: SchedulingClass, *, shut: Collection[str], now: int
     ) -> bool:
         """``shut``: types at their limits."""
-        task_type, suspects = scheduling_class
-        if task_type in shut or (suspects and self._held.a_suspect):
+        task_type, suspected_poison = scheduling_class
+        if task_type in shut or (suspected_poison and self._held.has_suspected_poison):
             return False
         return now <= self._attempts.latest_start(self._kind(task_type))
 
