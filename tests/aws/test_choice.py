@@ -4,6 +4,7 @@ has a hand in boto3's, or boto3 alone knows what is asked for."""
 import ast
 import functools
 import http.client
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -294,7 +295,8 @@ def test_a_worker_without_credentials_says_so(monkeypatch, worker, server):
         ({}, "", {"config": Config(account_id_endpoint_mode="required")}),
         ({}, "", {"config": Config(signature_version="v4a")}),
     ],
-    ids=str,
+    # Not from the arguments: a Config's text has its address, which differs between processes.
+    ids=itertools.count(),
 )
 def test_a_worker_leaves_to_boto3_what_only_that_knows(
     monkeypatch, worker, variables, config, arguments

@@ -14,7 +14,7 @@ from lifoq.items.schema import SMOKE_TYPE
 from lifoq.targets.configured import encode
 from lifoq.targets.https import HttpsTarget
 from lifoq.worker.handlers.registry import REGISTRY
-from lifoq.worker.run.loop import tally
+from lifoq.worker.run import tally
 from tests.downstream import downstream
 from tests.functions.conftest import WORKER
 
