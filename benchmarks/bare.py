@@ -70,9 +70,9 @@ class Ground:
         """The latter repeats nothing, as the product's batches do not."""
         create_table(self.client, NAME)
         self.queue = Queue(Store(DynamoTable.of_clients(NAME, client=self.client, once=self.once)))
-        """As producers have it: by boto3."""
+        """The queue as producers have it: by boto3."""
         self.store = Store(self._own_table())
-        """As lifoq's own processes have it: by its own client."""
+        """The store as lifoq's own processes have it: by lifoq's own client."""
 
     def recorded(self) -> tuple[Store, Recorder]:
         """``store`` once more, and what it calls."""

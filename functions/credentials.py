@@ -1,8 +1,8 @@
-"""What a function does whose credentials have expired.
+"""End a function's process whose credentials have expired.
 
-Lambda gives a process its credentials when it starts it, and never again. One that is used for
-longer than they hold could only fail from then on. So it ends itself, and Lambda starts another.
-What it was asked to do counts as failed, and comes again as after any other failure.
+Lambda gives a process its credentials when it starts it, and never again. A process that is used
+for longer than they hold could only fail from then on. So it ends itself, and Lambda starts
+another. Its work counts as failed, and comes again as after any other failure.
 """
 
 import os

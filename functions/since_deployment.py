@@ -1,4 +1,4 @@
-"""What has happened since the functions that read the table's stream were created.
+"""Tell stream records from before a function was created.
 
 A stream mapping that is created anew begins with all that the stream still holds, up to a day.
 """

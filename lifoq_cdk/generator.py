@@ -62,13 +62,13 @@ class RecurringTask:
     """With ``"replace"`` its id is its name alone, so that its newest run counts: one that waits is
     replaced, and after one that is TAKEN the task runs again."""
     deadline: cdk.Duration | None = None
-    """How long it may wait before it is shed; the queue's deadline by default."""
+    """The time that the task may wait before it is shed; the queue's deadline by default."""
     head_start: cdk.Duration | None = None
     """A priority: the task stands where it would if it had come so much later."""
     max_attempts: int | None = None
-    """How many attempts the task has, in place of its type's own number."""
+    """The number of attempts that the task has, in place of its type's own number."""
     timeout: cdk.Duration | None = None
-    """How long one attempt may take, in place of its type's own time."""
+    """The time that one attempt may take, in place of its type's own time."""
     time_zone: cdk.TimeZone | str = cdk.TimeZone.ETC_UTC
 
     def __post_init__(self) -> None:

@@ -222,7 +222,7 @@ def _rules_of_objects(retention: cdk.Duration | None) -> list[s3.LifecycleRule]:
 
 
 def retention_of_objects(lifetimes: Lifetimes) -> cdk.Duration:
-    """How long a bucket for large payloads has to keep them, in whole days."""
+    """Return the time for which a bucket for large payloads has to keep them, in whole days."""
     return cdk.Duration.days(math.ceil(lifetimes.of_objects / 86_400))
 
 

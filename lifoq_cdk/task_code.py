@@ -33,12 +33,12 @@ VPC_ACCESS: Final = (
     "ec2:DescribeSubnets",
     "ec2:UnassignPrivateIpAddresses",
 )
-"""What Lambda does by a function's role to connect it with a VPC
+"""The actions by which Lambda connects a function with a VPC, in the function's role
 (https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html)."""
 RESERVED = ("LIFOQ_", "POWERTOOLS_", "AWS_", "LAMBDA_")
 """The beginnings of environment variables that are not for task code to set."""
 SETTABLE = (own.CHOICE,)
-"""Those that are, nevertheless."""
+"""Variables that task code may set all the same."""
 
 
 def check_variables(*names: str) -> None:

@@ -1,4 +1,4 @@
-"""What AWS or boto3 says, where no sentence of lifoq's own was found for it."""
+"""Words of AWS or boto3, for errors that lifoq has no sentence of its own for."""
 
 import sys
 from typing import Any

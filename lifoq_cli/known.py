@@ -1,4 +1,5 @@
-"""What a queue's workers are known to do: for who puts a task, and for the shell's completion."""
+"""The task types that a queue's workers are known to have: for whoever puts a task, and for the
+shell's completion."""
 
 from typing import Final
 

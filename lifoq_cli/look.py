@@ -34,7 +34,7 @@ _EXPLAINED: Final = {
     "shed_lately": f"were shed in the last {spoken(LATELY)}",
     "expired_present": "are past their deadline: never claimed, not deleted yet",
 }
-"""What each count tells; ``pending`` is the first and the last together."""
+"""The meaning of each count; ``pending`` is the first and the last together."""
 
 
 @click.command()
@@ -61,7 +61,7 @@ def stats(session: Session) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pause:
-    """Whether the queue is paused, as far as the caller may know."""
+    """The queue's pause, as far as the caller may know of it."""
 
     is_so: bool
     note: PauseNote | None = None

@@ -29,11 +29,11 @@ class Many:
 
     session: Session
     done_word: str
-    """What became of a task that was changed, such as ``redriven``."""
+    """The word for a task that was changed, such as ``redriven``."""
     change: Callable[[str], bool]
     """Changes the task of an id; False if it was no longer what it had been."""
     per_second: float | None = None
-    """How many changes may begin in a second; None: as many as there can be."""
+    """Changes that may begin in a second; None: as many as there can be."""
     changed: int = field(default=0, init=False)
     _counting: threading.Lock = field(default_factory=threading.Lock, init=False)
 

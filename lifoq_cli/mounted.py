@@ -17,7 +17,7 @@ class NotInstalled(LifoqError):
 @dataclass(frozen=True)
 class Mounted:
     command: str
-    """As an entry point names it, by the package's name where lifoq is installed."""
+    """The command's entry point, by the package's name where lifoq is installed."""
     extra: str
     help: str
 

@@ -55,7 +55,8 @@ _EVERYWHERE: Final[tuple[dict[str, Any], ...]] = (
 
 
 def everywhere(*, hidden: bool) -> list[click.Option]:
-    """What every command takes; ``hidden`` from its help, since the group's shows them."""
+    """Return the options that every command takes; ``hidden`` from its help, since the group's
+    shows them."""
     return [
         click.Option(
             spec["names"],

@@ -45,7 +45,7 @@ class NotServed(LifoqError):
 
 
 class WorkerMetrics:
-    """What a worker has done since it began, and what its process takes."""
+    """The counts of a worker since it began, and what its process takes."""
 
     def __init__(self, queue_name: str) -> None:
         self._registry = CollectorRegistry()
@@ -98,7 +98,7 @@ _LENT: Final[dict[str, tuple[str, Callable[[Lent], int]]]] = {
 
 
 def of_queue(stats: QueueStats, lent: Sequence[Lent], queue_name: str) -> bytes:
-    """What a queue looks like at the moment. Equal limits of several cells are added up."""
+    """Return the numbers of a queue at the moment. Equal limits of several cells are added up."""
     registry = CollectorRegistry()
     values = {metric: count.value for metric, count in stats.counts().items()}
     for metric, value in {**values, **stats.ages()}.items():

@@ -127,7 +127,7 @@ class _Reader:
 
     task_type: str | None
     terms: dict[str, Any]
-    """What the command line says of all of them."""
+    """The terms of the command line, for all tasks."""
 
     def task(self, number: int, line: bytes) -> NewTask:
         """BadLine."""

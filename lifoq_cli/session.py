@@ -72,12 +72,12 @@ class Session:
 
     @property
     def title(self) -> str:
-        """What people know the queue by."""
+        """The name by which people know the queue."""
         return ", ".join(self.names or self.tables)
 
     @property
     def client_arguments(self) -> dict[str, Any]:
-        """What ``boto3.client`` takes. boto3 itself knows AWS_DEFAULT_REGION only."""
+        """The arguments for ``boto3.client``. boto3 itself knows AWS_DEFAULT_REGION only."""
         if not self.given.get("endpoint_url") and (told := nearby.enter()):
             tell(told)
         region = (
@@ -166,7 +166,7 @@ class Session:
         tell(sentence)
 
     def confirm(self, question: str) -> bool:
-        """Whether a person, or --yes, says so. NotAnswered."""
+        """Return True if a person, or --yes, says so. Raises NotAnswered."""
         if self.given.get("yes"):
             return True
         tell(f"{question} [y/N] ", nl=False)

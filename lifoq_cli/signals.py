@@ -10,7 +10,7 @@ ENDING: Final = tuple(
 )
 """SIGHUP comes when a terminal is closed, and is unknown to Windows."""
 OF_SHELLS: Final = 128
-"""What shells add to a signal's number, for the exit status of whom it ended."""
+"""The number that shells add to a signal's, for the exit status of a process that it ended."""
 
 
 class Signalled(BaseException):

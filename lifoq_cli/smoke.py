@@ -58,7 +58,7 @@ class Refused(LifoqError):
 
 
 class Wrong(Exception):
-    """What was seen is not what the queue promises."""
+    """Raised when the queue does not do what it promises."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +75,8 @@ class Trial:
     queue: Queue
     processing: Processing
     counted: Callable[[int], float]
-    """How many tasks of the queue succeeded, as CloudWatch has it, since a time in epoch
-    microseconds."""
+    """Return the number of tasks that succeeded since a time in epoch microseconds, as CloudWatch
+    has it."""
     host: Host = SYSTEM
     ids: list[str] = field(default_factory=list)
     """The ids of all tasks that it put."""

@@ -1,4 +1,4 @@
-"""How the command ends."""
+"""The exit statuses of the command."""
 
 from typing import Final
 
@@ -13,5 +13,5 @@ TOO_LATE: Final = 4
 """A wait ended before its task did."""
 INTERRUPTED: Final = 130
 UNREAD: Final = 141
-"""Those of a shell for SIGINT and SIGPIPE. By SIGTERM ``smoke`` ends with 143, by SIGHUP with
-129."""
+"""The statuses that a shell has for SIGINT and SIGPIPE. By SIGTERM ``smoke`` ends with 143, by
+SIGHUP with 129."""

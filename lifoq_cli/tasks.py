@@ -38,7 +38,7 @@ COLOURS: Final = {
 
 
 def as_json(task: Task) -> dict[str, Any]:
-    """What the task has, times as ISO 8601."""
+    """Return the task's attributes, times as ISO 8601."""
     found = dataclasses.asdict(task)
     del found["payload_bytes"]
     for name in _MOMENTS & found.keys():
@@ -126,7 +126,7 @@ class _Column:
     title: str
     text: Callable[[Task, int], str]
     wide: bool = False
-    """Whether it has what room is left."""
+    """True if the column gets the room that is left."""
     most: int | None = None
     """Characters that are shown beside a wide one."""
 

@@ -1,4 +1,4 @@
-"""What the library refuses of a command line, told in the command line's own words.
+"""Tell what the library refuses of a command line in the command line's own words.
 
 The library speaks of its arguments (``limit=0``), a person gave options (``--limit 0``).
 """

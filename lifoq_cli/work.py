@@ -157,7 +157,8 @@ def _by_own_client(store: Store) -> Store:
 def _with_shared(
     settings: WorkerSettings, shared: SharedLimits, rate_limit: float | None
 ) -> WorkerSettings:
-    """What holds over all workers of the queue together comes with the queue."""
+    """Add the settings that hold over all workers of the queue together: they come with the
+    queue."""
     if rate_limit is not None:
         raise click.UsageError(
             "--rate-limit is of one worker, and the limits of this queue hold over all of them "
@@ -197,7 +198,7 @@ def _registered(module: str) -> Registry:
 
 
 def _elsewhere(registry: Registry, module: str, types: tuple[str, ...]) -> frozenset[str]:
-    """What others do, where ``types`` says what is to be done here."""
+    """Return the types that others do, where ``types`` says which are done here."""
     known = frozenset(kind.name for kind in registry)
     if unknown := sorted(set(types) - known):
         raise NoTaskCode(
@@ -207,7 +208,8 @@ def _elsewhere(registry: Registry, module: str, types: tuple[str, ...]) -> froze
 
 
 def _settings(registry: Registry, **given: Any) -> WorkerSettings:
-    """What was given comes before what the environment says, and that before the defaults."""
+    """Return the settings: what was given comes before what the environment says, and that before
+    the defaults."""
     environment = Environment.of_this_process()
     base = environment.worker() if environment.has_worker else DEFAULTS
     longest = max((kind.timeout or 0 for kind in registry), default=0)

@@ -1,4 +1,4 @@
-"""How the number at a time is found: lifoq's law, beside published ones and fixed numbers.
+"""Laws that find the number at a time: lifoq's, beside published ones and fixed numbers.
 
 The published laws are written from their descriptions, with their usual numbers.
 """

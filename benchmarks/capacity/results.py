@@ -13,7 +13,7 @@ class Steady(Row):
     servers: Annotated[int, "servers"]
     law: Annotated[str, "law"]
     goodput: Annotated[float, "of the best", percent]
-    """Of that of the best fixed number."""
+    """The goodput as a share of the best fixed number's."""
     time: Annotated[float, "time in the downstream"]
 
 

@@ -9,7 +9,7 @@ from lifoq.items.terms import Door, at
 
 LOAD: Final = "load"
 TERMS: Final = {term.at(Door.RECURRING): term.name for term in at(Door.RECURRING)}
-"""What the library calls each term of the event."""
+"""The library's name of each term of the event."""
 
 
 def new_task(event: Mapping[str, Any]) -> NewTask:

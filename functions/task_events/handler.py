@@ -62,10 +62,10 @@ def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
 
 
 def published(ends: Iterable[tuple[Record, End]]) -> Iterable[End]:
-    """What subscribers are told. Where events are switched on, or off and on again, the stream
-    still holds the ends of a day: nobody asked to be told of them, or was told of them then. Step
-    Functions are answered all the same: a second answer does nothing, and a state may wait for its
-    first."""
+    """Return the ends that subscribers are told. Where events are switched on, or off and on again,
+    the stream still holds the ends of a day: nobody asked to be told of them, or was told of them
+    then. Step Functions are answered all the same: a second answer does nothing, and a state may
+    wait for its first."""
     return (
         end
         for record, end in ends

@@ -138,10 +138,10 @@ STATUS_CREATED_PROJECTION: Final = (
     Attribute.LEASES_LOST,
     Attribute.PREVIEW,
 )
-"""What decides whether a row can start, and since when it waits; the claim's own answer brings the
-payload. None of them costs an index write of its own: ``leasesLost`` (how many claims in a row
-ended with a lost lease; most tasks have none) and ``preview`` change only together with the index's
-key, the others never in a life."""
+"""The attributes that decide whether a row can start, and since when it waits; the claim's own
+answer brings the payload. None of them costs an index write of its own: ``leasesLost`` (the number
+of claims in a row that ended with a lost lease; most tasks have none) and ``preview`` change only
+together with the index's key, the others never in a life."""
 
 DUE_INDEX: Final = "due-index"
 """HASH ``taskStatus``, RANGE ``dueAt``: sparse, since only what the sweep has to look for has a

@@ -46,7 +46,7 @@ class NewTask:
     task_type: str
     """The type of the task: which handler runs it."""
     payload: Any = None
-    """What the handler gets."""
+    """The payload that the handler gets."""
     task_id: str | None = None
     """An id of your own: to put it again is safe, and returns the task that is there."""
     key: str | None = None
@@ -56,16 +56,16 @@ class NewTask:
     deadline: Duration | datetime | None = None
     """When the task is shed, if it still waits. At most the queue's deadline."""
     delay: Duration | None = None
-    """How long until the task enters the queue."""
+    """The time until the task enters the queue."""
     due_at: datetime | None = None
     """When the task enters the queue."""
     head_start: Duration | None = None
     """A priority: the task stands where it would if it had come so much later. At most its
     deadline."""
     max_attempts: int | None = None
-    """How many attempts the task has, in place of its type's own number."""
+    """The number of attempts that the task has, in place of its type's own number."""
     timeout: Duration | None = None
-    """How long one attempt may take, in place of its type's own time."""
+    """The time that one attempt may take, in place of its type's own time."""
     task_token: str | None = None
     """The token of a Step Functions state that waits for the task's end."""
     traceparent: str | None = None
@@ -277,7 +277,7 @@ class Task:
     timeout: int | None = None
     """Microseconds of one attempt, in place of its type's own time."""
     payload_bytes: int = 0
-    """How long the payload's JSON is in the item: 0, where it lies in the queue's bucket."""
+    """Bytes of the payload's JSON in the item: 0 if it lies in the queue's bucket."""
 
     @property
     def terms(self) -> "dict[Term, Any]":

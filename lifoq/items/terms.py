@@ -205,7 +205,7 @@ class Door(StrEnum):
     """``NewTask`` in ``Done(follow_ups=…)``."""
     HTTP = "HTTP"
     MESSAGE = "message"
-    """Of another service, by an ``IngestMapping``."""
+    """A message of another service, by an ``IngestMapping``."""
     COMMAND = "command"
     RECURRING = "recurring task"
     """A ``RecurringTask``: a schedule says when it comes, and gives it its id."""
@@ -221,12 +221,12 @@ class Term:
     """A term of a put."""
 
     name: str
-    """What the library, task code and JSON lines call it."""
+    """The name in the library, task code and JSON lines."""
     rule: Rule
     sentence: str
-    """What it means, for everybody who puts tasks."""
+    """The meaning, for everybody who puts tasks."""
     limit: str = ""
-    """What else its value must be like."""
+    """Further rules for the value."""
     more: str = ""
     """Further sentences, for the page of the terms."""
     default: Any = None
@@ -236,9 +236,9 @@ class Term:
     names: Mapping[Door, str] = field(default_factory=dict)
     """Names at doors that do not follow from its name."""
     attribute: Attribute | Preview | None = None
-    """What keeps the value in the item; None where the item has what follows from it."""
+    """The attribute that keeps the value in the item; None if the item has what follows from it."""
     item_note: str = ""
-    """What a producer has to know that writes items itself."""
+    """A note for producers that write items themselves."""
     shown: bool = True
     """True if people see it wherever they look at a task that carries it."""
 

@@ -39,7 +39,7 @@ _ESCAPES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]
     ("%", re.compile(r"%[0-9a-fA-F]{2}"), _byte),
     ("&", re.compile(r"&(?:#[xX]?[0-9a-fA-F]{1,6}|[a-zA-Z]{2,6});"), _entity),
 )
-"""What each begins with, the escape, and what it stands for."""
+"""The escapes: the character that begins one, its pattern, and the character that it stands for."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _decoded(text: str) -> str:
 
 
 def _base64(word: str) -> Iterator[str]:
-    """What stands for it in base64 wherever it lies in the text that is encoded: the characters
+    """Yield the base64 of the word, wherever it lies in the text that is encoded: the characters
     that no neighbour has a part in."""
     content = word.encode("latin-1", "replace")
     for before in range(3):

@@ -1,4 +1,4 @@
-"""Whether this machine reaches the queue, and speaks its language."""
+"""Check that this machine reaches the queue, and speaks its language."""
 
 import time
 from collections.abc import Iterator

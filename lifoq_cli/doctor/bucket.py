@@ -1,4 +1,4 @@
-"""Whether the bucket for large payloads is what the queue needs."""
+"""Check that the bucket for large payloads has what the queue needs."""
 
 import json
 import math
@@ -35,7 +35,8 @@ def large_payloads(patient: Patient) -> Iterator[Finding]:
 
 
 def _read(patient: Patient, bucket: str) -> None:
-    """As clients do: NotAllowed says what this caller lacks, also of the key. NotThere."""
+    """Read an object as clients do. NotAllowed says what this caller lacks, also of the key. Raises
+    NotThere."""
     found = patient.account.call("s3", "list_objects_v2", Bucket=bucket, MaxKeys=1)
     for one in found.get("Contents", []):
         try:

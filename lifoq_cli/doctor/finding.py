@@ -1,4 +1,4 @@
-"""What a check found."""
+"""The finding of a check."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lifoq_cli.doctor.patient import Patient
 class Finding:
     wrong: str
     meaning: str
-    """What it means for the queue's work."""
+    """The meaning for the queue's work."""
     remedy: str
     """The command that mends it, or shows what to mend."""
 

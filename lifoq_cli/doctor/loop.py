@@ -1,4 +1,4 @@
-"""Whether the loop goes round: stream, functions, topics, schedules."""
+"""Check that the loop goes round: stream, functions, topics, schedules."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -92,7 +92,7 @@ def mapping(patient: Patient) -> Iterator[Finding]:
 
 
 def other_mappings(patient: Patient) -> Iterator[Finding]:
-    """Those of functions that were asked for."""
+    """Check the stream mappings of functions that were asked for."""
     for uuid, role in patient.parts.mappings.items():
         try:
             found = patient.account.call("lambda", "get_event_source_mapping", UUID=uuid)

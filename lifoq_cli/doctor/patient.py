@@ -20,7 +20,7 @@ class Patient:
     name: str
     account: Account
     settings: Connection | None = field(default=None, init=False)
-    """What clients read; None until it was read."""
+    """The settings that clients read; None until they were read."""
     deployed: Deployment | None = field(default=None, init=False)
 
     @property
@@ -39,7 +39,7 @@ class Patient:
 
     @cached_property
     def table(self) -> dict[str, Any]:
-        """As DynamoDB describes it."""
+        """Return DynamoDB's description of the table."""
         answer = self.account.call("dynamodb", "describe_table", TableName=self.connection.table)
         found: dict[str, Any] = answer["Table"]
         return found

@@ -1,4 +1,4 @@
-"""Whether the table is what the queue needs."""
+"""Check that the table is what the queue needs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -64,7 +64,7 @@ def indexes(patient: Patient) -> Iterator[Finding]:
 
 
 def _different(index: Mapping[str, Any], needed: Mapping[str, Any]) -> str | None:
-    """What no deployment changes under an index's name."""
+    """Say which property of an index differs that no deployment changes under the index's name."""
     if index["KeySchema"] != needed["KeySchema"]:
         return "has other keys than a queue's"
     missing = schema.not_projected(index, needed)

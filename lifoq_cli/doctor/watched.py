@@ -1,4 +1,4 @@
-"""Whether somebody would be told, and what waits for somebody."""
+"""Check that somebody would be told of trouble, and find what waits for somebody."""
 
 import shlex
 from collections.abc import Iterator
