@@ -280,7 +280,7 @@ TERMS: Final = (
     Term(
         name="payload",
         rule=Json(),
-        sentence="What the handler gets.",
+        sentence="The payload that the handler gets.",
         by_default="`null`",
         names={Door.MESSAGE: "body", Door.COMMAND: "PAYLOAD"},
     ),
@@ -322,7 +322,7 @@ TERMS: Final = (
     Term(
         name="delay",
         rule=Seconds(below="is negative; give seconds from now, or leave it out"),
-        sentence="How long until the task enters the queue.",
+        sentence="The time until the task enters the queue.",
         more="Within a second of it while a processor runs, else within a minute.",
         doors=NOT_RECURRING,
     ),
@@ -345,7 +345,7 @@ TERMS: Final = (
     Term(
         name="max_attempts",
         rule=Count(),
-        sentence="How many attempts the task has, in place of its type's own number.",
+        sentence="The number of attempts that the task has, in place of its type's own number.",
         more="A lost lease counts as one. [Retries](how-to/retries.md).",
         by_default="the type's, or the queue's",
         attribute=Attribute.MAX_ATTEMPTS,
@@ -353,7 +353,7 @@ TERMS: Final = (
     Term(
         name="timeout",
         rule=Seconds(zero=False, below="must be above 0: it is the time of one attempt"),
-        sentence="How long one attempt may take, in place of its type's own time.",
+        sentence="The time that one attempt may take, in place of its type's own time.",
         more="At most the worker's `task_timeout`: a longer time counts as that.",
         by_default="the type's, or the queue's",
         attribute=Preview.TIMEOUT,
