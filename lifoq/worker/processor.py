@@ -1,7 +1,7 @@
 """The processor: claims the newest tasks, runs them, and settles each on its own.
 
-One thread (the caller's) decides everything and makes no call itself (see ``run``); whatever it
-decides is done in threads beside it, which report back through a mailbox.
+The caller's thread decides everything and makes no call itself. Each call is made in a thread
+beside it, which reports back through a mailbox (see ``run``).
 """
 
 import logging
@@ -21,11 +21,12 @@ from lifoq.worker.worker import Worker
 log = logging.getLogger("lifoq.processor")
 
 UNAVAILABLE_PAUSE: Final = 5.0
-"""Seconds until ``serve`` tries again, where the database did not answer."""
+"""Seconds until ``serve`` tries again after the database did not answer."""
 
 
 class Processor:
-    """Runs the registry's tasks, one run at a time."""
+    """Runs the registry's tasks, one run at a time. ``run`` and ``serve`` belong to one thread.
+    ``stop`` and ``idle`` may be called from any thread."""
 
     def __init__(
         self,
@@ -36,13 +37,14 @@ class Processor:
         host: Host = SYSTEM,
         draw: random.Random | None = None,
     ) -> None:
-        """Sets the process up for the registry's tasks, once. Raises InvalidInput for a task type
-        that could never start, and what the set-up raises."""
+        """Set the process up for the registry's tasks, once. Raises InvalidInput for a task type
+        that could never start, and any error of the set-up."""
         self._worker = Worker.of(store, registry, settings, host=host, draw=draw or random.Random())
         self._host = host
         self._serving: Run | None = None
         self._grace: float | None = None
-        """Seconds that the stop that was asked for leaves to handlers."""
+        """Seconds that ``stop`` leaves to handlers; None until it was called. Written by ``stop``,
+        in any thread."""
         registry.set_up()
 
     def run(
@@ -55,14 +57,14 @@ class Processor:
         """Work until the queue is empty or the window is over, and every task is settled.
 
         ``time_limit``: seconds after which the caller is killed; the run is over before.
-        ``woken_at``: epoch microseconds of the kick that started it. Where that lies back further
-        than an empty queue is watched, one look at it is enough; without it, as if it were now.
-        ``on_progress`` is told every few seconds, and at the end, what was done since it was last
-        told; it should be quick. The report that ``run`` returns is the sum, and alone says whether
-        tasks remain.
+        ``woken_at``: epoch microseconds of the kick that started the run, by default now. If the
+        kick is older than ``linger``, one poll is enough to believe that the queue is empty.
+        ``on_progress`` is told every few seconds, and at the end, the counts since the last time;
+        it should be quick. The report that ``run`` returns is the sum, and alone says if tasks
+        remain.
 
-        Raises StoreUnavailable where that kept it from claiming anything, and QueueMisconfigured
-        and ProcessUnusable, once whatever was in flight is settled.
+        Raises StoreUnavailable if that kept the run from claiming anything, QueueMisconfigured, and
+        ProcessUnusable, once whatever was in flight is settled.
         """
         with self._host.invocation():
             return self._run(
@@ -70,11 +72,11 @@ class Processor:
             ).execute()
 
     def serve(self, *, on_progress: Callable[[RunReport], None] = lambda _: None) -> RunReport:
-        """Work until ``stop``, an empty queue watched on: for a process that is there for this
-        alone. A database that does not answer is waited for. ``on_progress`` is told every few
-        seconds, also where nothing was done.
+        """Work until ``stop`` is called, and go on polling an empty queue: for a process that is
+        there for this alone. If the database does not answer, it is tried again. ``on_progress`` is
+        told every few seconds, also if nothing was done.
 
-        Raises QueueMisconfigured, and ProcessUnusable, once whatever was in flight is settled.
+        Raises QueueMisconfigured and ProcessUnusable, once whatever was in flight is settled.
         """
         total = RunReport()
         while True:
@@ -90,16 +92,17 @@ class Processor:
             self._host.sleep(UNAVAILABLE_PAUSE)
 
     def stop(self, *, grace: float = 30.0) -> None:
-        """Have ``serve`` claim no more, and return once all is settled: from any thread, or a
-        signal's handler. What is still at work after ``grace`` seconds is handed back to the queue,
-        its attempt uncounted; its handler's thread goes on until the process ends."""
+        """Have ``serve`` claim no more, and return once all is settled. It may be called from any
+        thread, or a signal's handler. Tasks that are still at work after ``grace`` seconds are
+        handed back to the queue, and the attempt does not count. Their handlers' threads go on
+        until the process ends."""
         self._grace = grace
         if self._serving is not None:
             self._serving.stop(grace)
 
     @property
     def idle(self) -> bool:
-        """Whether what ``serve`` does holds no task."""
+        """True if ``serve`` holds no task."""
         return self._serving is None or self._serving.idle
 
     def _run(

@@ -1,4 +1,4 @@
-"""How a processor works."""
+"""The settings of a processor."""
 
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -13,12 +13,13 @@ UnknownTypes = Literal["wait", "fail"]
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerSettings:
-    """Times in seconds."""
+    """The settings of a processor. Times are in seconds. Raises InvalidInput for a value that
+    cannot work."""
 
     window: float = 60.0
-    """How long a run claims tasks."""
+    """Time for which a run claims tasks."""
     task_timeout: float = 60.0
-    """The longest an attempt may take; also the default of a task type."""
+    """The longest time that an attempt may take; also the default of a task type."""
     lease: float = 30.0
     heartbeat: float = 10.0
     in_flight: int = 10
@@ -28,29 +29,32 @@ class WorkerSettings:
     rate_limit: float | None = None
     """Starts per second, over all task types."""
     adaptive_threshold: float | None = None
-    """Serve the oldest task first, until the oldest that waits is older than this, and the newest
-    from then on; None: always the newest. For tasks that are all wanted for at least so long: then
-    the oldest is the one whose time ends first. It is not where deadlines differ."""
+    """Age in seconds of the oldest waiting task. Up to it the oldest task is served first, beyond
+    it the newest. None: always the newest. It is for tasks that are all wanted for at least so
+    long: then the oldest is the one whose time ends first. It is not for tasks with different
+    deadlines."""
     shared_limits: bool = False
-    """Whether `rate_limit`, and the `in_flight` and `rate_limit` of task types, hold over all
-    workers of the queue together. Each leases its share of them in the table, while it uses it."""
+    """True if `rate_limit`, and the `in_flight` and `rate_limit` of task types, hold over all
+    workers of the queue together. Each worker leases its quota of them in the table, while it uses
+    it."""
     total_in_flight: int | None = None
-    """Tasks at a time over all workers together, where limits are shared; ``in_flight`` is what one
-    worker runs at a time."""
+    """Tasks at a time over all workers together, if limits are shared. ``in_flight`` is the number
+    that one worker runs at a time."""
     fair_share: bool = False
     """Share the slots out evenly among the keys that wait; within a key, the order is as ever."""
     types_elsewhere: frozenset[str] = frozenset()
-    """Task types that are passed over, since workers of another kind do them, such as `lifoq work`.
-    """
+    """Task types that are passed over, since workers of another kind handle them, such as `lifoq
+    work`."""
     unknown_types: UnknownTypes = "wait"
-    """What becomes of a task for whose type no handler is registered: it is passed over, and waits
-    for a worker that has one; or it goes to FAILURE at once (``fail``)."""
+    """The treatment of tasks for whose type no handler is registered. ``wait``: they are passed
+    over, and wait for a worker that has one. ``fail``: they go to FAILURE at once."""
     linger: float = 0.2
-    """How long an empty queue is watched before it is believed: indexes are eventually consistent.
-    They lag by milliseconds as a rule; what comes up later, its own kick or the sweep finds. It is
-    watched for longer while a retry of the run's own is due within five seconds; with 0, never."""
+    """Time for which an empty queue is polled before it is believed to be empty: indexes are
+    eventually consistent. They lag by milliseconds as a rule. A task that appears later is found by
+    its own kick or by the sweep. A run polls for longer while a retry of its own is due within five
+    seconds; with 0, never."""
     settle_time: float = 5.0
-    """Kept at the end of a run, after the last timeout, for writing outcomes."""
+    """Time kept at the end of a run, after the last timeout, for writing outcomes."""
 
     def __post_init__(self) -> None:
         self._check_choices()

@@ -1,5 +1,5 @@
-"""What all runs of a processor work with. It outlives them: a slot is taken until its handler has
-returned."""
+"""The worker: what all runs of a processor in one process share. It outlives each run, since a slot
+is taken until its handler has returned."""
 
 import random
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Worker:
         host: Host,
         draw: random.Random,
     ) -> "Worker":
-        """Raises InvalidInput for a task type that could never start."""
+        """Build the worker. Raises InvalidInput for a task type that could never start."""
         limits = Limits(
             registry,
             in_flight=settings.in_flight,
@@ -69,11 +69,12 @@ class Worker:
 
     @property
     def types(self) -> Types:
-        """Those that are its own."""
+        """The task types that this worker handles."""
         return Types.of(self.registry, self.settings)
 
     def check_timeouts(self) -> None:
-        """InvalidInput where one of its own types may take longer than any attempt."""
+        """Raise InvalidInput if a type that this worker handles may take longer than any
+        attempt."""
         longest, types = self.settings.task_timeout, self.types
         for kind in self.registry:
             timeout = kind.timeout if types.has(kind.name) else None

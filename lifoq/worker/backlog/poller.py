@@ -43,6 +43,7 @@ class Poller:
     ) -> None:
         """``clock``: the queue's time, in epoch microseconds. ``first_page``: rows of a poll's
         first page, enough to fill every slot. ``now``: when the run begins."""
+        # Shared with the run: ``held``, ``keys`` and ``timing`` are written by both, in one thread.
         self._clock = clock
         self._limits = limits
         self._order = order
@@ -52,10 +53,15 @@ class Poller:
         self._keys = keys
         self._timing = timing
         self._first_page = first_page
+
+        # The poller's own: what it has read, and what it waits for.
         self._view = self._new_view(now)
         self._page_behind = self._first_page
+        """Rows of the last page that was asked for behind the first."""
         self._asked_behind: int | None = None
         """When the page was asked for that is on its way, behind the first; None if none is."""
+
+        # What the index does not show yet: written when the run changes a task.
         self._came_back: dict[str, tuple[int, Candidate]] = {}
         """Tasks that the run itself returned to the queue, by their ids, and when. A page that was
         asked for before does not show them."""
@@ -65,6 +71,8 @@ class Poller:
         self._falling: Iterable[str] = ()
         """Ids of the expired tasks with a head start on the last first page. Their head start is
         being taken; the index may show them for a while."""
+
+        # About the latest poll: written when a page comes.
         self._has_read_behind = False
         """True if this poll has read behind the first page, or waits for a page behind it. Only
         then is a task of a key beyond its fair share started while there is more to read."""

@@ -1,12 +1,41 @@
-"""One run of the processor.
+"""One run of the processor: its threads, its mailbox and the messages between them.
 
-    ┌─ the thread of the run: decides, and makes no call itself ─────────────────┐
-    │  loop.Run ◀── mailbox ◀── messages                                         │
-    │    asks Limits (may one start?), Poller (which?), HeldTasks (what have I?) │
-    └──┬──────────────────────────────────────────────────────────────────▲──────┘
-       │ starts                                                           │ reports
-       ├──▶ attempt: a thread for each task: claims, runs, settles ───────┤
-       └──▶ background calls: polls, promotions, renewals, notes ─────────┘
+    ┌─ the thread of the run ───────────────────────────────────────────────────┐
+    │ loop.Run: takes a message or waits for a timer, decides, makes no call    │
+    │   may one start? Limits       which is next? Poller     what is held?     │
+    │   when to poll? PollTiming    go on? CircuitBreaker       HeldTasks       │
+    └──┬─────────────────────────────────────────────────────────────────▲──────┘
+       │ starts a thread for each                             mailbox    │
+       │                                                                 │
+       ├──▶ attempt: claim, handler, outcome ──▶ NotStarted              │
+       │                                         Started, then Settled ──┤
+       │                                         SlotFree ───────────────┤
+       ├──▶ heartbeat of an attempt ───────────▶ NotRenewed ─────────────┤
+       ├──▶ outcome after a timeout, or of                               │
+       │    a task that is handed back ────────▶ Settled ────────────────┤
+       └──▶ background call ───────────────────▶ its answer, or Failed ──┤
+                                                                         │
+            Processor.stop, in any thread ─────▶ Stop ───────────────────┘
+
+The messages, who sends each, and why:
+
+| message | sent by | says |
+|---|---|---|
+| ``NotStarted`` | an attempt | the claim gave nothing to run |
+| ``Started`` | an attempt | the task is claimed, and its handler begins |
+| ``Settled`` | an attempt, or the thread that ends it | the outcome is written, or could not be |
+| ``SlotFree`` | an attempt, perhaps of an earlier run | its handler has left the slot |
+| ``NotRenewed`` | a heartbeat | it was not confirmed; a heartbeat that was tells nothing |
+| ``Shown`` | ``BackgroundCalls.poll`` | the first page |
+| ``ShownBehind`` | ``BackgroundCalls.poll_behind`` | a page behind the first |
+| ``Promoted`` | ``BackgroundCalls.promote`` | a due task is PENDING again; one for each |
+| ``PromotedAll`` | ``BackgroundCalls.promote`` | the promotion is over |
+| ``DeadLettered`` | ``BackgroundCalls.dead_letter``, ``promote`` | a damaged item is FAILURE |
+| ``Renewed`` | ``BackgroundCalls.renewals`` | a quota was renewed, or could not be |
+| ``Noted`` | ``BackgroundCalls.note`` | the note for producers is written, or lost |
+| ``Remaining`` | ``BackgroundCalls.ask_whether_tasks_wait`` | tasks wait, or none does |
+| ``Failed`` | any background call | it has failed, and which one it was |
+| ``Stop`` | ``Processor.stop`` | claim no more; hand back after the grace |
 
 ``circuit_breaker`` ends a run when the database does not answer, ``tally`` counts what was done,
 ``report`` is what the caller gets.

@@ -1,4 +1,5 @@
-"""Attempts at tasks: each is claimed, run and settled in a thread of its own, beside the run."""
+"""Attempts at tasks. Each has a thread of its own beside the run, in which the task is claimed, its
+handler runs, and its outcome is written."""
 
 import logging
 import threading
@@ -55,11 +56,11 @@ LONGEST_OUTCOME_PAUSE: Final = 0.5
 
 
 HANDED_BACK: Final = "HandedBack"
-"""The error's type on a task that a worker claimed, and did not begin with."""
+"""The type of the error on a task that a worker claimed and did not begin, or handed back."""
 
 
 class Settlement(Enum):
-    """What came of an attempt, as the worker counts it."""
+    """The ways in which an attempt can end, as the worker counts them."""
 
     SUCCEEDED = auto()
     FAILED = auto()
@@ -67,7 +68,7 @@ class Settlement(Enum):
     CANCELLED = auto()
     LEASE_LOST = auto()
     UNSETTLED = auto()
-    """Its outcome could not be written; the lease runs out."""
+    """The outcome could not be written. The lease runs out, and the sweep brings the task back."""
 
 
 _SETTLED_AS: Final[dict[type[Outcome], Settlement]] = {
@@ -79,12 +80,17 @@ _SETTLED_AS: Final[dict[type[Outcome], Settlement]] = {
 
 
 class Interrupted(Exception):
-    """The worker must go."""
+    """Raised in an async handler, or put in the place of its outcome, because the worker must
+    go."""
 
 
 class Attempt:
-    """A claimed task on its way through a handler. The run keeps ``renew_at`` and
-    ``times_out_at``, in monotonic microseconds."""
+    """An attempt at a claimed task: its handler, its times and its end.
+
+    Three threads touch it. The thread of the attempt runs the handler and, as a rule, writes the
+    outcome. The thread of the run keeps the times. A third writes the outcome if the attempt times
+    out or is handed back. ``begin_settling`` decides which of them writes it.
+    """
 
     def __init__(
         self,
@@ -98,50 +104,65 @@ class Attempt:
         async_handlers: "AsyncHandlers | None",
         sample: "Sample | None",
     ) -> None:
-        """``async_handlers``: what runs its handler, where that is async. ``sample``: its
-        measurement, where the number of its type at a time is looked for."""
+        """``times_out_at`` and ``renew_at`` in monotonic microseconds. ``async_handlers``: runs the
+        handler if it is async, else None. ``sample``: the measurement for the task type's adaptive
+        concurrency, None if it has none."""
+        # Written once, here.
         self.claim = claim
         self._sample = sample
-        self.task = claim.task
         self.async_handlers = async_handlers
         self.kind = kind
         self.context = context
         self.began = began
-        """Monotonic microseconds."""
+        """Monotonic microseconds at which the handler may begin."""
+        self._allowed = times_out_at - began
+        self._settling = threading.Lock()
+        """Taken once, by the thread that settles (``begin_settling``)."""
+
+        # Written by the thread of the run.
         self.renew_at = renew_at
         self.times_out_at = times_out_at
-        self._allowed = times_out_at - began
         self.timed_out = False
+
+        # Written by the thread of the attempt, before its handler begins.
+        self.task = claim.task
+        """The task, with its large values once they are read."""
+
+        # Written by the thread that settles.
         self.settled: Settled | None = None
-        """Once its outcome is written; what is left to do, the run need not wait for."""
-        self._settling = threading.Lock()
+        """The end of the attempt, once its outcome is written. The run does not wait for what that
+        thread has left to do."""
+
+        # Written under the lock: by the thread of the attempt, and by the run.
         self._lock = threading.Lock()
         self._returned = False
         self._hangs = False
 
     def begin_settling(self) -> bool:
-        """True for the first who asks: the handler's thread, or the timeout."""
+        """Return True to the first caller only: that one writes the outcome. It is the thread of
+        the attempt, or the run at a timeout or at its end."""
         return self._settling.acquire(blocking=False)
 
     def stops(self, why: BaseException) -> bool:
-        """Have an async handler stop, which may take some time to clean up, and then raises
-        ``why``. False where it cannot be stopped, or has returned."""
+        """Stop an async handler by raising ``why`` in it; it may take some time to clean up. Return
+        False if the handler cannot be stopped, or has returned."""
         return self.async_handlers is not None and self.async_handlers.stop(why)
 
     def took_too_long(self) -> TimeoutError:
-        """The error of an attempt whose time is over: it says how long was allowed."""
+        """Return the error of an attempt whose time is over. It says how long was allowed."""
         timeout = spoken(self._allowed / MICROSECONDS)
         return TimeoutError(f"attempt {self.task.attempts} took longer than its timeout, {timeout}")
 
     def hangs(self, limits: Limits) -> None:
-        """Its time is over, but its handler may still be at the downstream: it keeps its slot."""
+        """Note that the time is over while the handler has not returned. It keeps its slot, since
+        it may still use what lies downstream. Called by the run."""
         with self._lock:
             if not self._returned:
                 self._hangs = True
                 limits.hangs(self.kind.name, sample=self._sample)
 
     def handler_returned(self, limits: Limits, *, refused: bool, end: End) -> None:
-        """Its handler has returned, and leaves its slot."""
+        """Leave the slot: the handler has returned. Called by the thread of the attempt."""
         with self._lock:
             self._returned = True
             limits.leave(
@@ -149,15 +170,15 @@ class Attempt:
             )
 
     def end_after(self, error: BaseException) -> End:
-        """What an attempt that raised tells of the downstream's capacity."""
+        """Return what the error of an attempt says of the downstream's capacity."""
         overloaded = self.timed_out or isinstance(error, TimeoutError)
         return End.OVERLOADED if overloaded else End.UNTOLD
 
 
 @dataclass(frozen=True, kw_only=True)
 class NotStarted:
-    """A claim gave nothing to run. ``error`` says why: KeyBusy, NotClaimed, DamagedTask, or
-    trouble."""
+    """Message: a claim gave nothing to run. ``error`` is KeyBusy, NotClaimed, DamagedTask, or the
+    failure of the claim's call."""
 
     row: Candidate
     error: Exception
@@ -165,27 +186,27 @@ class NotStarted:
 
 @dataclass(frozen=True)
 class Started:
-    """The task is claimed, and its handler runs."""
+    """Message: the task is claimed, and its handler runs."""
 
     attempt: Attempt
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settled:
-    """The attempt has ended; with the row that it became, where it waits again, and with what
-    nobody understood, if it came to that."""
+    """Message: the attempt has ended. ``row`` is the task's row in the index if it waits again.
+    ``unexpected`` is an error that ends the run."""
 
     attempt: Attempt
     how: Settlement
     row: Candidate | None = None
     delay: float = 0.0
-    """Seconds until its next attempt is due, where it waits for one."""
+    """Seconds until the next attempt is due, if the task waits for one."""
     unexpected: Exception | None = None
 
 
 @dataclass(frozen=True)
 class NotRenewed:
-    """A heartbeat was not confirmed; with what nobody understood, if it came to that."""
+    """Message: a heartbeat was not confirmed. ``unexpected`` is an error that ends the run."""
 
     attempt: Attempt
     unexpected: Exception | None = None
@@ -196,23 +217,24 @@ AttemptMessage = NotStarted | Started | Settled | NotRenewed
 
 @dataclass(frozen=True, kw_only=True)
 class _Slot:
-    """A slot that an attempt has taken."""
+    """The slot that an attempt has taken."""
 
     entered: int
-    """Monotonic microseconds."""
+    """Monotonic microseconds at which it was taken."""
     sample: "Sample | None"
 
 
 class TooLate(NotClaimed):
-    """The run has less time left than an attempt at the task may take."""
+    """Raised if the run has less time left than an attempt at the task may take."""
 
 
 class Attempts:
-    """Makes attempts, each in a thread of its own, and reports to the run's mailbox: NotStarted; or
-    Started, then Settled."""
+    """Makes attempts, each in a thread of its own. Each reports to the run's mailbox: NotStarted;
+    or Started, and later Settled."""
 
     def __init__(self, worker: Worker, *, mailbox: Outbox[AttemptMessage], ends_at: int) -> None:
-        """After ``ends_at`` (monotonic microseconds) no handler is started, no outcome written."""
+        """``ends_at``: monotonic microseconds after which no handler is started and no outcome
+        written."""
         self._store = worker.store
         self._host = worker.host
         self._limits = worker.limits
@@ -223,7 +245,8 @@ class Attempts:
         self._ends_at = ends_at
 
     def start(self, row: Candidate, kind: TaskType) -> None:
-        """Claim the task, which has just taken a slot, and run it. OutOfThreads."""
+        """Claim the task and run it. The caller has taken a slot for it. Raises OutOfThreads; then
+        the slot is free again."""
         slot = _Slot(entered=self._host.monotonic(), sample=self._limits.measure(kind.name))
         try:
             self._spawn(lambda: self._work(row, kind, slot), row.task_id, kind)
@@ -232,20 +255,21 @@ class Attempts:
             raise
 
     def latest_start(self, kind: TaskType, task: Task | Candidate | None = None) -> int:
-        """Return the last monotonic moment at which an attempt can begin and have its whole time;
-        without a task, of one whose type alone says how long that is."""
+        """Return the last monotonic moment at which an attempt can begin and have its whole time.
+        Without ``task``, the type alone says how long that is."""
         return self._ends_at - microseconds(self._settings.settle_time + self._time(kind, task))
 
     def _time(self, kind: TaskType, task: Task | Candidate | None) -> float:
         return allowance.seconds(task, kind, longest=self._settings.task_timeout)
 
     def renew(self, attempt: Attempt) -> None:
-        """Send a heartbeat. However long its answer takes, no other task waits for it, and the next
-        heartbeat is sent in time. OutOfThreads."""
+        """Send a heartbeat in a thread of its own. So no other task waits for its answer, and the
+        next heartbeat is sent in time. Raises OutOfThreads."""
         self._spawn(lambda: self._renew(attempt), attempt.task.task_id, attempt.kind)
 
     def time_out(self, attempt: Attempt) -> bool:
-        """End an attempt whose time is over; False where its handler was faster. OutOfThreads."""
+        """End an attempt whose time is over. Return False if its handler was faster. Raises
+        OutOfThreads."""
         if not attempt.begin_settling():
             return False
         attempt.hangs(self._limits)
@@ -257,8 +281,8 @@ class Attempts:
         return True
 
     def interrupt(self, attempt: Attempt) -> None:
-        """Hand back a task whose handler has not returned, uncounted: the worker must go.
-        OutOfThreads."""
+        """Hand back a task whose handler has not returned: the worker must go. The attempt does not
+        count. Raises OutOfThreads."""
         if attempt.begin_settling():
             self._spawn(
                 lambda: self._settle(attempt, self._after(Interrupted(), attempt)),
@@ -292,9 +316,9 @@ class Attempts:
             self._mailbox.put(NotStarted(row=row, error=why))
 
     def _hand_back(self, claim: Claim) -> None:
-        """Undo a claim whose answer came too late to begin, also for this worker's quota of a limit
-        that all share; or which turned out to be of another type than the index said (its id was
-        put anew). Where that fails, the lease runs out."""
+        """Undo a claim: its answer came too late to begin, or the task is of another type than the
+        index said, since its id was put anew. The claim's place in a limit over all workers is
+        given back, too. If the write fails, the lease runs out."""
         task = claim.task
         error = TaskError(type=HANDED_BACK, message="the worker could not begin with it")
         try:
@@ -357,8 +381,9 @@ class Attempts:
             self._settle(attempt, outcome)
 
     def _not_loaded(self, attempt: Attempt) -> Outcome | None:
-        """Read what of the task lies in the queue's bucket. How the attempt ends, where it cannot
-        be had: uncounted, if it may be there the next time."""
+        """Read the large values of the task from the queue's bucket. Return None, or the outcome of
+        an attempt that cannot have them. The attempt does not count if they may be there the next
+        time."""
         try:
             attempt.task = self._store.whole(attempt.task)
         except DamagedTask as damage:

@@ -1,4 +1,5 @@
-"""What goes wrong in a run, and whether it can go on."""
+"""The circuit breaker of a run: after some seconds without an answer from the database, the run
+claims no more."""
 
 import logging
 from typing import Final
@@ -13,19 +14,21 @@ OPENS_AFTER: Final = 10.0
 
 
 class CircuitBreaker:
-    """All times are monotonic microseconds."""
+    """Counts for how long calls have failed without one that was answered. All times are monotonic
+    microseconds. Used by the thread of the run only."""
 
     def __init__(self) -> None:
         self._since: int | None = None
         self.error: StoreUnavailable | None = None
-        """The latest that has not passed."""
+        """The latest failure; None once a later call was answered."""
         self.fatal: Exception | None = None
-        """The first that ends the run, once its tasks are settled; then it is raised."""
+        """The first error that ends the run. It is raised once the run's tasks are settled."""
         self.hopeless = False
-        """Whether to claim no more."""
+        """True if the run is to claim no more: the breaker is open."""
 
     def met(self, error: Exception, now: int) -> None:
-        """A call failed."""
+        """Note that a call has failed. StoreUnavailable opens the breaker once it has lasted; any
+        other error opens it at once."""
         if not isinstance(error, StoreUnavailable):
             self.ends_the_run(error)
             return
@@ -37,8 +40,8 @@ class CircuitBreaker:
         self.hopeless = self.hopeless or lasts
 
     def ends_the_run(self, error: Exception) -> None:
-        """It does not pass by waiting: the queue is misconfigured, or nobody understands it. What
-        other calls are answered meanwhile changes nothing."""
+        """Open the breaker for good: waiting does not help, since the queue is misconfigured or the
+        error is unexpected. Answers to other calls change nothing."""
         if isinstance(error, QueueMisconfigured):
             log.error("the run ends early: %s", error)
         else:
@@ -47,5 +50,5 @@ class CircuitBreaker:
         self.hopeless = True
 
     def passes(self) -> None:
-        """A call was answered."""
+        """Note that a call was answered."""
         self.error = self._since = None

@@ -1,15 +1,15 @@
-"""A run of the processor: it decides what is claimed, and watches over it until it is settled.
+"""The loop of a run: it decides what is claimed, and watches over each task until it is settled.
 
-The thread that calls ``execute`` decides, and makes no call itself: attempts (``attempt``) and
-background calls (``calls``) run beside it, each in a thread of its own, and report to its mailbox.
-So a call that is answered late keeps only its own task waiting. What is decided by whom:
+The thread that calls ``execute`` decides, and makes no call itself. Attempts and background calls
+run beside it, each in a thread of its own, and report to its mailbox. So a call that is answered
+late keeps only its own task waiting. The run asks, of its own objects:
 
-- ``limits``: what is free;
-- ``held``: which tasks the run has;
-- ``keys``: which keys have no room for another of their tasks, or more than their share;
-- ``poller``: what the queue shows (``view``), and which task is the next;
-- ``timing``: when to poll the queue next, and when it is believed to be empty;
-- ``breaker``: whether the run can go on.
+- ``_limits``: may one more task start?
+- ``_held``: which tasks does the run have?
+- ``_keys``: which keys must wait?
+- ``_poller``: which task is next?
+- ``_timing``: when is the next poll, and is the queue believed to be empty?
+- ``_breaker``: can the run go on?
 """
 
 import math
@@ -71,12 +71,13 @@ FOREVER: Final = 100 * 365 * 86_400
 
 
 class SlotFree:
-    """A handler has returned: one of this run, or of an earlier one."""
+    """Message: a handler has returned, one of this run or of an earlier one."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Claim no more. What is still at work after ``grace`` seconds is handed back."""
+    """Message: claim no more. Tasks that are still at work after ``grace`` seconds are handed
+    back."""
 
     grace: float
 
@@ -85,7 +86,9 @@ Message = AttemptMessage | CallMessage | SlotFree | Stop
 
 
 class Run:
-    """One run of the processor, in the thread that calls ``execute``."""
+    """One run of the processor. Its fields are written by the thread that calls ``execute`` only.
+    ``stop`` and ``idle`` may be called from any thread: ``stop`` sends a message, ``idle`` only
+    reads."""
 
     def __init__(
         self,
@@ -96,26 +99,36 @@ class Run:
         until_stopped: bool,
         on_progress: Callable[[RunReport], None],
     ) -> None:
-        """``until_stopped``: it has no window, and does not go when the queue is empty."""
+        """``until_stopped``: the run has no window, and does not end when the queue is empty."""
+        # From the worker, which outlives the run. ``_limits`` is also entered by attempts' threads,
+        # and has a lock of its own.
         self._registry, self._limits = worker.registry, worker.limits
         self._host, self._settings = worker.host, worker.settings
         settings, now = self._settings, self._host.monotonic()
+
+        # Moments, in monotonic microseconds. Messages and timers move them; ``_agenda`` and
+        # ``_over`` act by them.
         self._claim_until = now + microseconds(FOREVER if until_stopped else settings.window)
+        """The end of claiming: that of the window, or the stop."""
         self._ends_at = min(
             self._claim_until + microseconds(settings.task_timeout + settings.settle_time),
             now + microseconds(2 * FOREVER if time_limit is None else time_limit),
         )
+        """The end of the run, come what may."""
         self._tend_at = self._ends_at
-        """When the first of the attempts needs a heartbeat, or its end."""
+        """The moment at which the first of the attempts needs a heartbeat, or its end."""
         self._hand_back_at: float = math.inf
-        """When a run that was stopped hands back what is still at work."""
-        self._handing_back = False
+        """The moment at which a run that was stopped hands back what is still at work."""
+
+        # What works beside the run, and the mailbox that it reports to.
         self._mailbox: Mailbox[Message] = self._host.mailbox()
         self._limits.on_free = partial(self._mailbox.put, SlotFree())
         self._attempts = Attempts(worker, mailbox=self._mailbox, ends_at=self._ends_at)
         self._calls = BackgroundCalls(
             worker.store, self._host, types=worker.types, mailbox=self._mailbox
         )
+
+        # What the run knows. No other thread writes to these objects.
         linger = None if until_stopped else settings.linger
         woken = None if woken_at is None else partial(_moment_of, woken_at, worker, latest=now)
         self._timing = PollTiming(now=now, woken_at=woken, linger=linger)
@@ -136,9 +149,16 @@ class Run:
         )
         self._breaker = CircuitBreaker()
         self._tally = Tally(on_progress, now, keeps_times=not until_stopped)
+
+        # What has happened to the run.
+        self._handing_back = False
+        """True once the grace after a stop is over."""
         self._out_of_threads = False
+        """True once a thread could not be started: the run claims no more."""
         self._remaining: bool | None = None
+        """The answer to the question at the end, if tasks wait; None until it has come."""
         self._noting = False
+        """True while a note for producers is on its way."""
 
     def execute(self) -> RunReport:
         now = self._host.monotonic()
@@ -153,17 +173,17 @@ class Run:
         return self._tally.report
 
     def stop(self, grace: float) -> None:
-        """Have it end: from any thread, or a signal's handler."""
+        """Ask the run to end. It may be called from any thread, or a signal's handler."""
         self._mailbox.put(Stop(grace))
 
     @property
     def _clean_up(self) -> int:
-        """What an async handler has left that is told to stop; microseconds."""
+        """Microseconds that an async handler has to clean up after it is told to stop."""
         return microseconds(self._settings.settle_time) // 2
 
     @property
     def idle(self) -> bool:
-        """Whether it holds no task."""
+        """True if the run holds no task."""
         return self._held.nothing
 
     # When
@@ -175,7 +195,7 @@ class Run:
 
     @property
     def _done_at(self) -> float:
-        """When there is nothing more to do, unless something comes first."""
+        """The moment at which there is nothing more to do, unless something comes first."""
         believed_at = self._timing.believed_at
         if believed_at is None or not self._held.nothing:
             return math.inf
@@ -190,12 +210,13 @@ class Run:
         )
 
     def _poll_at(self) -> int:
-        """When the next poll is due, if there is a slot by then."""
+        """Return the moment at which the next poll is due, if there is a slot by then."""
         return max(self._timing.poll_at, self._held.answers_by)
 
     def _agenda(self, now: int) -> Iterator[tuple[float, Callable[[int], None]]]:
-        """What the run does by itself: from when on, and what, in this order. A timer that stands
-        here is neither forgotten nor overslept: by this the run acts, and by this it sleeps."""
+        """Yield each thing that the run does by itself, and the moment from which it is due, in the
+        order in which they are done. The run acts by this list and sleeps by it: so no timer is
+        forgotten or overslept."""
         yield self._tend_at, self._tend_attempts
         yield self._tally.tell_at, self._tell
         yield self._hand_back_at, self._hand_back
@@ -216,7 +237,7 @@ class Run:
                 step(now)
 
     def _nap(self, now: int) -> float:
-        """Seconds until something is to be done, unless a message comes first."""
+        """Return the seconds until something is to be done, unless a message comes first."""
         first = now if self._over(now) else min(at for at, _ in self._agenda(now))
         return max(0.0, (first - now) / MICROSECONDS)
 
@@ -390,7 +411,8 @@ class Run:
         self._tend_at = min(moments, default=self._ends_at)
 
     def _time_out(self, attempt: Attempt, now: int) -> None:
-        """A handler that can be stopped is, and has a moment to clean up; any other hangs."""
+        """End an attempt whose time is over. An async handler is stopped, and has a moment to clean
+        up. Any other handler hangs: the task is settled without it."""
         first, attempt.timed_out = not attempt.timed_out, True
         if first and attempt.stops(attempt.took_too_long()):
             attempt.times_out_at = now + self._clean_up
@@ -401,7 +423,8 @@ class Run:
             self._tally.of_now.timed_out += first and ended
 
     def _hand_back(self, now: int) -> None:
-        """The grace is over; but a handler that can be stopped has a moment to clean up."""
+        """Hand back the tasks that are still at work: the grace is over. An async handler is
+        stopped, and has a moment to clean up."""
         first, self._handing_back = not self._handing_back, True
         self._hand_back_at = math.inf
         if first:
@@ -415,7 +438,8 @@ class Run:
     # Claiming
 
     def _start_what_may(self, now: int) -> bool:
-        """Have tasks claimed, in their order, as long as there is room; whether any was."""
+        """Start attempts at the next tasks as long as slots are free. Return True if any was
+        started."""
         started, shut = False, set[str]()
         may_start = partial(self._may_start, shut=shut, now=now)
         while not self._held.crowded and self._claiming(now):
@@ -437,7 +461,7 @@ class Run:
     def _may_start(
         self, scheduling_class: SchedulingClass, *, shut: Collection[str], now: int
     ) -> bool:
-        """``shut``: types at their limits."""
+        """Return True if tasks of this class may start. ``shut``: task types at their limits."""
         task_type, suspected_poison = scheduling_class
         if task_type in shut or (suspected_poison and self._held.has_suspected_poison):
             return False
@@ -460,7 +484,7 @@ class Run:
             raise self._breaker.fatal
         if self._breaker.error is not None and report.claimed == 0:
             raise self._breaker.error
-        if not (self._claiming(now) and self._timing.believed_empty(now)):  # it looked until now
+        if not (self._claiming(now) and self._timing.believed_empty(now)):  # it polled until now
             report.remaining = self._tasks_wait()
             self._note_last_starts(now, least=0 if report.remaining else NOTE_EVERY / 2)
         if reason is not None:
@@ -477,14 +501,15 @@ class Run:
             self._try(partial(self._calls.note, starts))
 
     def _note_last_starts(self, now: int, *, least: float) -> None:
-        """The process may be frozen once the run is over: so the note is waited for."""
+        """Note what was started, and wait for that: the process may be frozen once the run is
+        over."""
         self._note_starts(now, least=least)
         self._listen(lambda: self._out_of_threads or not self._noting, seconds=NOTE_PATIENCE)
 
     def _give_back_quotas(self) -> None:
-        """What this process has of the limits that all workers share. What it does not get to give
-        back runs out. A renewal that is under way comes first: written after the last one, it would
-        take again what that gave back."""
+        """Give back this process's quotas of the limits over all workers. What cannot be given back
+        runs out. A renewal that is under way is waited for: written after the last one, it would
+        take the quota again."""
         self._listen(lambda: self._limits.all_answered, seconds=REMAINING_PATIENCE)
         calls = self._limits.last_renewals()
         if calls:
@@ -499,7 +524,7 @@ class Run:
         return self._remaining is not False
 
     def _listen(self, heard: Callable[[], bool], *, seconds: float) -> None:
-        """Take in what the end of a run waits for; whatever else comes, comes too late."""
+        """Take in the messages that the end of a run waits for. All others come too late."""
         until = self._host.monotonic() + microseconds(seconds)
         while not heard() and (now := self._host.monotonic()) < until:
             match self._mailbox.take((until - now) / MICROSECONDS):
@@ -521,11 +546,11 @@ class Run:
 
 
 def _nothing(_now: int) -> None:
-    """Where the run wakes up only to see whether it is over."""
+    """Do nothing: the run wakes up only to see if it is over."""
 
 
 def _moment_of(kick: int, worker: Worker, *, latest: int) -> int:
-    """A kick's time, given in epoch microseconds, by the monotonic clock."""
+    """Return a kick's time, given in epoch microseconds, by the monotonic clock."""
     return min(latest, worker.host.monotonic() - (worker.store.now() - kick))
 
 
@@ -537,8 +562,8 @@ def _unknown(name: str) -> TaskType:
 
 
 class UnknownTaskType(Fail):
-    """No handler is registered for the task's type, and such tasks are to fail; redrive it once one
-    is deployed."""
+    """Raised for a task of an unknown type if such tasks are to fail: no handler is registered.
+    Deploy one, then redrive the task."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no handler is registered for task type {name!r}; deploy one and redrive")

@@ -1,4 +1,4 @@
-"""What a run of the processor did."""
+"""The report of a run of the processor."""
 
 from dataclasses import dataclass, field, fields
 
@@ -8,7 +8,7 @@ from lifoq.metrics import Metric
 
 @dataclass(kw_only=True)
 class RunReport:
-    """What a run did; durations in seconds."""
+    """Counts of what a run did. Durations are in seconds."""
 
     claimed: int = 0
     succeeded: int = 0
@@ -19,24 +19,26 @@ class RunReport:
     timed_out: int = 0
     leases_lost: int = 0
     unsettled: int = 0
-    """Whose outcome could not be written; their leases run out, and they run again."""
+    """Attempts whose outcome could not be written. Their leases run out, and the tasks run
+    again."""
     promoted: int = 0
     dead_lettered: int = 0
     waits: list[float] = field(default_factory=list)
-    """Seconds from the put to the first claim, of each task claimed for the first time."""
+    """Seconds from the put to the first claim, for each task claimed for the first time."""
     services: list[float] = field(default_factory=list)
-    """Seconds from the claim to the settlement of each success."""
+    """Seconds from the claim to the settlement, for each success."""
     remaining: bool = False
-    """Whether tasks still wait that could be claimed."""
+    """True if tasks still wait that could be claimed."""
 
     def add(self, more: "RunReport") -> None:
-        """Count what another part of the run did."""
+        """Add the counts of another part of the run."""
         for field_ in fields(self):
             mine, other = getattr(self, field_.name), getattr(more, field_.name)
             setattr(self, field_.name, mine or other if mine is False else mine + other)
 
     def counts(self) -> dict[Metric, float]:
-        """What is told as metrics; each wait and service is a metric of its own."""
+        """Return the counts as metrics. Waits and services are not among them: each is a metric of
+        its own."""
         return {
             Metric.TASKS_CLAIMED: self.claimed,
             Metric.TASKS_SUCCEEDED: self.succeeded,
@@ -50,16 +52,18 @@ class RunReport:
 
     @property
     def needs_another_run(self) -> bool:
-        """A tail call needs progress: without a claim, the next run would do no better, and a
-        broken dependency would spin the loop."""
+        """True if the run should call the next one (a tail call). That needs progress: if this run
+        claimed nothing, the next would do no better, and a broken dependency would spin the
+        loop."""
         return self.remaining and self.claimed > 0
 
 
 class ProcessUnusable(LifoqError):
-    """This process can run no more tasks: it gets no threads, or handlers that hang take all slots
-    of it or of a task type. End it, and start another; what it held runs again elsewhere."""
+    """Raised if this process can run no more tasks: it gets no threads, or handlers that hang take
+    all slots of the process or of a task type. End it and start another. The tasks that it held run
+    again elsewhere."""
 
     def __init__(self, reason: str, report: RunReport) -> None:
-        """``report``: what the run did all the same."""
+        """``report``: the counts of what the run did before."""
         self.report = report
         super().__init__(f"{reason}: end this process and start another")

@@ -1,4 +1,4 @@
-"""The count of what a run does."""
+"""The counting of what a run does."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,28 +11,30 @@ from lifoq.worker.run.attempt import Settled, Settlement
 from lifoq.worker.run.report import RunReport
 
 PROGRESS_EVERY: Final = 5.0
-"""Seconds between two tellings of what was done."""
+"""Seconds between two reports of progress."""
 
 
 class Tally:
-    """What a run does, told every few seconds and at its end."""
+    """Counts what a run does, and reports it every few seconds and at the end. Used by the thread
+    of the run only."""
 
     def __init__(
         self, on_progress: Callable[[RunReport], None], now: int, *, keeps_times: bool = True
     ) -> None:
-        """``keeps_times``: whether the sum has each wait and service; a run without an end would
-        gather them for ever."""
+        """``keeps_times``: True to keep each wait and service in the sum. A run without an end
+        would gather them for ever."""
         self._on_progress = on_progress
         self._keeps_times = keeps_times
         self.report = RunReport()
-        """All that was told."""
+        """The sum of all that was reported as progress."""
         self.of_now = RunReport()
-        """What was not told yet."""
+        """The counts since the last report of progress."""
         self.tell_at = now + microseconds(PROGRESS_EVERY)
         self._since = now
         self._started = 0
         self._waits: list[float] = []
-        """What was not noted yet (see ``to_note``)."""
+        """Waits of the tasks that were started since the last note (see ``to_note``), in
+        seconds."""
 
     def claimed(self, task: Task) -> None:
         self.of_now.claimed += 1
@@ -43,8 +45,8 @@ class Tally:
             self._waits.append(waited)
 
     def to_note(self, now: int, *, least: float) -> Starts | None:
-        """What was started since this was last told, for producers to know; None before ``least``
-        seconds have passed, and where nothing was."""
+        """Return the note for producers: the tasks started since the last note. None before
+        ``least`` seconds have passed, or if none was started."""
         seconds, number = (now - self._since) / MICROSECONDS, self._started
         if seconds < least:
             return None
@@ -70,13 +72,13 @@ class Tally:
                 report.unsettled += 1
 
     def tell(self, now: int) -> None:
-        """Tell what was done since it was last told."""
+        """Report what was done since the last report."""
         told, self.of_now = self.of_now, RunReport()
         self.report.add(told if self._keeps_times else replace(told, waits=[], services=[]))
         self.tell_at = now + microseconds(PROGRESS_EVERY)
         self._on_progress(told)
 
     def conclude(self, now: int) -> RunReport:
-        """Tell the rest; the report of all."""
+        """Report the rest, and return the sum."""
         self.tell(now)
         return self.report

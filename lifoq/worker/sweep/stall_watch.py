@@ -1,8 +1,8 @@
-"""Whether the queue stands still: tasks wait, and nobody claims any.
+"""The stall watch: tells if tasks wait and nobody claims any.
 
-Judged from the table, sweep after sweep. A claim leaves few traces there, since a task that
-succeeded is in no index: it is seen while its lease runs, or by a task that waited at the last look
-and has been claimed since. So a queue under suspicion is watched for some seconds.
+It judges from the table, sweep after sweep. A claim leaves few traces there, since a task that
+succeeded is in no index. A claim is seen while its lease runs, or by a task that waited at the last
+sweep and has been claimed since. So a queue that seems to stand still is watched for some seconds.
 """
 
 from collections.abc import Iterable
@@ -22,26 +22,29 @@ STALL_PATIENCE: Final = 300.0
 """Seconds without a claim after which the queue stands still: beyond a cold start, a lost kick,
 and a deployment."""
 STARTS_MISSED: Final = 10
-"""A queue that may start a task every 100 s only gets 1,000 s."""
+"""Starts that a slow rate limit may miss before the queue stands still: at one start in 100 s, that
+takes 1,000 s."""
 WATCH: Final = 2.0
-"""Seconds for which a queue under suspicion is watched."""
+"""Seconds for which a queue is watched that seems to stand still."""
 GLANCE: Final = 0.1
 """Seconds between two glances of a watch."""
 SAMPLE: Final = 10
-"""Rows: of the newest waiting tasks, which are claimed next; of those that workers hold."""
+"""Rows that are read of the newest waiting tasks, which are claimed next, and of those that workers
+hold."""
 UNCLAIMED: Final = frozenset({Status.PENDING.value, Status.CANCELLED.value})
 
 
 def patience(settings: WorkerSettings, registry: Registry) -> float:
-    """Seconds; longer where a rate limit lets tasks start more rarely."""
+    """Return the seconds without a claim after which the queue stands still. They are more if a
+    rate limit lets tasks start rarely."""
     rates = [settings.rate_limit, *(kind.rate_limit for kind in registry)]
     slowest = min((rate for rate in rates if rate is not None), default=1.0)
     return max(STALL_PATIENCE, STARTS_MISSED / slowest)
 
 
 class StallWatch:
-    """Remembers, from look to look, since when no claim was seen. Tasks of a type that no worker
-    has are told elsewhere."""
+    """Remembers from sweep to sweep since when no claim was seen. Tasks of a type that no worker
+    has do not count: the sweep tells of them elsewhere."""
 
     def __init__(
         self,
@@ -51,18 +54,20 @@ class StallWatch:
         types: Types = ALL_TYPES,
         host: Host = SYSTEM,
     ) -> None:
-        """``types``: as the processor has them."""
+        """``types``: the task types that the processor handles. ``patience`` in seconds."""
         self._types = types
         self._store = store
         self._patience = microseconds(patience)
         self._host = host
         self._waited: tuple[str, ...] = ()
-        """Which tasks waited at the last look."""
+        """Ids of tasks that waited at the last sweep."""
         self._since: int | None = None
-        """When tasks waited first without a claim since; on the monotonic clock."""
+        """Monotonic microseconds since when tasks have waited without a claim; None if none
+        waits."""
 
     def stalled(self) -> bool:
-        """Look once a sweep. StoreUnavailable and QueueMisconfigured pass."""
+        """Return True if the queue stands still. Call it once a sweep. Raises StoreUnavailable and
+        QueueMisconfigured."""
         with self._host.invocation():
             return self._stalled()
 
@@ -81,13 +86,13 @@ class StallWatch:
         return tuple(islice(known, SAMPLE))
 
     def _claimed(self, waited: Iterable[str]) -> bool:
-        """Whether one of the tasks that waited has been claimed since."""
+        """Return True if one of these tasks has been claimed since it waited."""
         items = self._store.table.get_many(list(waited))
         return any(item.get(Attribute.TASK_STATUS) not in UNCLAIMED for item in items)
 
     def _watched(self) -> bool:
-        """Whether a worker holds a task now or in the next moments: a short task under a rate limit
-        is TAKEN for a small part of the time only."""
+        """Return True if a worker holds a task now or in the next moments. A short task under a
+        rate limit is TAKEN for a small part of the time only."""
         until = self._host.monotonic() + microseconds(WATCH)
         while not self._held():
             if self._host.monotonic() >= until:
@@ -96,7 +101,7 @@ class StallWatch:
         return True
 
     def _held(self) -> bool:
-        """Whether there is a lease that has not run out."""
+        """Return True if there is a lease that has not run out."""
         taken = Span(index=STATUS_CREATED_INDEX, status=Status.TAKEN)
         rows = self._store.table.query(taken, newest_first=True, limit=SAMPLE).rows
         items = self._store.table.get_many([str(row[Attribute.TASK_ID]) for row in rows])

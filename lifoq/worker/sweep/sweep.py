@@ -1,8 +1,9 @@
-"""The sweep: once a minute, whatever fell by the wayside is brought back on its way.
+"""The sweep: once a minute it brings back tasks that no run will.
 
-It ends claims whose lease is over, brings in due tasks, sheds at the deadline where somebody waits
-to be told, puts damaged items aside, measures the queue, and tells whether a processor is needed:
-so that a task never waits longer than one sweep interval for one, whatever kick was lost.
+It ends claims whose lease is over, promotes due tasks, sheds tasks at the deadline where somebody
+waits to be told, dead-letters damaged items, measures the queue, and tells if a processor is
+needed. So a task never waits longer than one sweep interval for a processor, whatever kick was
+lost.
 """
 
 import logging
@@ -34,7 +35,7 @@ log = logging.getLogger("lifoq.sweep")
 PAGE: Final = 100
 """Items of one query."""
 REACH_PAGES: Final = 5
-"""Pages of what is out of the workers' reach that one sweep looks at."""
+"""Pages that one sweep reads of tasks that are out of the workers' reach."""
 OUT_OF_REACH: Final = (
     "taskCreated lies further back than the queue's deadline reaches, though the task has not "
     "expired; was it put with a longer deadline than the queue's?"
@@ -45,21 +46,21 @@ OUT_OF_REACH: Final = (
 class SweepReport:
     leases_expired: int = 0
     failed: int = 0
-    """Expired leases of last attempts."""
+    """Tasks whose lease was over, and which had no attempt left."""
     cancelled: int = 0
-    """Expired leases of tasks that somebody had cancelled."""
+    """Tasks whose lease was over, and which somebody had cancelled."""
     promoted: int = 0
     dead_lettered: int = 0
     shed: int = 0
-    """Tasks of which somebody waits to be told that they were shed."""
+    """Tasks that were shed, of which somebody waits to be told."""
     finished: bool = True
-    """False where the time was up first; the next sweep goes on there."""
+    """False if the time was up first. The next sweep goes on there."""
     stats: QueueStats = field(init=False)
-    """The queue as it is once all that has been done; there is none before."""
+    """The queue after the sweep has done its work. It is set last."""
     runnable: bool = True
-    """Whether a task waits of a type that the processor runs, as far as was measured."""
+    """True if a task waits of a type that the processor runs, as far as was measured."""
     unknown: Counter[str] = field(default_factory=Counter)
-    """Tasks that wait, by type, of types that no worker is known to have."""
+    """Number of waiting tasks for each type that no worker is known to have."""
 
     @property
     def needs_processor(self) -> bool:
@@ -69,7 +70,8 @@ class SweepReport:
 
 
 class Sweeper:
-    """Keeps its place between runs, so that the next goes on where one was out of time."""
+    """Sweeps. It keeps its place between sweeps, so that the next goes on where one was out of
+    time."""
 
     def __init__(
         self,
@@ -82,9 +84,9 @@ class Sweeper:
         time_budget: float = 45.0,
         host: Host = SYSTEM,
     ) -> None:
-        """``max_attempts`` of task types that set none; ``types``: those of the processor;
-        ``stall``: what sees whether the queue stands still; ``time_budget`` of one run, in
-        seconds."""
+        """``max_attempts``: for task types that set none. ``types``: the task types that the
+        processor handles. ``stall``: tells if the queue stands still. ``time_budget``: seconds of
+        one sweep."""
         self._stall = stall
         self._types = types
         self._store = store
@@ -95,11 +97,11 @@ class Sweeper:
         self._taken_at: Cursor | None = None
         self._out_of_reach_at: Cursor | None = None
         self._shed: tuple[tuple[int, int], ...] = ()
-        """How many tasks were shed, and before that when, which no note tells yet."""
+        """Sheddings that no note tells of yet: when, and how many tasks."""
 
     def run(self) -> SweepReport:
-        """One sweep. However it ends, what it shed is noted, by the next one if need be.
-        StoreUnavailable and QueueMisconfigured pass: the next sweep goes on."""
+        """Sweep once. However it ends, the number of tasks that were shed is noted, by the next
+        sweep if need be. Raises StoreUnavailable and QueueMisconfigured; the next sweep goes on."""
         report = SweepReport()
         until = self._host.monotonic() + microseconds(self._time_budget)
         steps: tuple[Callable[[SweepReport, int], None], ...] = (
@@ -118,7 +120,7 @@ class Sweeper:
         return report
 
     def _measured(self, report: SweepReport, until: int) -> QueueStats:
-        """And tell the processor's tasks from others that wait."""
+        """Measure the queue, count waiting tasks that the processor passes over, and note both."""
         now, before = self._store.now(), notes.read(self._store)
         shed = self._shed_lately(before, now)
         stats = measure(self._store, now=now, note=replace(before, shed=shed))
@@ -138,14 +140,16 @@ class Sweeper:
         return replace(stats, unknown_types=note.unknown_types, stalled=note.stalled)
 
     def _known_types(self) -> tuple[str, ...]:
-        """What a person is told who puts a task of another type."""
+        """Return the types that a person is told who puts a task of an unknown one; empty if too
+        many."""
         known = (
             frozenset() if self._types.only is None else self._types.only | self._types.elsewhere
         )
         return tuple(sorted(known)) if len(known) <= notes.MOST_KNOWN else ()
 
     def _note_shed(self) -> None:
-        """Note what was shed, though the sweep fails; where that fails, too, the next one does."""
+        """Note what was shed, although the sweep fails. If this fails too, the next sweep does
+        it."""
         if not self._shed:
             return
         with suppress(StoreUnavailable, QueueMisconfigured):
@@ -154,7 +158,8 @@ class Sweeper:
             self._note(replace(before, shed=shed), before)
 
     def _shed_lately(self, before: Note, now: int) -> tuple[tuple[int, int], ...]:
-        """A note that was written though its answer was lost tells of each shedding once."""
+        """Return the recent sheddings, noted before or not. Each is in it once, also if a note was
+        written and its answer was lost."""
         told = Note(shed=tuple(sorted({*before.shed, *self._shed})))
         return told.shed_since(notes.lately(now))
 
@@ -164,7 +169,8 @@ class Sweeper:
         self._shed = ()
 
     def _end_expired_leases(self, report: SweepReport, until: int) -> None:
-        """From where the last sweep stopped, for whatever reason, to the end; then all of them."""
+        """End expired leases from where the last sweep stopped to the end of the index; then from
+        its beginning."""
         if self._taken_at is not None:
             self._end_expired_leases_from_here(report, until)
         if not self._out_of_time(report, until):
@@ -217,8 +223,8 @@ class Sweeper:
             log.warning("task %s lost its worker and is %s", task_id, became)
 
     def _promote_due(self, report: SweepReport, until: int) -> None:
-        """All that were due when it looked; the longest overdue first, so that the next sweep needs
-        no place to go on from."""
+        """Promote all tasks that were due when the sweep read the index. The longest overdue come
+        first, so the next sweep needs no place to go on from."""
         start: Cursor | None = None
         while not self._out_of_time(report, until):
             due, start = self._store.due(limit=PAGE, start=start)
@@ -234,8 +240,8 @@ class Sweeper:
             self._dead_letter(task_id, Status.DELAYED, damage.reason, report)
 
     def _shed_at_deadline(self, report: SweepReport, until: int) -> None:
-        """What waited for too long, where somebody waits to be told; TTL may take days. The longest
-        overdue first, so that the next sweep needs no place to go on from."""
+        """Shed tasks past their deadline where somebody waits to be told: DynamoDB's TTL may take
+        days. The longest overdue come first, so the next sweep needs no place to go on from."""
         try:
             self._shed_overdue(report, until)
         finally:
@@ -252,7 +258,8 @@ class Sweeper:
                 return
 
     def _find_out_of_reach(self, report: SweepReport, until: int) -> None:
-        """A few pages a run: behind them there can be a mountain of expired tasks."""
+        """Dead-letter tasks that no worker can reach. A sweep reads a few pages only: behind them
+        there can be a mountain of expired tasks."""
         for _ in range(REACH_PAGES):
             if self._out_of_time(report, until):
                 return
@@ -264,13 +271,14 @@ class Sweeper:
                 return
 
     def _some_are_own(self) -> bool:
-        """Whether a task waits that the processor does not pass over. Counts cannot tell: tasks
-        come in between one and the next."""
+        """Return True if a task waits that the processor handles. Counts cannot tell: tasks come in
+        between one count and the next."""
         return self._store.waits_since(newest=True, where=self._types.where) is not None
 
     def _passed_over(self, report: SweepReport, until: int) -> Counter[str]:
-        """Tasks that wait, by type, which the processor passes over. Nobody else comes across those
-        whose type is damaged; what there is no time for, the next sweep puts aside."""
+        """Count waiting tasks that the processor passes over, by type. Dead-letter those whose type
+        is damaged: nobody else comes across them. Those for which there is no time are left to the
+        next sweep."""
         found: Counter[str] = Counter()
         for row in self._store.waiting(where=self._types.where_not, cap=CAP):
             if row.damage is not None:
