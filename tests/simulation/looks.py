@@ -9,7 +9,7 @@ nothing holds back is tried soon by a worker that has a slot for it.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Change, Equals, GreaterThan, Item, OneOf
@@ -102,6 +102,9 @@ class Looks:
         self._together = together
         self._damaged = damaged
         self._used = Used()
+        self._keys: dict[str, Any] = {}
+        """By task, the key with which a page showed it last: what its slot is counted for, whatever
+        has become of the task since."""
         self._waits = waits
         self._shown_since = shown_since
         self._tell = tell
@@ -154,6 +157,8 @@ class Looks:
         """A page came; ``sent``: monotonic, when it was asked for."""
         if not _looks_for_tasks(span):
             return
+        for row in page.rows:
+            self._keys[str(row[Attribute.TASK_ID])] = row.get(Attribute.TASK_KEY)
         if start is not None or sent < max(self._latest_sent, self._began):
             return  # or a later look was answered before
         self._latest_sent = sent
@@ -280,6 +285,7 @@ class Looks:
         if claims(change):
             self.last_claim = self._machine.true_time()
         elif Attribute.TASK_STATUS in change.set:
+            self._keys.pop(task_id, None)  # it may come back with another
             self._ended[task_id] = self._machine.true_time()
             self._used.ends(claim_of(change), self._machine.true_time())
 
@@ -308,7 +314,8 @@ class Looks:
         self._attempts[strand] = Attempt(
             task_id=task_id, claim_id=claim, is_suspected_poison=suspected_poison
         )
-        self._used.begins(claim, (item or {}).get(Attribute.TASK_KEY), now)
+        waits_with = (item or {}).get(Attribute.TASK_KEY)
+        self._used.begins(claim, self._keys.get(task_id, waits_with), now)
         self._at_work()
         look = self._last
         if look is not None:
