@@ -17,7 +17,7 @@ from lifoq.worker.run.loop import FOREVER, REMAINING_PATIENCE, Run
 from lifoq.worker.run.report import ProcessUnusable, RunReport
 from lifoq.worker.sweep.sweep import Sweeper
 from tests.simulation.database import Connection, Database
-from tests.simulation.handlers import TaskCode, free, passed_over
+from tests.simulation.handlers import TaskCode, adaptive, free, passed_over
 from tests.simulation.history import Violation, Write
 from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role
@@ -144,6 +144,7 @@ class Fleet:
             settings=self.scenario.worker,
             window=FOREVER if serves else self.scenario.worker.window,
             free_types=free(self.scenario),
+            adaptive_types=adaptive(self.scenario),
             order=OrderRule(self.scenario.worker.adaptive_threshold, self._database.trace.add),
             waits=self._database.waits,
             shown_since=self._database.shown_since,

@@ -41,6 +41,8 @@ RATES: Final = {"slow-start": 0.5, "steady": 2.5, "steady-pair": 3.0}
 """Starts per second on one machine, or on all."""
 CAPS: Final = {"single": 1, "pair": 2, "steady-pair": 2}
 """Tasks at a time on one machine, or on all."""
+ADAPTIVE: Final = ("plain", "brief", *CAPS, *RATES)
+"""Where a scenario says so."""
 
 
 def types(scenario: Scenario) -> tuple[str, ...]:
@@ -60,6 +62,11 @@ def free(scenario: Scenario) -> set[str]:
     if worker.shared_limits and paced:
         return set()
     return set(TYPES) - RATES.keys() - CAPS.keys() - passed_over(scenario)
+
+
+def adaptive(scenario: Scenario) -> set[str]:
+    """Those of which each worker finds by itself how many may run at a time."""
+    return set(ADAPTIVE if scenario.adaptive_concurrency else ())
 
 
 def limited_together(scenario: Scenario) -> tuple[dict[str, int], dict[str, float]]:
@@ -87,7 +94,7 @@ class TaskCode:
         self._database = database
         self._settings = scenario.worker
         self._types = types(scenario)
-        self._adaptive = scenario.adaptive_concurrency
+        self._adaptive = adaptive(scenario)
         self._downstream = math.inf if scenario.downstream is None else scenario.downstream
         self.started: set[str] = set()
         """Claims under which task code began."""
@@ -124,18 +131,18 @@ class TaskCode:
                 self._inside.subtract(places)
                 self._database.together.ends(context.task_type, _claim(context))
 
-        registry.task("plain", adaptive_concurrency=self._adaptive)(run)
+        registry.task("plain", adaptive_concurrency="plain" in self._adaptive)(run)
         registry.task("stubborn", max_attempts=6, backoff=Backoff(min_seconds=0.2, immediate=2))(
             run
         )
-        registry.task("brief", timeout=1.0, adaptive_concurrency=self._adaptive)(run)
+        registry.task("brief", timeout=1.0, adaptive_concurrency="brief" in self._adaptive)(run)
         for name in (*CAPS, *RATES):
             if registry.get(name) is None:
                 registry.task(
                     name,
                     in_flight=CAPS.get(name),
                     rate_limit=RATES.get(name),
-                    adaptive_concurrency=self._adaptive,
+                    adaptive_concurrency=name in self._adaptive,
                 )(run)
         for name, per_key in PER_KEY.items():
             registry.task(name, per_key=per_key)(run)

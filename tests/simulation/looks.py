@@ -9,7 +9,7 @@ nothing holds back is tried soon by a worker that has a slot for it.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, microseconds
 from lifoq.items.change import Change, Equals, GreaterThan, Item, OneOf
@@ -47,6 +47,7 @@ class Attempt:
     """From its claim on, until its strand is gone, it takes a slot."""
 
     task_id: str
+    task_type: str
     claim_id: str
     is_suspected_poison: bool
     """Whether it waited as one that may have killed its process, and every index said so when the
@@ -82,7 +83,8 @@ class Looks:
         *,
         settings: WorkerSettings,
         window: float,
-        free_types: Collection[str],
+        free_types: set[str],
+        adaptive_types: set[str],
         order: OrderRule,
         together: Together,
         damaged: Collection[str],
@@ -91,19 +93,21 @@ class Looks:
         tell: Callable[[str], None],
     ) -> None:
         """``window``: seconds for which a run claims. ``damaged``: ids of tasks that obey no rule.
-        ``free_types``: those that may start whenever the processor has a slot.
+        ``free_types``: those that may start whenever the processor has a slot. ``adaptive_types``:
+        those of which it finds by itself how many may run at a time, which is one at the least.
         ``waits``: items that wait, by id. ``shown_since``: when every index has come to show it.
         ``tell`` takes in what happens."""
         self._machine = machine
         self._settings = settings
         self._window = microseconds(window)
         self._free_types = free_types
+        self._adaptive_types = adaptive_types
         self._order = order
         self._together = together
         self._damaged = damaged
         self._used = Used()
-        self._keys: dict[str, Any] = {}
-        """By task, the key with which a page showed it last: what its slot is counted for, whatever
+        self._rows: dict[str, Item] = {}
+        """By task, how a page showed it last: its slot is counted for that key and type, whatever
         has become of the task since."""
         self._waits = waits
         self._shown_since = shown_since
@@ -115,6 +119,8 @@ class Looks:
         self._last: Poll | None = None
         self._latest_sent = -1
         self._attempts: dict[Strand, Attempt] = {}
+        self._at_work_at: dict[str, int] = {}
+        """When a task of a type was last seen to be at work."""
         self._ended: dict[str, int] = {}
         """When an attempt of a task was last seen to be over."""
         self._settled: set[str] = set()
@@ -158,7 +164,7 @@ class Looks:
         if not _looks_for_tasks(span):
             return
         for row in page.rows:
-            self._keys[str(row[Attribute.TASK_ID])] = row.get(Attribute.TASK_KEY)
+            self._rows[str(row[Attribute.TASK_ID])] = row
         if start is not None or sent < max(self._latest_sent, self._began):
             return  # or a later look was answered before
         self._latest_sent = sent
@@ -230,7 +236,7 @@ class Looks:
         """All that a task may have to wait for, beside its turn: nothing, for most types."""
         task_type = str(item[Attribute.TASK_TYPE])
         suspected_poison = bool(item.get(Attribute.LEASES_LOST))
-        free = task_type in self._free_types and task_type not in self.refused_types
+        free = task_type in self._free_types - self._adaptive_types - self.refused_types
         return None if free else task_type, limited(item), suspected_poison
 
     def _assert_none_starves(self, seconds: float) -> None:
@@ -249,6 +255,8 @@ class Looks:
             free_since, within = 0.0, seconds
             if task_type not in self._free_types:
                 free_since, within = self._together.free_since(task_type), FOUND_TOGETHER
+            if task_type in self._adaptive_types:
+                free_since = max(free_since, self._at_work_at.get(task_type, 0))
             since = max(
                 self._shown_since(task_id),
                 self._began,
@@ -285,7 +293,7 @@ class Looks:
         if claims(change):
             self.last_claim = self._machine.true_time()
         elif Attribute.TASK_STATUS in change.set:
-            self._keys.pop(task_id, None)  # it may come back with another
+            self._rows.pop(task_id, None)  # it may come back with another
             self._ended[task_id] = self._machine.true_time()
             self._used.ends(claim_of(change), self._machine.true_time())
 
@@ -311,11 +319,14 @@ class Looks:
         ]
         if suspected_poison and others:
             raise Violation(f"suspected poison was claimed beside {others}", task_id)
+        row = self._rows.get(task_id, item or {})
         self._attempts[strand] = Attempt(
-            task_id=task_id, claim_id=claim, is_suspected_poison=suspected_poison
+            task_id=task_id,
+            task_type=str(row.get(Attribute.TASK_TYPE)),
+            claim_id=claim,
+            is_suspected_poison=suspected_poison,
         )
-        waits_with = (item or {}).get(Attribute.TASK_KEY)
-        self._used.begins(claim, self._keys.get(task_id, waits_with), now)
+        self._used.begins(claim, row.get(Attribute.TASK_KEY), now)
         self._at_work()
         look = self._last
         if look is not None:
@@ -327,6 +338,7 @@ class Looks:
     def _at_work(self) -> list[Attempt]:
         """Those whose strands are there; and notes whether a slot is free."""
         now = self._machine.true_time()
+        self._at_work_at |= dict.fromkeys((a.task_type for a in self._attempts.values()), now)
         for strand in [s for s in self._attempts if s not in s.power.strands]:
             over = self._attempts.pop(strand)
             self._ended[over.task_id] = now
