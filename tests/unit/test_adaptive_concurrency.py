@@ -127,6 +127,16 @@ def test_where_all_time_out_one_is_tried_at_a_time_and_afterwards_as_many_as_bef
     assert downstream.throughput(100) >= 0.9 * 8
 
 
+def test_where_all_time_out_from_the_first_on_one_is_tried_at_a_time():
+    downstream = Downstream(8, fixed)
+    downstream.timeout = 0.5
+    downstream.passes(40)
+    assert downstream.laws[0].limit(downstream.now) <= 2
+    downstream.timeout = float("inf")
+    downstream.passes(150)
+    assert downstream.throughput(100) >= 0.9 * 8
+
+
 def test_workers_that_share_a_downstream_do_not_push_one_another_up():
     downstream = Downstream(16, exponential(), workers=4)
     downstream.passes(200)

@@ -139,7 +139,9 @@ class AdaptiveConcurrency:
         in_time = sample.cycle.ends(sample, now, end)
         if end is End.OVERLOADED and not in_time:
             self._cycle.overloads.append(sample.at_work)
-        if end is End.DONE and in_time:
+        # A time-out tells no time; but where no period is set yet, no cycle would ever be judged.
+        sets_period = end is End.OVERLOADED and self._period is None
+        if in_time and (end is End.DONE or sets_period):
             self._measure(sample, now)
 
     def undo(self, sample: Sample) -> None:
