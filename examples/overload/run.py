@@ -111,10 +111,10 @@ def report(out: Path, phases: Sequence[Went]) -> dict[str, int]:
 
 def summarize(account: Account, overload: Went, *, refused: int) -> None:
     """Tell the account, and the overload beside theory: from when the oldest waiting tasks reached
-    their deadline."""
-    oldest = min(account.tasks, key=lambda task: task.enqueued_at)
-    start = overload.start + oldest.expires_at - oldest.enqueued_at
-    stretch = account.between(start, max(start + 1, overload.end))
+    their deadline, to the last put."""
+    last = max(account.tasks, key=lambda task: task.enqueued_at)
+    start = overload.start + last.expires_at - last.enqueued_at
+    stretch = account.between(start, max(start + 1, last.enqueued_at))
     click.echo(
         f"\n{equation(account.put, account.counts)}\n\n"
         f"Overload, {stretch.seconds:.0f} s of it from one deadline after its start:\n"
