@@ -139,7 +139,8 @@ class LocalCloud:
         return self.directory / "calls.jsonl"
 
     def environment(self) -> dict[str, str]:
-        """What a program needs in its environment to work with this cloud, and with no other."""
+        """Return the environment variables with which a program works with this cloud, and with no
+        other."""
         return {**self._entered.credentials.environment(), **without_proxy(os.environ)}
 
     def arguments(self) -> dict[str, Any]:
@@ -211,7 +212,7 @@ class LocalCloud:
         return said
 
     def _await_cdk(self, process: subprocess.Popen[str]) -> str:
-        """What it says until it ends. All that it has started ends with it."""
+        """Wait for the CDK CLI and return its output. All processes that it started end with it."""
         self._deploying.add(process)
         try:
             if self._interrupted:  # before it could be found among these
@@ -265,7 +266,7 @@ class LocalCloud:
         )
 
     def not_imitated(self) -> list[str]:
-        """What the deployed templates ask for that is neither run nor imitated."""
+        """List the parts of the deployed templates that are neither run nor imitated."""
         lines: list[str] = self._status()["not_imitated"]
         return lines
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 4577
 LOOK_SECONDS: Final = 0.3
 END_SECONDS: Final = 1.5
-"""How long the end may take once it was asked for. Then it comes, whatever is still done."""
+"""Seconds that an orderly end may take. Then the process ends, whatever is still at work."""
 DEV_TTL_DELAY: Final = 300.0
 """Seconds in which a task that was shed can still be looked at, and is in an export."""
 ABOUT_WAITING: Final = (
@@ -63,7 +63,8 @@ def _ttl_delay(default: float) -> Callable[[Any], Any]:
 
 
 class Life:
-    """How far the local cloud has come, and how it ends."""
+    """The state of a local cloud's command: how far its start has come, and whether its end was
+    asked for."""
 
     def __init__(self) -> None:
         self.end: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -301,7 +302,7 @@ def _show_consoles(cloud: LocalCloud) -> None:
 
 
 def _queues(cloud: LocalCloud) -> list[str]:
-    """Those that were deployed, by their names."""
+    """List the names of the queues that were deployed."""
     parameters = cloud.client("ssm").get_paginator("get_parameters_by_path")
     pages = parameters.paginate(Path="/lifoq", Recursive=True)
     return sorted({found["Name"].split("/")[2] for page in pages for found in page["Parameters"]})

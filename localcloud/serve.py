@@ -22,7 +22,7 @@ from .http_server.gate import Callers
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How ``serve`` was asked to run."""
+    """The settings with which ``serve`` was asked to run."""
 
     listeners: tuple[socket.socket, ...]
     directory: Path

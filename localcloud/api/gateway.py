@@ -29,13 +29,13 @@ Environ = dict[str, Any]
 
 CONTROL = "/_localcloud/"
 HTTP_APIS = "/_http/"
-"""What comes before an HTTP API's id, and its own paths."""
+"""The path before an HTTP API's id and its own paths."""
 _INVOCATION = re.compile(r"/2015-03-31/functions/(?P<function>[^/]+)/invocations/?")
 _STACK_CHANGE = re.compile(r"(Create|Update|Delete|Execute)\w+")
 
 
 class Runtime(Protocol):
-    """What the gateway hands over to."""
+    """The runtime behind the gateway: functions, exports, HTTP APIs and the control route."""
 
     def invoke(self, function_name: str, body: bytes, client_context: str = "") -> Outcome: ...
 
@@ -62,8 +62,8 @@ class Gateway:
         self._callers = callers
 
     def most_bytes(self, environ: Environ) -> int:
-        """What a request may bring, as its head tells: nothing where its key is not ours, unless it
-        asks for a route that is open to anybody."""
+        """Return the most bytes that a request may bring, judged by its head: 0 if its key is not
+        of this cloud, unless it asks for a route that is open to anybody."""
         if self._callers.secret(signer(environ)[0]) is not None:
             return MOST_BYTES
         if not environ["PATH_INFO"].startswith(HTTP_APIS):
@@ -109,7 +109,8 @@ class Gateway:
     def _followed(
         self, call: ApiCall, environ: Environ, start_response: StartResponse
     ) -> Iterable[bytes]:
-        """What was deployed is deployed, whether or not the runtime can follow it."""
+        """Let the runtime follow a deployment. The deployment's answer stays, even if the runtime
+        fails."""
         with stacks.exclusive() if call.service == "cloudformation" else nullcontext():
             answer = self._ask_moto(environ, start_response)
             if _configures(call, environ):
@@ -215,7 +216,7 @@ def _client_context(header: str) -> str:
 
 
 def _configures(call: ApiCall, environ: Environ) -> bool:
-    """Whether the call can have changed what the runtime runs."""
+    """True if the call can have changed something that the runtime runs."""
     if call.service == "cloudformation":
         return _STACK_CHANGE.fullmatch(call.operation) is not None
     return call.service in {"lambda", "scheduler"} and environ["REQUEST_METHOD"] != "GET"

@@ -19,7 +19,8 @@ Environ = Mapping[str, Any]
 Parameters = list[tuple[str, str]]
 
 SKEW_SECONDS: Final = 15 * 60
-"""How far a request's time may be from ours: what is signed is of use to nobody for longer."""
+"""Seconds by which a request's time may differ from this machine's. A request that somebody
+overheard is of no use for longer."""
 
 _HEADER: Final = re.compile(
     r"AWS4-HMAC-SHA256 Credential=[^/]+/(?P<scope>[^,]+),\s*"
@@ -93,7 +94,7 @@ def check(environ: Environ, body: bytes, secret: str, *, now: float) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Signed:
-    """What a request says of its signature of version 4, and what it has signed."""
+    """The signature of version 4 in a request: who signed, when, and which headers and body."""
 
     signature: str
     scope: str
@@ -101,9 +102,9 @@ class _Signed:
     headers: str
     """Names of the headers that are signed, between semicolons."""
     moment: str
-    """Such as 20260131T120000Z."""
+    """The time of the signature, for example 20260131T120000Z."""
     digest: str
-    """Of the body; or the words that stand for one that is not signed."""
+    """The SHA-256 of the body, or the words that stand for a body that is not signed."""
     parameters: Parameters
 
     def check(self, environ: Environ, secret: str) -> None:

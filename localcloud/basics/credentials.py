@@ -1,7 +1,8 @@
-"""What opens the local cloud: a secret that each start makes anew, and hands to its owner alone.
+"""The credentials of a local cloud: a secret that each start makes anew, and that only its owner
+can read.
 
-Access keys are made of it, one for each function, which tells its requests apart, and one for any
-client outside. Each has a secret of its own, of which no other can be made.
+Access keys are made of it: one for each function, which tells the function's requests apart, and
+one for any client outside. Each key has a secret of its own, from which no other can be made.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ FILE: Final = "environment"
 _OWN: Final = ("localhost", "127.0.0.1", "::1")
 """Names and addresses of this machine, to which no proxy leads."""
 _NAME: Final = re.compile(r"[\w.:*/\[\]-]+")
-"""What may stand in a shell's variable without quotes."""
+"""Text that may stand in a shell's variable without quotes."""
 
 
 def without_proxy(environment: Mapping[str, str]) -> dict[str, str]:
@@ -44,7 +45,7 @@ class Credentials:
 
     @classmethod
     def read(cls, directory: Path) -> Self:
-        """Those of the cloud that has written into this directory last."""
+        """Read the credentials of the cloud that has written into this directory last."""
         lines = (directory / FILE).read_text().splitlines()
         found = dict(line.removeprefix("export ").split("=", 1) for line in lines)
         return cls(endpoint=found["AWS_ENDPOINT_URL"], secret=found["AWS_SECRET_ACCESS_KEY"])
@@ -63,13 +64,13 @@ class Credentials:
         return f"LKIA{digest[:32].upper()}"
 
     def secret_of(self, caller: str) -> str:
-        """What belongs to the key of a function, or of any client outside."""
+        """Return the secret of a function's access key, or of the key for clients outside."""
         if not caller:
             return self.secret
         return hmac.digest(self.secret.encode(), caller.encode(), "sha256").hex()
 
     def environment(self, *, caller: str = "") -> dict[str, str]:
-        """What points AWS's SDKs and tools at this cloud, and at nothing else."""
+        """Return the environment variables that point AWS's SDKs and tools at this cloud alone."""
         return {
             "AWS_ACCESS_KEY_ID": self.access_key(caller),
             "AWS_SECRET_ACCESS_KEY": self.secret_of(caller),

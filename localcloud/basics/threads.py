@@ -25,8 +25,9 @@ def start(name: str, work: Work, until: threading.Event | None = None) -> None:
 
 
 def attempt(name: str, work: Work, until: threading.Event | None = None) -> bool:
-    """Whether it came to its end. If not, the log tells why, unless ``until`` is set by then: what
-    is ended elsewhere may fail over what is gone."""
+    """Do the work, and return True if it came to its end. A failure is logged, and the caller goes
+    on. Once ``until`` is set, nothing is logged: work that is being ended may fail because its
+    things are gone."""
     try:
         work()
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and ends no thread

@@ -1,4 +1,4 @@
-"""What a deployed template asks for that is neither run nor imitated here."""
+"""The inventory of everything in a deployed template that is neither run nor imitated here."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -64,7 +64,8 @@ class Inventory:
         return list(self._lines)
 
     def news(self, stacks: Stacks) -> list[str]:
-        """What somebody may have to act on; and once, where all is listed."""
+        """Return the lines that are new and that somebody may have to act on. The first time, also
+        say where the whole list is."""
         before, self._lines = self._lines, list(dict.fromkeys(_all(stacks)))
         private_file(self._file).write_text("".join(f"{line}\n" for line in self._lines))
         news = [line for line in self._lines if line not in before and not _is_passive(line)]

@@ -1,4 +1,5 @@
-"""What a template refers to: CloudFormation refuses one that names what it does not have."""
+"""The references within a template: CloudFormation refuses a template that names something it does
+not have."""
 
 import re
 from collections.abc import Iterator

@@ -52,7 +52,8 @@ def install(client: Client) -> None:
     update = parsing.parse_and_update_resource
 
     def update_resource(logical_id: str, resource_json: Any, resources: Any, **place: Any) -> Any:
-        """What moto cannot change stays as it is; moto itself would lose it from the stack."""
+        """Update a resource. One that moto cannot change stays as it is; moto alone would lose it
+        from the stack."""
         changed = update(logical_id, resource_json, resources, **place)
         return resources[logical_id] if changed is None else changed
 
@@ -66,12 +67,13 @@ def client(service: str) -> Any:
 
 
 def is_stand_in(resource_type: str) -> bool:
-    """Whether a resource of this type has an id here and does nothing."""
+    """True if a resource of this type only has an id here, and does nothing."""
     return _class_of(resource_type) is StandIn
 
 
 class _Deployed:
-    """What moto asks of a resource: a name, and to be created, updated and deleted."""
+    """A resource in the form that moto wants: it has a name, and can be created, updated and
+    deleted."""
 
     TYPE: ClassVar[str]
     NAME_PROPERTY: ClassVar[str] = ""
@@ -396,7 +398,7 @@ class HttpStage(_Deployed, CloudFormationModel):
         self.name = self.properties["StageName"]
 
     def update(self) -> None:
-        """What it limits and logs is not imitated."""
+        """Change nothing: a stage's limits and access logs are not imitated."""
 
 
 def _given(resource: _Deployed, *names: str) -> Properties:
@@ -477,7 +479,8 @@ class DeployedBucket(FakeBucket, CloudFormationModel):
 _OF_A_RULE: Final = frozenset(
     {"AbortIncompleteMultipartUpload", "ExpirationInDays", "Id", "Prefix", "Status"}
 )
-"""What our buckets use; a rule that says more is passed over, as moto does with all."""
+"""The parts of a lifecycle rule that lifoq's buckets use. A rule with any other part is passed
+over, as moto does with all rules."""
 
 
 def _settle(bucket: str, properties: Properties) -> None:
@@ -630,7 +633,7 @@ class DeployedMapping(EventSourceMapping, CloudFormationModel):
 
 
 def is_broker(arn: Any) -> bool:
-    """Whether the ARN is an Amazon MQ broker's."""
+    """True if the ARN is an Amazon MQ broker's."""
     return isinstance(arn, str) and arn.startswith("arn:") and arn.split(":")[2] == "mq"
 
 

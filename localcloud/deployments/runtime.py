@@ -1,4 +1,5 @@
-"""What runs behind the API: it follows the deployed stacks, and makes them do their work."""
+"""The runtime behind the API: it follows the deployed stacks, and runs their functions, event
+sources, schedules, exports and TTL."""
 
 import logging
 import threading
@@ -30,7 +31,7 @@ from .inventory import Inventory
 _LOG = logging.getLogger(__name__)
 
 TTL_SECONDS = 1.0
-"""How often TTL looks. On AWS a deletion comes within days of its time."""
+"""Seconds between two rounds of TTL. On AWS a deletion comes within days of its time."""
 
 
 class Runtime:

@@ -39,7 +39,7 @@ _moto_delete_stack = CloudFormationBackend.delete_stack
 _moto_delete_resource = ResourceMap._delete_resource  # noqa: SLF001 - no public way
 
 _GONE: Final = re.compile("NotFound|NoSuch|NonExist|not found|does not exist")
-"""How the services' errors say that there is no such thing."""
+"""The words in which the services' errors say that there is no such thing."""
 _lock = threading.RLock()
 _check: Callable[[Iterable[Any]], object] = list
 
@@ -196,7 +196,7 @@ def _forget_change_sets(backend: CloudFormationBackend, stack: Stack) -> None:
 
 
 def _create(backend: CloudFormationBackend, stack: Stack, change_set: ChangeSet) -> None:
-    """As ``CreateStack`` would, in the stack that came with the change set."""
+    """Create the resources of a stack that came with its change set, like ``CreateStack``."""
     stack.template, stack.parameters = change_set.template, change_set.parameters
     stack.tags = change_set.tags or {}
     stack.cross_stack_resources = backend.exports
@@ -221,7 +221,8 @@ def _check_all(stack: Stack) -> None:
 
 
 def _undo_creation(backend: CloudFormationBackend, stack: Stack, error: Exception) -> None:
-    """What was made goes again; the stack stays, to be looked at and deleted."""
+    """Delete the resources that were made. The stack itself stays, for people to see why, and to
+    delete."""
     _tell(stack, "CREATE_FAILED", error)
     _begin(stack, "ROLLBACK_IN_PROGRESS")
     try:
@@ -245,7 +246,8 @@ def _update(
     parameters: dict[str, Any],
     tags: dict[str, str] | None,
 ) -> None:
-    """What is new or changed first, then what goes: until then there is a way back."""
+    """Make new and changed resources first, and delete the others afterwards: until then the update
+    can be undone."""
     before, before_parameters = stack.template_dict, dict(stack.resource_map.input_parameters)
     after = Stack.parse_template(template)
     stack.cross_stack_resources = stack.resource_map.cross_stack_resources = backend.exports
@@ -275,7 +277,8 @@ def _update(
 
 
 def _undo_update(stack: Stack, before: dict[str, Any], parameters: dict[str, Any]) -> None:
-    """What cannot be brought back is passed over, so that the next deployment can mend it."""
+    """Bring back the resources of before. One that cannot be brought back is passed over, and the
+    next deployment can mend it."""
     _begin(stack, "UPDATE_ROLLBACK_IN_PROGRESS")
     stack.template_dict = before
     try:

@@ -48,7 +48,8 @@ class AttemptLog:
         self._told: set[Kind] = set()
 
     def news(self) -> Iterator[str]:
-        """What was written since the last look."""
+        """Yield the lines since the last call: one for each attempt that ended, and one for the
+        tasks that were shed."""
         for table, journal in self._journals().items():
             writes = journal.read(self._read[table], MOST)
             self._read[table] += len(writes)

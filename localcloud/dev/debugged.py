@@ -97,7 +97,7 @@ class Debugged:
 
 
 def _show_log(package: str) -> None:
-    """What task code logs, with the ids of its tasks."""
+    """Show the log of task code on the terminal, with the ids of its tasks."""
     logging.getLogger(package).setLevel(logging.INFO)
     logged.install()
     for handler in logging.getLogger().handlers:

@@ -1,4 +1,5 @@
-"""Whether task code can be imported as its function will: with what it requires, and no more."""
+"""A trial import of task code, under the conditions of its function: with its requirements, and no
+other package."""
 
 import json
 import os
@@ -43,7 +44,7 @@ class Imported:
     problem: str | None = None
     """Where and why the module cannot be imported; None where it can."""
     attempts: Mapping[str, int | None] = field(default_factory=dict)
-    """What its task types say about the most that each may have."""
+    """The ``max_attempts`` of each task type, by its name; None for a type that does not say."""
 
 
 def look(folder: Path, module: str, *, runtime: Path, environment: Mapping[str, str]) -> Imported:

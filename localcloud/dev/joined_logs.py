@@ -11,7 +11,8 @@ from lifoq.basics.shown import harmless
 _PLATFORM: Final = re.compile(
     rb"(START|END|REPORT) RequestId|\S+ (START|END) |.*LAMBDA_WARNING: Unhandled exception"
 )
-"""What Lambda's runtime writes around an invocation. The error after its warning says more."""
+"""The lines that Lambda's runtime writes around an invocation. The error that follows its warning
+says more than the warning."""
 _EXITED: Final = re.compile(rb"\S+ \S+ Runtime exited with error: (.*)")
 _ID: Final = re.compile(r"[0-9A-F]{8}-\w+$")
 _UNTOLD: Final = re.compile(
@@ -30,7 +31,7 @@ class JoinedLogs:
             self._read[file] = file.stat().st_size
 
     def news(self) -> Iterator[str]:
-        """What has been written since the last look, by function."""
+        """Yield the lines that were written since the last call, each with its function's name."""
         for file in sorted(self._folder.glob("*.log")):
             with file.open("rb") as stream:
                 stream.seek(self._read.get(file, 0))

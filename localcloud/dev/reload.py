@@ -1,7 +1,7 @@
-"""What runs follows the files: task code that is saved is live within a second or two.
+"""The reloader of ``lifoq dev``: code that is saved is live within a second or two.
 
 A saved file of a folder that functions run is packaged anew, and handed to those functions through
-Lambda's own API, without a synthesis and a deployment. Anything else, such as ``app.py``, is
+Lambda's own API, without a synthesis and a deployment. Any other file, for example ``app.py``, is
 deployed by the CDK.
 """
 
@@ -23,7 +23,8 @@ from ..cloud import DeploymentError, DeploymentInterrupted, LocalCloud
 from . import importing
 
 PATIENCE_MILLISECONDS: Final = 200
-"""How long files have to stay as they are before they are taken: an editor writes several times."""
+"""Milliseconds for which files have to stay unchanged before they are taken: an editor writes
+several times."""
 
 
 class Sources(watchfiles.DefaultFilter):

@@ -7,7 +7,7 @@ from moto.events.models import EventPattern
 
 
 def passes(filters: Sequence[Mapping[str, Any]], event: Any) -> bool:
-    """Whether an event source mapping's filters let an event through: one of them is enough."""
+    """True if an event source mapping's filters let an event through: one match is enough."""
     if not filters:
         return True
     # Its public way makes JSON of the event for each pattern, and takes three times as long.

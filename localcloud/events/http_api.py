@@ -31,10 +31,10 @@ class Route:
     """A method and a path, and the function that answers."""
 
     key: str
-    """Such as ``GET /tasks/{id}``."""
+    """The method and the path, for example ``GET /tasks/{id}``."""
     function_arn: str
     public: bool = False
-    """Whether it asks for no authorization, on AWS either."""
+    """True if the route asks for no authorization, neither here nor on AWS."""
 
     def match(self, method: str, path: str) -> dict[str, str] | None:
         """The parameters that a path (decoded once) brings; None where it is another."""
@@ -59,7 +59,7 @@ class HttpAnswer:
 
     @classmethod
     def of_gateway(cls, status: int) -> "HttpAnswer":
-        """What API Gateway itself says."""
+        """Return the answer that API Gateway itself gives with this status."""
         text = {"message": HTTPStatus(status).phrase}
         return cls(
             status=status,

@@ -82,7 +82,8 @@ class QueuePoller:
         return batch
 
     def _process(self, batch: list[Message]) -> list[Message]:
-        """What is done with, filtered out among it."""
+        """Run the function on a batch, and return the messages to delete: those that succeeded, and
+        those that no filter lets through."""
         config = self.config
         wanted = [one for one in batch if self._passes(one)]
         done = [one for one in batch if one not in wanted]

@@ -99,7 +99,8 @@ class Scheduler:
         return None if due and schedule.end and due > schedule.end else due
 
     def _fire(self, schedule: ScheduleConfig, due: datetime) -> None:
-        """What was due while nobody looked is not made up for."""
+        """Fire a schedule that is due, once. Times that passed while nothing ran are not made up
+        for."""
         self._fired[schedule.arn] = (schedule.changed, max(due, datetime.now(UTC)))
         self._attempt(schedule, due, str(uuid.uuid4()), 1, time.monotonic())
 

@@ -1,4 +1,4 @@
-"""The sources of events, as they are deployed at one moment: what a function is to be run for."""
+"""The sources of events as they are deployed at one moment, each with the function that it runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class SourceConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class MappingConfig(SourceConfig):
-    """That of a table's stream."""
+    """An event source mapping of a table's stream at one moment."""
 
     max_record_age_seconds: int | None
     max_retries: int | None
@@ -46,7 +46,7 @@ class MappingConfig(SourceConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class QueueMappingConfig(SourceConfig):
-    """That of a queue."""
+    """An event source mapping of a queue at one moment."""
 
     @property
     def queue_name(self) -> str:

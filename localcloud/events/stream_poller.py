@@ -165,7 +165,8 @@ class StreamPoller:
         invocations: int,
         function_arn: str,
     ) -> dict[str, Any]:
-        """What AWS sends to the destination: where the records lie, not the records."""
+        """Return the message that AWS sends to an on-failure destination: it says where the records
+        lie, and does not contain them."""
         first, last = batch[0]["dynamodb"], batch[-1]["dynamodb"]
         envelope: dict[str, Any] = {
             "version": "1.0",

@@ -119,7 +119,8 @@ class AsynchronousInvoker:
 
 
 def _envelope(event: _Event, pool: Pool, condition: str) -> dict[str, Any]:
-    """What AWS sends to an on-failure destination of an asynchronous invocation."""
+    """Return the message that AWS sends to the on-failure destination of an asynchronous
+    invocation."""
     arn = f"{pool.config.arn}:$LATEST"
     envelope: dict[str, Any] = {
         "version": "1.0",

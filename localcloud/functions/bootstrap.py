@@ -1,9 +1,10 @@
-"""What a function's process runs: AWS's own runtime client on the unpacked asset, and nothing else.
+"""The program of a function's process: AWS's own runtime client on the unpacked asset, and nothing
+else.
 
-Started as ``python -I -S bootstrap.py NAME HANDLER ASSET IMPORTS…``, so that neither the project's
-tree nor its virtual environment is importable, only what lies in the folders IMPORTS. These hold
-what the asset requires, installed for this machine, the asset itself, and what stands for Lambda's
-own runtime (boto3 and awslambdaric).
+Started as ``python -I -S bootstrap.py NAME HANDLER ASSET IMPORTS…``. Neither the project's tree nor
+its virtual environment is importable, only the contents of the folders IMPORTS: the asset's
+requirements, installed for this machine, the asset itself, and boto3 and awslambdaric in place of
+Lambda's own runtime.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a deployed function is, and what an invocation of it brings."""
+"""A deployed function's configuration, and the outcome of an invocation."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class FunctionConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How one invocation ended."""
+    """The end of one invocation: its answer, or its error."""
 
     payload: bytes
     failed: bool = False

@@ -24,7 +24,8 @@ INIT_SECONDS = 60.0
 """For imports before the first event; Lambda allows 10 s on a machine that nobody shares."""
 
 LAST_WORDS_SECONDS = 2.0
-"""How long what a process wrote at its end is waited for; what escaped with its output may live."""
+"""Seconds for which the last output of an ended process is awaited. A process that escaped with its
+output may go on for longer."""
 
 _BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 
@@ -48,7 +49,8 @@ class _Invocation:
     outcome: Future[Outcome] = field(default_factory=Future)
 
     def end(self, outcome: Outcome) -> bool:
-        """Whether it ends so: the first end counts."""
+        """Settle the invocation, and return True unless it was settled before: the first outcome
+        counts."""
         try:
             self.outcome.set_result(outcome)
         except InvalidStateError:
@@ -161,7 +163,7 @@ class Instance:
         )
 
     def _exit(self) -> str:
-        """How the process ended, as Lambda tells it."""
+        """Return the process's end in the words of Lambda."""
         status = self._process.wait()
         reason = (
             f"signal: {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"

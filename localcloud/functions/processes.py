@@ -10,7 +10,8 @@ import subprocess
 import time
 
 ROUNDS = 50
-"""How often it looks again: what is being started while it looks is found the next time."""
+"""Rounds of the search for processes to end. One that starts during a round is found in the
+next."""
 _PROCESSES = "/proc"
 
 

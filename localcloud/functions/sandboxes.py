@@ -20,7 +20,8 @@ from .function import CodeError, FunctionConfig
 from .instance import Sandbox
 
 RUNTIME_PACKAGES = ("boto3", "awslambdaric")
-"""What a function may import beside its asset and the standard library: Lambda brings these."""
+"""The packages that Lambda brings. A function may import them beside its asset and the standard
+library."""
 
 
 class Sandboxes:
@@ -112,7 +113,9 @@ class Sandboxes:
 
 
 def _packages_of(asset: Path) -> Iterator[Path]:
-    """What the asset's lock says, installed for this machine: in front of Lambda's own wheels."""
+    """Yield the folder with the requirements in the asset's lock, installed for this machine. On
+    the import path it comes before the asset's own packages, which are built for Lambda's
+    machine."""
     lock = asset / requirements.LOCK
     if lock.is_file():
         yield requirements.installed(lock, Platform.of_this_machine())

@@ -8,9 +8,10 @@ from io import BufferedIOBase
 from typing import Final
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""What a caller with a key may send at once: an asset of Lambda's has up to 250 MB."""
+"""The largest body, in bytes, of a caller with a key: an asset of Lambda's has up to 250 MB."""
 MOST_BYTES_OF_ANYBODY: Final = 10_000_000
-"""What anybody may send to a public route of an HTTP API: API Gateway takes as much."""
+"""The largest body, in bytes, that anybody may send to a public route of an HTTP API: API Gateway
+has the same limit."""
 
 _DIGITS: Final = re.compile(r"[0-9]{1,18}")
 _SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")

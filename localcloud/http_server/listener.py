@@ -12,7 +12,7 @@ ADDRESSES: Final = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 _ABSENT: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT)
 """The machine has no such address: nobody can listen there."""
 _TRIES: Final = 50
-"""How often a free port is drawn: it has to be free at each address."""
+"""Attempts to draw a free port: it has to be free at each address."""
 
 
 class PortError(Exception):

@@ -92,7 +92,8 @@ def _failure(environ: dict[str, Any], what: str) -> bytes:
 
 
 def _fault(environ: dict[str, Any], code: str, message: str) -> bytes:
-    """As the service's clients read it: those that send JSON get JSON, all others XML."""
+    """Return an error in the form that the service's clients read: JSON for those that send JSON,
+    XML for all others."""
     if "json" in environ.get("CONTENT_TYPE", ""):
         return json.dumps({"__type": code, "message": message}).encode()
     error = f"<Error><Code>{code}</Code><Message>{escape(message)}</Message></Error>"

@@ -1,7 +1,11 @@
-"""All that the local cloud knows of moto's insides.
+"""The adapter to moto: reads there what was deployed, and changes what moto does otherwise than AWS.
 
-moto answers the AWS API. What it leaves out (running functions, following streams, schedules, TTL,
-exports) is done elsewhere in this package, which asks here what has been deployed.
+moto answers the AWS API, and stores what is made through it. It runs no functions and follows no
+streams, schedules, TTL or exports: the other rooms do, and ask here what was deployed. Each module
+replaces one part of moto: DynamoDB's tables (``tables``, their ``order``, ``answers``), rules of
+EventBridge (``rules``), state machines, and what AWS would refuse (``refusals``). CloudFormation
+is in the room ``deployments``. A replacement of something that this version
+of moto does not have raises (``patch``).
 """
 
 import base64
@@ -245,7 +249,8 @@ def _mappings_of(service: str) -> list[EventSourceMapping]:
 
 
 def _read(read: Callable[[Any], Config], found: Iterable[Any]) -> list[Config]:
-    """What cannot be read is told; all the others are followed."""
+    """Read a configuration from each of moto's things. One that cannot be read is logged, and the
+    others are followed."""
     configs: list[Config] = []
 
     def follow(one: Any) -> None:

@@ -32,7 +32,7 @@ def install() -> None:
 
 
 def project(index: SecondaryIndex, item: Item) -> Item:
-    """What an index shows of an item, which is moto's own copy already."""
+    """Return the part of an item that an index shows. The item is moto's own copy already."""
     kind = (index.projection or {}).get("ProjectionType", "ALL")
     if kind == "ALL":
         return item

@@ -26,7 +26,7 @@ class Bounds:
     low: Any = None
     high: Any = None
     open: bool = False
-    """Whether the bounds themselves are outside."""
+    """True if the bounds themselves lie outside."""
 
     def positions(self, entries: list[Entry]) -> tuple[int, int]:
         """Where the entries within the bounds begin, and behind which they end."""
@@ -79,6 +79,6 @@ class IndexOrder:
 
 
 def sort_value(value: dict[str, str]) -> Any:
-    """What DynamoDB compares: numbers by value, text by its characters."""
+    """Return the value by which DynamoDB sorts: the number, or the text."""
     ((kind, text),) = value.items()
     return Decimal(text) if kind == "N" else text

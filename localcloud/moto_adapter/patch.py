@@ -1,4 +1,4 @@
-"""How something of ours comes in the place of something of moto's."""
+"""The replacement of a part of moto by one of this package."""
 
 from typing import Any
 

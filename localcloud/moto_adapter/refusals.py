@@ -1,6 +1,7 @@
-"""What AWS refuses and moto takes: schedules, filters and code that nothing can run with.
+"""Refusals that AWS makes and moto does not: schedules, filters and code that nothing can run with.
 
-It is refused when it is made or changed, by whatever way, and a deployment with it is rolled back.
+They are refused when they are made or changed, in whatever way, and a deployment with one is rolled
+back.
 """
 
 import io

@@ -37,7 +37,7 @@ def _is_function(target: dict[str, Any]) -> bool:
 
 
 def _input(target: dict[str, Any], event: EventMessageType) -> str:
-    """What the target asks to be told of the event: by default, all."""
+    """Return the part of the event that the target asks for: by default, all of it."""
     if constant := target.get("Input"):
         return str(constant)
     if transformer := target.get("InputTransformer"):

@@ -38,7 +38,7 @@ def install(credentials: Credentials) -> None:
 
 
 def _tell_as_json(parsed: dict[str, Any], **_: Any) -> None:
-    """What a state reads is JSON: bytes are base64 in it."""
+    """Replace the bytes that a state has read by base64: a state's input is JSON."""
     parsed.update(_as_json(parsed))
 
 

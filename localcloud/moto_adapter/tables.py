@@ -50,7 +50,7 @@ class JournaledShard(StreamShard):
         )
 
     def get(self, start: int, quantity: int) -> list[dict[str, Any]]:
-        """What GetRecords answers."""
+        """Return records of a shard in the form in which GetRecords answers."""
         position = start - self.starting_sequence_number
         return [_api_record(self.record(one)) for one in self.journal.read(position, quantity)]
 
@@ -105,7 +105,7 @@ class JournaledTable(Table):
 
     @property
     def recoverable(self) -> bool:
-        """Whether point-in-time recovery is on."""
+        """True if point-in-time recovery is on."""
         recovery = self.continuous_backups["PointInTimeRecoveryDescription"]
         return bool(recovery["PointInTimeRecoveryStatus"] == "ENABLED")
 
@@ -288,7 +288,8 @@ def _orders(table: Table) -> dict[str, IndexOrder]:
 
 
 def _bounds(comparison: str | None, operands: list[DynamoType]) -> Bounds:
-    """What moto, which compares once more, would let through; all if it is not clear."""
+    """Return bounds that hold every item moto would let through, since moto compares once more. All
+    items, if the condition is not clear."""
     values = [sort_value({one.type: one.value}) for one in operands or []]
     return Bounds(
         low=values[0] if comparison in _WITH_LOW_BOUND else None,

@@ -6,7 +6,8 @@ from typing import Any
 
 
 def encode(document: Any) -> str:
-    """What is made of images, of moto's own types, and of bytes, which travel as base64."""
+    """Return JSON of a document that may contain images, moto's own types and bytes. Bytes travel
+    as base64."""
     return json.dumps(document, separators=(",", ":"), default=_encoded)
 
 

@@ -22,7 +22,7 @@ from .journal import Image, Journal, Write
 FILES = 2
 """Into how many files the rows are spread; AWS uses one per partition."""
 TOKEN_SECONDS = 8 * 3600.0
-"""How long a client's token makes a request idempotent."""
+"""Seconds for which a client's token makes a request idempotent."""
 
 Request = dict[str, Any]
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ class ExportRefusedError(Exception):
 
 
 class ExportedTable(Protocol):
-    """What an export needs to know of a table."""
+    """The parts of a table that an export needs."""
 
     @property
     def table_arn(self) -> str: ...
@@ -47,7 +47,7 @@ class ExportedTable(Protocol):
 
     @property
     def recoverable(self) -> bool:
-        """Whether point-in-time recovery is on."""
+        """True if point-in-time recovery is on."""
 
 
 @dataclass(kw_only=True)
@@ -208,9 +208,9 @@ class Exports:
 
 @dataclass(frozen=True, kw_only=True)
 class _Window:
-    """What is exported: the table at ``end``, or the changes from ``start`` up to ``end``.
+    """The window of an export: the table at ``end``, or the changes from ``start`` up to ``end``.
 
-    Both in epoch microseconds; the end is exclusive.
+    Both are epoch microseconds; the end is exclusive.
     """
 
     start: int | None

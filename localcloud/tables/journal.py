@@ -83,7 +83,8 @@ class Journal:
         return [write for write in self.committed if start_micros <= write.micros < end_micros]
 
     def wait(self, position: int, timeout_seconds: float) -> bool:
-        """Whether something lies at the position, waiting for it if need be."""
+        """Wait until a write lies at the position, for at most so many seconds. Return True if one
+        does."""
         with self._changed:
             return self._changed.wait_for(lambda: len(self.committed) > position, timeout_seconds)
 
