@@ -1,11 +1,11 @@
-"""The adapter to moto: reads there what was deployed, and changes what moto does otherwise than AWS.
+"""The adapter to moto: reads what was deployed, and mends what moto does otherwise than AWS.
 
 moto answers the AWS API, and stores what is made through it. It runs no functions and follows no
 streams, schedules, TTL or exports: the other rooms do, and ask here what was deployed. Each module
 replaces one part of moto: DynamoDB's tables (``tables``, their ``order``, ``answers``), rules of
 EventBridge (``rules``), state machines, and what AWS would refuse (``refusals``). CloudFormation
-is in the room ``deployments``. A replacement of something that this version
-of moto does not have raises (``patch``).
+is in the room ``deployments``. A replacement of something that this version of moto does not have
+raises AttributeError (``patch``).
 """
 
 import base64
