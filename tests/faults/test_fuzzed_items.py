@@ -262,7 +262,7 @@ def test_no_operation_fails_or_repeats_itself_over_a_damaged_item(place):
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
-def test_workers_and_sweep_put_each_damage_aside(place):
+def test_workers_and_sweep_dead_letter_each_damage(place):
     crowd = [(item, None, 0) for _, item in damaged_items(place)]
     assert_harmless(World(MemoryTable(), SHARED), crowd)
 

@@ -337,7 +337,7 @@ def test_a_process_without_threads_says_so_and_loses_no_task(bench, threads):
     assert bench.statuses(ids) == {"SUCCESS": 20}
 
 
-def test_a_task_that_kills_its_process_is_put_aside_and_its_neighbours_survive(bench):
+def test_a_task_that_kills_its_process_is_dead_lettered_and_its_neighbours_survive(bench):
     alive: list[Machine] = []
 
     @bench.registry.task("killer")

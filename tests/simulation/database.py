@@ -24,8 +24,8 @@ from lifoq.store.table import Count, Cursor, Page, Span
 from tests.simulation import keys
 from tests.simulation.history import History, Violation, Write, status_of
 from tests.simulation.keys import BUSY, FOUND_OVER, is_slot
-from tests.simulation.looks import Looks, assert_reach, claim_of
 from tests.simulation.machine import Machine, Role
+from tests.simulation.polls import Polls, assert_reach, claim_of
 from tests.simulation.rules import Rules, way
 from tests.simulation.scenario import CALM, Faults, Scenario
 from tests.simulation.together import Together
@@ -45,8 +45,8 @@ DAMAGEABLE: Final = [
 ODD: Final = (None, "", 7, b"", [], {})
 """What somebody writes into an attribute; None is NULL."""
 DAMAGED: Final = "somebody damages a task"
-PUT_ASIDE: Final = "what is damaged is put aside"
-DAMAGES: Final = {DAMAGED, PUT_ASIDE}
+DEAD_LETTERED: Final = "what is damaged is dead-lettered"
+DAMAGES: Final = {DAMAGED, DEAD_LETTERED}
 REPLICAS: Final = 2
 """Copies of the indexes, each behind by its own lag; which one answers, chance decides."""
 
@@ -205,7 +205,7 @@ class Database:
 
     def _record_damaged(self, write: Write) -> None:
         if write.becomes is Status.FAILURE:
-            self.trace.add(PUT_ASIDE, write.task_id)
+            self.trace.add(DEAD_LETTERED, write.task_id)
         self.together.check(write)
         self.history.add(write, sound=False)
         self._tell_replicas(write.task_id, write.after)
@@ -252,10 +252,10 @@ class Connection:
 
     name = "simulated"
 
-    def __init__(self, database: Database, machine: Machine, looks: Looks | None = None) -> None:
+    def __init__(self, database: Database, machine: Machine, polls: Polls | None = None) -> None:
         self._database = database
         self._machine = machine
-        self._looks = looks
+        self._polls = polls
         database.register(machine)
 
     def get(self, task_id: str) -> Item | None:
@@ -266,8 +266,8 @@ class Connection:
     def _blame_all(self) -> None:
         """What is read may decide whether leases end: a lease table, or whether a claim with
         a slot was granted."""
-        if self._looks is not None:
-            self._machine.claim_faults.update(self._looks.open_claims())
+        if self._polls is not None:
+            self._machine.claim_faults.update(self._polls.open_claims())
 
     def get_many(self, task_ids: Sequence[str]) -> list[Item]:
         return self._call("get_many", "", lambda _: self._database.table.get_many(task_ids))
@@ -312,10 +312,10 @@ class Connection:
             self._record(clock, self._database.next_call(), [(before, after)])
             return after
 
-        if self._looks is not None and not task_id.startswith(OWN_PREFIX):
+        if self._polls is not None and not task_id.startswith(OWN_PREFIX):
             blame = partial(self._blame, change)
             send = partial(self._call, "update", task_id, apply, blame)
-            return self._watched(task_id, change, send, self._looks)
+            return self._watched(task_id, change, send, self._polls)
         follows = task_id.startswith(OWN_PREFIX) or self._machine.role is Role.CLIENT
         return self._call("update", task_id, apply, self._blame_all, follows=follows)
 
@@ -323,12 +323,12 @@ class Connection:
         self._machine.claim_faults.add(claim_of(change))
 
     def _watched(
-        self, task_id: str, change: Change, send: Callable[[], Answer], looks: Looks
+        self, task_id: str, change: Change, send: Callable[[], Answer], polls: Polls
     ) -> Answer:
         """Send what a worker writes to a task."""
-        looks.sends(task_id, change)
+        polls.sends(task_id, change)
         answer = send()
-        looks.answered(task_id, change)
+        polls.answered(task_id, change)
         return answer
 
     def update_and_put(
@@ -361,10 +361,10 @@ class Connection:
         blame = partial(self._blame, change)
         send = partial(self._call, what, task_id, apply, blame, follows=follows)
         try:
-            if self._looks is None:
+            if self._polls is None:
                 send()
             else:
-                self._watched(task_id, change, send, self._looks)
+                self._watched(task_id, change, send, self._polls)
         except TransactionRefused as refused:
             if once and not refused.update_refused:
                 self._database.trace.add(BUSY)
@@ -389,13 +389,13 @@ class Connection:
             return page
 
         def blame() -> None:
-            if self._looks is not None:
-                self._looks.went_wrong(span)
+            if self._polls is not None:
+                self._polls.went_wrong(span)
 
         sent = self._machine.true_time()
         page = self._call(f"query {span.index} {span.status}", "", read, blame)
-        if self._looks is not None:
-            self._looks.shown(span, start, page, newest_first=newest_first, sent=sent)
+        if self._polls is not None:
+            self._polls.shown(span, start, page, newest_first=newest_first, sent=sent)
         return page
 
     def count(self, span: Span, *, cap: int, newest_first: bool = True) -> Count:

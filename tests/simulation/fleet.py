@@ -19,9 +19,9 @@ from lifoq.worker.sweep.sweep import Sweeper
 from tests.simulation.database import Connection, Database
 from tests.simulation.handlers import TaskCode, adaptive, free, passed_over
 from tests.simulation.history import Violation, Write
-from tests.simulation.looks import Looks
 from tests.simulation.machine import Machine, Role
 from tests.simulation.order import OrderRule
+from tests.simulation.polls import Polls
 from tests.simulation.replacing import replaces
 from tests.simulation.scenario import Scenario
 from tests.virtual.machine import Mailbox
@@ -55,7 +55,7 @@ class Worker:
 
     machine: Machine
     processor: Processor
-    looks: Looks
+    polls: Polls
 
 
 class Fleet:
@@ -139,7 +139,7 @@ class Fleet:
         draw = self._database.draw
         skew = draw.uniform(-1, 1) * self.scenario.worker_skew
         machine = Machine(f"worker-{self._made}", Role.WORKER, self._scheduler, skew=skew)
-        looks = Looks(
+        polls = Polls(
             machine,
             settings=self.scenario.worker,
             window=FOREVER if serves else self.scenario.worker.window,
@@ -153,16 +153,16 @@ class Fleet:
             tell=self._database.trace.add,
         )
         processor = Processor(
-            self._store(machine, looks),
-            self._code.registry(machine, looks.refused_types),
+            self._store(machine, polls),
+            self._code.registry(machine, polls.refused_types),
             self.scenario.worker,
             host=machine,
             draw=draw,
         )
-        return Worker(machine=machine, processor=processor, looks=looks)
+        return Worker(machine=machine, processor=processor, polls=polls)
 
-    def _store(self, machine: Machine, looks: Looks | None = None) -> Store:
-        connection = Connection(self._database, machine, looks)
+    def _store(self, machine: Machine, polls: Polls | None = None) -> Store:
+        connection = Connection(self._database, machine, polls)
         return Store(connection, lifetimes=self.scenario.lifetimes, host=machine)
 
     def _run(self, worker: Worker) -> None:
@@ -189,7 +189,7 @@ class Fleet:
         machine = worker.machine
         limit = self.scenario.run_lasts
         began, pauses, outages = machine.true_time(), machine.pauses, machine.outages
-        worker.looks.begin()
+        worker.polls.begin()
         since = len(self._database.history.writes)
         told = RunReport()
         usable = True
@@ -254,8 +254,8 @@ class Fleet:
             return
         if report.remaining:
             raise Violation("a run ended before its window, and says that tasks remain")
-        worker.looks.assert_empty(ago=GIVES_BACK if settings.shared_limits else 0.0)
-        idle = (worker.machine.true_time() - worker.looks.last_claim) / MICROSECONDS
+        worker.polls.assert_empty(ago=GIVES_BACK if settings.shared_limits else 0.0)
+        idle = (worker.machine.true_time() - worker.polls.last_claim) / MICROSECONDS
         if took < settings.linger or idle < settings.linger / 2:
             raise Violation(f"a run believed the queue empty after {idle:.2f} s of {took:.2f} s")
 
@@ -293,7 +293,7 @@ class Fleet:
         run = processor._run
 
         def begins(**terms: Any) -> Run:
-            worker.looks.begin()
+            worker.polls.begin()
             return run(**terms)
 
         processor._run = begins
@@ -311,7 +311,7 @@ class Fleet:
     def _stop(self, worker: Worker, grace: float) -> None:
         machine, pauses = worker.machine, worker.machine.pauses
         self._database.trace.add(f"{machine.name} is stopped, with {grace:g} s of grace")
-        worker.looks.stops()
+        worker.polls.stops()
         worker.processor.stop(grace=grace)
         machine.sleep(grace + AT_ONCE)  # this strand is gone with the machine
         if not machine.faults:

@@ -1,10 +1,11 @@
-"""Which end of the queue comes first, by what the processor was shown.
+"""The rule of the adaptive order: which end of the queue comes first, by what the processor was
+shown.
 
-The rule of the adaptive order, told once more: the oldest first while the oldest live task is
-younger than the threshold, the newest once it is older, and the oldest again once it is younger by
-a margin; the newest, too, while a page shows a task with a head start. Without a threshold the
-newest first, always. Once a second, and no more often, a look goes to the other end, where what
-lies there is not known.
+It is told once more, apart from the library. The oldest comes first while the oldest live task is
+younger than the threshold, and the newest once it is older. The oldest comes first again once it is
+younger by a margin. The newest also comes first while a page shows a task with a head start.
+Without a threshold the newest always comes first. Once a second, and no more often, a poll goes to
+the other end, if what lies there is not known.
 """
 
 from collections.abc import Callable
@@ -19,9 +20,9 @@ BACK_BELOW: Final = 0.95
 """The part of the threshold below which the oldest comes first again."""
 
 ASIDE_EVERY: Final = MICROSECONDS
-"""Microseconds between two looks at the end that does not come first."""
+"""Microseconds between two polls of the end that does not come first."""
 LEEWAY: Final = MICROSECONDS // 1_000
-"""Microseconds by which a look may be sent before, or after, it is due."""
+"""Microseconds by which a poll may be sent before, or after, it is due."""
 
 TO_NEWEST: Final = "from now on the newest first"
 TO_OLDEST: Final = "from now on the oldest first"
@@ -37,20 +38,20 @@ class OrderRule:
         self._aside_at = 0
         """When a page from the end that does not come first was last seen."""
         self._sees_all = True
-        """Whether the latest page from the oldest end held all that waits."""
+        """True if the latest page from the oldest end held all that waits."""
         self._seen_at = 0
-        """When that was."""
+        """The moment at which that page came."""
 
     def begins(
         self, page: Page, *, newest_first: bool, sent: int, clock: int, now: int, sure: bool
     ) -> bool:
-        """Whether a look begins with this page from an end of the queue; else it only showed what
-        lies there, before a look at the other end. ``sent`` and ``now``: when it was asked for, and
-        when it came, monotonic; ``clock`` is the worker's; ``sure``: whether it has seen all that
-        was shown."""
+        """Return True if a poll begins with this page from an end of the queue. Else the page only
+        showed what lies there, before a poll of the other end. ``sent`` and ``now``: the monotonic
+        moments at which it was asked for and came. ``clock`` is the worker's. ``sure``: it has seen
+        all that was shown."""
         if self._threshold is None:
             if not newest_first:
-                raise Violation("a look began with the oldest, where the newest comes first")
+                raise Violation("a poll began with the oldest, where the newest comes first")
             return True
         aside, was_newest_first = newest_first is not self._newest_first, self._newest_first
         if sure:
@@ -72,15 +73,15 @@ class OrderRule:
         return newest_first is self._newest_first
 
     def _assert_paced(self, sent: int, *, aside: bool) -> None:
-        """Where it was decided on by all that has been seen since."""
+        """Raise a Violation if polls of the other end come too often, or too late."""
         if sent < max(self._aside_at, self._seen_at):
-            return
+            return  # it was sent before the worker had seen the latest pages
         passed = sent - self._aside_at
         if aside and self._aside_at and passed < ASIDE_EVERY - LEEWAY:
-            raise Violation("looks more than once a second at the end that does not come first")
+            raise Violation("polls more than once a second the end that does not come first")
         unknown = self._newest_first or not self._sees_all
         if not aside and unknown and passed > ASIDE_EVERY + LEEWAY:
-            raise Violation("does not look in time at the end that does not come first")
+            raise Violation("does not poll in time the end that does not come first")
 
     def _turn(self, newest_first: bool) -> None:  # noqa: FBT001
         if self._newest_first != newest_first:

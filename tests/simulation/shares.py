@@ -12,9 +12,9 @@ from tests.simulation.keys import KEYS
 MEMORY: Final = 30.0
 """Seconds after which what was used counts for a third."""
 CLEARLY: Final = 2.0
-"""How many times more, or less, than the share leaves no doubt."""
+"""Factor above or below the share that leaves no doubt."""
 MOST_TENANTS: Final = len(set(KEYS)) + 1
-"""With one that may wait where the worker did not look yet."""
+"""Number of keys, and one tenant more: it may wait where the worker has not read yet."""
 
 JUDGED: Final = "a key below its share is served before one beyond it"
 
@@ -57,8 +57,8 @@ class Used:
 
 
 def clearly_first(used: Mapping[Key, float], key: Key, other: Key) -> bool:
-    """Whether a task of the key must come before one of the other, however many tenants there
-    are: the one is far below its share, the other far beyond it."""
+    """Return True if a task of the key must come before one of the other, however many tenants
+    there are: the one is far below its share, the other far beyond it."""
     total = sum(used.values())
     fewest = len({*used, key})
     below = used.get(key, 0.0) * CLEARLY < total / MOST_TENANTS

@@ -1,4 +1,4 @@
-"""What a processor does about keys whose tasks must not all run at a time."""
+"""Keys whose tasks must not all run at a time, and what a processor does about them."""
 
 from lifoq.basics.host import MICROSECONDS
 from lifoq.store.candidate import Candidate

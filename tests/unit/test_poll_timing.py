@@ -1,4 +1,4 @@
-"""When a run looks next, when it believes that the queue is empty, and whether it can go on."""
+"""The timing of polls, the belief that the queue is empty, and the circuit breaker."""
 
 import math
 
@@ -50,10 +50,10 @@ def test_what_came_back_is_not_overlooked_by_a_page_that_was_asked_for_before():
     assert run.believed_at is not None
 
 
-def test_after_an_outcome_an_empty_queue_is_looked_at_once_more_at_once():
+def test_after_an_outcome_an_empty_queue_is_polled_once_more_at_once():
     run = timing()
     run.shows(run.sends(0))
-    run.more_may_have_come(1)  # too late for that look
+    run.more_may_have_come(1)  # too late for that poll
     run.found_nothing(2, seen_at=0)
     assert run.poll_at == 2
     run.shows(run.sends(3))

@@ -1,4 +1,4 @@
-"""Whether a queue stands still: told when it does, and not of one that is slow on purpose."""
+"""A queue that stands still is told; one that is slow on purpose is not."""
 
 import pytest
 
@@ -24,8 +24,8 @@ def put(store, task_id=None, **terms):
     return store.put(NewTask(task_type="a", task_id=task_id, **terms)).task_id
 
 
-def looks(watch, host, minutes, *, meanwhile=lambda: None, pass_=ManualHost.advance):
-    """What is found, minute by minute."""
+def each_minute(watch, host, minutes, *, meanwhile=lambda: None, pass_=ManualHost.advance):
+    """Return what is found, minute by minute."""
     found = []
     for _ in range(minutes):
         meanwhile()
@@ -42,8 +42,8 @@ def work(store, task_id):
 
 @pytest.mark.parametrize("pass_", [ManualHost.advance, ManualHost.freeze])
 def test_tasks_that_nobody_claims_stall_the_queue_after_five_minutes(store, host, watch, pass_):
-    """Also where the process is frozen between its looks, as in Lambda."""
-    found = looks(watch, host, 8, meanwhile=lambda: put(store), pass_=pass_)
+    """Also if the process is frozen between its sweeps, as in Lambda."""
+    found = each_minute(watch, host, 8, meanwhile=lambda: put(store), pass_=pass_)
     assert found == [False] * 5 + [True] * 3
 
 
@@ -53,23 +53,23 @@ def test_tasks_of_types_that_no_worker_has_neither_stall_a_queue_nor_hide_that_i
     )
     for _ in range(15):
         store.put(NewTask(task_type="unknown"))
-    assert not any(looks(watch, host, 8))
+    assert not any(each_minute(watch, host, 8))
     put(store)
-    assert looks(watch, host, 8)[-1]
+    assert each_minute(watch, host, 8)[-1]
 
 
 def test_a_claim_ends_it_and_a_task_that_is_cancelled_was_not_claimed(store, host, watch):
     first = put(store, "a")
     put(store)
-    assert looks(watch, host, 7, meanwhile=lambda: store.cancel(put(store)))[-1]
+    assert each_minute(watch, host, 7, meanwhile=lambda: store.cancel(put(store)))[-1]
     work(store, first)
-    assert looks(watch, host, 7) == [False] * 5 + [True] * 2
+    assert each_minute(watch, host, 7) == [False] * 5 + [True] * 2
 
 
 def test_an_empty_queue_does_not_stand_still(store, host, watch):
     put(store, deadline=30)
     put(store, delay=80_000)
-    assert not any(looks(watch, host, 30))
+    assert not any(each_minute(watch, host, 30))
 
 
 def test_one_long_task_in_the_only_slot_is_work(store, host, watch):
@@ -80,19 +80,19 @@ def test_one_long_task_in_the_only_slot_is_work(store, host, watch):
     def heartbeat():
         store.extend(task, lease=90)
 
-    assert not any(looks(watch, host, 15, meanwhile=heartbeat))
+    assert not any(each_minute(watch, host, 15, meanwhile=heartbeat))
 
 
 def test_a_claim_between_two_looks_is_seen_by_the_tasks_that_waited(store, host, watch):
-    """Short tasks, some a minute: nobody holds one when the sweep looks."""
+    """Short tasks, some a minute: nobody holds one at the moment of the sweep."""
     for n in range(30):
         put(store, f"t{n}")
     left = iter(range(29, -1, -1))
-    assert not any(looks(watch, host, 20, meanwhile=lambda: work(store, f"t{next(left)}")))
+    assert not any(each_minute(watch, host, 20, meanwhile=lambda: work(store, f"t{next(left)}")))
 
 
 def test_short_tasks_of_a_flooded_queue_are_seen_while_it_is_watched(store, host, watch):
-    """What is claimed came after the last look and is gone before the next."""
+    """The tasks were claimed after the last sweep, and are gone before the next."""
     put(store)
     slept = []
 
@@ -102,7 +102,7 @@ def test_short_tasks_of_a_flooded_queue_are_seen_while_it_is_watched(store, host
             store.claim(put(store), claim_id=f"c{len(slept)}", lease=1)
 
     host.on_sleep = claimed_in_passing
-    assert not any(looks(watch, host, 20))
+    assert not any(each_minute(watch, host, 20))
 
 
 def test_a_rate_limit_of_the_queue_or_of_a_type_asks_for_more_patience():

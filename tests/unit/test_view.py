@@ -1,4 +1,4 @@
-"""What a run has seen of the queue: gaps, memory, order."""
+"""The backlog view: gaps, memory, order."""
 
 import itertools
 import sys

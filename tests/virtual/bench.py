@@ -42,8 +42,8 @@ class Table(MemoryTable):
         super().__init__()
         self._bench = bench
         self.slow: dict[str, float] = {}
-        """How many of the next calls take very long: of polls, polls behind, claims, heartbeats,
-        and writes of a status, by its name."""
+        """Number of the next calls that take very long, by name: polls, polls behind the first
+        page, claims, heartbeats, and writes of a status."""
         self.fails: dict[str, Exception] = {}
         self.rows_read = 0
         self.polls = self.transactions = 0

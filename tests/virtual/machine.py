@@ -16,7 +16,7 @@ class Machine:
         self.name = name
         self.scheduler = scheduler
         self.pauses = 0
-        """How often it stood still."""
+        """Number of times that the machine stood still."""
         self.resumed_at = 0
         """When it last went on, after it stood still; by the true clock."""
         self.skew = microseconds(skew)
@@ -51,7 +51,7 @@ class Machine:
         return self._steady.invocation()
 
     def true_time(self) -> int:
-        """What its own clocks should tell."""
+        """Return the true time, which the machine's own clocks should tell."""
         self.assert_alive()
         return self.scheduler.time
 
@@ -89,8 +89,8 @@ class Machine:
         self.scheduler.suspend(self._power)
 
     def freeze(self) -> None:
-        """As Lambda does between invocations: its monotonic clock stands still as well, and what
-        sleeps there sleeps for as much longer."""
+        """Stand still, as Lambda does between invocations: the monotonic clock stands still as
+        well, and what sleeps there sleeps for as much longer."""
         self.suspend()
         self._frozen_since = self.scheduler.time
 

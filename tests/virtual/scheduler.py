@@ -43,7 +43,8 @@ class Strand:
 
 @dataclass
 class Power:
-    """What the strands of one machine share: it can be cut, or the machine suspended."""
+    """The power of one machine, which its strands share: it can be cut, or the machine
+    suspended."""
 
     on: bool = True
     suspended: bool = False

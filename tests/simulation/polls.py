@@ -1,10 +1,10 @@
-"""The order of the tasks, and that none starves: what a processor was shown, against what it then
-claimed.
+"""The rule of the order, and that no task starves: what a processor was shown by its polls, against
+what it then claimed.
 
-A look shows the first rows of the LIFO index, from its newest on; or from its oldest, where the
-adaptive order says so. Tasks of one class wait for the same limits, and those of all types without
-any are one class: where one of them is claimed, none that comes before it was held back. And what
-nothing holds back is tried soon by a worker that has a slot for it.
+A poll shows the first rows of the LIFO index, from its newest on; or from its oldest, if the
+adaptive order says so. Tasks of one scheduling class wait for the same limits. All types without
+any limit are one class. If a task of a class is claimed, no task of the class that comes before it
+was held back. And a task that nothing holds back is tried soon by a worker that has a slot for it.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -44,14 +44,13 @@ AT_ONCE: Final = microseconds(0.001)
 
 @dataclass(kw_only=True)
 class Attempt:
-    """From its claim on, until its strand is gone, it takes a slot."""
+    """An attempt that takes a slot, from its claim on until its strand is gone."""
 
     task_id: str
     task_type: str
     claim_id: str
     is_suspected_poison: bool
-    """Whether it waited as one that may have killed its process, and every index said so when the
-    run began."""
+    """True if the task waited as suspected poison, and every index said so when the run began."""
 
 
 @dataclass(kw_only=True)
@@ -69,13 +68,13 @@ class Poll:
     out: set[str]
     """Tasks that were tried just before, or since."""
     tried: int = 0
-    """How many since."""
+    """Number of tasks tried since."""
     claimed: list[Item] = field(default_factory=list)
-    """Of those since, as they waited, what every index had shown so."""
+    """Tasks claimed since that every index had shown, as they waited."""
 
 
-class Looks:
-    """Watches one processor."""
+class Polls:
+    """Watches the polls and claims of one processor."""
 
     def __init__(
         self,
@@ -115,7 +114,7 @@ class Looks:
         self.refused_types: set[str] = set()
         """Types of which the downstream took fewer at a time than there were slots."""
         self.last_claim = 0
-        """Monotonic, when it last got one."""
+        """Monotonic moment at which it last got a claim."""
         self._last: Poll | None = None
         self._latest_sent = -1
         self._attempts: dict[Strand, Attempt] = {}
@@ -126,10 +125,10 @@ class Looks:
         self._settled: set[str] = set()
         """Claims whose outcome was sent."""
         self._slot_since: int | None = 0
-        """Since when a slot has been seen to be free."""
+        """The moment since which a slot has been seen to be free; None if none is."""
         self._began = 0
         self._sees_all = True
-        """Whether every page came, since the first of its runs began."""
+        """True if every page came, since the first of its runs began."""
         self._faults: list[int] = []
         """When calls for a page went wrong, or took very long."""
 
@@ -146,7 +145,7 @@ class Looks:
         self._window = self._machine.true_time() - self._began
 
     def open_claims(self) -> list[str]:
-        """Those that stand, as far as the worker knows."""
+        """Return the claims that stand, as far as the worker knows."""
         return [attempt.claim_id for attempt in self._at_work()]
 
     # Looks
@@ -166,7 +165,7 @@ class Looks:
         for row in page.rows:
             self._rows[str(row[Attribute.TASK_ID])] = row
         if start is not None or sent < max(self._latest_sent, self._began):
-            return  # or a later look was answered before
+            return  # or a later poll was answered before
         self._latest_sent = sent
         self._assert_order()
         self._last = None
@@ -192,55 +191,56 @@ class Looks:
             )
 
     def _assert_order(self) -> None:
-        """What was claimed of a class were its first tasks of the page."""
-        look = self._last
-        if look is None or self._machine.resumed_at > look.sent:
+        """Raise a Violation unless the tasks claimed of a class are its first ones on the page."""
+        poll = self._last
+        if poll is None or self._machine.resumed_at > poll.sent:
             return
-        for passed_over in self._passed_over(look):
-            for item in look.claimed:
-                if self._comes_first(passed_over, item, look):
+        for passed_over in self._passed_over(poll):
+            for item in poll.claimed:
+                if self._comes_first(passed_over, item, poll):
                     rule = f"was claimed, but {passed_over[Attribute.TASK_ID]} comes first"
                     raise Violation(rule, str(item[Attribute.TASK_ID]))
 
-    def _passed_over(self, look: Poll) -> list[Item]:
+    def _passed_over(self, poll: Poll) -> list[Item]:
         """Live tasks of the page that have waited all the while, and were not tried."""
-        rows = {str(row[Attribute.TASK_ID]) for row in look.rows} - look.out
+        rows = {str(row[Attribute.TASK_ID]) for row in poll.rows} - poll.out
         clock = self._machine.now()
         return [
             self._waits[task_id]
             for task_id in rows & self._waits.keys()
-            if self._shown_since(task_id) < look.sent
+            if self._shown_since(task_id) < poll.sent
             and self._waits[task_id][Attribute.EXPIRES_AT] > clock
         ]
 
-    def _comes_first(self, one: Item, other: Item, look: Poll) -> bool:
+    def _comes_first(self, one: Item, other: Item, poll: Poll) -> bool:
         key, others = one.get(Attribute.TASK_KEY), other.get(Attribute.TASK_KEY)
         if self._settings.fair_share and key != others:
-            return self._has_had_less(one, other, look)
-        if self._lane(one) != self._lane(other):
+            return self._has_had_less(one, other, poll)
+        if self._scheduling_class(one) != self._scheduling_class(other):
             return False
         is_newer = one[Attribute.TASK_CREATED] > other[Attribute.TASK_CREATED]
-        return is_newer is look.newest_first
+        return is_newer is poll.newest_first
 
-    def _has_had_less(self, one: Item, other: Item, look: Poll) -> bool:
-        """Whether the key of ``one`` must come first, and none was claimed between."""
+    def _has_had_less(self, one: Item, other: Item, poll: Poll) -> bool:
+        """Return True if the key of ``one`` must come first, and none was claimed between."""
         key, others = one.get(Attribute.TASK_KEY), other.get(Attribute.TASK_KEY)
-        of_a_lane = self._lane(one)[::2] == self._lane(other)[::2]
-        if not of_a_lane or limited(one) or look.used is None or look.tried > 1:
+        of_a_class = self._scheduling_class(one)[::2] == self._scheduling_class(other)[::2]
+        if not of_a_class or limited(one) or poll.used is None or poll.tried > 1:
             return False
-        if clearly_first(look.used, others, key):
+        if clearly_first(poll.used, others, key):
             self._tell(JUDGED)
-        return clearly_first(look.used, key, others)
+        return clearly_first(poll.used, key, others)
 
-    def _lane(self, item: Item) -> tuple[object, ...]:
-        """All that a task may have to wait for, beside its turn: nothing, for most types."""
+    def _scheduling_class(self, item: Item) -> tuple[object, ...]:
+        """Return all that a task may have to wait for, beside its turn: nothing, for most types."""
         task_type = str(item[Attribute.TASK_TYPE])
         suspected_poison = bool(item.get(Attribute.LEASES_LOST))
         free = task_type in self._free_types - self._adaptive_types - self.refused_types
         return None if free else task_type, limited(item), suspected_poison
 
     def _assert_none_starves(self, seconds: float) -> None:
-        """Whatever waits for so long within sight, and can start, was tried."""
+        """Raise a Violation if a task that can start was in sight for ``seconds`` and was not
+        tried."""
         now = min(self._machine.true_time(), self._began + self._window)
         clock = self._machine.now()
         if self._slot_since is None:
@@ -328,15 +328,15 @@ class Looks:
         )
         self._used.begins(claim, row.get(Attribute.TASK_KEY), now)
         self._at_work()
-        look = self._last
-        if look is not None:
-            look.tried += 1
-            look.out.add(task_id)
-            if item is not None and since < look.sent and now > look.began + AT_ONCE:
-                look.claimed.append(item)
+        poll = self._last
+        if poll is not None:
+            poll.tried += 1
+            poll.out.add(task_id)
+            if item is not None and since < poll.sent and now > poll.began + AT_ONCE:
+                poll.claimed.append(item)
 
     def _at_work(self) -> list[Attempt]:
-        """Those whose strands are there; and notes whether a slot is free."""
+        """Return the attempts whose strands are there, and note if a slot is free."""
         now = self._machine.true_time()
         self._at_work_at |= dict.fromkeys((a.task_type for a in self._attempts.values()), now)
         for strand in [s for s in self._attempts if s not in s.power.strands]:
@@ -353,7 +353,7 @@ class Looks:
 def assert_reach(
     span: Span, index: MemoryTable, clock: int, for_nobody: Callable[[Item], bool]
 ) -> None:
-    """A look leaves out nothing that is alive."""
+    """Raise a Violation if a poll leaves out a task that is alive."""
     if not _looks_for_tasks(span):
         return
     everything = Span(index=span.index, status=span.status)
@@ -365,7 +365,8 @@ def assert_reach(
 
 
 def _looks_for_tasks(span: Span) -> bool:
-    """Not one that measures the queue, or looks for what is out of sight."""
+    """Return True if the query is a poll: it does not measure the queue, or search for tasks that
+    are out of sight."""
     measures = any(
         isinstance(condition, GreaterThan)
         or isinstance(getattr(condition, "condition", None), OneOf)
@@ -382,5 +383,5 @@ def claim_of(change: Change) -> str:
 
 
 def claims(change: Change) -> bool:
-    """Whether it is a claim; a heartbeat sets no status."""
+    """Return True if the change is a claim. A heartbeat sets no status."""
     return change.set.get(Attribute.TASK_STATUS) == Status.TAKEN
