@@ -10,7 +10,14 @@ from lifoq.basics.host import microseconds
 from lifoq.basics.times import iso
 from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
-from lifoq.items.lease_table import CLOCKS_APART, NONE, Entry, LeaseTable, Whole, lease_table_id
+from lifoq.items.lease_table import (
+    CLOCKS_APART,
+    NONE,
+    Entry,
+    LeaseTable,
+    SharedLimit,
+    lease_table_id,
+)
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.store.table import LARGEST_PAGE, Span
 from lifoq_cli import moments
@@ -57,7 +64,7 @@ class Lent:
     @property
     def of_rate(self) -> str:
         """Its shards, as above."""
-        whole = None if self.rate_limit is None else Whole(rate=self.rate_limit).amount.shards
+        whole = None if self.rate_limit is None else SharedLimit(rate=self.rate_limit).amount.shards
         return _of(self.shards, whole)
 
     @property
@@ -83,9 +90,12 @@ def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[Lent]:
     shared, table = queue.shared_limits, queue.store.table
     if shared is None:
         return
-    wholes = {name: Whole() for name in sorted(_types_in_sight(queue))}
+    wholes = {name: SharedLimit() for name in sorted(_types_in_sight(queue))}
     if shared.total_in_flight is not None or shared.rate_limit is not None:
-        wholes = {OWN: Whole(in_flight=shared.total_in_flight, rate=shared.rate_limit), **wholes}
+        wholes = {
+            OWN: SharedLimit(in_flight=shared.total_in_flight, rate=shared.rate_limit),
+            **wholes,
+        }
     items = {
         item[Attribute.TASK_ID]: item
         for item in table.get_many([lease_table_id(one) for one in wholes])
@@ -108,7 +118,9 @@ def _types_in_sight(queue: Queue) -> set[str]:
     return found
 
 
-def _lent(limit: str, whole: Whole, lease_table: LeaseTable, *, cell: str | None, now: int) -> Lent:
+def _lent(
+    limit: str, whole: SharedLimit, lease_table: LeaseTable, *, cell: str | None, now: int
+) -> Lent:
     entries = [entry.left(now) for entry in lease_table.entries.values()]
     held = [entry for entry in entries if entry.has != NONE]
     return Lent(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
-from lifoq.worker.limits.load_signal import End
+from lifoq.worker.limits.load_signal import LoadSignal
 
 EPOCH = 1_800_000_000.0
 
@@ -34,7 +34,7 @@ class Lifoq:
         return self._law.begins(EPOCH + now)
 
     def ends(self, sample: Any, now: float) -> None:
-        self._law.ends(sample, EPOCH + now, End.DONE)
+        self._law.ends(sample, EPOCH + now, LoadSignal.DONE)
 
 
 @dataclass(kw_only=True)

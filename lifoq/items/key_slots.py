@@ -30,7 +30,7 @@ FREE: Final[Alternatives] = ((Not(Exists(A.CLAIM_ID)),),)
 
 def slot_id(task_type: str, key: str, number: int) -> str:
     """The length of the type tells where the key begins."""
-    return f"{OWN_PREFIX}{number}:{len(task_type)}:{task_type}:{key}"
+    return f"{OWN_PREFIX}slot:{number}:{len(task_type)}:{task_type}:{key}"
 
 
 def held(slot: str, *, task_id: str, claim_id: str, now: int) -> dict[str, Value]:

@@ -53,8 +53,8 @@ _NO_LEASE_TABLE: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whole:
-    """What all workers may do together; None: as they like."""
+class SharedLimit:
+    """A limit over all workers together; None: unlimited."""
 
     in_flight: int | None = None
     rate: float | None = None
@@ -82,14 +82,14 @@ class Entry:
     has: Amount
     wants: Amount
     until: int
-    """Epoch microseconds: after it, nothing is started on it."""
+    """Epoch microseconds until which the worker may start tasks on its quota."""
     lease: int
-    """Microseconds: its tasks' leases are over so long after that."""
+    """Microseconds after ``until`` by which the leases of the worker's tasks are over."""
     renewal: int
     """Counts the worker's renewals, so that a late one is known."""
 
     def left(self, now: int) -> "Entry":
-        """What of it has not run out, whatever the two clocks."""
+        """Return what of the quota has not run out, however far the two clocks are apart."""
         over = now - self.until - microseconds(CLOCKS_APART)
         shards = 0 if over > 0 else self.has.shards
         slots = 0 if over > self.lease else self.has.slots
@@ -98,20 +98,21 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Renewal:
-    """A worker says what it keeps, gives back, and wants."""
+    """The wish of one worker: what it keeps, gives back, and wants."""
 
     worker: str
     number: int
     keeps: Amount
-    """What it keeps of what it has, at the most; it uses no more from now on."""
+    """The most that the worker keeps of what it has; it uses no more from now on."""
     wants: Amount
     insists: bool
-    """Whether others are to make room for what it wants, if there is not enough of it now."""
+    """True if others are to give back what is above their fair part, where too little is free
+    now."""
     returns: float
-    """Tokens of the shards that it does not keep."""
+    """Tokens of the shards that the worker gives back."""
     lease: int
     renew: bool
-    """Whether what it has will soon run out."""
+    """True if the quota will soon run out, and is to be written anew."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,14 +121,14 @@ class Grant:
 
     has: Amount
     kept_shards: int
-    """Shards that it had before, and still has."""
+    """Shards that the worker had before, and still has."""
     tokens: float
     """Tokens that came with the other shards."""
     fair: Amount
-    """What it could have, as long as others want what they want now."""
+    """The fair part: the most that the worker may have while others want what they want now."""
     sent: int | None = None
-    """Monotonic microseconds: when the write was sent from which it lasts; None: it was not
-    renewed."""
+    """When the write was sent from which the quota lasts, in monotonic microseconds; None: nothing
+    was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,15 +136,17 @@ class LeaseTable:
     tokens: float
     """Tokens in the shards that nobody has, when they were last counted."""
     counted: int = 0
-    """When that was, by the lease table's own time in microseconds: see ``time``."""
+    """When the tokens were last counted, by the lease table's own time in microseconds: see
+    ``time``."""
     entries: Mapping[str, Entry] = field(default_factory=dict)
-    """By worker."""
+    """The quotas by worker."""
 
     @classmethod
-    def of(cls, item: Item | None, whole: Whole) -> "LeaseTable":
-        """QueueMisconfigured, where it cannot be read."""
+    def of(cls, item: Item | None, shared: SharedLimit) -> "LeaseTable":
+        """Read a lease table; without an item all of the limit is free. Raises QueueMisconfigured
+        where it cannot be read."""
         if item is None:
-            return cls(tokens=whole.burst(whole.amount.shards))
+            return cls(tokens=shared.burst(shared.amount.shards))
         try:
             if not isinstance(item[A.CLAIM_ID], str):
                 raise TypeError(A.CLAIM_ID)
@@ -197,7 +200,7 @@ class LeaseTable:
         return max(self.counted, min(own, now + apart), now - apart)
 
     def after(
-        self, renewal: Renewal, whole: Whole, *, now: int, time: int
+        self, renewal: Renewal, shared: SharedLimit, *, now: int, time: int
     ) -> "tuple[LeaseTable, Grant] | None":
         """Return the lease table after a renewal; None where a later one of the same worker has
         been before it. The same lease table, where there is nothing to write. ``now``: epoch
@@ -208,12 +211,12 @@ class LeaseTable:
         had, wanted = (NONE, NONE) if mine is None else (mine.has, mine.wants)
         others = self._others(renewal.worker, now)
         kept = Amount(*map(min, renewal.keeps, had))
-        free = _less(whole.amount, kept, *(entry.has for entry in others.values()))
-        fair = self._fair(renewal.worker, had, others, whole, now=now)
+        free = _less(shared.amount, kept, *(entry.has for entry in others.values()))
+        fair = self._fair(renewal.worker, had, others, shared, now=now)
         has = Amount(*map(_given, kept, renewal.wants, free, fair))
-        returned = min(renewal.returns, whole.burst(had.shards - kept.shards))
-        tokens = min(self._tokens(whole, time) + returned, whole.burst(free.shards))
-        took = min(tokens, whole.burst(has.shards - kept.shards))
+        returned = min(renewal.returns, shared.burst(had.shards - kept.shards))
+        tokens = min(self._tokens(shared, time) + returned, shared.burst(free.shards))
+        took = min(tokens, shared.burst(has.shards - kept.shards))
         grant = Grant(has=has, kept_shards=kept.shards, tokens=took, fair=fair)
         wants = renewal.wants if renewal.insists else has
         if had == kept == has and wanted == wants and (mine is None or not renewal.renew):
@@ -229,67 +232,75 @@ class LeaseTable:
         return LeaseTable(tokens=tokens - took, counted=time, entries=others), grant
 
     def _others(self, worker: str, now: int) -> dict[str, Entry]:
-        """What of the others' has not run out."""
+        """Return what of the other workers' quotas has not run out."""
         left = {name: entry.left(now) for name, entry in self.entries.items() if name != worker}
         return {n: entry for n, entry in left.items() if entry.has != NONE or entry.until >= now}
 
-    def _tokens(self, whole: Whole, time: int) -> float:
+    def _tokens(self, shared: SharedLimit, time: int) -> float:
         """Return the tokens of the shards that nobody had since they were counted."""
-        free = _less(whole.amount, *(entry.has for entry in self.entries.values())).shards
+        free = _less(shared.amount, *(entry.has for entry in self.entries.values())).shards
         passed = (time - self.counted) / MICROSECONDS
-        return min(whole.burst(free), self.tokens + passed * whole.gain(free))
+        return min(shared.burst(free), self.tokens + passed * shared.gain(free))
 
     def _fair(
-        self, worker: str, had: Amount, others: Mapping[str, Entry], whole: Whole, *, now: int
+        self,
+        worker: str,
+        had: Amount,
+        others: Mapping[str, Entry],
+        shared: SharedLimit,
+        *,
+        now: int,
     ) -> Amount:
-        """The most that this worker may have beside what the others want. One that does not write
-        any more keeps what it has, but is given nothing."""
+        """Return the fair part of a worker: the most that it may have beside what the others want.
+        One that does not write any more keeps what it has, but is given nothing."""
         fresh = {name: entry for name, entry in others.items() if entry.until >= now}
-        left = _less(whole.amount, *(p.has for n, p in others.items() if n not in fresh))
-        wants = {worker: whole.amount} | {name: entry.wants for name, entry in fresh.items()}
+        left = _less(shared.amount, *(p.has for n, p in others.items() if n not in fresh))
+        wants = {worker: shared.amount} | {name: entry.wants for name, entry in fresh.items()}
         has = {worker: had} | {name: entry.has for name, entry in fresh.items()}
 
-        def shares(kind: int, of: Iterable[str]) -> dict[str, int]:
-            return _share(
+        def quotas(kind: int, of: Iterable[str]) -> dict[str, int]:
+            return _divide(
                 left[kind],
                 wants={name: wants[name][kind] for name in of},
                 has={name: has[name][kind] for name in of},
             )
 
         able = list(wants)
-        if whole.in_flight is not None and whole.rate is not None:
+        if shared.in_flight is not None and shared.rate is not None:
             for kind in (0, 1):  # a slot is of no use without a shard, nor a shard without a slot
-                able = [name for name, share in shares(kind, able).items() if share]
-        return Amount(*(shares(kind, able).get(worker, 0) for kind in (0, 1)))
+                able = [name for name, quota in quotas(kind, able).items() if quota]
+        return Amount(*(quotas(kind, able).get(worker, 0) for kind in (0, 1)))
 
 
 def _given(keeps: int, wants: int, free: int, fair: int) -> int:
-    """What a worker keeps; and more, as far as it wants that, it is free, and no more than fair."""
+    """Return what a worker keeps; and more, as far as it wants that, it is free, and no more than
+    fair."""
     return keeps + max(0, min(free, wants - keeps, fair - keeps))
 
 
-def _less(whole: Amount, *parts: Amount) -> Amount:
-    """What is left of the whole."""
+def _less(amount: Amount, *parts: Amount) -> Amount:
+    """Return what is left of an amount."""
     return Amount(
-        max(0, whole.slots - sum(part.slots for part in parts)),
-        max(0, whole.shards - sum(part.shards for part in parts)),
+        max(0, amount.slots - sum(part.slots for part in parts)),
+        max(0, amount.shards - sum(part.shards for part in parts)),
     )
 
 
-def _share(whole: int, *, wants: Mapping[str, int], has: Mapping[str, int]) -> dict[str, int]:
-    """An even division: nobody gets more than it wants, and what one leaves the others get. What
-    cannot be divided goes to who has more, so that it stays where it is."""
-    shares, left = {}, whole
+def _divide(amount: int, *, wants: Mapping[str, int], has: Mapping[str, int]) -> dict[str, int]:
+    """Divide an amount evenly: nobody gets more than it wants, and what one leaves the others get.
+    What cannot be divided goes to who has more, so that it stays where it is."""
+    quotas, left = {}, amount
     waiting = sorted(wants, key=wants.__getitem__)
     while waiting and wants[waiting[0]] <= left // len(waiting):
-        shares[waiting[0]] = wants[waiting[0]]
+        quotas[waiting[0]] = wants[waiting[0]]
         left -= wants[waiting.pop(0)]
     even, more = divmod(left, len(waiting)) if waiting else (0, 0)
     for place, name in enumerate(sorted(waiting, key=lambda n: (-has[n], n))):
-        shares[name] = even + (place < more)
-    return shares
+        quotas[name] = even + (place < more)
+    return quotas
 
 
 def lease_table_id(limit: str) -> str:
-    """``limit``: a task type's name; empty for the queue's own. No slot's id begins so."""
+    """Return the id of a limit's lease table. ``limit``: a task type's name; empty for the queue's
+    own. @lifoq/store/lease_tables.py"""
     return f"{OWN_PREFIX}limit:{limit}"

@@ -195,8 +195,9 @@ MAX_TASK_KEY_BYTES: Final = 256
 MAX_TOKEN_BYTES: Final = 2048
 """For ``taskToken``
 (https://docs.aws.amazon.com/step-functions/latest/apireference/API_SendTaskSuccess.html)."""
-OWN_PREFIX: Final = "lifoq:slot:"
-"""Ids that begin so are no tasks' (see ``key_slots``)."""
+OWN_PREFIX: Final = "lifoq:own:"
+"""The beginning of the ids of the queue's own items, which are no tasks: key slots, lease tables,
+notes. ``put`` refuses such an id."""
 
 
 def table_definition(table_name: str) -> dict[str, Any]:

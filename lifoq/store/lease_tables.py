@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from lifoq.basics.host import Host
 from lifoq.items.change import ConditionFailed
-from lifoq.items.lease_table import Grant, LeaseTable, Renewal, Whole, lease_table_id
+from lifoq.items.lease_table import Grant, LeaseTable, Renewal, SharedLimit, lease_table_id
 from lifoq.items.schema import Attribute
 from lifoq.store.base import StoreBase
 from lifoq.store.repeats import Again
@@ -20,7 +20,7 @@ class LeaseTables:
         """By limit: microseconds by which the lease table's time is ahead of the monotonic
         clock."""
 
-    def take(self, limit: str, whole: Whole, renewal: Renewal) -> Grant | None:
+    def take(self, limit: str, shared: SharedLimit, renewal: Renewal) -> Grant | None:
         """Renew: one read, and a write where something changes. None where a later one of this
         worker has been before it.
 
@@ -31,11 +31,11 @@ class LeaseTables:
         again = Again(self._host, name)
         while True:
             sent, now = self._host.monotonic(), self._store.now()
-            lease_table = LeaseTable.of(item, whole)
+            lease_table = LeaseTable.of(item, shared)
             own = sent + self._ahead[limit] if limit in self._ahead else 0
             time = lease_table.time(now=now, own=own)
             self._ahead[limit] = time - sent
-            result = lease_table.after(renewal, whole, now=now, time=time)
+            result = lease_table.after(renewal, shared, now=now, time=time)
             if result is None:
                 return None
             after, grant = result

@@ -8,12 +8,12 @@ from lifoq import Queue
 from lifoq.basics.host import microseconds
 from lifoq.client.cells import Cells
 from lifoq.client.connection import SharedLimits
-from lifoq.items.lease_table import CLOCKS_APART, NONE, QUOTA_LASTS, Amount, Renewal, Whole
+from lifoq.items.lease_table import CLOCKS_APART, NONE, QUOTA_LASTS, Amount, Renewal, SharedLimit
 from lifoq.store.lease_tables import LeaseTables
 from lifoq_cli import lent
 
-OWN = Whole(in_flight=10, rate=5.0)
-VIDEO = Whole(in_flight=3)
+OWN = SharedLimit(in_flight=10, rate=5.0)
+VIDEO = SharedLimit(in_flight=3)
 LEASE = 30.0
 
 
@@ -23,12 +23,12 @@ def queue(store, host) -> Queue:
     return Queue(store, host=host, shared_limits=shared)
 
 
-def take(queue: Queue, limit: str, whole: Whole, worker: str, wants: Amount) -> None:
+def take(queue: Queue, limit: str, shared: SharedLimit, worker: str, wants: Amount) -> None:
     """A worker's renewal at the lease table of a limit."""
     lease = microseconds(LEASE)
     terms: dict[str, Any] = {"insists": True, "returns": 0, "lease": lease, "renew": True}
     renewal = Renewal(worker=worker, number=1, keeps=NONE, wants=wants, **terms)
-    assert LeaseTables(queue.store, host=queue.store._host).take(limit, whole, renewal) is not None
+    assert LeaseTables(queue.store, host=queue.store._host).take(limit, shared, renewal) is not None
 
 
 def test_each_shared_limit_is_told_with_who_holds_how_much_of_it(queue, host):

@@ -221,5 +221,5 @@ def test_slots_are_seen_by_nobody_and_vanish(store, keyed, host):
 
 
 def test_no_task_takes_the_id_of_a_slot(store):
-    with pytest.raises(InvalidInput, match="begins with 'lifoq:slot:'"):
+    with pytest.raises(InvalidInput, match="begins with 'lifoq:own:'"):
         store.put(NewTask(task_type="a", task_id=slot_id("a", "k", 0)))

@@ -16,7 +16,7 @@ from lifoq.items.lease_table import (
     Amount,
     Grant,
     Renewal,
-    Whole,
+    SharedLimit,
     lease_table_id,
 )
 from lifoq.store.lease_tables import LeaseTables
@@ -26,7 +26,7 @@ from tests.conftest import on_dynamodb_too
 
 pytestmark = on_dynamodb_too
 
-WHOLE = Whole(in_flight=4, rate=2.0)
+SHARED = SharedLimit(in_flight=4, rate=2.0)
 LEASE = 30.0
 ALL = Amount(4, 2)
 NUMBERS = count(1)
@@ -38,9 +38,14 @@ def lease_tables(store: Store, host: ManualHost) -> LeaseTables:
 
 
 def take(
-    lease_tables: LeaseTables, worker: str, wants: Amount, *, whole: Whole = WHOLE, **terms: Any
+    lease_tables: LeaseTables,
+    worker: str,
+    wants: Amount,
+    *,
+    shared: SharedLimit = SHARED,
+    **terms: Any,
 ) -> Grant:
-    grant = lease_tables.take("a", whole, renewal(worker, wants, **terms))
+    grant = lease_tables.take("a", shared, renewal(worker, wants, **terms))
     assert grant is not None
     return grant
 
@@ -76,14 +81,14 @@ def test_clocks_that_differ_make_no_tokens(lease_tables, store, host):
     """However often a shard goes from one who is behind to one who is ahead, and back."""
     ahead = ManualHost(host.now() + microseconds(3))
     others = LeaseTables(Store(store.table, host=ahead), host=ahead)
-    one_shard = Whole(rate=0.5)
+    one_shard = SharedLimit(rate=0.5)
     tokens = 0.0
     for _ in range(10):
         for worker, theirs in (("behind", lease_tables), ("ahead", others)):
-            tokens += take(theirs, worker, ALL, whole=one_shard).tokens
+            tokens += take(theirs, worker, ALL, shared=one_shard).tokens
             for clock in (host, ahead):
                 clock.advance(0.5)
-            take(theirs, worker, NONE, keeps=NONE, whole=one_shard)
+            take(theirs, worker, NONE, keeps=NONE, shared=one_shard)
     assert tokens <= 1 + 0.5 * 3  # what it holds, and the difference once
 
 
@@ -109,22 +114,24 @@ def test_who_has_more_than_an_even_part_is_told_what_is_fair(lease_tables):
     assert take(lease_tables, "w1", ALL, keeps=NONE).has == Amount(2, 1)
 
 
-@pytest.mark.parametrize("whole", [Whole(in_flight=1, rate=2.0), Whole(in_flight=4, rate=0.5)])
-def test_nobody_has_slots_without_shards_or_shards_without_slots(lease_tables, whole):
-    take(lease_tables, "w1", ALL, whole=whole)
-    assert take(lease_tables, "w2", ALL, whole=whole).has == NONE
-    assert take(lease_tables, "w1", ALL, whole=whole).fair == whole.amount
+@pytest.mark.parametrize(
+    "shared", [SharedLimit(in_flight=1, rate=2.0), SharedLimit(in_flight=4, rate=0.5)]
+)
+def test_nobody_has_slots_without_shards_or_shards_without_slots(lease_tables, shared):
+    take(lease_tables, "w1", ALL, shared=shared)
+    assert take(lease_tables, "w2", ALL, shared=shared).has == NONE
+    assert take(lease_tables, "w1", ALL, shared=shared).fair == shared.amount
 
 
 def test_a_part_runs_out_shards_first_and_slots_when_the_leases_of_its_tasks_are_over(
     lease_tables, host
 ):
-    slots, shards = Whole(in_flight=4), Whole(rate=2.0)
-    for name, whole in (("slots", slots), ("shards", shards)):
-        lease_tables.take(name, whole, renewal("lost", ALL))
+    slots, shards = SharedLimit(in_flight=4), SharedLimit(rate=2.0)
+    for name, shared in (("slots", slots), ("shards", shards)):
+        lease_tables.take(name, shared, renewal("lost", ALL))
 
-    def left(name: str, whole: Whole) -> tuple[Amount, float]:
-        grant = lease_tables.take(name, whole, renewal("w", ALL))
+    def left(name: str, shared: SharedLimit) -> tuple[Amount, float]:
+        grant = lease_tables.take(name, shared, renewal("w", ALL))
         return grant.has, grant.tokens
 
     host.advance(QUOTA_LASTS + CLOCKS_APART)
@@ -151,7 +158,7 @@ def test_a_turn_that_is_late_changes_nothing(lease_tables, store):
     late = renewal("w", NONE, keeps=NONE)
     take(lease_tables, "w", ALL)
     before = store.table.get(lease_table_id("a"))
-    assert lease_tables.take("a", WHOLE, late) is None
+    assert lease_tables.take("a", SHARED, late) is None
     assert store.table.get(lease_table_id("a")) == before
 
 
@@ -183,7 +190,7 @@ def test_a_turn_that_meets_another_is_taken_over_what_that_left(lease_tables, st
 def test_a_turn_that_changes_nothing_writes_nothing(lease_tables, store, monkeypatch):
     idle = renewal("w", NONE, keeps=NONE, number=1)
     monkeypatch.setattr(store.table, "update", None)
-    assert lease_tables.take("a", WHOLE, idle) is not None
+    assert lease_tables.take("a", SHARED, idle) is not None
 
 
 ROW = '{"counted":0,"tokens":1,"parts":{"w":%s}}'

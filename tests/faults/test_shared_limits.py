@@ -8,7 +8,7 @@ import pytest
 
 from lifoq import NewTask
 from lifoq.errors import QueueMisconfigured
-from lifoq.items.lease_table import LeaseTable, Whole, lease_table_id
+from lifoq.items.lease_table import LeaseTable, SharedLimit, lease_table_id
 from tests.virtual.bench import Bench
 from tests.virtual.machine import Machine
 
@@ -112,7 +112,7 @@ def test_the_example_of_the_page_is_what_the_code_does():
     def lent(at: float) -> list[tuple[int, ...]]:
         bench.sleep(at - bench.seconds)
         lease_table = LeaseTable.of(
-            bench.table.get(lease_table_id("price.refresh")), Whole(in_flight=4, rate=10)
+            bench.table.get(lease_table_id("price.refresh")), SharedLimit(in_flight=4, rate=10)
         )
         return sorted((tuple(entry.has) for entry in lease_table.entries.values()), reverse=True)
 

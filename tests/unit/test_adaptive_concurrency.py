@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
-from lifoq.worker.limits.load_signal import End
+from lifoq.worker.limits.load_signal import LoadSignal
 
 EPOCH = 1_800_000_000.0
 MOST = 64
@@ -70,7 +70,7 @@ class Downstream:
         _, _, worker, began, sample = heapq.heappop(self._ends)
         time = self.now - began
         done = time < self.timeout
-        self.laws[worker].ends(sample, self.now, End.DONE if done else End.OVERLOADED)
+        self.laws[worker].ends(sample, self.now, LoadSignal.DONE if done else LoadSignal.OVERLOADED)
         if done:
             self.done.append((self.now, worker, time))
 
@@ -144,7 +144,7 @@ def test_workers_that_share_a_downstream_do_not_push_one_another_up():
     assert downstream.mean_time(200) <= 1.6
 
 
-def attempts(law, number, *, at_once, time, end=End.DONE, now=EPOCH):
+def attempts(law, number, *, at_once, time, end=LoadSignal.DONE, now=EPOCH):
     for _ in range(number):
         samples = [law.begins(now) for _ in range(at_once)]
         now += time
@@ -161,7 +161,7 @@ def test_a_limit_that_is_not_reached_is_not_raised():
 
 def test_failures_at_once_are_no_fast_answers():
     law = AdaptiveConcurrency(MOST)
-    attempts(law, 500, at_once=4, time=0.001, end=End.UNTOLD)
+    attempts(law, 500, at_once=4, time=0.001, end=LoadSignal.UNTOLD)
     assert law.found == 4
 
 
@@ -190,6 +190,6 @@ def test_an_attempt_that_was_not_begun_is_no_sample():
     law = AdaptiveConcurrency(MOST)
     sample = law.begins(EPOCH)
     law.undo(sample)
-    law.ends(sample, EPOCH + 1, End.DONE)
+    law.ends(sample, EPOCH + 1, LoadSignal.DONE)
     assert sample.cycle.begun == 0
     assert sample.level.number == 0

@@ -10,7 +10,12 @@ from lifoq.items.lease_table import QUOTA_LASTS
 from lifoq.store.store import Store
 from lifoq.testing.hosts import ManualHost
 from lifoq.worker.handlers.registry import TaskType
-from lifoq.worker.limits.concurrency_limit import PROBE_AFTER, Gate, Room, TokenBucket
+from lifoq.worker.limits.concurrency_limit import (
+    PROBE_AFTER,
+    ConcurrencyLimit,
+    RefusalLimit,
+    TokenBucket,
+)
 from lifoq.worker.limits.limits import Limits
 from lifoq.worker.limits.quota import RENEW_EVERY, RENEWAL_PATIENCE, Quotas
 
@@ -42,41 +47,41 @@ def test_a_token_given_back_can_be_taken_again_and_late_lets_no_two_begin_togeth
 
 def test_a_gate_that_is_full_takes_no_token():
     bucket = TokenBucket(2, ManualHost())
-    gate = Gate(in_flight=1, bucket=bucket)
-    assert gate.enter()
-    assert not gate.enter()
-    gate.leave()
-    assert gate.enter()
+    limit = ConcurrencyLimit(in_flight=1, bucket=bucket)
+    assert limit.enter()
+    assert not limit.enter()
+    limit.leave()
+    assert limit.enter()
 
 
-def crowd(gate, number):
-    return sum(gate.enter() for _ in range(number))
+def crowd(limit, number):
+    return sum(limit.enter() for _ in range(number))
 
 
 def test_a_gate_lets_in_as_many_as_stayed_when_others_were_refused_and_later_tries_one_more():
-    gate = Gate(in_flight=10, bucket=None, room=Room(ManualHost()))
-    assert crowd(gate, 20) == 10
+    limit = ConcurrencyLimit(in_flight=10, bucket=None, refusals=RefusalLimit(ManualHost()))
+    assert crowd(limit, 20) == 10
     for _ in range(8):
-        gate.leave(refused=True)
-    assert crowd(gate, 20) == 0
+        limit.leave(refused=True)
+    assert crowd(limit, 20) == 0
     for _ in range(PROBE_AFTER):
-        assert gate.inside == 2
-        gate.leave()
-        assert crowd(gate, 1) == 1
-    assert crowd(gate, 20) == 1
+        assert limit.inside == 2
+        limit.leave()
+        assert crowd(limit, 1) == 1
+    assert crowd(limit, 20) == 1
 
 
 def test_a_downstream_that_takes_nothing_is_tried_once_a_second():
     host = ManualHost()
-    gate = Gate(in_flight=10, bucket=None, room=Room(host))
-    crowd(gate, 10)
+    limit = ConcurrencyLimit(in_flight=10, bucket=None, refusals=RefusalLimit(host))
+    crowd(limit, 10)
     for _ in range(10):
-        gate.leave(refused=True)
+        limit.leave(refused=True)
     tried = 0
     for _ in range(100):
-        if gate.wait() == 0 and gate.enter():
+        if limit.wait() == 0 and limit.enter():
             tried += 1
-            gate.leave(refused=True)
+            limit.leave(refused=True)
         host.advance(0.1)
     assert tried == 9
 

@@ -28,64 +28,66 @@ from collections.abc import Callable
 from typing import Final
 
 from lifoq.worker.limits.attempt_times import SHORTEST, Cycle, Sample
-from lifoq.worker.limits.load_signal import End
+from lifoq.worker.limits.load_signal import LoadSignal
 
 STEP: Final = 1.1
 """The ratio between two neighbours of the histogram's scale."""
 LEAST: Final = 0.5
-"""The scale begins here, since a downstream may be full with one task at work."""
+"""The lowest capacity on the scale: a downstream may be full with one task at work."""
 FIRST: Final = 4
-"""Tasks at a time where nothing is known yet."""
+"""Tasks at a time at first, when nothing is known."""
 DOUBT: Final = 0.1
-"""The first histogram falls with this power of c: what is large must be seen."""
+"""The power of c with which the first histogram falls: a large capacity must be seen first."""
 BLUR: Final = 0.08
 """The part of each bar that goes to either neighbour in a cycle."""
 SURPRISE: Final = 0.05
 """The part of the histogram that is spread evenly in each cycle, for sudden changes."""
 OUTLIER: Final = 0.001
-"""No cycle makes any c less likely than this, against the likeliest."""
+"""The least factor by which a cycle makes any c less likely, against the likeliest."""
 FREE_TIME_CHANGES: Final = 0.6
-"""By how much the logarithm of the time without a wait may differ from one cycle to the next."""
+"""The usual change of the logarithm of the time without a wait from one cycle to the next."""
 MISFIT: Final = 8.0
-"""A cycle that fits the likeliest c no better than this counts for half."""
+"""The misfit of a cycle that counts for half, even for the likeliest c."""
 LEAST_VARIANCE: Final = 0.0003
-"""Of a level's mean; for times that do not vary at all."""
+"""The least variance of a level's mean, for times that do not vary at all."""
 LOW_QUANTILE: Final = 0.15
 """The quantile of what was measured that the low level goes by."""
 MARGIN: Final = 0.1
-"""The part that is added to the median of what was measured."""
+"""The part by which the high level is above the median of what was measured."""
 ROOT_MARGIN: Final = 0.2
-"""Times (the root of the number - 1) is added to the margin."""
+"""A further margin, times (the root of the number - 1)."""
 LEAST_HIGH: Final = 1.25
-"""On average over the cycles: else two at a time would never be tried."""
+"""The least high level, on average over the cycles: with less, two at a time would never be
+tried."""
 NARROW, WIDE = 1.4, 2.0
-"""The ratio of high to low lies between."""
+"""The least and the largest ratio of the high level to the low one."""
 MOST_GROWTH: Final = 2.0
-"""Of the high level from one cycle to the next."""
+"""The largest factor by which the high level grows from one cycle to the next."""
 LOW_PART: Final = 0.3
-"""Of a cycle."""
+"""The part of a cycle that is at the low level."""
 DOWN: Final = 0.5
-"""Where a larger part of a cycle's attempts is overload, one at a time is tried until this is over.
-Then the histogram counts again, as it was left."""
+"""The part of a cycle's attempts beyond which overload means that the downstream is down: then one
+at a time is tried until this is over. After that the histogram counts again as it was."""
 ALONE: Final = 1.5
-"""Tasks at work, on average."""
+"""Tasks at work on average, below which overload is not blamed on their number."""
 GOLDEN: Final = 0.6180339887
-"""Its multiples round a number up in as many cycles as its fraction says, evenly."""
+"""The golden ratio: its multiples, taken modulo 1, round a number up evenly, in as many cycles as
+its fraction says."""
 ENOUGH_TIMES: Final = 5
 """Attempts that are measured before the first period is set."""
 MEMORY: Final = 60
-"""Attempts of which the mean time is kept; and times at the low level, by which a wait is seen."""
+"""Attempts of which the mean time is kept, and the most times at the low level that are kept."""
 SHAPE: Final = 12
-"""Of those times, so many stand for all."""
+"""The number of times at the low level that stand for all."""
 
 
 class AdaptiveConcurrency:
-    """The limit of one task type in one worker. Times are in seconds of the epoch, by a clock that
-    never steps back. Not thread-safe."""
+    """The number of tasks of one type that one worker runs at a time, as it is found. Times are in
+    seconds of the epoch, by a clock that never steps back. Not thread-safe."""
 
     def __init__(self, most: int, *, begin_with: float | None = None) -> None:
-        """``begin_with``: the limit that was found before, by this worker's last process or by
-        another worker."""
+        """``most``: the largest number of tasks at a time. ``begin_with``: the number that was
+        found before, by this worker's last process or by another worker."""
         self.most = most
         bars = math.ceil(math.log(most / LEAST) / math.log(STEP)) + 1
         self._scale = [LEAST * STEP**i for i in range(bars)]
@@ -93,33 +95,34 @@ class AdaptiveConcurrency:
         self._high = min(float(FIRST), most) if begin_with is None else self._wanted()
         self._at_work = 0
         self._seen: float | None = None
-        """When an attempt began or ended last."""
+        """When an attempt began or ended last, in seconds."""
         self._down = False
         self._cycles = 0
         self._cycle = self._next_cycle(0)
         self._last: Cycle | None = None
-        """The cycle before, until it is judged."""
+        """The last cycle, until it is judged."""
         self._period: float | None = None
         self._times = 0
         self._mean_time = 0.0
         self._variance, self._degrees = 1.0, 3.0
-        """Of the logarithms at one level; and how many samples that rests on."""
+        """The variance of the logarithms at one level, and the number of samples that it rests
+        on."""
         self._free_time: float | None = None
         """The mean logarithm of the time without a wait."""
         self._low_times = deque[float](maxlen=MEMORY)
 
     @property
     def found(self) -> float:
-        """The limit, on average over the low and the high level."""
+        """The number at a time, on average over the low and the high level."""
         return max(1.0, min(self._high, self.most))
 
     def limit(self, now: float) -> int:
-        """Tasks at a time, at this moment; from 1 to the most."""
-        self._renewal(now)
+        """Return the tasks at a time at this moment, from 1 to the most."""
+        self._move_on(now)
         return self._cycle.low if self._is_low(now) else self._cycle.high
 
     def wait(self, now: float) -> float:
-        """Seconds until one more may start; inf until one has ended."""
+        """Return the seconds until one more may start; inf until one has ended."""
         if self._at_work < self.limit(now):
             return 0.0
         if self._period is None or not self._is_low(now) or self._at_work >= self._cycle.high:
@@ -127,32 +130,32 @@ class AdaptiveConcurrency:
         return max(1e-6, (self._cycle.number + LOW_PART) * self._period - now)
 
     def begins(self, now: float) -> Sample:
-        """An attempt takes a slot."""
+        """Begin to measure an attempt that takes a slot."""
         self._passes(now)
         self._at_work += 1
         return self._cycle.begins(now, at_work=self._at_work, low=self._is_low(now))
 
-    def ends(self, sample: Sample, now: float, end: End) -> None:
-        """An attempt leaves its slot."""
+    def ends(self, sample: Sample, now: float, signal: LoadSignal) -> None:
+        """End the measurement of an attempt that leaves its slot."""
         self._passes(now)
         self._at_work -= 1
-        in_time = sample.cycle.ends(sample, now, end)
-        if end is End.OVERLOADED and not in_time:
+        in_time = sample.cycle.ends(sample, now, signal)
+        if signal is LoadSignal.OVERLOADED and not in_time:
             self._cycle.overloads.append(sample.at_work)
         # A time-out tells no time; but where no period is set yet, no cycle would ever be judged.
-        sets_period = end is End.OVERLOADED and self._period is None
-        if in_time and (end is End.DONE or sets_period):
+        sets_period = signal is LoadSignal.OVERLOADED and self._period is None
+        if in_time and (signal is LoadSignal.DONE or sets_period):
             self._measure(sample, now)
 
     def undo(self, sample: Sample) -> None:
-        """The attempt was not begun after all."""
+        """Undo a ``begins``: the attempt was not begun after all."""
         self._at_work -= 1
         sample.cycle.forget(sample)
 
     # Cycles
 
     def _passes(self, now: float) -> None:
-        self._renewal(now)
+        self._move_on(now)
         if self._seen is not None and not self._is_low(now):
             self._cycle.high_time += now - self._seen
             self._cycle.high_work += (now - self._seen) * self._at_work
@@ -176,7 +179,7 @@ class AdaptiveConcurrency:
     def _is_low(self, now: float) -> bool:
         return self._period is not None and now / self._period - self._cycle.number < LOW_PART
 
-    def _renewal(self, now: float) -> None:
+    def _move_on(self, now: float) -> None:
         """Begin the cycle that is due; judge the last one in the middle of this one, when nearly
         all of its attempts have ended."""
         if self._period is None:
@@ -192,7 +195,8 @@ class AdaptiveConcurrency:
         self._cycle = self._next_cycle(int(now // (self._period or math.inf)))
 
     def _next_cycle(self, number: int) -> Cycle:
-        """Levels are whole numbers, and lie between two of them by turns."""
+        """Plan the next cycle. Its levels are whole numbers: by turns the one below and the one
+        above what is wanted."""
         self._cycles += 1
         dither = self._cycles * GOLDEN % 1
         low = max(self._high / WIDE, min(self._high / NARROW, self._quantile(LOW_QUANTILE)))
@@ -300,7 +304,8 @@ class AdaptiveConcurrency:
             self._variance += (seen - self._variance) * min(1.0, degrees / self._degrees)
 
     def _lengthening(self) -> Callable[[float], float]:
-        """By how much a wait, given in mean times, adds to the mean logarithm of the times."""
+        """Return the function that tells by how much a wait, given in mean times, lengthens the
+        mean logarithm of the times."""
         times = sorted(self._low_times) or [1.0]
         mean, each = sum(times) / len(times), max(1, len(times) // SHAPE)
         parts = [mean / time for time in times[each // 2 :: each]]

@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Final
 
-from lifoq.worker.limits.load_signal import End
+from lifoq.worker.limits.load_signal import LoadSignal
 
 SHORTEST: Final = 1e-6
-"""Seconds; what is shorter is taken for as long."""
+"""The shortest time in seconds that is told apart: a shorter one counts as this."""
 REACHED: Final = 0.8
 """The part of the high level that must have been at work, on average over time, for a cycle to
 count."""
@@ -22,7 +22,7 @@ count."""
 
 @dataclass(kw_only=True)
 class Level:
-    """What was measured of the attempts that began at one level."""
+    """The times of the attempts that began at one level."""
 
     number: int = 0
     logs: float = 0.0
@@ -47,7 +47,7 @@ class Level:
 
 @dataclass(eq=False, kw_only=True)
 class Sample:
-    """An attempt that has begun."""
+    """An attempt that is measured."""
 
     cycle: "Cycle"
     level: Level
@@ -59,20 +59,20 @@ class Sample:
 class Cycle:
     number: int
     low: int
-    """Tasks at a time in its first part."""
+    """Tasks at a time in the cycle's first part."""
     high: int
-    """Tasks at a time in the rest."""
+    """Tasks at a time in the cycle's second part."""
     at_low: Level = field(default_factory=Level)
     at_high: Level = field(default_factory=Level)
     overloads: list[int] = field(default_factory=list)
-    """How many were at work when an attempt began that ended in overload; one for each."""
+    """For each attempt that ended in overload: the number that was at work when it began."""
     begun: int = 0
     high_time: float = 0.0
     """Seconds at the high level."""
     high_work: float = 0.0
     """Tasks at work at the high level, times the seconds that they were."""
     hanging: int = 0
-    """How many were still at work when it was closed."""
+    """The number of attempts that were still at work when the cycle was closed."""
     _under_way: set[Sample] = field(default_factory=set)
 
     def begins(self, now: float, *, at_work: int, low: bool) -> Sample:
@@ -82,19 +82,19 @@ class Cycle:
         self.begun += 1
         return sample
 
-    def ends(self, sample: Sample, now: float, end: End) -> bool:
-        """Measure an attempt; False where the cycle was closed before it ended."""
+    def ends(self, sample: Sample, now: float, signal: LoadSignal) -> bool:
+        """Measure an attempt that has ended. Return False if the cycle was closed before."""
         if sample not in self._under_way:
             return False
         self._under_way.remove(sample)
-        if end is End.DONE:
+        if signal is LoadSignal.DONE:
             sample.level.add(now - sample.began)
-        elif end is End.OVERLOADED:
+        elif signal is LoadSignal.OVERLOADED:
             self.overloads.append(sample.at_work)
         return True
 
     def forget(self, sample: Sample) -> None:
-        """An attempt was not begun after all."""
+        """Forget an attempt that was not begun after all."""
         if sample in self._under_way:
             self._under_way.remove(sample)
             self.begun -= 1
@@ -109,7 +109,7 @@ class Cycle:
 
     @property
     def overloaded(self) -> float:
-        """The part of its attempts that ended in overload."""
+        """The part of the cycle's attempts that ended in overload."""
         return min(1.0, len(self.overloads) / max(1, self.begun))
 
     @property
@@ -119,7 +119,7 @@ class Cycle:
 
     @property
     def tells(self) -> bool:
-        """True where its levels can be compared: both were measured, and the high one was reached.
+        """True if the two levels can be compared: both were measured, and the high one was reached.
         Where it was not, something else held tasks back: a rate, keys, or an empty queue. Where
         most attempts hang, the downstream stands still, which tells nothing of its capacity."""
         return (

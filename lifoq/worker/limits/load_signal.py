@@ -1,14 +1,15 @@
-"""What ends of attempts tell."""
+"""The signal that the end of an attempt gives of the downstream's load."""
 
 from enum import Enum, auto
 
 
-class End(Enum):
-    """What an attempt's end tells of the downstream's capacity."""
+class LoadSignal(Enum):
+    """The three ways to read an attempt's end, for ``AdaptiveConcurrency``."""
 
     DONE = auto()
-    """Its time tells how busy the downstream is."""
+    """The attempt succeeded: its time tells how busy the downstream is."""
     OVERLOADED = auto()
-    """It took longer than its timeout."""
+    """The attempt took longer than its timeout."""
     UNTOLD = auto()
-    """It failed in another way, perhaps at once, or was refused, which ``Room`` sees to."""
+    """The attempt tells nothing of the load: it failed in another way, perhaps at once, or was
+    refused. Refusals are counted by ``RefusalLimit``."""

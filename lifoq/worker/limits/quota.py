@@ -1,15 +1,31 @@
-"""A worker's quota of a limit that holds over all workers together.
+"""A worker's quota: its part of a limit that holds over all workers together.
 
-The worker asks for it when only this limit keeps the next task from starting, renews it while it is
-used, and gives back what nothing has used for a second: by renewals at the lease table (see
-``items.lease_table``), twice a second. Where the lease table cannot be written, the quota runs out,
-and nothing more is started on it.
+The life of a quota, in numbers. A task type may have ten tasks at work over all workers
+(``in_flight=10``), and workers A and B have none of it.
 
-All times are monotonic microseconds. Under the lock of the limits, but for ``lease_left``.
+1. Four tasks wait at A, and nothing but this limit stands in their way. ``ask`` makes a renewal due
+   at once. The run waits for its answer, 0.1 s at the most (``ANSWER_PATIENCE``).
+2. ``renewal`` makes a background call. It writes A into the limit's lease table: A has 4 slots and
+   wants 4. ``renewed`` takes the answer: A may start tasks on its 4 slots for 5 s from when the
+   write was sent (``QUOTA_LASTS``).
+3. While A uses the quota or wants more, it reads the lease table every 0.5 s (``RENEW_EVERY``), and
+   writes when something changes or when 1.5 s have passed since its last write (``RENEW_AFTER``).
+4. B wants ten slots and gets the six that are free. Then A wants eight. An even division gives each
+   five: B's next renewals tell it so, and B gives one slot back as soon as one of its six tasks has
+   ended. A has five then.
+5. A has used one slot at a time for a second: its next renewal gives the others back.
+6. A cannot reach DynamoDB: 5 s after its last write was sent its quota has run out, and A starts
+   nothing more on it. No task that A runs is leased beyond the quota's end and one lease more
+   (``lease_left``). So others may take A's slots when that time is over, and the clocks' greatest
+   difference (``CLOCKS_APART``) as well.
+
+A rate is divided in the same way: into token-bucket shards, each with an equal part of the rate.
+``docs/decisions/shared-limits.md`` has the whole protocol, and an example over time.
+
+All times are monotonic microseconds, unless a docstring says seconds.
 """
 
 import math
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from operator import lt
@@ -17,61 +33,66 @@ from typing import Final
 
 from lifoq.basics.host import MICROSECONDS, Host, microseconds
 from lifoq.errors import LifoqError
-from lifoq.items.lease_table import NONE, QUOTA_LASTS, Amount, Grant, Renewal, Whole
+from lifoq.items.lease_table import NONE, QUOTA_LASTS, Amount, Grant, Renewal, SharedLimit
 from lifoq.store.base import StoreBase
 from lifoq.store.lease_tables import LeaseTables
 from lifoq.worker.limits.concurrency_limit import TokenBucket
+from lifoq.worker.limits.demand import Demand
 from lifoq.worker.limits.renewed import Renewed
 
 RENEW_EVERY: Final = 0.5
-"""Seconds between two renewals, while the quota is used or wanted."""
+"""Seconds between two renewals at the lease table, while the quota is used or wanted."""
 RENEWAL_PATIENCE: Final = 2.0
-"""Seconds after which a renewal is sent, though the last one was not answered."""
+"""Seconds after which a quota is renewed again, though the last renewal was not answered."""
 RENEW_AFTER: Final = 1.5
-"""Seconds after which a renewal writes, though nothing has changed."""
+"""Seconds since its last write after which a quota is written anew though nothing changes."""
 SLOTS, SHARDS = 0, 1
-"""Kinds of an amount."""
-USED_FOR: Final = 1.0
-"""Seconds for which a quota is kept since a task used it, or asked for it."""
-ASKS_AGAIN: Final = 0.5
-"""Seconds after which nobody knows any more whether a task waits that would use it."""
+"""The places of slots and shards in an ``Amount``."""
 REFUSED_FOR: Final = 1.0
-"""Seconds for which a refusal is believed, unless a renewal has brought more by then."""
+"""Seconds for which a refusal is believed, unless a renewal between has brought more."""
 ANSWER_PATIENCE: Final = 0.1
 """Seconds for which the next task to start waits for the answer whether it may."""
 
 
 class RateShards(TokenBucket):
-    """The token bucket of the shards that this worker has."""
+    """The token-bucket shards that this worker has, as one bucket."""
 
-    def __init__(self, whole: Whole, host: Host) -> None:
-        super().__init__(whole.rate or 1.0, host)
-        self._whole = whole
+    def __init__(self, shared: SharedLimit, host: Host) -> None:
+        super().__init__(shared.rate or 1.0, host)
+        self._shared = shared
         self.resize(0, tokens=0)
 
     def wait(self) -> float:
+        """Return the seconds until there is a token; inf without a shard."""
         return super().wait() if self._rate > 0 else math.inf
 
     def resize(self, shards: int, *, tokens: float) -> None:
-        """Have so many shards from now on. ``tokens``: how many come with them, or, below 0, go."""
+        """Have so many shards from now on, and so many tokens more. Tokens for which these shards
+        have no room are lost."""
         self._fill()
-        self._rate, self._burst = self._whole.gain(shards), self._whole.burst(shards)
+        self._rate, self._burst = self._shared.gain(shards), self._shared.burst(shards)
         self._tokens = min(self._burst, self._tokens + tokens)
-
-    def empty(self) -> None:
-        self._tokens = 0.0
 
     @property
     def tokens(self) -> float:
+        """The tokens that there are now."""
         self._fill()
         return self._tokens
 
 
 class Quota:
+    """This worker's quota of one limit.
+
+    All fields are written under the lock of ``Limits``: by the run, and by the threads of claims
+    and handlers that leave (``undo_enter``, ``inside``). Without the lock others read ``usable``,
+    ``lease_left``, ``due_at`` and ``answered``, each a single read of one field. The background
+    call (``_take``) reads only what never changes.
+    """
+
     def __init__(
         self,
         limit: str,
-        whole: Whole,
+        shared: SharedLimit,
         *,
         here: int,
         lease_tables: LeaseTables,
@@ -79,95 +100,105 @@ class Quota:
         lease: float,
         host: Host,
     ) -> None:
-        """``limit``: a task type's name, or empty for the queue's own. ``here``: tasks of any type
-        that this process runs at a time, at the most. ``lease``: of its tasks."""
+        """``limit``: a task type's name, or empty for the queue's own limit. ``here``: the most
+        tasks of any type that this process runs at a time. ``lease``: of its tasks, in seconds."""
+        # Set once, and never changed.
         self._lease_tables = lease_tables
         self._limit = limit
-        self.whole = whole
+        self.shared = shared
         self._here = here
-        self.bucket = None if whole.rate is None else RateShards(whole, host)
         self._worker = worker
         self._lease = microseconds(lease)
         self._host = host
+        # What this worker has. ``enter`` and its undoing write ``inside``, and so do handlers that
+        # return; the rest is written by ``renewed``, and ``renewal`` lowers ``_has``.
         self.inside = 0
-        self._has = self._fair = self._wants = NONE
+        """Tasks that run on the quota."""
+        self._has = NONE
+        self._fair = NONE
+        """As much as the others leave to this worker while they want what they want now."""
         self._usable_until = 0
-        self._begun: deque[tuple[int, int]] = deque()
-        """When tasks entered in the last second, and how many were inside then."""
-        self._asked, self._asked_at = NONE, 0
+        self.bucket = None if shared.rate is None else RateShards(shared, host)
+        # What its tasks want. ``enter``, its undoing and ``ask`` write the demand.
+        self._demand = Demand(host)
+        # What was asked, and what is known of the answer. ``ask`` sets ``_answer_by``, ``renewed``
+        # clears it and writes the rest.
+        self._answer_by = 0
+        """Until when the run waits for the answer; 0: it waits for none."""
         self._refused_until = [0, 0]
         """Until when it is known that others have the rest: of the slots, of the shards."""
-        self._answer_by = 0
-        """Until when an answer is waited for; 0: nothing was asked."""
+        # The renewal under way, or the last. ``renewal`` writes all, ``renewed`` the last three;
+        # ``ask`` brings ``due_at`` forward.
         self._number = 0
+        self._wants = NONE
         self._unanswered = False
         self.in_lease_table = False
-        """Whether the lease table may name this worker."""
+        """True if the lease table may name this worker."""
         self.due_at: float = math.inf
         """When the next renewal is due."""
 
     # Using it
 
     def enter(self) -> None:
-        """``wait`` has said that one may."""
+        """Let a task in, after ``wait`` has returned 0."""
         self.inside += 1
-        self._begun.append((self._host.monotonic(), self.inside))
+        self._demand.entered(inside=self.inside)
         if self.bucket is not None:
             self.bucket.take()
 
     def undo_enter(self, *, after: float) -> None:
-        """Undo an ``enter``, so many seconds ago, after which nothing was started."""
+        """Undo an ``enter`` that is so many seconds ago: its task was not started."""
         self.inside -= 1
-        if self._begun:
-            self._begun.pop()
+        self._demand.undo_entered()
         if self.bucket is not None:
             self.bucket.refund(after=after)
 
     def wait(self) -> float:
-        """Seconds until another could enter; inf until one has left, or there is more of it."""
-        if self.room <= 0:
+        """Return the seconds until another task could enter; inf until one has left, or until the
+        quota is larger."""
+        if self.free_slots <= 0:
             return math.inf
         return 0.0 if self.bucket is None else self.bucket.wait()
 
     def wait_of_any(self) -> float:
-        """``wait``; but 0 where more of it may be had, if only a task waits that would use it."""
+        """Return ``wait``; but 0 where the quota may grow once a task waits that would use it."""
         return 0.0 if any(map(self._may_grow, self._lacking)) else self.wait()
 
     @property
-    def room(self) -> float:
-        """How many more may enter, whatever the rate."""
+    def free_slots(self) -> float:
+        """The number of tasks that may enter beside those inside, whatever the rate."""
         if not self.usable:
             return 0
-        return math.inf if self.whole.in_flight is None else self._has.slots - self.inside
+        return math.inf if self.shared.in_flight is None else self._has.slots - self.inside
 
     @property
     def usable(self) -> bool:
-        """Whether it has not run out."""
+        """True until the quota has run out."""
         return self._host.monotonic() < self._usable_until
 
     def lease_left(self) -> float:
-        """Seconds for which a task that runs on it may be leased at the most: others may have its
-        slots from then on."""
-        if self.whole.in_flight is None:
+        """Return the seconds for which a task that runs on the quota may be leased at the most:
+        others may have its slots from then on. inf where the limit has no slots."""
+        if self.shared.in_flight is None:
             return math.inf
         return max(0.0, (self._usable_until + self._lease - self._host.monotonic()) / MICROSECONDS)
 
     def is_full_of(self, hung: int) -> bool:
-        """Whether so many that hang are all that it has, and no more could be had."""
-        no_more = self._has.slots < self._wants.slots or self._has.slots == self.whole.in_flight
+        """Return True if so many tasks that hang take the whole quota, and it cannot grow."""
+        no_more = self._has.slots < self._wants.slots or self._has.slots == self.shared.in_flight
         return no_more and 0 < self._has.slots <= hung
 
     # Asking for more
 
     def ask(self, free: int) -> bool:
-        """Request more: this limit alone blocks the next task. ``free``: tasks that this process
-        could start at once. True if the run should wait for the answer; False if a recent refusal
-        already answers it."""
+        """Ask for a larger quota: the next task is blocked by this limit alone. ``free``: tasks
+        that this process could start at once. Return True if the run should wait for the answer,
+        False if a recent refusal already answers it."""
         if self._all_taken and self.bucket is not None and 0 < self.bucket.wait() < math.inf:
             return False  # another slot would have to wait for a token
         now, lacking = self._host.monotonic(), self._lacking
         idle = free if SLOTS in lacking else max(0, self._has.slots - self.inside)
-        self._asked, self._asked_at = Amount(idle, 0 if self._all_taken else free), now
+        self._demand.ask(Amount(idle, 0 if self._all_taken else free))
         has, needs = self._has if self.usable else NONE, self._needs(free)
         if any(now >= self._refused_until[kind] and has[kind] < needs[kind] for kind in lacking):
             self._answer_by = self._answer_by or now + microseconds(ANSWER_PATIENCE)
@@ -177,52 +208,53 @@ class Quota:
 
     @property
     def answer_due(self) -> float:
-        """Seconds for which the answer is still worth to be waited for."""
+        """Seconds for which the run should still wait for an answer; 0 if it waits for none."""
         return max(0.0, (self._answer_by - self._host.monotonic()) / MICROSECONDS)
 
     def _may_grow(self, kind: int) -> bool:
-        """Whether there may be more of it than this process has; a refusal is asked about again."""
-        most = min(self.whole.amount[kind], (self._here, math.inf)[kind])
+        """Return True if this process may get more slots (or shards) than it has. A refusal counts
+        while tasks ask again and again, and not longer: then the next task asks anew."""
+        most = min(self.shared.amount[kind], (self._here, math.inf)[kind])
         refused = self._host.monotonic() < self._refused_until[kind]
-        known = refused and self._lately(self._asked_at, ASKS_AGAIN)
+        known = refused and self._demand.asked_just_now
         return not self.usable or (self._has[kind] < most and not known)
 
     @property
     def _lacking(self) -> list[int]:
-        """The kinds that keep another task from starting: slots, shards."""
-        slots = self.whole.in_flight is not None and self.room <= 0
+        """The kinds, slots or shards, that keep the next task out."""
+        slots = self.shared.in_flight is not None and self.free_slots <= 0
         shards = self.bucket is not None and (not self.usable or self.bucket.wait() > 0)
         shards = shards and not self._all_taken
         return [kind for kind, lacks in ((SLOTS, slots), (SHARDS, shards)) if lacks]
 
     @property
     def _all_taken(self) -> bool:
-        """Whether it has slots, and none of them is free: then shards would be of no use."""
+        """True if the quota has slots, and none of them is free: more shards would not help."""
         return 0 < self._has.slots <= self.inside
 
-    def _lately(self, moment: int, seconds: float = USED_FOR) -> bool:
-        return self._host.monotonic() < moment + microseconds(seconds)
-
     def _needs(self, free: int) -> Amount:
-        """What was used in the last second, and what was asked for and can be used at once."""
-        while self._begun and not self._lately(self._begun[0][0]):
-            self._begun.popleft()
-        asked = self._asked if self._lately(self._asked_at) else NONE
-        used = max((inside for _, inside in self._begun), default=self.inside)
+        """Return what was used in the last second, and what was asked for and can be used at
+        once."""
+        asked = self._demand.asked
+        used = self._demand.most_inside(self.inside)
         slots = max(used, self.inside + min(free, asked.slots))
-        shards = len(self._begun) + min(free, asked.shards)
-        most, gain = self.whole.amount, self.whole.gain(1) or 1
+        starts = self._demand.starts + min(free, asked.shards)
+        most, gain = self.shared.amount, self.shared.gain(1) or 1
         return Amount(
-            min(most.slots, self._here, slots), min(most.shards, math.ceil(shards / gain))
+            min(most.slots, self._here, slots), min(most.shards, math.ceil(starts / gain))
         )
 
     # Renewing it
 
     def renewal(self, free: int, *, more: bool = True) -> Callable[[], Renewed]:
-        """Begin a renewal; return the call, to be made beside the run. ``free``: as for ``ask``.
-        ``more``: whether more tasks may be started; else all is given back that is not in use."""
+        """Begin a renewal: return the background call that makes it. ``free``: as for ``ask``.
+        ``more``: False gives back all that is not in use, since nothing more is to start.
+
+        The quota shrinks at once by what it gives back, so that nothing starts on that while the
+        call is under way.
+        """
         now = self._host.monotonic()
-        used = 0 if self.whole.in_flight is None else self.inside
+        used = 0 if self.shared.in_flight is None else self.inside
         wants = self._needs(free) if more else Amount(used)
         keeps = Amount(
             max(used, min(self._has.slots, wants.slots, self._fair.slots)),
@@ -241,7 +273,7 @@ class Quota:
             number=self._number,
             keeps=keeps,
             wants=wants,
-            # In place of the task of a type that asks, another can start: it does not insist.
+            # In the place of a type's task that was asked for, another is started.
             insists=not (self._limit and self._answer_by),
             returns=before if self.bucket is None else before - self.bucket.tokens,
             lease=self._lease,
@@ -251,14 +283,14 @@ class Quota:
 
     def _take(self, renewal: Renewal) -> Renewed:
         try:
-            grant = self._lease_tables.take(self._limit, self.whole, renewal)
+            grant = self._lease_tables.take(self._limit, self.shared, renewal)
         except LifoqError as error:
             return Renewed(limit=self._limit, number=renewal.number, error=error)
         return Renewed(limit=self._limit, number=renewal.number, grant=grant)
 
     def renewed(self, answer: Renewed) -> bool:
-        """Take in the answer to a renewal; that to an earlier one than the last is not used. Return
-        whether the run waited for it, or more tasks may start now."""
+        """Take the answer to a renewal. The answer to an earlier one than the last is ignored.
+        Return True if the run waited for it, or if others may enter since."""
         if answer.number != self._number:
             return False
         asked, wait = self._answer_by > 0, self.wait()
@@ -281,7 +313,7 @@ class Quota:
 
     @property
     def answered(self) -> bool:
-        """Whether the last renewal was answered."""
+        """True if no renewal is under way."""
         return not self._unanswered
 
     def _granted(self, grant: Grant) -> None:
@@ -289,23 +321,27 @@ class Quota:
             self._usable_until = grant.sent + microseconds(QUOTA_LASTS)
         self._has, self._fair = grant.has, grant.fair
         if self.bucket is not None:
+            # First the shards that were kept, with their tokens; what was given back is lost here.
             self.bucket.resize(grant.kept_shards, tokens=0)
             self.bucket.resize(grant.has.shards, tokens=grant.tokens)
 
 
 class Quotas:
-    """Makes the quotas of one process."""
+    """Makes the quotas of one process, which has one name in all lease tables."""
 
     def __init__(self, store: StoreBase, *, lease: float, host: Host) -> None:
+        """``lease``: of the process's tasks, in seconds."""
         self._lease_tables = LeaseTables(store, host=host)
         self._worker = host.new_id()[:12]
         self._lease = lease
         self._host = host
 
     def of(self, limit: str, *, in_flight: int | None, rate: float | None, here: int) -> Quota:
+        """Make the quota of one limit. ``limit`` and ``here``: as for ``Quota``; ``in_flight`` and
+        ``rate`` (starts per second): of all workers together."""
         return Quota(
             limit,
-            Whole(in_flight=in_flight, rate=rate),
+            SharedLimit(in_flight=in_flight, rate=rate),
             here=here,
             lease_tables=self._lease_tables,
             worker=self._worker,

@@ -40,7 +40,7 @@ from lifoq.worker.handlers.outcome import (
 )
 from lifoq.worker.handlers.registry import TaskType
 from lifoq.worker.limits.limits import Limits
-from lifoq.worker.limits.load_signal import End
+from lifoq.worker.limits.load_signal import LoadSignal
 from lifoq.worker.worker import Worker
 
 if TYPE_CHECKING:
@@ -161,18 +161,22 @@ class Attempt:
                 self._hangs = True
                 limits.hangs(self.kind.name, sample=self._sample)
 
-    def handler_returned(self, limits: Limits, *, refused: bool, end: End) -> None:
+    def handler_returned(self, limits: Limits, *, refused: bool, signal: LoadSignal) -> None:
         """Leave the slot: the handler has returned. Called by the thread of the attempt."""
         with self._lock:
             self._returned = True
             limits.leave(
-                self.kind.name, refused=refused, hung=self._hangs, sample=self._sample, end=end
+                self.kind.name,
+                refused=refused,
+                hung=self._hangs,
+                sample=self._sample,
+                signal=signal,
             )
 
-    def end_after(self, error: BaseException) -> End:
+    def signal_after(self, error: BaseException) -> LoadSignal:
         """Return what the error of an attempt says of the downstream's capacity."""
         overloaded = self.timed_out or isinstance(error, TimeoutError)
-        return End.OVERLOADED if overloaded else End.UNTOLD
+        return LoadSignal.OVERLOADED if overloaded else LoadSignal.UNTOLD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,17 +370,17 @@ class Attempts:
 
     def _attempt(self, attempt: Attempt) -> None:
         self._mailbox.put(Started(attempt))
-        refused, end = False, End.UNTOLD
+        refused, signal = False, LoadSignal.UNTOLD
         try:
             outcome = self._not_loaded(attempt)
             if outcome is None:
                 with handling(attempt.task.task_id):
                     value = attempt.kind.handler(attempt.task.payload, attempt.context)
-                outcome, end = returned(value), End.DONE
+                outcome, signal = returned(value), LoadSignal.DONE
         except BaseException as error:  # noqa: BLE001  (whatever task code raises is its outcome)
             outcome, refused = self._after(error, attempt), isinstance(error, Busy)
-            end = attempt.end_after(error)
-        attempt.handler_returned(self._limits, refused=refused, end=end)
+            signal = attempt.signal_after(error)
+        attempt.handler_returned(self._limits, refused=refused, signal=signal)
         if attempt.begin_settling():
             self._settle(attempt, outcome)
 

@@ -1,0 +1,67 @@
+"""The demand of one worker for one limit: what its tasks used lately, and what they asked for."""
+
+from collections import deque
+from typing import Final
+
+from lifoq.basics.host import Host, microseconds
+from lifoq.items.lease_table import NONE, Amount
+
+REMEMBERED: Final = 1.0
+"""Seconds for which a use of a quota, or a request for it, counts as demand."""
+ASKS_AGAIN: Final = 0.5
+"""Seconds after a request within which the same task is expected to ask again, if it still waits.
+Later nobody knows whether a task waits that would use the quota."""
+
+
+class Demand:
+    """The demand of the last second. Read and written under the lock of ``Limits``."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._entered = deque[tuple[int, int]]()
+        """For each task that entered in the last second: when (monotonic microseconds), and how
+        many were inside then."""
+        self._asked, self._asked_at = NONE, 0
+        """The latest request: how much, and when (monotonic microseconds)."""
+
+    def entered(self, *, inside: int) -> None:
+        """Note that a task has entered; ``inside`` counts it."""
+        self._entered.append((self._host.monotonic(), inside))
+
+    def undo_entered(self) -> None:
+        """Forget the task that entered last: it was not started."""
+        if self._entered:
+            self._entered.pop()
+
+    def ask(self, amount: Amount) -> None:
+        """Note that a task waits for a larger quota, which could use so much more at once."""
+        self._asked, self._asked_at = amount, self._host.monotonic()
+
+    @property
+    def asked(self) -> Amount:
+        """The latest request; none where it is older than ``REMEMBERED``."""
+        return self._asked if self._within(self._asked_at, REMEMBERED) else NONE
+
+    @property
+    def asked_just_now(self) -> bool:
+        """True if the latest request is so young that its task may still wait."""
+        return self._within(self._asked_at, ASKS_AGAIN)
+
+    @property
+    def starts(self) -> int:
+        """Tasks that entered in the last second."""
+        self._forget_the_older()
+        return len(self._entered)
+
+    def most_inside(self, inside: int) -> int:
+        """Return the most tasks that were inside when one entered in the last second; ``inside``,
+        those of now, where none entered."""
+        self._forget_the_older()
+        return max((number for _, number in self._entered), default=inside)
+
+    def _forget_the_older(self) -> None:
+        while self._entered and not self._within(self._entered[0][0], REMEMBERED):
+            self._entered.popleft()
+
+    def _within(self, moment: int, seconds: float) -> bool:
+        return self._host.monotonic() < moment + microseconds(seconds)
