@@ -20,8 +20,9 @@ from lifoq.items.task import Task
 from lifoq.items.task_error import TaskFailed
 from lifoq.operating.pause_note import PauseNote
 from lifoq.operating.processing import known_paused
+from lifoq.operating.quotas import find_quotas
 from lifoq.store.table import Count
-from lifoq_cli import lent, options, statuses, tasks
+from lifoq_cli import options, quotas, statuses, tasks
 from lifoq_cli.session import Queues, Session, print_json
 
 STATUSES: Final = [status.value for status in LISTED]
@@ -43,9 +44,10 @@ def stats(session: Session) -> None:
     """Tell how the queue is doing, and count its tasks by status.
 
     A count ends at 10,000, and says so. What succeeded or was cancelled is in no index: the report
-    counts it. Where limits hold over all workers together, it tells what is lent of each.
+    counts it. Where limits hold over all workers together, it tells how much of each
+    workers hold.
     """
-    found, limits = session.queue.stats(), lent.find(session.queue)
+    found, limits = session.queue.stats(), find_quotas(session.queue)
     paused = Pause.of(session)
     said = headline(found, paused=paused.is_so)
 
@@ -53,9 +55,9 @@ def stats(session: Session) -> None:
         console.print(stats_table(found, said, paused.told))
         if limits:
             console.print()
-            console.print(lent.table(limits, now=session.now))
+            console.print(quotas.table(limits, now=session.now))
 
-    shared = {"shared_limits": [lent.as_json(one) for one in limits]} if limits else {}
+    shared = {"shared_limits": [quotas.as_json(one) for one in limits]} if limits else {}
     session.answer(stats_json(found, said, paused) | shared, show)
 
 

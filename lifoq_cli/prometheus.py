@@ -9,8 +9,8 @@ import click
 from lifoq.errors import LifoqError
 from lifoq.health.statistics import QueueStats
 from lifoq.metrics import NAMESPACE, Metric
+from lifoq.operating.quotas import QuotaTotals
 from lifoq.worker.run.report import RunReport
-from lifoq_cli.lent import Lent
 
 try:
     from prometheus_client import (
@@ -86,7 +86,7 @@ class WorkerMetrics:
         return server.server_port
 
 
-_LENT: Final[dict[str, tuple[str, Callable[[Lent], int]]]] = {
+_OF_QUOTAS: Final[dict[str, tuple[str, Callable[[QuotaTotals], int]]]] = {
     "slots_lent": ("Tasks at a time that workers hold of a shared limit", lambda one: one.slots),
     "shards_lent": ("Equal parts of a shared rate that workers hold", lambda one: one.shards),
     "workers": ("Workers that hold a part of a shared limit", lambda one: one.workers),
@@ -97,16 +97,16 @@ _LENT: Final[dict[str, tuple[str, Callable[[Lent], int]]]] = {
 }
 
 
-def of_queue(stats: QueueStats, lent: Sequence[Lent], queue_name: str) -> bytes:
+def of_queue(stats: QueueStats, quotas: Sequence[QuotaTotals], queue_name: str) -> bytes:
     """Return the numbers of a queue at the moment. Equal limits of several cells are added up."""
     registry = CollectorRegistry()
     values = {metric: count.value for metric, count in stats.counts().items()}
     for metric, value in {**values, **stats.ages()}.items():
         gauge = Gauge(name_of(metric), metric.meaning, (LABEL,), registry=registry)
         gauge.labels(queue_name).set(value)
-    for name, (meaning, value_of) in _LENT.items() if lent else ():
+    for name, (meaning, value_of) in _OF_QUOTAS.items() if quotas else ():
         full = f"{NAMESPACE}_shared_limit_{name}"
         gauge = Gauge(full, meaning, (LABEL, OF_LIMIT), registry=registry)
-        for one in lent:
+        for one in quotas:
             gauge.labels(queue_name, one.task_type or "").inc(value_of(one))
     return generate_latest(registry)

@@ -32,8 +32,8 @@ from lifoq.health.headline import headline
 from lifoq.items.history import Ended
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
+from lifoq.operating.quotas import find_quotas
 from lifoq.store.table import Count
-from lifoq_cli import lent
 from lifoq_console import words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, matching, preview
 from lifoq_console.chart import HEIGHT, WIDTH, charts, spark
@@ -155,7 +155,7 @@ class Pages:
             traffic=traffic,
             chosen=chosen,
             ranges=RANGES,
-            lent=lent.find(self._queue),
+            quotas=find_quotas(self._queue),
             now=SYSTEM.now(),
             problem=self._subject.problem,
             charts=[] if traffic is None or traffic.is_empty else charts(traffic),
@@ -168,7 +168,7 @@ class Pages:
     def types(self, _request: Request) -> Response:
         self._subject.look()
         seen = sample(self._queue)
-        shared = lent.find(self._queue)
+        shared = find_quotas(self._queue)
         limits = {one.task_type: one.at_a_time for one in shared if one.cell is None}
         return self._page("types", rows=by_type(self._queue, seen), seen=seen, limits=limits)
 
@@ -232,7 +232,9 @@ class Pages:
     def metrics(self, _request: Request) -> Response:
         from lifoq_cli import prometheus  # noqa: PLC0415 - an extra of its own
 
-        text = prometheus.of_queue(self._queue.stats(), lent.find(self._queue), self._subject.name)
+        text = prometheus.of_queue(
+            self._queue.stats(), find_quotas(self._queue), self._subject.name
+        )
         return Response(text, media_type=prometheus.CONTENT_TYPE)
 
     # Steering

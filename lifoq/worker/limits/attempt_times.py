@@ -14,7 +14,7 @@ from typing import Final
 from lifoq.worker.limits.load_signal import LoadSignal
 
 SHORTEST: Final = 1e-6
-"""The shortest time in seconds that is told apart: a shorter one counts as this."""
+"""Seconds; a shorter time counts as this."""
 REACHED: Final = 0.8
 """The part of the high level that must have been at work, on average over time, for a cycle to
 count."""

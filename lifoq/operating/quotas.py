@@ -1,13 +1,10 @@
 """Quotas that workers hold of limits over all workers (see ``lifoq.items.lease_table``)."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, Final
-
-from rich.table import Table
+from dataclasses import dataclass
+from typing import Final
 
 from lifoq.basics.host import microseconds
-from lifoq.basics.times import iso
 from lifoq.client.cells import Cells
 from lifoq.client.queue import Queue
 from lifoq.items.lease_table import (
@@ -20,36 +17,38 @@ from lifoq.items.lease_table import (
 )
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.store.table import LARGEST_PAGE, Span
-from lifoq_cli import moments
 
 OWN: Final = ""
 """The limit of the queue itself, over all task types (see ``lease_table_id``)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lent:
-    """How much of one limit workers hold, as its lease table says."""
+class QuotaTotals:
+    """The quotas of one limit added up, as its lease table tells them."""
 
     cell: str | None
-    """The table of its queue; None where there is one queue."""
+    """The table of the limit's queue; None where there is one queue."""
     task_type: str | None
-    """None: it is the queue's own, over all types."""
+    """The task type that is limited; None: the limit is the queue's own, over all types."""
     in_flight: int | None
-    """Tasks at a time; None: not limited. Of a task type it is in its code, and not known here."""
+    """Tasks at a time over all workers; None: unlimited, or not known here: the limit of a task
+    type is in its code."""
     rate_limit: float | None
-    """Starts per second; as above."""
+    """Starts per second over all workers; None: as above."""
     slots: int
-    """Tasks at a time that are lent out."""
+    """Tasks at a time that workers hold."""
     shards: int
-    """Equal parts of the rate that are lent out: a rate of five a second has five of them."""
+    """Token-bucket shards that workers hold: a rate of five a second has five of them."""
     is_short: bool
-    """Whether a worker asks for more than it has."""
+    """True if a worker wants more than it has."""
     workers: int
-    """That it is lent to."""
+    """The number of workers that hold a quota."""
     silent_workers: int
-    """Those that have not renewed their quota in time: they are lost, or cannot reach the table."""
+    """The number of these workers that have not renewed their quota in time: they are lost, or
+    cannot reach the table."""
     free_at: int | None
-    """Epoch microseconds when all of it can be had, unless it is renewed; None: it can now."""
+    """Epoch microseconds when the whole limit is free, unless a quota is renewed; None: it is
+    now."""
 
     @property
     def title(self) -> str:
@@ -58,56 +57,57 @@ class Lent:
 
     @property
     def at_a_time(self) -> str:
-        """``4``, ``4 of 10``."""
+        """The slots as text: ``4``, or ``4 of 10`` where the limit is known."""
         return _of(self.slots, self.in_flight)
 
     @property
     def of_rate(self) -> str:
-        """Its shards, as above."""
+        """The shards as text, as ``at_a_time``."""
         whole = None if self.rate_limit is None else SharedLimit(rate=self.rate_limit).amount.shards
         return _of(self.shards, whole)
 
     @property
     def holders(self) -> str:
-        """``3``, ``3, 1 of them silent``."""
+        """The workers as text: ``3``, or ``3, 1 of them silent``."""
         silent = f", {self.silent_workers} of them silent" if self.silent_workers else ""
         return f"{self.workers}{silent}"
 
 
-def find(queue: Queue | Cells) -> list[Lent]:
-    """Each limit of a queue whose limits are shared; that of a task type where its tasks are at
-    work or wait. Of another queue nothing is read.
+def find_quotas(queue: Queue | Cells) -> list[QuotaTotals]:
+    """Return the quotas of each limit of a queue whose limits hold over all workers; none for
+    another queue, of which nothing is read. The limit of a task type is found where its tasks are
+    at work or wait.
 
-    What it reads, once for each queue: two pages of the index, and the lease tables in one batch.
-    Raises StoreUnavailable, and QueueMisconfigured, also where a lease table cannot be read.
+    Reads, once for each queue, two pages of the index, and the lease tables in one batch. Raises
+    StoreUnavailable, and QueueMisconfigured, also where a lease table cannot be read.
     """
     if isinstance(queue, Cells):
         return [one for name, cell in queue.queues.items() for one in _of_queue(cell, cell=name)]
     return list(_of_queue(queue, cell=None))
 
 
-def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[Lent]:
+def _of_queue(queue: Queue, *, cell: str | None) -> Iterator[QuotaTotals]:
     shared, table = queue.shared_limits, queue.store.table
     if shared is None:
         return
-    wholes = {name: SharedLimit() for name in sorted(_types_in_sight(queue))}
+    limits = {name: SharedLimit() for name in sorted(_types_in_use(queue))}
     if shared.total_in_flight is not None or shared.rate_limit is not None:
-        wholes = {
+        limits = {
             OWN: SharedLimit(in_flight=shared.total_in_flight, rate=shared.rate_limit),
-            **wholes,
+            **limits,
         }
     items = {
         item[Attribute.TASK_ID]: item
-        for item in table.get_many([lease_table_id(one) for one in wholes])
+        for item in table.get_many([lease_table_id(name) for name in limits])
     }
     now = queue.store.now()
-    for limit, whole in wholes.items():
-        item = items.get(lease_table_id(limit))
-        if item is not None or limit == OWN:
-            yield _lent(limit, whole, LeaseTable.of(item, whole), cell=cell, now=now)
+    for name, limit in limits.items():
+        item = items.get(lease_table_id(name))
+        if item is not None or name == OWN:
+            yield _totals(name, limit, LeaseTable.of(item, limit), cell=cell, now=now)
 
 
-def _types_in_sight(queue: Queue) -> set[str]:
+def _types_in_use(queue: Queue) -> set[str]:
     """The types of the newest tasks that are at work or wait."""
     found = set()
     for status in (Status.TAKEN, Status.PENDING):
@@ -118,16 +118,16 @@ def _types_in_sight(queue: Queue) -> set[str]:
     return found
 
 
-def _lent(
-    limit: str, whole: SharedLimit, lease_table: LeaseTable, *, cell: str | None, now: int
-) -> Lent:
+def _totals(
+    name: str, limit: SharedLimit, lease_table: LeaseTable, *, cell: str | None, now: int
+) -> QuotaTotals:
     entries = [entry.left(now) for entry in lease_table.entries.values()]
     held = [entry for entry in entries if entry.has != NONE]
-    return Lent(
+    return QuotaTotals(
         cell=cell,
-        task_type=limit or None,
-        in_flight=whole.in_flight,
-        rate_limit=whole.rate,
+        task_type=name or None,
+        in_flight=limit.in_flight,
+        rate_limit=limit.rate,
         slots=sum(entry.has.slots for entry in held),
         shards=sum(entry.has.shards for entry in held),
         is_short=any(
@@ -143,7 +143,7 @@ def _lent(
 
 
 def _free_at(entry: Entry) -> int:
-    """When others may have it, as ``Entry.left`` has it."""
+    """Return when others may have a quota, as ``Entry.left`` has it."""
     return entry.until + microseconds(CLOCKS_APART) + (entry.lease if entry.has.slots else 0)
 
 
@@ -151,21 +151,3 @@ def _of(part: int, whole: int | None) -> str:
     if whole is None:
         return str(part) if part else "–"
     return f"{part} of {whole}"
-
-
-def as_json(lent: Lent) -> dict[str, Any]:
-    found = asdict(lent)
-    if lent.cell is None:
-        del found["cell"]
-    return {**found, "free_at": None if lent.free_at is None else iso(lent.free_at)}
-
-
-def table(lent: list[Lent], *, now: int) -> Table:
-    found = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("SHARED LIMIT", "AT A TIME", "LANES", "WORKERS", "SHORT", "FREE, UNLESS RENEWED"):
-        found.add_column(title, no_wrap=True)
-    for one in lent:
-        free = "now" if one.free_at is None else moments.distance(one.free_at, now=now)
-        short = "yes" if one.is_short else "no"
-        found.add_row(one.title, one.at_a_time, one.of_rate, one.holders, short, free)
-    return found
