@@ -22,7 +22,7 @@ CHOICE: Final = "LIFOQ_AWS_CLIENT"
 BOTO3: Final = "boto3"
 
 USUAL_REGION: Final = re.compile(r"(af|ap|ca|eu|il|me|mx|sa|us)-[a-z]+-\d+")
-"""Of the partition ``aws``, whose endpoints end in amazonaws.com."""
+"""Names of regions of the partition ``aws``, whose endpoints end in amazonaws.com."""
 GIVEN: Final = ("AWS_LAMBDA_FUNCTION_NAME", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 ONLY_BOTO3S: Final = (
     "ALL_PROXY",

@@ -37,7 +37,7 @@ class Headers(dict[str, str]):
 
 
 class Answer(NamedTuple):
-    """As much of botocore's ``AWSResponse`` as is asked for."""
+    """An answer of AWS, with as much of botocore's ``AWSResponse`` as is asked for."""
 
     status_code: int
     headers: Headers

@@ -1,4 +1,5 @@
-"""What DynamoDB alone answers with, in lifoq's words; for the rest see ``lifoq.aws.errors``."""
+"""Errors that DynamoDB alone answers with, in lifoq's words; for the rest see
+``lifoq.aws.errors``."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -44,7 +45,8 @@ def meaning(error: ClientError, *, action: str, table: str, region: str) -> Exce
 
 
 def refusal(error: ClientError, items: Sequence[Item]) -> Exception:
-    """What a cancelled transaction says: its first reason is the update's, the others the puts'."""
+    """Return the error of a cancelled transaction: its first reason is the update's, the others the
+    puts'."""
     reasons: list[Any] = error.response.get("CancellationReasons", [])
     codes = [reason.get("Code", "None") for reason in reasons]
     if not codes or set(codes) - {"None", "ConditionalCheckFailed"}:

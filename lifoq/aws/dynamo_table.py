@@ -23,7 +23,7 @@ from lifoq.store.table import MAX_BATCH_GET, Count, Cursor, Page, Span
 
 
 class Calls(Protocol):
-    """How DynamoDB's API is called."""
+    """The calls of DynamoDB's API."""
 
     region: str
 

@@ -1,4 +1,4 @@
-"""What AWS's and botocore's errors mean, whatever was asked of AWS.
+"""The meaning of AWS's and botocore's errors, whatever was asked of AWS.
 
 Two kinds: what may pass (StoreUnavailable: the same call may succeed later), and what somebody has
 to set right (QueueMisconfigured). What one call alone can answer with, its caller translates; what
@@ -45,7 +45,7 @@ STALE_CREDENTIALS: Final = (
 )
 """Credentials that could not be had or refreshed at the moment."""
 STILL_EXPIRED: Final = "refreshed credentials are still expired"
-"""What the RuntimeError holds with which botocore says the same."""
+"""The words of the RuntimeError with which botocore says the same."""
 UNSENDABLE: Final = "Invalid header value"
 """Words of the standard library, in front of the value."""
 
@@ -75,7 +75,7 @@ THROTTLED: Final = frozenset(
         "TransactionInProgressException",
     }
 )
-"""Those among them of which botocore's mode ``standard`` thinks as throttling."""
+"""The codes among them that botocore's mode ``standard`` takes for throttling."""
 
 EXPIRED: Final = frozenset(
     {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "RequestTimeTooSkewed"}
@@ -159,7 +159,8 @@ def message_of(error: ClientError) -> str:
 
 
 def _passing_or_credentials(error: ClientError, call: str, operation: str) -> LifoqError | None:
-    """What any call can be answered with, to it or to a call for credentials before it."""
+    """Return the error for a refusal that any call can meet: its own, or of a call for credentials
+    before it. None where it is another."""
     code, described = code_of(error), f"{code_of(error)}: {message_of(error)}"
     if _may_pass(error):
         return StoreUnavailable(f"{call}: {described}")

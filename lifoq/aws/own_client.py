@@ -59,7 +59,7 @@ class Endpoint:
     port: int
     url: str
     authority: str
-    """What the header ``Host`` holds."""
+    """The value of the header ``Host``."""
 
     @classmethod
     def at(cls, url: str, *, service: str, region: str) -> "Endpoint | None":
@@ -243,5 +243,5 @@ def _connect(endpoint: Endpoint) -> socket.socket:
 
 @functools.cache
 def _authorities() -> ssl.SSLContext:
-    """Those whom botocore trusts."""
+    """Return a TLS context that trusts the authorities that botocore trusts."""
     return ssl.create_default_context(cafile=str(Path(botocore.__file__).with_name("cacert.pem")))

@@ -1,4 +1,5 @@
-"""How long a call of AWS may take, and how often it is repeated, whichever client makes it."""
+"""The time that a call of AWS may take, and the number of its repeats, whichever client makes
+it."""
 
 import random
 import threading

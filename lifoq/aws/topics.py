@@ -23,7 +23,7 @@ class Topics:
         self._call("Publish", fields, of_success=_published)
 
     def publish_batch(self, *, TopicArn: str, PublishBatchRequestEntries: Any) -> dict[str, Any]:  # noqa: N803
-        """What SNS did not take, as ``Failed``."""
+        """Publish messages. The answer's ``Failed`` names those that SNS did not take."""
         form = {"TopicArn": TopicArn}
         for number, entry in enumerate(PublishBatchRequestEntries, 1):
             place = f"PublishBatchRequestEntries.member.{number}"

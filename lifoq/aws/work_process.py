@@ -16,7 +16,7 @@ from lifoq.basics.clock import ServerClock
 from lifoq.basics.host import SYSTEM, Host
 
 SETTINGS: Final = ("auth_scheme_preference", "ca_bundle")
-"""Of botocore's configuration, beside what a client tells of itself."""
+"""Settings of botocore's configuration, beside what a client tells of itself."""
 
 
 def service_of(client: Any, *, clock: ServerClock, host: Host = SYSTEM) -> Service | None:

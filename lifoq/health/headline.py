@@ -1,4 +1,4 @@
-"""How a queue is doing, in one sentence, by what its table shows.
+"""The state of a queue in one sentence, by what its table shows.
 
 CloudWatch learns that a task was shed when DynamoDB deletes it, which may take days; the table
 shows at once what is past its deadline. The alarms ring with the same words.
@@ -79,7 +79,7 @@ def _state(stats: QueueStats, *, paused: bool) -> State:
 
 
 def _numbers(stats: QueueStats) -> list[str]:
-    """What there is none of is left out."""
+    """Return the numbers in words; what there is none of is left out."""
     newest, oldest = stats.newest_waiting_seconds, stats.oldest_waiting_seconds
     ages = ""
     if newest is not None and oldest is not None:

@@ -1,4 +1,4 @@
-"""What there is to do of some task types: those of a group of long workers."""
+"""The open tasks of some task types: those of a group of long workers."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -13,7 +13,7 @@ from lifoq.store.reads import Reads
 from lifoq.store.table import Span
 
 DIMENSION: Final = "workers"
-"""What tells the metrics of one group from another's, beside the queue's own dimension."""
+"""The dimension that tells the metrics of one group from another's, beside the queue's own."""
 
 
 def encode(groups: Mapping[str, Collection[str]]) -> str:
@@ -28,13 +28,14 @@ def decode(text: str) -> dict[str, frozenset[str]]:
 @dataclass(frozen=True, kw_only=True)
 class OpenTasks:
     number: int
-    """That could be claimed, or that a worker holds. Counting stops at a cap."""
+    """Tasks that could be claimed, or that a worker holds. Counting stops at a cap."""
     oldest_waiting_seconds: float
-    """0 where none waits."""
+    """The age of the oldest task that waits, in seconds; 0 where none waits."""
 
 
 def measure(store: Reads, types: frozenset[str], *, cap: int = CAP) -> OpenTasks:
-    """It looks past tasks of other types: ``cap`` of them, from either end of the line."""
+    """Count the open tasks of these types, past tasks of other types: ``cap`` of them, from either
+    end of the line."""
     now = store.now()
     own = (OneOf(Attribute.TASK_TYPE, types),)
     waiting = Span(

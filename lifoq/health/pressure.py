@@ -1,4 +1,4 @@
-"""How hard a queue is pressed: what a producer may want to know before it puts.
+"""The pressure on a queue: what a producer may want to know before it puts.
 
 Read from few rows, whatever waits. What was shed lies in the index, just past the deadline. What
 was started does not, since a task that succeeded is in no index: workers note it, all in one item,
@@ -27,35 +27,37 @@ SHED_FOR: Final = 60.0
 """Seconds for which what was shed does: it must be forgotten before the notes are, the last of
 which a worker wrote up to ``NOTE_EVERY`` before its end."""
 TRIES: Final = 3
-"""How often a note is tried where other workers are faster."""
+"""Tries of a note, where other workers are faster."""
 SAMPLE: Final = 100
 """Rows that are read of what was shed, at the most."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Starts:
-    """What one worker has started."""
+    """The tasks that one worker has started."""
 
     seconds: float
-    """For how long."""
+    """The stretch in which they were started, in seconds."""
     number: int
     wait: float | None
-    """Seconds from the put to the first start, the mean; None where it only retried."""
+    """The mean wait from the put to the first start, in seconds; None where it only retried."""
     at: int = 0
-    """Epoch microseconds: until when, by the note."""
+    """The end of the stretch, in epoch microseconds, as the note has it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pressure:
-    """What became of tasks in the last minutes."""
+    """The fate of tasks in the last minutes."""
 
     shed_share: float
     """The share of what was started or shed that was shed; 0 where no worker has told of a start.
     A task is shed at its deadline: so this tells of tasks that were put as long ago."""
     starts_per_second: float
-    """By all workers together, as they told. Where tasks are shed, this is what they can do."""
+    """Starts per second by all workers together, as they told. Where tasks are shed, this is what
+    they can do."""
     wait_seconds: float | None
-    """From the put to the start, the mean of those that were started; None where none was."""
+    """The mean wait from the put to the start, in seconds, of the tasks that were started; None
+    where none was."""
 
 
 def note(store: StoreBase, starts: Starts, *, host: Host) -> None:
@@ -106,14 +108,14 @@ def together(one: Pressure, other: Pressure) -> Pressure:
 
 
 def _mean(waits: Sequence[tuple[float | None, float]]) -> float | None:
-    """Of those known, each with its weight."""
+    """Return the mean of the waits that are known, each with its weight; None if none is."""
     known = [(wait, weight) for wait, weight in waits if wait is not None]
     total = sum(weight for _, weight in known)
     return sum(wait * weight for wait, weight in known) / total if total else None
 
 
 def _started(rows: list[Starts]) -> tuple[float, float | None]:
-    """A second, and how long they had waited."""
+    """Return the starts per second, and the mean wait in seconds."""
     if not rows:
         return 0.0, None
     until = max(row.at for row in rows)
@@ -123,8 +125,9 @@ def _started(rows: list[Starts]) -> tuple[float, float | None]:
 
 
 def _shed(store: StoreBase, now: int) -> float:
-    """How many a second. By the queue's own deadline: what has an earlier one of its own lies
-    further up in the index, and is counted when it comes by here, unless TTL is faster."""
+    """Return the tasks shed per second, by the queue's own deadline. A task with an earlier one of
+    its own lies further up in the index, and is counted when it comes by here, unless TTL is
+    faster."""
     noted = notes.read(store).shed_since(notes.lately(now))
     deleted = sum(number for _, number in noted) / notes.LATELY
     if store.lifetimes.shed_at_deadline:
@@ -145,7 +148,7 @@ def _shed(store: StoreBase, now: int) -> float:
 
 
 def _recent(item: Item | None, *, now: int) -> list[Starts]:
-    """None where it cannot be read."""
+    """Return the rows of a note that tell of the present; none where it cannot be read."""
     text = (item or {}).get(Attribute.PAYLOAD)
     try:
         found: Any = jsontext.decode(text) if isinstance(text, str) else []

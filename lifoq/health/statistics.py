@@ -1,4 +1,4 @@
-"""What a queue looks like at the moment."""
+"""The statistics of a queue at the moment."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -39,15 +39,15 @@ class QueueStats:
     """Age of the newest task that waits to be claimed; None where none does."""
     oldest_waiting_seconds: float | None
     deadline_seconds: float
-    """The queue's."""
+    """The queue's deadline, in seconds."""
     unknown_types: tuple[str, ...] = ()
     """Task types that wait, and for which no worker is known to have a handler, as the latest sweep
     found them; 20 at the most."""
     stalled: bool = False
-    """Whether tasks wait and none is claimed, as the latest sweep found."""
+    """True if tasks wait and none is claimed, as the latest sweep found."""
 
     def counts(self) -> dict[Metric, Count]:
-        """What is told as metrics."""
+        """Return the counts that are told as metrics."""
         return {
             Metric.TASKS_PENDING: self.live,
             Metric.TASKS_DELAYED: self.delayed,
@@ -57,7 +57,7 @@ class QueueStats:
         }
 
     def ages(self) -> dict[Metric, float]:
-        """What is told as metrics, in seconds."""
+        """Return the ages that are told as metrics, in seconds."""
         return {
             Metric.NEWEST_WAITING_AGE: self.newest_waiting_seconds or 0.0,
             Metric.OLDEST_WAITING_AGE: self.oldest_waiting_seconds or 0.0,

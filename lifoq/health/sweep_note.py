@@ -1,8 +1,8 @@
-"""What the sweep notes in the table for whoever looks at the queue.
+"""The sweep's note in the table, for whoever looks at the queue.
 
-It has the task code, comes by once a minute, and deletes what it sheds: nobody else can see which
-task types no worker has, that nothing is claimed, and what was shed but is gone. The note is no
-task: it has no status.
+The sweep has the task code, comes by once a minute, and deletes what it sheds: nobody else can see
+which task types no worker has, that nothing is claimed, and what was shed but is gone. The note is
+no task: it has no status.
 """
 
 from dataclasses import asdict, dataclass
@@ -31,9 +31,10 @@ class Note:
     unknown_types: tuple[str, ...] = ()
     """Task types of tasks that wait, which no worker is known to have; MOST_NAMED at the most."""
     stalled: bool = False
-    """Whether tasks wait and none is claimed."""
+    """True if tasks wait and none is claimed."""
     shed: tuple[tuple[int, int], ...] = ()
-    """How many tasks the sweep shed, and before that when, in epoch microseconds, of late."""
+    """The tasks that the sweep shed of late: for each time, in epoch microseconds, how many it shed
+    up to then."""
     known_types: tuple[str, ...] = ()
     """Task types that some worker has a handler for; empty if they are too many to be noted, or if
     any type is taken."""

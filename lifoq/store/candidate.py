@@ -33,7 +33,7 @@ class Candidate:
 
     @property
     def head_start(self) -> int:
-        """How far the task stands ahead of its time, in microseconds."""
+        """The head start of the task: microseconds by which it stands ahead of its time."""
         head_start: int = self.preview.get(Preview.HEAD_START, 0)
         return head_start
 

@@ -16,7 +16,7 @@ log = logging.getLogger("lifoq.claims")
 
 
 def _nothing() -> None:
-    """What a claim has to leave that holds nothing but its task."""
+    """Free nothing: for a claim that holds nothing but its task."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,24 +25,25 @@ class Claim:
 
     task: Task
     leave: Callable[[], None] = _nothing
-    """To be called once the claim has ended: frees what it holds beside the task, so that nobody
-    has to find that out."""
+    """Called once the claim has ended. Frees what it holds beside the task, so that nobody has to
+    find out that it has ended."""
 
 
 class Claims:
-    """What a worker claims by, none of whose task types limits how many of a key are TAKEN."""
+    """Claims without per-key limits."""
 
     def __init__(self, store: AttemptWrites, *, host: Host) -> None:
         self._store = store
         self._host = host
 
     def claim(self, row: Candidate, *, per_key: int | None, lease: float) -> Claim:
-        """PENDING → TAKEN for ``lease`` seconds; of the row's type, ``per_key`` of a key may be
-        TAKEN at a time, None: any. A claim that was not confirmed is asked for once more, and
-        recognised; after that it is left to its lease.
+        """Claim a task for ``lease`` seconds: PENDING → TAKEN. ``per_key``: tasks of one key that
+        may be TAKEN at a time, of this task's type; None: any number. A claim that was not
+        confirmed is sent once more, and recognised if it was granted; after that it is left to its
+        lease.
 
-        Raises NotClaimed where somebody was faster or the task has expired; of these, KeyBusy where
-        as many of its key are TAKEN as may be. DamagedTask, and StoreUnavailable.
+        Raises NotClaimed where somebody was faster or the task has expired, and its kind KeyBusy
+        where as many of its key are TAKEN as may be; DamagedTask; StoreUnavailable.
         """
         call = self._call(row, per_key, lease)
         try:
@@ -52,7 +53,7 @@ class Claims:
             return call()
 
     def _call(self, row: Candidate, _per_key: int | None, lease: float) -> Callable[[], Claim]:
-        """The call that claims, for once and once more."""
+        """Return the call that claims, which may be made twice."""
         return self._of_task_alone(row, lease)
 
     def _of_task_alone(

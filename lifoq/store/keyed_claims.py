@@ -38,15 +38,16 @@ REREAD_PAUSE: Final = 0.2
 
 
 class KeyedClaims(Claims):
-    """What a worker claims by that has such types: their keyed tasks' claims hold a key's slot."""
+    """Claims with per-key limits: where a type has one, the claim of a task with a key holds a slot
+    of that key, too."""
 
     def __init__(self, store: AttemptWrites, *, host: Host) -> None:
         super().__init__(store, host=host)
         self._table = store.table
 
     def _call(self, row: Candidate, per_key: int | None, lease: float) -> Callable[[], Claim]:
-        """By the time that a row is claimed without a slot, its id may have been put anew, as a
-        task that needs one."""
+        """Return the call that claims. Without a slot it has a condition: by the time that the row
+        is claimed, its id may have been put anew, as a task that needs a slot."""
         if per_key is not None and row.key is not None:
             return partial(self._with_slot, row, row.key, per_key, lease)
         same_type, no_key = key_slots.as_shown(row.task_type, None)

@@ -1,4 +1,5 @@
-"""What is too large for an item, in objects of the queue's bucket (a claim check).
+"""Large values, which lie as objects in the queue's bucket: an item has no room for them (a claim
+check).
 
 The object is written before the item that names it, under a name that nobody else draws, and never
 again: whatever becomes of the item, what it names stays what it was. An object whose item was not
@@ -72,7 +73,7 @@ class LargeValues:
 
     @staticmethod
     def takes(value: object) -> TypeGuard[str | bytes]:
-        """Whether it is for the bucket."""
+        """Return True if a value is to lie in the bucket."""
         return isinstance(value, str | bytes) and _size(value) > INLINE
 
     def moved(
@@ -91,8 +92,8 @@ class LargeValues:
         return {**values, name: large.encode()}
 
     def value(self, task_id: str, name: str, large: Large) -> Any:
-        """What an item names. DamagedTask where the object is gone, or is another than was written:
-        no repeat can help."""
+        """Read the value that an item names. Raises DamagedTask where the object is gone, or is
+        another than was written: no repeat can help."""
         content = self.blobs.get(large.key)
         if content is None:
             raise DamagedTask(task_id, f"{name} names object {large.key}, which is not there")

@@ -27,7 +27,7 @@ log = logging.getLogger("lifoq.puts")
 
 @dataclass(frozen=True, kw_only=True)
 class PutOutcome:
-    """What became of one task of a ``put_many``: the task, or the error."""
+    """The outcome for one task of a ``put_many``: the task, or the error."""
 
     task: Task | None
     created: bool = False
@@ -84,8 +84,8 @@ class Puts(NewItems):
         return self._as_put(task, item), created
 
     def new_write(self, new: NewTask) -> Put | tuple[str, Change]:
-        """What puts a task as things are, for a transaction of the caller's own: a put, or an id
-        and a change. InvalidInput."""
+        """Return the write that puts a task as things are, for a transaction of the caller's own: a
+        put, or an id and a change. Raises InvalidInput."""
         accepted = self._accept(new)
         if not accepted.replaces:
             item = self._with_large_apart(self.new_item(new))
@@ -146,7 +146,7 @@ class Puts(NewItems):
                 return accepted
 
     def _seen(self, new: Accepted) -> Item | None:
-        """What stands under the id; and the table has told its time."""
+        """Read the item that has the id. The answer also tells the table's time."""
         seen = self.table.get(str(new.task_id))
         self._has_heard = True
         return seen
@@ -217,7 +217,8 @@ class Puts(NewItems):
         return first, item[Attribute.TASK_UPDATED] in (first.enqueued_at, first.task_updated)
 
     def _clock_was_off(self, ahead: int) -> bool:
-        """Whether answers have told since it was thought to be ``ahead`` that it is not so."""
+        """Return True if the clock is not ``ahead`` (microseconds) after all, as answers have told
+        since."""
         return abs(self.table.clock_ahead() - ahead) > microseconds(CLOCK_TOLERANCE)
 
     def _timed_anew(self, new: NewTask, put: Task) -> Task:
@@ -252,8 +253,8 @@ class Puts(NewItems):
         return PutOutcome(task=task, created=created)
 
     def _steps(self, accepted: Sequence[Accepted], new_id: Callable[[], str]) -> Iterator[_Step]:
-        """What is written at a time, in the order of the tasks: those without ids in batches; one
-        with an id alone, since it needs a condition, which a batch cannot carry."""
+        """Yield what is written at a time, in the order of the tasks: those without ids in batches;
+        one with an id alone, since it needs a condition, which a batch cannot carry."""
         batch: list[tuple[int, Item]] = []
         for index, task in enumerate(accepted):
             if task.task_id is not None:

@@ -1,4 +1,4 @@
-"""How often a conditional write is sent again that was refused.
+"""The repeats of a conditional write that was refused.
 
 The refusal tells what is there now, and so which write to send in place of the one that was
 refused. As a rule one repeat is enough; but others may be faster each time, and no item, whatever
@@ -20,7 +20,7 @@ but not for ever."""
 
 
 class Outrun(StoreUnavailable):
-    """What was to be written changed before each try. Later it may be had."""
+    """Raised when the item changed before each try. A later call may succeed."""
 
 
 class Again:

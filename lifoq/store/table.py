@@ -1,4 +1,5 @@
-"""What the store asks of a table. DynamoDB answers it for real, ``MemoryTable`` in memory."""
+"""The operations that the store asks of a table. DynamoDB answers them for real, ``MemoryTable`` in
+memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Table(Protocol):
         ...
 
     def get_many(self, task_ids: Sequence[str]) -> list[Item]:
-        """Those of the items that exist, in no order, by strongly consistent reads."""
+        """Return those of the items that exist, in no order, by strongly consistent reads."""
         ...
 
     def put(self, item: Item, *, over: Alternatives = ()) -> None:
@@ -123,7 +124,7 @@ class Table(Protocol):
 class Count:
     value: int
     capped: bool
-    """Whether counting stopped early: there are at least ``value``."""
+    """True if counting stopped early: there are at least ``value``."""
 
     def __add__(self, other: "Count") -> "Count":
         return Count(value=self.value + other.value, capped=self.capped or other.capped)

@@ -1,4 +1,4 @@
-"""What one task is allowed: how many attempts it has, and how long each of them may take.
+"""The allowance of one task: how many attempts it has, and how long each of them may take.
 
 The processor and the sweep both ask here, so that they never judge a task differently.
 """

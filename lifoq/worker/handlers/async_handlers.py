@@ -21,7 +21,7 @@ log = logging.getLogger("lifoq.awaited")
 
 
 class _Daemons(ThreadPoolExecutor):
-    """What coroutines give to ``asyncio.to_thread``: in threads that cannot keep the process from
+    """The threads in which calls of ``asyncio.to_thread`` run. They cannot keep the process from
     ending."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -51,7 +51,7 @@ class EventLoop:
 
     @property
     def is_here(self) -> bool:
-        """Whether the caller is what the loop runs."""
+        """True if the caller runs in the loop's own thread."""
         return threading.current_thread() is self._thread
 
     def soon(self, function: Callable[..., object], *arguments: object) -> None:
@@ -59,7 +59,7 @@ class EventLoop:
         self._started().call_soon_threadsafe(function, *arguments)
 
     def where(self) -> str:
-        """What the loop's thread is doing, line by line."""
+        """Return what the loop's thread is doing at the moment, line by line."""
         thread = None if self._thread is None else self._thread.ident
         frame = None if thread is None else sys._current_frames().get(thread)  # noqa: SLF001
         return "".join(traceback.format_stack(frame)[-5:]) if frame else "nowhere"
@@ -101,7 +101,8 @@ class AsyncHandlers:
         self._came_round = True
 
     def wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """What it returns, once it has; raises what it raises."""
+        """Run a coroutine in the loop, wait for it, and return what it returns. Raises what it
+        raises."""
         LOOP.soon(self._start, coroutine)
         return self._ended.result()
 
@@ -117,7 +118,7 @@ class AsyncHandlers:
 
     @property
     def is_here(self) -> bool:
-        """Whether the caller is a coroutine, which must not block the others."""
+        """True if the caller is a coroutine, which must not block the others."""
         return LOOP.is_here
 
     def blocked_at(self) -> str | None:

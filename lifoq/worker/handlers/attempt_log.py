@@ -1,4 +1,4 @@
-"""What task code logs, with the id of its task."""
+"""Log records of task code, which carry the id of its task."""
 
 import logging
 from collections.abc import Iterator

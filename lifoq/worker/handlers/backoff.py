@@ -1,4 +1,4 @@
-"""How long a failed task waits before its next attempt."""
+"""The wait of a failed task until its next attempt."""
 
 import math
 import random

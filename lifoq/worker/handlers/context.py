@@ -1,4 +1,4 @@
-"""What task code is told about its attempt, and may say while it runs."""
+"""The context of an attempt: what task code is told about it, and may say while it runs."""
 
 import threading
 from collections.abc import Callable, Coroutine
@@ -32,7 +32,7 @@ class Context:
         self.task_id = task.task_id
         self.task_type = task.task_type
         self.key = task.key
-        """As the producer gave it; None where it gave none."""
+        """The key that the producer gave; None if there is none."""
         self.traceparent = task.traceparent
         """Names the trace that the task belongs to; None where the producer gave none."""
         self.attempt = task.attempts
@@ -41,7 +41,7 @@ class Context:
         self.enqueued_at = task.enqueued_at
         """Epoch microseconds."""
         self.last_checkpoint: Any = task.checkpoint
-        """What the last attempt that made a checkpoint gave it; None on a fresh start."""
+        """The latest checkpoint of an earlier attempt; None on a fresh start."""
         self._task = task
         self._store = store
         self._host = host
@@ -58,12 +58,12 @@ class Context:
 
     @property
     def lease_lost(self) -> bool:
-        """Whether the task went on without this attempt: stop, its result is refused."""
+        """True if the task went on without this attempt: stop, its result is refused."""
         return self._lost.is_set()
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody has cancelled the task, as the latest heartbeat told, this attempt's or
+        """True if somebody has cancelled the task, as the latest heartbeat told, this attempt's or
         the processor's: stop. Asking costs nothing."""
         return self._cancelled.is_set()
 
@@ -97,7 +97,7 @@ class Context:
         await self._beside(self.checkpoint, value)
 
     def wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """What an async handler returns."""
+        """Run an async handler's coroutine, and return what it returns."""
         if self._async_handlers is None:
             raise TypeError(f"the attempt at task {self.task_id!r} is none of an async handler")
         return self._async_handlers.wait(coroutine)

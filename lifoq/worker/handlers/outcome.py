@@ -1,4 +1,4 @@
-"""How an attempt ended, as a value: decided first, then written."""
+"""The outcome of an attempt, as a value: decided first, then written."""
 
 import math
 import random
@@ -22,8 +22,8 @@ TOO_LATE: Final = "not tried again, since its deadline would have passed by then
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """What a handler returns to chain: its result, and tasks that are put atomically with its
-    success, at most 99."""
+    """The value that a handler returns to chain: its result, and tasks that are put atomically with
+    its success, at most 99."""
 
     result: Any = None
     follow_ups: Sequence[NewTask] = ()
@@ -44,7 +44,7 @@ class TryAgain:
     delay: float
     """Seconds."""
     counts: bool = True
-    """Whether the attempt is one of those that a task has."""
+    """True if the attempt counts towards the task's ``max_attempts``."""
 
     def write(self, store: AttemptWrites, task: Task) -> Candidate | None:
         """The row, where the task waits in the queue again at once."""

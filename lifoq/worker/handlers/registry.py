@@ -42,7 +42,7 @@ class Terms:
     per_key: int | None = None
     """Tasks of this type that have the same key, and are TAKEN at a time, over all processors."""
     adaptive_concurrency: bool = False
-    """Whether each worker finds by itself how many tasks of this type the downstream takes at a
+    """True if each worker finds by itself how many tasks of this type the downstream takes at a
     time, at the most ``in_flight``."""
 
     def check_terms(self, of: str = "") -> None:
@@ -70,7 +70,7 @@ class TaskType(Terms):
     timed: bool = True
     """False if an attempt may last as long as the worker lets it, whatever the task says."""
     is_async: bool = False
-    """Whether its handler is a coroutine function."""
+    """True if the handler is a coroutine function."""
 
     def __post_init__(self) -> None:
         self.check_terms(f"{self.name}.")
