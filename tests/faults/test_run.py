@@ -143,7 +143,7 @@ def arrive(bench: Bench, task_type: str, *, every: float) -> None:
 
 
 def waits(bench: Bench) -> list[float]:
-    """Of those."""
+    """Return the seconds from each put to its first claim."""
     return [began - put for began, put in bench.begun if isinstance(put, float)]
 
 
@@ -171,7 +171,7 @@ def test_a_flood_of_a_type_that_nobody_knows_delays_no_other_and_costs_bounded_r
     bench.run(window=30)
     assert len(waits(bench)) > 200
     assert max(waits(bench)) < 1
-    assert bench.table.rows_read < 30 * 2_000  # of 20,000 and more: see sight.ROWS_PER_SECOND
+    assert bench.table.rows_read < 30 * 2_000  # of 20,000 and more: see view.ROWS_PER_SECOND
 
 
 def test_what_expired_ahead_of_the_living_is_passed_over_and_falls_behind_them(bench):
@@ -186,7 +186,7 @@ def test_what_expired_ahead_of_the_living_is_passed_over_and_falls_behind_them(b
     bench.table.rows_read, began = 0, bench.seconds
     assert bench.run(window=60, linger=58).succeeded == 20
     assert max(moment for moment, _ in bench.begun) < began + 1
-    assert bench.table.rows_read < 4 * number + 60_000  # of some 600 looks
+    assert bench.table.rows_read < 4 * number + 60_000  # of some 600 polls
     left = sum(Attribute.PREVIEW in item for item in bench.table.items())
     assert left <= number - 5_000
 
