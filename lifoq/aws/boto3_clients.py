@@ -27,7 +27,7 @@ PATIENT: Final = Config(
     read_timeout=READ_TIMEOUT,
     retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
 )
-"""For calls that may be repeated, of any service."""
+"""Settings of a client whose calls may be repeated, of any service."""
 DYNAMODB: Final = PATIENT.merge(
     Config(
         max_pool_connections=CONNECTIONS,
@@ -85,7 +85,7 @@ def _merged(defaults: Config, config: Config | None) -> Config:
 
 
 class Boto3Calls:
-    """DynamoDB by a boto3 client."""
+    """DynamoDB, called by a boto3 client."""
 
     def __init__(self, client: Any, *, clock: ServerClock) -> None:
         """``clock`` learns from each answer."""

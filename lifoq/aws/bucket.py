@@ -24,12 +24,14 @@ JSON: Final = "application/json"
 
 
 def in_bucket(name: str, **client_arguments: Any) -> LargeValues:
-    """Large values in the bucket of this name. ``client_arguments`` go to ``boto3.client``."""
+    """Return the large values of the bucket of this name. ``client_arguments`` go to
+    ``boto3.client``."""
     return LargeValues(S3Blobs(name, **client_arguments))
 
 
 class S3Blobs:
-    """Its client is made when the first large value comes: S3's takes long to load."""
+    """Objects in S3. The client is made when the first large value comes: S3's takes long to
+    load."""
 
     def __init__(self, bucket: str, **client_arguments: Any) -> None:
         self.bucket = bucket
@@ -50,7 +52,8 @@ class S3Blobs:
             return None
 
     def renew(self, key: str) -> bool:
-        """By a copy onto itself: what it is does not change, its age does."""
+        """Let the object's time begin anew, by a copy onto itself: it stays what it is, but its age
+        does not."""
         try:
             with self._translated("CopyObject"):
                 self._client.copy_object(

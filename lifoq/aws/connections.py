@@ -21,7 +21,8 @@ LONGEST_LENGTH: Final = 15
 
 
 class Headers(dict[str, str]):
-    """By name, in any case. A dictionary that it is made of has them in lower case."""
+    """The headers of an answer, by name, in any case. A dictionary that it is made of has them in
+    lower case."""
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(str(name).lower())
@@ -45,7 +46,8 @@ class Answer(NamedTuple):
 
 
 class Connections:
-    """To one server. Each is for one exchange at a time, and any thread may ask for one."""
+    """The connections to one server. Each is for one exchange at a time, and any thread may ask for
+    one."""
 
     def __init__(self, connect: Callable[[], socket.socket], *, kept: int) -> None:
         """``connect`` opens another, with its timeouts set; ``kept``: so many wait for use."""

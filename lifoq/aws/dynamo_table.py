@@ -55,7 +55,7 @@ class DynamoTable:
 
     @classmethod
     def of_clients(cls, name: str, *, client: Any, once: Any, host: Host = SYSTEM) -> "DynamoTable":
-        """By boto3's clients; ``once`` must not repeat a call."""
+        """Return the table as boto3's clients call it; ``once`` must not repeat a call."""
         from lifoq.aws import boto3_clients  # noqa: PLC0415 - a cold start less to import
 
         clock = ServerClock(host)
@@ -80,7 +80,7 @@ class DynamoTable:
     def of_service(
         cls, name: str, service: Any, *, clock: ServerClock, repeats: bool = True
     ) -> "DynamoTable":
-        """By the own client. ``clock`` is the service's."""
+        """Return the table as lifoq's own client calls it. ``clock`` is the service's."""
         from lifoq.aws.dynamodb import DynamoCalls  # noqa: PLC0415 - as above
 
         once: Calls = DynamoCalls(service, attempts=1)

@@ -21,8 +21,8 @@ def typed(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def typed_value(value: object) -> dict[str, Any]:  # noqa: PLR0911 - one for each
-    """DynamoDB's form of a value that lifoq writes, of numbers and strings of a cursor, and of
-    whatever else is moved with them."""
+    """Return DynamoDB's form of a value that lifoq writes, of numbers and strings of a cursor, and
+    of whatever else is moved with them."""
     if type(value) is str:  # the usual ones first: a task's two writes have some twenty
         return {"S": value}
     if type(value) is int:

@@ -106,7 +106,7 @@ Meaning = Callable[[ClientError], Exception | None]
 
 @contextmanager
 def connecting(call: str) -> Iterator[None]:
-    """QueueMisconfigured, with a remedy, where boto3 cannot make a client of its settings."""
+    """Raise QueueMisconfigured, with a remedy, where boto3 cannot make a client of its settings."""
     try:
         yield
     except (BotoCoreError, ValueError) as error:
@@ -118,8 +118,8 @@ def connecting(call: str) -> Iterator[None]:
 
 @contextmanager
 def translated(call: str, *, operation: str, meaning: Meaning) -> Iterator[None]:
-    """AWS's errors as lifoq's, as far as they are understood; the rest passes as it is. ``call``
-    begins each sentence; ``operation`` is its name in AWS's API."""
+    """Translate AWS's errors into lifoq's, as far as they are understood; the rest passes as it is.
+    ``call`` begins each sentence; ``operation`` is its name in AWS's API."""
     try:
         yield
     except ClientError as error:

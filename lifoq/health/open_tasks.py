@@ -17,7 +17,7 @@ DIMENSION: Final = "workers"
 
 
 def encode(groups: Mapping[str, Collection[str]]) -> str:
-    """Task types by the name of the group, as JSON."""
+    """Return the task types by the name of their group, as JSON."""
     return json.dumps({name: sorted(types) for name, types in groups.items()})
 
 

@@ -84,7 +84,8 @@ def note(store: StoreBase, starts: Starts, *, host: Host) -> None:
 
 
 def measure(store: StoreBase, *, now: int) -> Pressure:
-    """Two items, and ``SAMPLE`` rows of the index at the most; ``now`` in epoch microseconds."""
+    """Measure the pressure at ``now`` (epoch microseconds). Reads two items, and ``SAMPLE`` rows of
+    the index at the most."""
     started, wait = _started(_recent(store.table.get(NOTE), now=now))
     shed = _shed(store, now)
     return Pressure(
@@ -95,7 +96,7 @@ def measure(store: StoreBase, *, now: int) -> Pressure:
 
 
 def together(one: Pressure, other: Pressure) -> Pressure:
-    """That of two queues as one: of all that was started or shed in them."""
+    """Return the pressure on two queues as one: over all that was started or shed in them."""
     both = (one, other)
     started = sum(each.starts_per_second for each in both)
     shed = sum(each.starts_per_second * each.shed_share / (1 - each.shed_share) for each in both)

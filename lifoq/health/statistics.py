@@ -19,11 +19,11 @@ CAP: Final = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class QueueStats:
-    """Counts stop at a cap, and say so. SUCCESS and CANCELLED tasks are in no index: the report
-    over exports counts them."""
+    """The numbers of a queue at the moment. Counts stop at a cap, and say so. SUCCESS and CANCELLED
+    tasks are in no index: the report over exports counts them."""
 
     pending: Count
-    """Including those that have expired, which TTL has not deleted yet."""
+    """PENDING tasks, with those that have expired and that TTL has not deleted yet."""
     live: Count
     """PENDING tasks that can still be claimed."""
     expired_present: Count
@@ -36,7 +36,7 @@ class QueueStats:
     failed_lately: Count
     """FAILURE tasks that are no older than the deadline."""
     newest_waiting_seconds: float | None
-    """Age of the newest task that waits to be claimed; None where none does."""
+    """The age in seconds of the newest task that waits to be claimed; None where none does."""
     oldest_waiting_seconds: float | None
     deadline_seconds: float
     """The queue's deadline, in seconds."""
@@ -74,8 +74,8 @@ def measure(store: Reads, *, now: int, cap: int = CAP, note: Note | None = None)
         return None if since is None else max(0.0, (now - since) / MICROSECONDS)
 
     def expired(*, first: int | None = None, since: int = 0) -> Count:
-        """From the oldest row on: behind a mountain of those that still wait, the cap would leave
-        none of these."""
+        """Count the tasks past their deadline, from the oldest row on: behind a mountain of those
+        that still wait, the cap would leave none of these."""
         where = (GreaterThan(Attribute.EXPIRES_AT, since), AtMost(Attribute.EXPIRES_AT, now))
         return count(Status.PENDING, newest_first=False, first=first, where=where)
 

@@ -54,7 +54,7 @@ def lately(now: int) -> int:
 
 
 def write(store: StoreBase, note: Note) -> None:
-    """In place of what was noted before."""
+    """Write the note in place of what was noted before."""
     change = Change(
         when=(),
         creates=True,
@@ -67,12 +67,12 @@ def write(store: StoreBase, note: Note) -> None:
 
 
 def read(store: StoreBase) -> Note:
-    """That of the latest sweep."""
+    """Return the note of the latest sweep."""
     return of(store.table.get(NOTE))
 
 
 def of(item: Item | None) -> Note:
-    """An empty one where it cannot be read."""
+    """Return the note of an item; an empty one where it cannot be read."""
     text = (item or {}).get(Attribute.PAYLOAD)
     try:
         found: Any = jsontext.decode(text) if isinstance(text, str) else {}

@@ -59,7 +59,8 @@ class Claims:
     def _of_task_alone(
         self, row: Candidate, lease: float, *, when: tuple[Condition, ...] = ()
     ) -> Callable[[], Claim]:
-        """Both calls are under one id, by which the claim is recognised."""
+        """Return the call that claims the task alone. Both of its calls have one claim id, by which
+        the claim is recognised."""
         claim_id = self._host.new_id()
         send = partial(self._store.claim, row.task_id, claim_id=claim_id, lease=lease, when=when)
         return lambda: Claim(task=send())

@@ -77,7 +77,8 @@ class KeyedClaims(Claims):
             log.warning("%s was not freed, the next claim finds out: %s", slot, error)
 
     def _names(self, task_type: str, key: str, per_key: int) -> list[str]:
-        """All slots, from any one on: so that workers rarely ask for the same."""
+        """Return the ids of all slots of a key, from any one on, so that workers rarely ask for the
+        same."""
         first = crc32(self._host.new_id().encode()) if per_key > 1 else 0
         numbers = ((first + n) % per_key for n in range(per_key))
         return [key_slots.slot_id(task_type, key, number) for number in numbers]
@@ -111,8 +112,8 @@ class KeyedClaims(Claims):
     def _send(
         self, row: Candidate, key: str, name: str, over: Alternatives, *, lease: float
     ) -> Claim:
-        """Send the claim, once; whether it was granted, the task then tells: the answer to a
-        transaction has no item, and may be lost."""
+        """Send the claim once. Where the answer does not tell, the task then tells if it was
+        granted: the answer to a transaction has no item, and may be lost."""
         now, claim_id = self._store.now(), self._host.new_id()
         change = transitions.claim(now=now, claim_id=claim_id, lease=microseconds(lease))
         shown = key_slots.as_shown(row.task_type, key)

@@ -32,18 +32,19 @@ class Blobs(Protocol):
     def put(self, key: str, content: bytes) -> None: ...
 
     def get(self, key: str) -> bytes | None:
-        """None where there is no such object."""
+        """Return the object's bytes; None where there is no such object."""
         ...
 
     def renew(self, key: str) -> bool:
-        """Let its time in the bucket begin anew; False where there is no such object."""
+        """Let the object's time in the bucket begin anew. Return False where there is no such
+        object."""
         ...
 
     def delete(self, key: str) -> None: ...
 
 
 class MemoryBlobs:
-    """For tests of task code, and of this library."""
+    """Objects in memory: for tests of task code, and of this library."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
@@ -79,8 +80,8 @@ class LargeValues:
     def moved(
         self, values: Mapping[Any, Value], name: Attribute, *, prefix: str
     ) -> dict[Any, Value]:
-        """These attributes; the one of this name, where it is large, in the bucket, under
-        ``prefix``. InvalidInput where it is too large for that, too."""
+        """Return these attributes. The one of this name, where it is large, is moved into the
+        bucket, under ``prefix``. Raises InvalidInput where it is too large for that, too."""
         value = values[name]
         if not self.takes(value):
             return dict(values)
@@ -109,15 +110,16 @@ class LargeValues:
             raise DamagedTask(task_id, f"{name} in object {large.key} is not JSON") from error
 
     def renew(self, task: Task) -> None:
-        """Let the time of all that a task names begin anew. DamagedTask, where one is gone."""
+        """Let the time of all objects that a task names begin anew. Raises DamagedTask where one is
+        gone."""
         for name, large in named(task).items():
             if not self.blobs.renew(large.key):
                 reason = f"{name} names object {large.key}, which is not there any more"
                 raise DamagedTask(task.task_id, reason)
 
     def forget(self, task: Task) -> None:
-        """Delete all that a task names, which is deleted itself. What fails is left to the
-        lifecycle."""
+        """Delete all objects that a task names, once it is deleted itself. What fails is left to
+        the lifecycle."""
         for large in named(task).values():
             try:
                 self.blobs.delete(large.key)

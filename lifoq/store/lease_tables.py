@@ -17,12 +17,12 @@ class LeaseTables:
         self._table = store.table
         self._host = host
         self._ahead: dict[str, int] = {}
-        """By limit: microseconds by which the lease table's time is ahead of the monotonic
-        clock."""
+        """Microseconds by which a lease table's time is ahead of this process's monotonic clock, by
+        limit."""
 
     def take(self, limit: str, shared: SharedLimit, renewal: Renewal) -> Grant | None:
-        """Renew: one read, and a write where something changes. None where a later one of this
-        worker has been before it.
+        """Renew a quota, by one read, and a write where something changes. Return what the worker
+        has after that; None where a later renewal of this worker has been before it.
 
         Raises StoreUnavailable, also where others were faster each time, and QueueMisconfigured.
         """

@@ -48,7 +48,7 @@ class MemoryTable:
         self._items: dict[str, dict[str, Value]] = {}
         self._entries: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         self._rows: dict[tuple[str, str], Item] = {}
-        """By index and id."""
+        """The rows by index and id."""
         self._lock = threading.RLock()
 
     def get(self, task_id: str) -> Item | None:
@@ -151,11 +151,11 @@ class MemoryTable:
             return Page(rows=rows, next={Attribute.TASK_ID: ids[limit - 1]} if more else None)
 
     def clock_ahead(self) -> int:
-        """It has no clock of its own."""
+        """Return 0: the table has no clock of its own."""
         return 0
 
     def check(self) -> None:
-        """Always a queue's table."""
+        """Do nothing: this is always a queue's table."""
 
     def expire(self, now: int) -> list[Item]:
         """Do what DynamoDB's TTL does, all at once at epoch microseconds ``now``: delete what its
@@ -236,7 +236,7 @@ class MemoryTable:
 def _places(
     entries: Sequence[Entry], span: Span, *, newest_first: bool, start: Cursor | None
 ) -> range:
-    """Where in an index the rows of a span are that come after ``start``, in their order."""
+    """Return the places of a span's rows in an index, after ``start``, in their order."""
     if start is not None and not _within(span, start[SORT_KEYS[span.index]]):
         raise ValueError("the cursor lies outside of the span, which DynamoDB refuses")
     low = 0 if span.first is None else bisect_left(entries, (span.first, ""))

@@ -131,7 +131,8 @@ class Puts(NewItems):
 
     @staticmethod
     def _as_put(task: Task, item: Item) -> Task:
-        """With the payload, where it was moved into the bucket, and is that of the new item."""
+        """Return the task with the payload of the new item, where that was moved into the
+        bucket."""
         if not isinstance(task.payload, Large) or isinstance(item[Attribute.PAYLOAD], dict):
             return task
         text = unpack(item[Attribute.PAYLOAD])
@@ -160,7 +161,8 @@ class Puts(NewItems):
         return True
 
     def _replace(self, item: Item) -> tuple[Task, bool]:
-        """By what it finds: one write as a rule, since what refuses it tells what there is."""
+        """Replace the task of this id, by what is found: one write as a rule, since what refuses it
+        tells what there is."""
         write: Put | Change = replacing.first_try(item, now=self.now())
         again = self._again(item[Attribute.TASK_ID])
         while True:
@@ -222,8 +224,9 @@ class Puts(NewItems):
         return abs(self.table.clock_ahead() - ahead) > microseconds(CLOCK_TOLERANCE)
 
     def _timed_anew(self, new: NewTask, put: Task) -> Task:
-        """A process learns how far its clock is off from the answer to its first call. Where that
-        was a put, the task's times are set right, unless it has moved on meanwhile."""
+        """Put the times of a task right that was put by a clock that was off, unless the task has
+        moved on meanwhile. A process learns how far its clock is off from the answer to its first
+        call, which may be a put."""
         try:
             item = self._item(self._accept(replace(new, task_id=put.task_id)))
         except InvalidInput as error:

@@ -25,7 +25,7 @@ class Outrun(StoreUnavailable):
 
 class Again:
     def __init__(self, host: Host, name: str) -> None:
-        """``name``: of what is being written."""
+        """``name``: the id of the item that is written."""
         self._host = host
         self._name = name
         self._refused = 0

@@ -8,5 +8,5 @@ from lifoq.store.sweep_writes import SweepWrites
 
 
 class Store(Puts, AttemptWrites, SweepWrites, OperatorWrites, Reads):
-    """For who needs several groups of operations: the client, the processor, the sweep. Whoever
-    needs one group names that one as its type."""
+    """All groups of operations, for who needs several: the client, the processor, the sweep.
+    Whoever needs one group names that one as its type."""

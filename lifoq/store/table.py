@@ -72,7 +72,8 @@ class Table(Protocol):
         ...
 
     def update_and_get(self, task_id: str, change: Change) -> Item:
-        """``update``, and return the item as the change left it, payload and all."""
+        """Apply the change as ``update`` does, and return the item as it is then, payload and
+        all."""
         ...
 
     def update_and_put(
@@ -97,7 +98,8 @@ class Table(Protocol):
     def query(
         self, span: Span, *, newest_first: bool, limit: int, start: Cursor | None = None
     ) -> Page:
-        """One page of an index (eventually consistent). ``limit`` counts rows before ``where``."""
+        """Return one page of an index (eventually consistent). ``limit`` counts rows before
+        ``where``."""
         ...
 
     def count(self, span: Span, *, cap: int, newest_first: bool = True) -> "Count":
@@ -106,8 +108,8 @@ class Table(Protocol):
         ...
 
     def scan(self, *, limit: int, start: Cursor | None = None) -> Page:
-        """Items in no order, whatever they are, ``limit`` or as many as one answer of DynamoDB
-        holds; ``next`` has the id where it stopped."""
+        """Return items in no order, whatever they are: ``limit``, or as many as one answer of
+        DynamoDB holds. ``next`` has the id where it stopped."""
         ...
 
     def clock_ahead(self) -> int:
@@ -116,7 +118,7 @@ class Table(Protocol):
         ...
 
     def check(self) -> None:
-        """QueueMisconfigured, with the difference, where the table is not a queue's."""
+        """Raise QueueMisconfigured, with the difference, where the table is not a queue's."""
         ...
 
 
@@ -130,7 +132,7 @@ class Count:
         return Count(value=self.value + other.value, capped=self.capped or other.capped)
 
     def __str__(self) -> str:
-        """For people: ``1,248`` or ``at least 1,000``."""
+        """Return the count for people: ``1,248`` or ``at least 1,000``."""
         return f"at least {self.value:,}" if self.capped else f"{self.value:,}"
 
 

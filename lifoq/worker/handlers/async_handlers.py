@@ -42,7 +42,7 @@ class _Daemons(ThreadPoolExecutor):
 
 
 class EventLoop:
-    """Started with its first coroutine."""
+    """A loop for coroutines in a thread of its own, which starts with the first coroutine."""
 
     def __init__(self) -> None:
         self._starting = threading.Lock()
@@ -55,7 +55,7 @@ class EventLoop:
         return threading.current_thread() is self._thread
 
     def soon(self, function: Callable[..., object], *arguments: object) -> None:
-        """Call it in the loop's thread, and in the caller's context (``contextvars``)."""
+        """Call a function in the loop's thread, and in the caller's context (``contextvars``)."""
         self._started().call_soon_threadsafe(function, *arguments)
 
     def where(self) -> str:
@@ -107,8 +107,8 @@ class AsyncHandlers:
         return self._ended.result()
 
     def stop(self, why: BaseException) -> bool:
-        """Cancel it, as asyncio does; where it heeds that, ``wait`` raises ``why``, the first one
-        that was said. From any thread. False where it has ended."""
+        """Cancel the coroutine, as asyncio does; where it heeds that, ``wait`` raises ``why``, the
+        first that was said. Any thread may call. Return False where it has ended."""
         if self._ended.done():
             return False
         if self._why is None:
@@ -122,7 +122,8 @@ class AsyncHandlers:
         return LOOP.is_here
 
     def blocked_at(self) -> str | None:
-        """Where the loop stands still, if it has not come round since this was asked last."""
+        """Return where the loop stands still, if it has not come round since this was asked
+        last."""
         if not self._came_round:
             return LOOP.where()
         self._came_round = False

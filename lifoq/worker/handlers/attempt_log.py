@@ -23,7 +23,8 @@ class Formatter(logging.Formatter):
 
 @contextmanager
 def handling(task_id: str) -> Iterator[None]:
-    """In this thread, and in the async handler that it waits for."""
+    """Have log records carry the task's id in this thread, and in the async handler that it waits
+    for."""
     token = _TASK.set(task_id)
     try:
         yield
@@ -32,7 +33,7 @@ def handling(task_id: str) -> Iterator[None]:
 
 
 def with_task_id(record: logging.LogRecord) -> bool:
-    """A filter, which keeps every record: a field ``taskId``, unless task code gave it one."""
+    """Give the record a field ``taskId``, unless task code gave it one, and keep every record."""
     task_id = _TASK.get()
     if task_id is not None and not hasattr(record, FIELD):
         setattr(record, FIELD, task_id)
@@ -40,6 +41,6 @@ def with_task_id(record: logging.LogRecord) -> bool:
 
 
 def install() -> None:
-    """For all handlers that the root logger has by now."""
+    """Add the filter to all handlers that the root logger has by now."""
     for handler in logging.getLogger().handlers:
         handler.addFilter(with_task_id)

@@ -36,10 +36,10 @@ class Context:
         self.traceparent = task.traceparent
         """Names the trace that the task belongs to; None where the producer gave none."""
         self.attempt = task.attempts
-        """Counts from 1."""
+        """The number of the attempt, from 1."""
         self.max_attempts = max_attempts
         self.enqueued_at = task.enqueued_at
-        """Epoch microseconds."""
+        """When the task was put, in epoch microseconds."""
         self.last_checkpoint: Any = task.checkpoint
         """The latest checkpoint of an earlier attempt; None on a fresh start."""
         self._task = task

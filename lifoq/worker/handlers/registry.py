@@ -32,7 +32,8 @@ MOST_PER_KEY: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """Under which the tasks of a type run. None leaves a term to the worker's settings."""
+    """The terms under which the tasks of a type run. None leaves a term to the worker's
+    settings."""
 
     max_attempts: int | None = None
     in_flight: int | None = None
@@ -46,7 +47,8 @@ class Terms:
     time, at the most ``in_flight``."""
 
     def check_terms(self, of: str = "") -> None:
-        """InvalidInput; ``of``: before each field's name."""
+        """Raise InvalidInput where a term is out of bounds. ``of``: said before each field's
+        name."""
         for name in ("max_attempts", "in_flight", "per_key"):
             if getattr(self, name) is not None:
                 check_count(f"{of}{name}", getattr(self, name))
@@ -204,7 +206,7 @@ class Registry:
         vars(self).update(vars(Registry()))
 
     def without_timeouts(self) -> "Registry":
-        """These task types, with attempts that may last as long as somebody debugs them."""
+        """Return these task types with attempts that may last as long as somebody debugs them."""
         found = copy.copy(self)
         vars(found).update(_types={kind.name: replace(kind, timed=False) for kind in self})
         return found
