@@ -81,7 +81,7 @@ def test_a_large_payload_is_put_and_read_by_table_and_bucket(capsys, tmp_path):
     settings = connection.read(STAGE)
     by_table = ["--table", settings.table, "--json"]
     put = ["put", "a", f"@{file}", "--id", "large", "--delay", "1h"]
-    assert main([*put, *by_table]) == 1
+    assert main([*put, *by_table]) == 2
     assert "deploy the queue with large_payloads" in capsys.readouterr().err
     by_table += ["--bucket", str(settings.bucket)]
     assert main([*put, *by_table]) == 0
