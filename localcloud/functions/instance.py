@@ -141,6 +141,9 @@ class Instance:
         try:
             return invocation.outcome.result(self.config.timeout_seconds)
         except TimeoutError:
+            if not self.alive:
+                # It died in time. Only its last words are still being read.
+                return invocation.outcome.result()
             message = f"Task timed out after {self.config.timeout_seconds:.2f} seconds"
             timed_out = Outcome.failure(
                 "Sandbox.Timedout", f"RequestId: {invocation.request_id} Error: {message}"
