@@ -13,6 +13,7 @@ from lifoq.aws.dynamo_table import DynamoTable
 from lifoq.basics.host import microseconds
 from lifoq.client.queue import Queue
 from lifoq.errors import Fail, Retry, StoreUnavailable
+from lifoq.health import sweep_note
 from lifoq.items.schema import TERMINAL, Attribute, Status
 from lifoq.items.task import NewTask
 from lifoq.store.memory import MemoryTable
@@ -107,6 +108,9 @@ class World:
         return [item for item in page.rows if not is_slot(item)]
 
     def remove(self, items: list[Image]) -> None:
+        """Remove these items, and the sweep's note, which a sweep only writes where it changes: so
+        each case has the same calls."""
+        self.past.remove(sweep_note.NOTE)
         for item in items:
             self.past.remove(item[Attribute.TASK_ID])
 
