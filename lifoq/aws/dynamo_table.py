@@ -1,6 +1,5 @@
-"""A queue's table in DynamoDB: renders changes and spans as DynamoDB's calls, and DynamoDB's
-answers as lifoq's. All of lifoq's knowledge of them is here; how one is sent, ``lifoq.aws`` knows.
-"""
+"""A queue's table in DynamoDB: it renders changes and spans as DynamoDB's calls, and DynamoDB's
+answers as lifoq's. ``boto3_clients`` and ``dynamodb`` send the calls."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -1,8 +1,8 @@
 """lifoq's own client: one of AWS's APIs, called without boto3, for a sixth of its processor time.
 
 A Lambda function of lifoq's starts in half of the time, too: boto3 takes longer to import than all
-the rest of it. Only where lifoq owns the process are calls made so: see ``own``. Errors are
-botocore's, which take little time to import.
+the rest of it. Only where lifoq owns the process are calls made so: see ``client_choice``. Errors
+are botocore's, which take little time to import.
 """
 
 import functools

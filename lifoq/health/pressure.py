@@ -24,8 +24,8 @@ NOTE_EVERY: Final = 20.0
 RECENT: Final = 90.0
 """Seconds for which a note tells of the present."""
 SHED_FOR: Final = 60.0
-"""Seconds for which what was shed does: it must be forgotten before the notes are, the last of
-which a worker wrote up to ``NOTE_EVERY`` before its end."""
+"""Seconds for which a shed task counts as recent. They are fewer than ``RECENT`` by more than
+``NOTE_EVERY``: so starts, which a worker notes up to that late, are never forgotten first."""
 TRIES: Final = 3
 """Tries of a note, where other workers are faster."""
 SAMPLE: Final = 100

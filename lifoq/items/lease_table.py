@@ -191,11 +191,10 @@ class LeaseTable:
         )
 
     def time(self, *, now: int, own: int) -> int:
-        """Return the lease table's time, in which shards that nobody has gain tokens. It goes on as
-        fast as each worker's own clock does: ``own`` is what that makes it now, 0 for who has not
-        been here before. Epoch clocks (``now``) differ, and must make no tokens each time that a
-        shard goes from one behind to one ahead: what they say counts only where it is further off
-        than they may be apart."""
+        """Return the lease table's time, in microseconds: free shards gain tokens in it. It is the
+        later of ``counted`` and ``own``, which is this worker's estimate by its monotonic clock (0:
+        none yet); but never further from ``now`` than two clocks may be apart. Epoch clocks differ,
+        so going by them would make tokens at each hand-over."""
         apart = microseconds(CLOCKS_APART)
         return max(self.counted, min(own, now + apart), now - apart)
 

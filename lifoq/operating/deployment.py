@@ -44,7 +44,7 @@ class Deployment:
     """The URL of the SQS queue."""
     export_bucket: str
     mappings: Mapping[str, str] = field(default_factory=dict)
-    """Whose messages and records the other functions read: what a mapping is for, by its UUID."""
+    """The event source mappings by UUID, each with the queue or stream that it reads."""
     long_tasks: Mapping[str, str] = field(default_factory=dict)
     """Groups of long workers: ``cluster/service`` of ECS, by name."""
 

@@ -153,8 +153,9 @@ class Puts(NewItems):
         return seen
 
     def _hears_the_time(self, new: Accepted) -> bool:
-        """Which put is the newest is told by the clock, so that has to be right from the first one
-        on: a process that has heard nothing of the table yet reads once. Whether it did."""
+        """Read the item once if this process has not yet heard the table's time, and return True if
+        it did. Replacing puts are ordered by that time, so it has to be right from the first one
+        on."""
         if self._has_heard:
             return False
         self._seen(new)

@@ -31,7 +31,8 @@ class Again:
         self._refused = 0
 
     def after_refusal(self) -> None:
-        """Return when to try again. Outrun, where it was often enough."""
+        """Note a refusal, and sleep a while after every few of them. Raises Outrun after ``TRIES``
+        refusals."""
         self._refused += 1
         if self._refused == TRIES:
             raise Outrun(f"{self._name} changed {TRIES} times while it was being written")

@@ -37,10 +37,10 @@ def public() -> Iterator[tuple[str, Any]]:
 
 
 def settings() -> Iterator[str]:
-    """What one gives to the constructs and the library; not what one is answered."""
+    """Names that one gives to the constructs and the library; not those that one is answered."""
     for _, one in public():
         if inspect.isclass(one):
-            if one.__module__.startswith("lifoq.tables"):
+            if one.__module__.startswith("lifoq.store"):
                 continue
             members = inspect.getmembers(one, callable)
             called = [part for name, part in members if name == "__init__" or name[0] != "_"]

@@ -200,8 +200,8 @@ class Limits:
         return all(quota.usable for quota in self._quotas_of(task_type))
 
     def lease(self, task_type: str, usual: float) -> float:
-        """Return the seconds for which a task of this type may be leased now. ``usual``: the lease
-        where no quota holds it shorter: none reaches beyond what the task's quotas allow."""
+        """Return the seconds for which a task of this type may be leased now: the smaller of
+        ``usual`` and what the task's quotas allow."""
         return min([usual, *(quota.lease_left() for quota in self._quotas_of(task_type))])
 
     @property

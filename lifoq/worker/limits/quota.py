@@ -212,8 +212,8 @@ class Quota:
         return max(0.0, (self._answer_by - self._host.monotonic()) / MICROSECONDS)
 
     def _may_grow(self, kind: int) -> bool:
-        """Return True if this process may get more slots (or shards) than it has. A refusal counts
-        while tasks ask again and again, and not longer: then the next task asks anew."""
+        """Return True if this process may get more slots (or shards) than it has. A refusal is
+        believed while tasks have asked a moment ago; after that the next task may ask again."""
         most = min(self.shared.amount[kind], (self._here, math.inf)[kind])
         refused = self._host.monotonic() < self._refused_until[kind]
         known = refused and self._demand.asked_just_now
