@@ -37,6 +37,8 @@ SEED ?=
 NAMES ?=
 ORDER ?= $(shell date +%s)
 DRAWN_ORDER = --shuffle $(ORDER)
+# Tests of one deployment build on each other: a permission counts as used once a test has used it.
+SHUFFLED = $(addprefix tests/,unit contract functions aws faults)
 
 .PHONY: help
 help: ## List the targets
@@ -116,12 +118,12 @@ prove: chaos lower-bound marked shuffled ## What takes longer than make test (ne
 .PHONY: marked
 marked: setup ## Those of prove that are tests, alone
 	@python -m pytest -m prove tests/analytics/test_cluster.py  # six processes of its own
-	@exec python -m pytest -n auto --maxprocesses=2 --dist loadfile -m prove $(DRAWN_ORDER) \
+	@exec python -m pytest -n auto --maxprocesses=2 --dist loadfile -m prove \
 		--ignore tests/analytics/test_cluster.py
 
 .PHONY: shuffled
-shuffled: setup ## The tests of make test in an order that is drawn (ORDER=n, told by the run)
-	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile $(DRAWN_ORDER)
+shuffled: setup ## Tests without a deployment in an order that is drawn (ORDER=n, told by the run)
+	@exec python -m pytest -n auto --maxprocesses=4 --dist loadfile $(DRAWN_ORDER) $(SHUFFLED)
 
 .PHONY: mutants
 mutants: setup ## What no test would notice, were the code changed (NUMBER=60, SEED=0; hours for many)
