@@ -87,8 +87,8 @@ class DynamoTable:
         return cls(name=name, calls=calls, once=once, clock=clock)
 
     def in_worker(self, *, host: Host = SYSTEM) -> "DynamoTable":
-        """The same table as ``lifoq work`` calls it: by the own client where that may stand in for
-        this table's boto3 client, and else by this one."""
+        """Return this table for ``lifoq work``: it calls by lifoq's own client if that may stand in
+        for this table's boto3 client, otherwise by boto3."""
         from lifoq.aws import work_process as worker  # noqa: PLC0415 - as above
         from lifoq.aws.boto3_clients import Boto3Calls  # noqa: PLC0415 - as above
 

@@ -165,11 +165,6 @@ def test_failures_at_once_are_no_fast_answers():
     assert law.found == 4
 
 
-def test_what_was_found_before_is_where_it_begins():
-    assert AdaptiveConcurrency(MOST, begin_with=30).found == pytest.approx(30, rel=0.15)
-    assert AdaptiveConcurrency(4, begin_with=30).found <= 4
-
-
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_small_most_is_kept(most):
     law = AdaptiveConcurrency(most)

@@ -85,14 +85,13 @@ class AdaptiveConcurrency:
     """The number of tasks of one type that one worker runs at a time, as it is found. Times are in
     seconds of the epoch, by a clock that never steps back. Not thread-safe."""
 
-    def __init__(self, most: int, *, begin_with: float | None = None) -> None:
-        """``most``: the largest number of tasks at a time. ``begin_with``: the number that was
-        found before, by this worker's last process or by another worker."""
+    def __init__(self, most: int) -> None:
+        """``most``: the largest number of tasks at a time."""
         self.most = most
         bars = math.ceil(math.log(most / LEAST) / math.log(STEP)) + 1
         self._scale = [LEAST * STEP**i for i in range(bars)]
-        self._chances = self._first(begin_with)
-        self._high = min(float(FIRST), most) if begin_with is None else self._wanted()
+        self._chances = self._first()
+        self._high = min(float(FIRST), most)
         self._at_work = 0
         self._seen: float | None = None
         """When an attempt began or ended last, in seconds."""
@@ -231,12 +230,8 @@ class AdaptiveConcurrency:
 
     # The histogram
 
-    def _first(self, known: float | None) -> list[float]:
-        if known is None:
-            chances = [capacity**-DOUBT for capacity in self._scale]
-        else:
-            near = known / (1 + MARGIN)
-            chances = [math.exp(-4 * abs(math.log(c / near))) for c in self._scale]
+    def _first(self) -> list[float]:
+        chances = [capacity**-DOUBT for capacity in self._scale]
         return [chance / sum(chances) for chance in chances]
 
     def _quantile(self, part: float) -> float:

@@ -134,11 +134,6 @@ class ConcurrencyLimit:
         self.inside += 1
         return True
 
-    @property
-    def found(self) -> float | None:
-        """The number of tasks at a time that was found; None where it is fixed."""
-        return None if self._adaptive is None else self._adaptive.found
-
     def measure(self) -> "Sample | None":
         """Begin to measure the attempt that has just entered; None where the number at a time is
         fixed."""

@@ -108,13 +108,6 @@ class Limits:
         with self._lock:
             return self._limits_of(task_type)[1].measure()
 
-    @property
-    def found(self) -> dict[str, float]:
-        """The number of tasks at a time that was found, by task type."""
-        with self._lock:
-            found = {name: limit.found for name, limit in self._of_type.items()}
-        return {name: number for name, number in found.items() if number is not None}
-
     def undo_enter(self, task_type: str, *, after: float, sample: "Sample | None" = None) -> None:
         """Give back the slot that a task took so many seconds ago: the task was not started."""
         with self._lock:
