@@ -29,7 +29,6 @@ from lifoq.errors import (
     TaskNotFound,
 )
 from lifoq.health.headline import headline
-from lifoq.items.history import Ended
 from lifoq.items.schema import Status
 from lifoq.items.task import Task
 from lifoq.operating.quotas import find_quotas
@@ -38,6 +37,8 @@ from lifoq_console import words
 from lifoq_console.bulk import ACTIONS, Action, Bulk, matching, preview
 from lifoq_console.chart import HEIGHT, WIDTH, charts, spark
 from lifoq_console.guard import METRICS, Guard
+from lifoq_console.life import WIDTH as LIFE_WIDTH
+from lifoq_console.life import life
 from lifoq_console.sample import by_type, sample
 from lifoq_console.subject import Subject
 from lifoq_console.traffic import RANGES
@@ -55,15 +56,6 @@ STATUSES: Final = {TaskNotFound: 404, StoreUnavailable: 503, QueueMisconfigured:
 """HTTP's status for what the queue raises; a request that makes no sense is a 400."""
 FILTERS: Final = ("type", "key", "error", "shape", "older", "newer")
 """Fields of a list's form."""
-
-_HOW: Final = {
-    Ended.RETRIED: "failed, to be tried again",
-    Ended.FAILED: "failed for good",
-    Ended.SUCCEEDED: "succeeded, for a put that was replaced",
-    Ended.NOT_COUNTED: "did not count",
-    Ended.LEASE_EXPIRED: "its worker was lost",
-    Ended.CANCELLED: "ended, the task being cancelled",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +128,6 @@ class Pages:
             "bulk": lambda: self._bulk,
             "counts": self._counts,
             "words": words,
-            "how": _HOW,
         }
 
     # Seeing
@@ -215,8 +206,15 @@ class Pages:
         task = self._queue.get(task_id)
         if task is None:
             raise TaskNotFound(task_id)
+        now = SYSTEM.now()
         return self._page(
-            "task", task=task, now=SYSTEM.now(), parts=_parts(task), most=SHOWN_AT_ONCE
+            "task",
+            task=task,
+            now=now,
+            life=life(task, now=now),
+            life_width=LIFE_WIDTH,
+            parts=_parts(task),
+            most=SHOWN_AT_ONCE,
         )
 
     def task_json(self, request: Request) -> Response:

@@ -2,7 +2,7 @@
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lifoq.basics import jsontext
@@ -12,7 +12,11 @@ from lifoq.items.schema import MAX_ERROR_BYTES, MAX_TYPE_BYTES
 MAX_TRACEBACK: Final = 4_000
 """Characters of a traceback that are kept: its end, where the error is."""
 MAX_MESSAGE: Final = 1_000
-"""Characters of an error message that are kept."""
+"""Characters of an error message that are kept. Both count the words that say how much was cut."""
+_CUT_WORDS: Final = 40
+"""Characters that those words have at the most."""
+_MOST_BYTES: Final = 6
+"""Bytes of one character in JSON, at the most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,12 +29,12 @@ class TaskError:
 
     @classmethod
     def of(cls, error: BaseException) -> "TaskError":
+        """Describe an exception. What is cut of a long one says how much."""
+        message = _readable(_described(lambda: str(error)))
         lines = _described(lambda: "".join(traceback.format_exception(_from_task_code(error))))
-        return cls(
-            type=type(error).__name__,
-            message=_readable(_described(lambda: str(error)), MAX_MESSAGE),
-            traceback=_readable(lines[-MAX_TRACEBACK:], MAX_TRACEBACK),
-        )
+        bare = cls(type=type(error).__name__, message=_beginning(message))
+        room = MAX_ERROR_BYTES - jsontext.size(bare.to_json()) - _CUT_WORDS
+        return replace(bare, traceback=_end(_readable(lines), room=room))
 
     def to_json(self) -> str:
         """At most MAX_ERROR_BYTES; the traceback gives way first."""
@@ -68,8 +72,27 @@ def _described(describe: Callable[[], str]) -> str:
         return f"it cannot be described: {type(worse).__name__} was raised instead"
 
 
-def _readable(text: str, limit: int) -> str:
-    return text[:limit].encode(errors="replace").decode()
+def _readable(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+def _beginning(message: str) -> str:
+    """Return a message in ``MAX_MESSAGE`` characters."""
+    if len(message) <= MAX_MESSAGE:
+        return message
+    kept = MAX_MESSAGE - _CUT_WORDS
+    return f"{message[:kept]}… ({len(message) - kept:,} more characters)"
+
+
+def _end(lines: str, *, room: int) -> str:
+    """Return a traceback in ``MAX_TRACEBACK`` characters, and ``room`` bytes of JSON."""
+    kept = lines
+    if len(lines) > MAX_TRACEBACK:
+        kept = lines[_CUT_WORDS - MAX_TRACEBACK :]
+    while (over := jsontext.size(jsontext.encode(kept, "error")) - room) > 0:
+        kept = kept[over // _MOST_BYTES + 1 :]
+    cut = len(lines) - len(kept)
+    return f"({cut:,} characters before)\n{kept}" if cut else lines
 
 
 class TaskFailed(LifoqError):

@@ -1,5 +1,7 @@
 """Reading tasks from items, and errors into items."""
 
+import re
+
 import pytest
 
 from lifoq.errors import DamagedTask
@@ -44,6 +46,17 @@ def test_an_error_is_bounded_and_readable_and_reads_back():
     except ValueError as error:
         described = TaskError.of(error)
     assert described.type == "ValueError"
-    assert len(described.message) == 1000
+    assert len(described.message) <= 1000
+    assert described.message.endswith("xxx… (4,041 more characters)")
     assert len(described.traceback) <= MAX_TRACEBACK
+    assert re.match(r"\([\d,]+ characters before\)\n", described.traceback)
     assert TaskError.from_json(described.to_json()) == described
+
+
+def test_a_traceback_is_kept_as_far_as_the_item_has_room_for_it():
+    try:
+        raise ValueError(2_000 * "\x01")
+    except ValueError as error:
+        described = TaskError.of(error)
+    kept = TaskError.from_json(described.to_json()).traceback
+    assert re.match(r"\([\d,]+ characters before\)\n\x01", kept)
