@@ -208,6 +208,10 @@ lock-check: setup ## Whether the lock files fit pyproject.toml (needs the networ
 wheel: setup ## Build the wheel, as others install it (DIST=dist)
 	@exec python -m pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir $(DIST) .
 
+.PHONY: release
+release: setup synth ## Build what a release consists of: wheel, sdist, templates, SBOM, checksums (DIST=dist)
+	@exec tools/release $(DIST) $(TAG)
+
 .PHONY: clean
 clean: ## Remove what was built and written (the installed tools stay)
 	@rm -rf out cdk.out .build/synth .build/assemblies .mypy_cache .ruff_cache .pytest_cache .hypothesis spark-warehouse

@@ -1,6 +1,8 @@
 """The documents name what is there: files, headings, functions, make targets."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,6 +72,30 @@ def test_tests_that_the_page_of_promises_names_exist():
     named = set(re.findall(r"`(\w+/test_\w+\.py)`", INVARIANTS.read_text()))
     assert named
     assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+
+
+def test_each_file_and_function_of_the_tour_is_there():
+    page = (ROOT / "docs" / "tour.md").read_text()
+    stations = re.findall(r"`([\w/]+\.py)`(?:: ((?:`\w+`(?:, )?)+))?", page)
+    assert len(stations) > 30
+    for file, names in stations:
+        source = (ROOT / file).read_text()
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(rf"\b(def|class) {name}\b|^{name} = ", source, re.MULTILINE), (
+                f"{file} has no {name}"
+            )
+
+
+def test_the_program_of_the_tour_goes_all_the_way():
+    (program,) = re.findall(
+        r"^```python.*?\n(.*?)^```$",
+        (ROOT / "docs" / "tour.md").read_text(),
+        re.DOTALL | re.MULTILINE,
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    assert ran.stdout == "SUCCESS Hello, Ada!\n"
 
 
 def test_the_page_of_metrics_has_each_with_its_unit_and_meaning():
