@@ -89,21 +89,36 @@ def stats_json(found: QueueStats, said: Headline, paused: Pause) -> dict[str, An
     counted = {field.name: plain(getattr(found, field.name)) for field in dataclasses.fields(found)}
     note = paused.note
     by = {} if note is None else {"pause": {**dataclasses.asdict(note), "at": iso(note.at)}}
-    return {"state": said.state, "sentence": said.sentence, **by, **counted}
+    words = {"title": said.title, "sentence": said.sentence, "others": list(said.others)}
+    return {"state": said.state, **words, **by, **counted}
 
 
 def stats_table(found: QueueStats, said: Headline, of_pause: str | None) -> RenderableType:
-    """``of_pause``: a sentence below the headline."""
+    """``of_pause``: a sentence below the headline's."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(justify="right", style="bold")
     table.add_column()
     for name, meaning in _EXPLAINED.items():
         table.add_row(*_counted(getattr(found, name), meaning))
-    return Group(
-        Text(harmless(said.sentence), style="bold" if said.state.is_well else "bold red"),
-        *([] if of_pause is None else [Text(harmless(of_pause))]),
-        table,
+        if name == "live":
+            for age, which in _ages(found):
+                table.add_row(spoken(age), f"is how long {which} has waited")
+    title = Text.assemble(
+        (f"{harmless(said.title)}.", "bold" if said.state.is_well else "bold red"),
+        f" {harmless(said.sentence)}",
     )
+    told = [*([] if of_pause is None else [of_pause]), *said.others]
+    return Group(title, *(Text(harmless(sentence)) for sentence in told), Text(), table)
+
+
+def _ages(found: QueueStats) -> list[tuple[float, str]]:
+    """Return the ages of the newest and of the oldest task that waits, in seconds."""
+    newest, oldest = found.newest_waiting_seconds, found.oldest_waiting_seconds
+    if newest is None or oldest is None:
+        return []
+    if found.live == Count(value=1, capped=False):
+        return [(oldest, "it")]
+    return [(newest, "the newest of them"), (oldest, "the oldest of them")]
 
 
 def _counted(count: Count, meaning: str) -> tuple[str, str]:

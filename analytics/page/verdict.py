@@ -1,4 +1,4 @@
-"""The first thing on the page: what happened, in one sentence."""
+"""The first thing on the page: what happened, in short sentences."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -30,8 +30,7 @@ def sentence(answers: Mapping[str, Any]) -> str:
     parts = [_shed(answers), _served(answers), failed, _left(answers)]
     if failed and not tasks["succeeded"]:
         parts = [failed, *parts[:2], parts[3]]
-    said = "; ".join(part for part in parts if part)
-    return f"{said[0].upper()}{said[1:]}."
+    return " ".join(f"{part}." for part in parts if part)
 
 
 def _one(answers: Mapping[str, Any]) -> str:
@@ -63,18 +62,18 @@ def _nobody_served(answers: Mapping[str, Any]) -> str:
 
 def _shed(answers: Mapping[str, Any]) -> str:
     if answers["tasks"]["shed"]:
-        return f"{share(answers['shedding_rate'])} was shed"
-    return "nothing was shed"
+        return f"{share(answers['shedding_rate'])} of the tasks were shed"
+    return "No task was shed"
 
 
 def _served(answers: Mapping[str, Any]) -> str:
     median = duration(answers["wait_seconds"]["p50"])
     longest = duration(answers["longest_wait_seconds"])
     if median == longest:
-        return f"who was served waited {median}"
+        return f"Those served waited {median}"
     if answers["tasks"]["shed"] or answers["backlog"]["end"]:
-        return f"who was served waited {median} in the median, while the oldest waited {longest}"
-    return f"the median wait was {median}, the longest {longest}"
+        return f"Those served waited {median} (median), while the oldest waited {longest}"
+    return f"The median wait was {median}, the longest {longest}"
 
 
 def _failed(tasks: Mapping[str, int]) -> str:
@@ -82,8 +81,8 @@ def _failed(tasks: Mapping[str, int]) -> str:
     if not tasks["failed"] or tasks["failed"] < _WORTH_SAYING * finished:
         return ""
     if not tasks["succeeded"]:
-        return f"none succeeded, {count(finished)} failed"
-    return f"{share(tasks['failed'] / finished)} of what ended failed"
+        return f"None succeeded, {count(finished)} failed"
+    return f"{share(tasks['failed'] / finished)} of those that ended failed"
 
 
 def _left(answers: Mapping[str, Any]) -> str:

@@ -1,10 +1,12 @@
-"""The state of a queue in one sentence, by what its table shows.
+"""The state of a queue in words, by what its table shows: a title, a sentence, and what else holds.
 
 CloudWatch learns that a task was shed when DynamoDB deletes it, which may take days; the table
 shows at once what is past its deadline. The alarms ring with the same words.
 """
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Self
 
@@ -16,14 +18,25 @@ from lifoq.store.table import Count
 NEAR_DEADLINE: Final = 0.5
 """The part of its deadline after which a task comes near it: a queue that keeps up gets to its
 oldest task before."""
-
 WAKES_WITHIN: Final = 60.0
 """Seconds in which a worker comes to what waits, whatever kick was lost: a sweep's interval."""
+OVER_AFTER: Final = 120.0
+"""Seconds without a shed task after which an overload is over, though tasks wait: where the sweep
+sheds, it tells of it once a minute."""
+_MINUTE: Final = 60
+MOST_NAMED: Final = 3
+"""Task types that a sentence names, at the most."""
+
+# The cost of one task, beside that of a task that was shed, which is lost: 1.
+FAILED: Final = 0.1
+"""A failed task is kept, and can be redriven."""
+WAITING: Final = 0.01
+"""A waiting task may still be done in time."""
+STANDSTILL: Final = math.inf
+"""No other number means much while no task starts."""
 
 
 class State(StrEnum):
-    """The gravest first."""
-
     meaning: str
 
     def __new__(cls, title: str, meaning: str) -> Self:
@@ -34,17 +47,18 @@ class State(StrEnum):
 
     PAUSED = "Paused", "no task starts until somebody resumes"
     STALLED = "Stalled", "tasks wait, and none has been claimed for five minutes or longer"
+    OVERLOADED = "Overloaded", "more tasks come in than are done, and the oldest are shed"
+    FAILING = "Failing", "tasks have failed, and wait for a redrive"
     WITHOUT_WORKER = "Without a worker", "tasks wait of a type that no worker is known to have"
-    OVERLOADED = "Overloaded", "more comes in than is done, and tasks are shed"
     BEHIND = "Falling behind", "tasks come near their deadline"
-    WAITING = "Waiting", "nothing is in work, though even the newest task has waited for a minute"
-    FAILING = "Failing", "tasks ended in FAILURE and wait for a redrive"
-    KEEPING_UP = "Keeping up", f"nothing was shed in the last {spoken(LATELY)}"
-    IDLE = "Idle", "nothing waits and nothing is in work"
+    WAITING = "Waiting", "no task is in work, though even the newest has waited for a minute"
+    WAS_OVERLOADED = "Was overloaded", "tasks were shed until then, and none is shed now"
+    KEEPING_UP = "Keeping up", f"no task was shed in the last {spoken(LATELY)}"
+    IDLE = "Idle", "no task waits, and none is in work"
 
     @property
     def is_well(self) -> bool:
-        return self in (State.KEEPING_UP, State.IDLE)
+        return self in (State.WAS_OVERLOADED, State.KEEPING_UP, State.IDLE)
 
     @property
     def sentence(self) -> str:
@@ -52,56 +66,179 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Facts:
+    """The facts that the rules go by."""
+
+    stats: QueueStats
+    paused: bool
+
+    @property
+    def stands_still(self) -> bool:
+        return self.paused or self.is_stalled
+
+    @property
+    def is_stalled(self) -> bool:
+        return self.stats.stalled and self.waiting > 0
+
+    @property
+    def waiting(self) -> int:
+        return self.stats.live.value
+
+    @property
+    def without_worker(self) -> int:
+        """Number of tasks that wait of a type without a worker. A sweep of an earlier release notes
+        the types alone."""
+        return max(self.stats.unknown_waiting, len(self.stats.unknown_types))
+
+    @property
+    def some_have_workers(self) -> bool:
+        """True if some task waits of a type that a worker has."""
+        return self.waiting > self.without_worker
+
+    @property
+    def sheds(self) -> bool:
+        """True if tasks are shed at present."""
+        ago = self.stats.last_shed_seconds
+        lasts = self.waiting > 0 and (ago is None or ago < OVER_AFTER)
+        return _some(self.stats.shed_lately) and lasts
+
+    @property
+    def is_near_deadline(self) -> bool:
+        oldest = self.stats.oldest_waiting_seconds or 0.0
+        return oldest >= NEAR_DEADLINE * self.stats.deadline_seconds
+
+    @property
+    def is_forgotten(self) -> bool:
+        """True if no task is in work, and none of those that wait came in just now."""
+        newest = self.stats.newest_waiting_seconds or 0.0
+        return newest >= WAKES_WITHIN and not _some(self.stats.taken)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    state: State
+    holds: Callable[[Facts], bool]
+    cost: Callable[[Facts], float]
+    """The cost while it holds, in shed tasks."""
+    title: Callable[[Facts], str]
+    """Six words at the most."""
+    sentence: Callable[[Facts], str]
+
+
+def _rule(
+    state: State,
+    *,
+    holds: Callable[[Facts], bool],
+    cost: Callable[[Facts], float],
+    title: Callable[[Facts], str] | None = None,
+    sentence: Callable[[Facts], str] | None = None,
+) -> Rule:
+    """Make a rule; without words of its own it has those of its state."""
+    return Rule(
+        state=state,
+        holds=holds,
+        cost=cost,
+        title=title or (lambda _: str(state)),
+        sentence=sentence or (lambda _: _sentence(state.meaning)),
+    )
+
+
+RULES: Final = (
+    _rule(State.PAUSED, holds=lambda now: now.paused, cost=lambda _: STANDSTILL),
+    _rule(
+        State.STALLED,
+        holds=lambda now: now.is_stalled and not now.paused,
+        cost=lambda _: STANDSTILL,
+    ),
+    _rule(
+        State.OVERLOADED,
+        holds=lambda now: now.sheds,
+        cost=lambda now: now.stats.shed_lately.value,
+    ),
+    _rule(
+        State.FAILING,
+        holds=lambda now: _some(now.stats.failed_lately),
+        cost=lambda now: FAILED * now.stats.failed_lately.value,
+    ),
+    _rule(
+        State.WITHOUT_WORKER,
+        holds=lambda now: bool(now.stats.unknown_types),
+        cost=lambda now: WAITING * now.without_worker,
+        sentence=lambda now: without_worker(now.stats.unknown_types),
+    ),
+    _rule(
+        State.BEHIND,
+        holds=lambda now: (
+            now.is_near_deadline and now.some_have_workers and not (now.sheds or now.stands_still)
+        ),
+        cost=lambda now: WAITING * now.waiting,
+    ),
+    _rule(
+        State.WAITING,
+        holds=lambda now: now.is_forgotten and now.some_have_workers and not now.stands_still,
+        cost=lambda now: WAITING * now.waiting,
+    ),
+    _rule(
+        State.WAS_OVERLOADED,
+        holds=lambda now: _some(now.stats.shed_lately) and not now.sheds,
+        cost=lambda _: 0.0,
+        title=lambda now: (
+            str(State.WAS_OVERLOADED)
+            if now.stats.last_shed_seconds is None
+            else f"Overloaded until {_briefly(now.stats.last_shed_seconds)} ago"
+        ),
+    ),
+)
+"""What may be said of a queue beside that it is well. Where several rules cost the same, the first
+goes first."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Headline:
     state: State
+    """The state that costs most."""
+    title: str
+    """Six words at the most."""
     sentence: str
+    others: tuple[str, ...] = ()
+    """What else holds, the costlier first: a sentence each."""
 
 
 def headline(stats: QueueStats, *, paused: bool = False) -> Headline:
-    state = _state(stats, paused=paused)
-    said = [f"{state}: {state.meaning}", *_numbers(stats)]
-    return Headline(state=state, sentence="; ".join(said) + ".")
-
-
-def _state(stats: QueueStats, *, paused: bool) -> State:
-    newest, oldest = stats.newest_waiting_seconds or 0.0, stats.oldest_waiting_seconds or 0.0
-    holds = {
-        State.PAUSED: paused,
-        State.STALLED: stats.stalled and _some(stats.live),
-        State.WITHOUT_WORKER: bool(stats.unknown_types),
-        State.OVERLOADED: _some(stats.shed_lately),
-        State.BEHIND: oldest >= NEAR_DEADLINE * stats.deadline_seconds,
-        State.WAITING: newest >= WAKES_WITHIN and not _some(stats.taken),
-        State.FAILING: _some(stats.failed_lately),
-        State.KEEPING_UP: _some(stats.live) or _some(stats.taken),
-    }
-    return next((state for state, is_so in holds.items() if is_so), State.IDLE)
-
-
-def _numbers(stats: QueueStats) -> list[str]:
-    """Return the numbers in words; what there is none of is left out."""
-    newest, oldest = stats.newest_waiting_seconds, stats.oldest_waiting_seconds
-    ages = ""
-    if newest is not None and oldest is not None:
-        ages = f", the newest for {spoken(newest)}, the oldest for {spoken(oldest)}"
-        if stats.live == Count(value=1, capped=False):
-            ages = f", for {spoken(oldest)}"
-    older = replace(
-        stats.expired_present, value=max(0, stats.expired_present.value - stats.shed_lately.value)
+    now = Facts(stats=stats, paused=paused)
+    holding = sorted(
+        (rule for rule in RULES if rule.holds(now)), key=lambda rule: rule.cost(now), reverse=True
     )
-    said = (
-        (stats.live, f"{stats.live} waiting{ages}"),
-        (stats.taken, f"{stats.taken} in work"),
-        (stats.delayed, f"{stats.delayed} delayed"),
-        (stats.shed_lately, f"{stats.shed_lately} shed in the last {spoken(LATELY)}"),
-        (older, f"{older} shed before, not deleted yet"),
-        (stats.failure, f"{stats.failure} failed"),
+    if not holding:
+        busy = now.waiting > 0 or _some(stats.taken)
+        state = State.KEEPING_UP if busy else State.IDLE
+        return Headline(state=state, title=str(state), sentence=_sentence(state.meaning))
+    worst, *others = holding
+    return Headline(
+        state=worst.state,
+        title=worst.title(now),
+        sentence=worst.sentence(now),
+        others=tuple(f"{rule.title(now)}. {rule.sentence(now)}" for rule in others),
     )
-    types = f"of type {', '.join(stats.unknown_types)}"
-    return [
-        *([types] if stats.unknown_types else []),
-        *(text for number, text in said if _some(number)),
-    ]
+
+
+def without_worker(types: tuple[str, ...]) -> str:
+    """Say that no worker is known for these task types."""
+    named, more = types[:MOST_NAMED], len(types) - MOST_NAMED
+    *first, last = named if more <= 0 else (*named, "others")
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"No worker is known for the {'type' if len(types) == 1 else 'types'} {listed}."
+
+
+def _briefly(seconds: float) -> str:
+    """Return a duration in one unit: ``40 s``, ``3 min``."""
+    if seconds < 1:
+        return "a moment"
+    return spoken(round(seconds if seconds < _MINUTE else round(seconds / _MINUTE) * _MINUTE))
+
+
+def _sentence(meaning: str) -> str:
+    return f"{meaning[0].upper()}{meaning[1:]}."
 
 
 def _some(count: Count) -> bool:

@@ -11,7 +11,7 @@ from lifoq.items.change import AtMost, GreaterThan
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.metrics import Metric
 from lifoq.store.reads import Reads
-from lifoq.store.table import Count, Span
+from lifoq.store.table import LARGEST_PAGE, Count, Span
 
 CAP: Final = 10_000
 """Rows that one count reads at the most, some 100 read units."""
@@ -40,9 +40,14 @@ class QueueStats:
     oldest_waiting_seconds: float | None
     deadline_seconds: float
     """The queue's deadline, in seconds."""
+    last_shed_seconds: float | None = None
+    """Seconds since the latest task of ``shed_lately`` was shed; None where there is none, or where
+    so many wait that it was not looked for among all."""
     unknown_types: tuple[str, ...] = ()
     """Task types that wait, and for which no worker is known to have a handler, as the latest sweep
     found them; 20 at the most."""
+    unknown_waiting: int = 0
+    """The number of tasks of such types that wait, as the latest sweep found them."""
     stalled: bool = False
     """True if tasks wait and none is claimed, as the latest sweep found."""
 
@@ -75,9 +80,13 @@ def measure(store: Reads, *, now: int, cap: int = CAP, note: Note | None = None)
 
     def expired(*, first: int | None = None, since: int = 0) -> Count:
         """Count the tasks past their deadline, from the oldest row on: behind a mountain of those
-        that still wait, the cap would leave none of these."""
+        that still wait, the cap would leave none of these. Tasks with early deadlines of their own
+        may lie before such a mountain instead."""
         where = (GreaterThan(Attribute.EXPIRES_AT, since), AtMost(Attribute.EXPIRES_AT, now))
-        return count(Status.PENDING, newest_first=False, first=first, where=where)
+        found = count(Status.PENDING, newest_first=False, first=first, where=where)
+        if found.capped and not found.value:
+            found = count(Status.PENDING, first=first, where=where)
+        return found
 
     def count(status: Status, *, newest_first: bool = True, **narrowed: Any) -> Count:
         found = Span(index=STATUS_CREATED_INDEX, status=status, **narrowed)
@@ -85,13 +94,18 @@ def measure(store: Reads, *, now: int, cap: int = CAP, note: Note | None = None)
 
     oldest_alive = store.lifetimes.oldest_alive
     lately = notes.lately(now)
-    gone = sum(number for _, number in note.shed_since(lately))
+    gone = note.shed_since(lately)
+    shed_lately = expired(first=oldest_alive(lately), since=lately) + Count(
+        value=sum(number for _, number in gone), capped=False
+    )
+    latest = _latest_shed(store, now=now, lately=lately) if shed_lately.value else None
+    if latest is not None:
+        latest = max([latest, *(at for at, _ in gone)])
     return QueueStats(
         pending=count(Status.PENDING),
         live=store.count_live(cap=cap),
         expired_present=expired(),
-        shed_lately=expired(first=oldest_alive(lately), since=lately)
-        + Count(value=gone, capped=False),
+        shed_lately=shed_lately,
         delayed=store.count(Status.DELAYED, cap=cap),
         taken=count(Status.TAKEN),
         failure=count(Status.FAILURE),
@@ -99,9 +113,29 @@ def measure(store: Reads, *, now: int, cap: int = CAP, note: Note | None = None)
         newest_waiting_seconds=age(newest=True),
         oldest_waiting_seconds=age(newest=False),
         deadline_seconds=store.lifetimes.deadline,
+        last_shed_seconds=None if latest is None else max(0.0, (now - latest) / MICROSECONDS),
         unknown_types=note.unknown_types,
+        unknown_waiting=note.unknown_waiting,
         stalled=note.stalled,
     )
+
+
+def _latest_shed(store: Reads, *, now: int, lately: int) -> int | None:
+    """Return the latest deadline since ``lately`` of a task that is past it and still there, or
+    ``lately`` if there is none; epoch microseconds. None if it cannot be told from one page, since
+    tasks wait before those that were shed."""
+    span = Span(
+        index=STATUS_CREATED_INDEX,
+        status=Status.PENDING,
+        first=store.lifetimes.oldest_alive(lately),
+        where=(GreaterThan(Attribute.EXPIRES_AT, lately),),
+    )
+    page = store.table.query(span, newest_first=True, limit=LARGEST_PAGE)
+    deadlines = [row.get(Attribute.EXPIRES_AT) for row in page.rows]
+    past = [one for one in deadlines if isinstance(one, int) and one <= now]
+    if page.next is not None and len(past) < len(deadlines):
+        return None
+    return max([lately, *past])
 
 
 def _counts(stats: QueueStats) -> Iterator[tuple[str, Any]]:
@@ -113,11 +147,15 @@ def together(one: QueueStats, other: QueueStats) -> QueueStats:
     """The numbers of two queues as one."""
     newest = [one.newest_waiting_seconds, other.newest_waiting_seconds]
     oldest = [one.oldest_waiting_seconds, other.oldest_waiting_seconds]
+    shed = [each.last_shed_seconds for each in (one, other) if each.shed_lately.value]
+    known_shed = [ago for ago in shed if ago is not None]
     return QueueStats(
         **{name: count + getattr(other, name) for name, count in _counts(one)},
         newest_waiting_seconds=min((age for age in newest if age is not None), default=None),
         oldest_waiting_seconds=max((age for age in oldest if age is not None), default=None),
         deadline_seconds=max(one.deadline_seconds, other.deadline_seconds),
+        last_shed_seconds=min(known_shed) if known_shed and known_shed == shed else None,
         stalled=one.stalled or other.stalled,
+        unknown_waiting=one.unknown_waiting + other.unknown_waiting,
         unknown_types=tuple(sorted({*one.unknown_types, *other.unknown_types})),
     )

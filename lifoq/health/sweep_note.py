@@ -30,6 +30,8 @@ NOTE_KEPT: Final = 7 * 86_400
 class Note:
     unknown_types: tuple[str, ...] = ()
     """Task types of tasks that wait, which no worker is known to have; MOST_NAMED at the most."""
+    unknown_waiting: int = 0
+    """The number of tasks of these types that wait."""
     stalled: bool = False
     """True if tasks wait and none is claimed."""
     shed: tuple[tuple[int, int], ...] = ()
@@ -78,6 +80,7 @@ def of(item: Item | None) -> Note:
         found: Any = jsontext.decode(text) if isinstance(text, str) else {}
         return Note(
             unknown_types=tuple(map(str, found.get("unknown_types", ()))),
+            unknown_waiting=int(found.get("unknown_waiting", 0)),
             stalled=found.get("stalled") is True,
             shed=tuple((int(at), int(number)) for at, number in found.get("shed", ())),
             known_types=tuple(map(str, found.get("known_types", ()))),

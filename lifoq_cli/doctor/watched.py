@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from lifoq.aws.dynamo_values import plain
 from lifoq.health import sweep_note as notes
+from lifoq.health.headline import without_worker
 from lifoq.items.schema import STATUS_CREATED_INDEX, Attribute, Status
 from lifoq.operating.account import NotThere
+from lifoq.store.table import Count
 from lifoq_cli.doctor.finding import Finding
 from lifoq_cli.doctor.loop import subscribed
 from lifoq_cli.doctor.patient import Patient
@@ -110,7 +112,8 @@ def dead_letters(patient: Patient) -> Iterator[Finding]:
     number = int(answer["Attributes"]["ApproximateNumberOfMessages"])
     if number:
         yield Finding(
-            wrong=f"{number} events lie in the queue for dead letters.",
+            wrong=f"{number:,} {'event lies' if number == 1 else 'events lie'} in the queue for "
+            "dead letters.",
             meaning="Something could not be delivered or handled; no task is lost by it "
             f"({RUNBOOK}, section Dead letters).",
             remedy=patient.aws("sqs", "receive-message", queue_url=url),
@@ -126,7 +129,7 @@ def unknown_types(patient: Patient) -> Iterator[Finding]:
     )
     if names := notes.of(plain(answer.get("Item", {}))).unknown_types:
         yield Finding(
-            wrong=f"Tasks wait of a type that no worker is known to have: {', '.join(names)}.",
+            wrong=f"Tasks wait. {without_worker(names)}",
             meaning="They run once a worker is deployed that has it, or are shed at their deadline "
             f"({RUNBOOK}, section Unknown types).",
             remedy=f"lifoq list --queue {patient.name} --type {shlex.quote(names[0])}; "
@@ -146,9 +149,11 @@ def failures(patient: Patient) -> Iterator[Finding]:
         Select="COUNT",
     )
     if number := answer["Count"]:
-        more = " or more" if answer.get("LastEvaluatedKey") else ""
+        count = Count(value=number, capped="LastEvaluatedKey" in answer)
+        one = count == Count(value=1, capped=False)
         yield Finding(
-            wrong=f"{number}{more} tasks have failed, and wait for somebody.",
+            wrong=f"{count} {'task has' if one else 'tasks have'} failed, and "
+            f"{'waits' if one else 'wait'} for a redrive.",
             meaning="They are out of attempts, or were refused. TTL forgets them in time.",
             remedy=f"lifoq list --queue {patient.name} --status FAILURE; then lifoq redrive",
         )

@@ -48,8 +48,8 @@ def _answers(*, longest: float = 10, backlog: int | None = None, **ended: int) -
     }
 
 
-WAITED = "who was served waited 85 ms in the median"
-LONGEST = "the median wait was 85 ms, the longest 10 s"
+WAITED = "Those served waited 85 ms (median)"
+LONGEST = "The median wait was 85 ms, the longest 10 s"
 
 
 @pytest.mark.parametrize(
@@ -57,20 +57,20 @@ LONGEST = "the median wait was 85 ms, the longest 10 s"
     [
         (
             _answers(succeeded=54, shed=46, longest=3_600),
-            f"46 % was shed; {WAITED}, while the oldest waited 1 h.",
+            f"46 % of the tasks were shed. {WAITED}, while the oldest waited 1 h.",
         ),
         (
             _answers(succeeded=50, waiting=50),
-            f"Nothing was shed; {WAITED}, while the oldest waited 10 s; 50 wait now.",
+            f"No task was shed. {WAITED}, while the oldest waited 10 s. 50 wait now.",
         ),
         (
             _answers(succeeded=96, failed=4),
-            f"Nothing was shed; {LONGEST}; 4 % of what ended failed.",
+            f"No task was shed. {LONGEST}. 4 % of those that ended failed.",
         ),
         (_answers(), "No task came in."),
         (
             _answers(failed=40, longest=0.085),
-            "None succeeded, 40 failed; nothing was shed; who was served waited 85 ms.",
+            "None succeeded, 40 failed. No task was shed. Those served waited 85 ms.",
         ),
         (_answers(waiting=1), "The only task has not been served yet; it has waited 10 s."),
         (_answers(waiting=30), "Nobody was served: 30 tasks wait, the oldest for 10 s."),
@@ -81,7 +81,7 @@ LONGEST = "the median wait was 85 ms, the longest 10 s"
         (_answers(waiting=2, backlog=0), "Nobody was served: 2 tasks are not due yet."),
     ],
 )
-def test_the_verdict_is_one_sentence_for_every_kind_of_queue(answers, said):
+def test_the_verdict_is_short_for_every_kind_of_queue(answers, said):
     assert _plain(verdict.sentence(answers)) == said
 
 

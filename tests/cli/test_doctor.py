@@ -257,10 +257,14 @@ BREAKAGES: dict[str, list[tuple[Answer, str, str]]] = {
     ],
     "get_queue_attributes": [
         (GONE, "dead-letters, is gone", DEPLOY),
-        ({"Attributes": {"ApproximateNumberOfMessages": "1"}}, "1 events", "aws sqs receive-mess"),
+        (
+            {"Attributes": {"ApproximateNumberOfMessages": "1"}},
+            "1 event lies",
+            "aws sqs receive-mess",
+        ),
     ],
-    "query": [({"Count": 1}, "1 tasks have failed", "lifoq list --queue dev")],
-    "get_item": [(NOTED, "known to have: new one, newer.", "--queue dev --type 'new one'")],
+    "query": [({"Count": 1}, "1 task has failed", "lifoq list --queue dev")],
+    "get_item": [(NOTED, "known for the types new one and newer.", "--queue dev --type 'new one'")],
 }
 
 

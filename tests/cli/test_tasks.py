@@ -32,8 +32,8 @@ def test_people_read_what_a_task_holds_in_tables(queue, lifoq):
         ("get two", "task two status PENDING type greet key d-17 attempts 0 entered"),
         ("get two", 'payload { "n": 1 }'),
         ("get one", "error ValueError: boom"),
-        ("stats", "Failing: tasks ended in FAILURE and wait for a redrive; 1 waiting, for"),
-        ("stats", "1 wait to be claimed 0 wait for their time"),
+        ("stats", "Failing. Tasks have failed, and wait for a redrive. 1 wait to be claimed"),
+        ("stats", "is how long it has waited 0 wait for their time"),
         ("errors", "TASKS TYPE ERROR FIRST LAST 1 greet ValueError: boom (one)"),
     ]:
         assert row in " ".join(lifoq(*words.split())[1].split())

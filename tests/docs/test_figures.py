@@ -226,5 +226,5 @@ def test_the_report_in_the_readme_adds_up():
     (account,) = re.findall(r"^created .+$", text, re.MULTILINE)
     created, *ends = map(int, re.findall(r"\d+", account))
     assert created == sum(ends)
-    (percent,) = re.findall(r"^(\d+) % was shed", text, re.MULTILINE)
+    (percent,) = re.findall(r"^(\d+) % of the tasks were shed", text, re.MULTILINE)
     assert int(percent) == round(100 * ends[-1] / created)

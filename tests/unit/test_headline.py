@@ -1,12 +1,12 @@
-"""How a queue is doing, in one sentence: a matrix of situations."""
+"""How a queue is doing, in words: a matrix of situations, and the order of what is said."""
 
 from typing import Any
 
 import pytest
 
-from lifoq import NewTask, Queue, TaskError
+from lifoq import Count, NewTask, Queue, QueueStats, TaskError
 from lifoq.health import sweep_note as notes
-from lifoq.health.headline import State, headline
+from lifoq.health.headline import MOST_NAMED, RULES, Facts, State, headline, without_worker
 from lifoq.items.lifetimes import Lifetimes
 from lifoq.testing.hosts import ManualHost
 
@@ -56,67 +56,155 @@ def overload_that_is_over(queue: Situation) -> None:
 
 SITUATIONS = {
     "idle": (lambda _: None, State.IDLE, ""),
-    "in work": (lambda queue: queue.run(2), State.KEEPING_UP, "; 2 in work"),
+    "in work": (lambda queue: queue.run(2), State.KEEPING_UP, ""),
     "keeping up": (
         lambda queue: (queue.wait(seconds=1.5), queue.wait(deadline=9)),
         State.KEEPING_UP,
-        "; 2 waiting, the newest for 0 ms, the oldest for 1.5 s",
+        "",
     ),
     "falling behind": (
-        lambda queue: queue.wait(seconds=DEADLINE / 2),
+        lambda queue: (queue.wait(seconds=DEADLINE / 2), queue.wait()),
         State.BEHIND,
-        "; 1 waiting, for 5 min",
+        "",
     ),
-    "waiting": (lambda queue: queue.wait(seconds=60), State.WAITING, "; 1 waiting, for 1 min"),
+    "waiting": (lambda queue: queue.wait(seconds=60), State.WAITING, ""),
     "overloaded and failing": (
         lambda queue: (overload(queue), queue.fail(2)),
         State.OVERLOADED,
-        (
-            "; 30 waiting, the newest for 85 ms, the oldest for 85 ms; 10 in work; "
-            "170 shed in the last 5 min; 2 failed"
-        ),
+        "Failing",
     ),
-    "overload is over": (
-        overload_that_is_over,
-        State.OVERLOADED,
-        "; 30 shed in the last 5 min; 170 shed before, not deleted yet",
+    "overload is over": (overload_that_is_over, State.WAS_OVERLOADED, ""),
+    "overload is over, and others wait": (
+        lambda queue: (queue.wait(30, deadline=10, seconds=150), queue.wait()),
+        State.WAS_OVERLOADED,
+        "",
     ),
-    "only failing": (lambda queue: queue.fail(4), State.FAILING, "; 4 failed"),
+    "only failing": (lambda queue: queue.fail(4), State.FAILING, ""),
     "failed long ago": (
         lambda queue: (queue.fail(3), queue.host.advance(DEADLINE + 1)),
         State.IDLE,
-        "; 3 failed",
+        "",
     ),
     "stalled": (
-        lambda queue: (queue.wait(), queue.swept(stalled=True)),
+        lambda queue: (queue.wait(seconds=400), queue.swept(stalled=True)),
         State.STALLED,
-        "; 1 waiting, for 0 ms",
+        "",
     ),
     "without a worker": (
-        lambda queue: (queue.wait(), queue.swept(unknown_types=("a",))),
+        lambda queue: (queue.wait(seconds=400), queue.swept(unknown_types=("a",))),
         State.WITHOUT_WORKER,
-        "; of type a; 1 waiting, for 0 ms",
+        "",
+    ),
+    "one without a worker, and others that nobody comes to": (
+        lambda queue: (
+            queue.wait(3, seconds=400),
+            queue.swept(unknown_types=("a",), unknown_waiting=1),
+        ),
+        State.BEHIND,
+        "Waiting, Without a worker",
     ),
     "some shed behind a mountain that waits": (
         lambda queue: (queue.wait(3, deadline=1), queue.wait(11_000, seconds=2)),
         State.OVERLOADED,
-        (
-            "; at least 10,000 waiting, the newest for 2 s, the oldest for 2 s; "
-            "at least 3 shed in the last 5 min"
-        ),
+        "",
+    ),
+    "some shed before a mountain that waits": (
+        lambda queue: (queue.wait(11_000, seconds=2), queue.wait(3, deadline=1, seconds=2)),
+        State.OVERLOADED,
+        "",
     ),
     "a mountain of expired ones": (
         lambda queue: queue.wait(12_000, seconds=3 * DEADLINE),
         State.IDLE,
-        "; at least 10,000 shed before, not deleted yet",
+        "",
     ),
 }
 
 
-@pytest.mark.parametrize(("arrange", "state", "numbers"), SITUATIONS.values(), ids=SITUATIONS)
-def test_the_headline_says_from_the_table_how_the_queue_is_doing(arrange, state, numbers):
+@pytest.mark.parametrize(("arrange", "state", "others"), SITUATIONS.values(), ids=SITUATIONS)
+def test_the_headline_says_from_the_table_how_the_queue_is_doing(arrange, state, others):
     situation = Situation()
     arrange(situation)
     found = headline(situation.queue.stats())
-    assert (found.state, found.sentence) == (state, f"{state}: {state.meaning}{numbers}.")
-    assert headline(situation.queue.stats(), paused=True).state is State.PAUSED
+    titles = [sentence.partition(". ")[0] for sentence in found.others]
+    assert (found.state, ", ".join(titles)) == (state, others)
+    paused = headline(situation.queue.stats(), paused=True)
+    assert (paused.state, paused.title) == (State.PAUSED, "Paused")
+
+
+def test_shed_tasks_are_counted_on_both_sides_of_a_mountain_that_waits():
+    situation = Situation()
+    situation.wait(11_000, seconds=2)
+    situation.wait(3, deadline=1, seconds=2)
+    assert str(situation.queue.stats().shed_lately) == "at least 3"
+
+
+def test_an_overload_that_is_over_says_when_it_was():
+    situation = Situation()
+    overload_that_is_over(situation)
+    said = headline(situation.queue.stats())
+    assert said.title == "Overloaded until 3 min ago"
+    assert said.sentence == "Tasks were shed until then, and none is shed now."
+
+
+def facts(*, paused: bool = False, **found: Any) -> Facts:
+    """A queue of this many tasks, by what they are counted as; of the rest there is none."""
+    names = ("pending", "live", "expired_present", "shed_lately", "delayed", "taken", "failure")
+    counts = {
+        name: Count(value=found.pop(name, 0), capped=False) for name in (*names, "failed_lately")
+    }
+    ages = dict.fromkeys(("newest_waiting_seconds", "oldest_waiting_seconds"))
+    stats = QueueStats(**counts, **{**ages, "deadline_seconds": DEADLINE, **found})
+    return Facts(stats=stats, paused=paused)
+
+
+FLOODED = {"live": 20_000, "oldest_waiting_seconds": DEADLINE - 1, "newest_waiting_seconds": 0.1}
+MISTYPED = {"unknown_types": ("nobody.home",), "unknown_waiting": 1}
+
+
+@pytest.mark.parametrize(
+    ("found", "titles"),
+    [
+        (
+            facts(shed_lately=528, failed_lately=1_515, **FLOODED, **MISTYPED),
+            ["Overloaded", "Failing", "Without a worker"],
+        ),
+        (facts(shed_lately=3, failed_lately=1_515, **FLOODED), ["Failing", "Overloaded"]),
+        (
+            facts(shed_lately=0, failed_lately=2, **{**FLOODED, "live": 30}, **MISTYPED),
+            ["Falling behind", "Failing", "Without a worker"],
+        ),
+        (
+            facts(live=1, failed_lately=1_515, **MISTYPED),
+            ["Failing", "Without a worker"],
+        ),
+        (
+            facts(stalled=True, shed_lately=528, **FLOODED),
+            ["Stalled", "Overloaded"],
+        ),
+        (facts(paused=True, stalled=True, failed_lately=9, **FLOODED), ["Paused", "Failing"]),
+        (
+            facts(failed_lately=1, shed_lately=90, last_shed_seconds=40.0),
+            ["Failing", "Overloaded until 40 s ago"],
+        ),
+    ],
+)
+def test_what_costs_most_is_said_first_and_the_others_behind_it(found, titles):
+    said = headline(found.stats, paused=found.paused)
+    assert [said.title, *(other.partition(". ")[0] for other in said.others)] == titles
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.state.name)
+def test_titles_are_short_and_sentences_have_no_numbers_which_are_in_the_tiles(rule):
+    now = facts(shed_lately=528, last_shed_seconds=200.0, unknown_types=("a", "b"), **FLOODED)
+    assert len(rule.title(now).split()) <= 6
+    assert rule.sentence(now).count(".") == 1
+    assert not any(letter.isdigit() or letter == ";" for letter in rule.sentence(now))
+
+
+def test_types_without_a_worker_are_named_as_far_as_a_sentence_bears():
+    types = tuple("abcde")
+    assert without_worker(types[:1]) == "No worker is known for the type a."
+    assert without_worker(types[:2]) == "No worker is known for the types a and b."
+    assert MOST_NAMED == 3
+    assert without_worker(types) == "No worker is known for the types a, b, c and others."

@@ -132,12 +132,18 @@ class Sweeper:
         report.unknown = Counter({n: others[n] for n in others if not self._types.knows(n)})
         note = Note(
             unknown_types=tuple(sorted(report.unknown)[: notes.MOST_NAMED]),
+            unknown_waiting=report.unknown.total(),
             stalled=self._stall is not None and self._stall.stalled(),
             shed=shed,
             known_types=self._known_types(),
         )
         self._note(note, before)
-        return replace(stats, unknown_types=note.unknown_types, stalled=note.stalled)
+        return replace(
+            stats,
+            unknown_types=note.unknown_types,
+            unknown_waiting=note.unknown_waiting,
+            stalled=note.stalled,
+        )
 
     def _known_types(self) -> tuple[str, ...]:
         """Return the types that a person is told who puts a task of an unknown one; empty if too
