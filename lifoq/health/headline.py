@@ -189,8 +189,8 @@ RULES: Final = (
         ),
     ),
 )
-"""What may be said of a queue beside that it is well. Where several rules cost the same, the first
-goes first."""
+"""The rules, one row each; a queue for which none holds is well. Where several cost the same, the
+first goes first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +201,7 @@ class Headline:
     """Six words at the most."""
     sentence: str
     others: tuple[str, ...] = ()
-    """What else holds, the costlier first: a sentence each."""
+    """The other rules that hold, the costlier first, in words."""
 
 
 def headline(stats: QueueStats, *, paused: bool = False) -> Headline:
