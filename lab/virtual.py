@@ -10,6 +10,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, Final
 
 from greenlet import getcurrent, greenlet
@@ -67,11 +68,24 @@ class VirtualHost:
 
     def sleep(self, seconds: float) -> None:
         until = self.time + microseconds(seconds)
-        if getcurrent() is self._director:
+        if self.directs:
             self.pass_time(until, enough=lambda: False)
         else:
             self.at(until, getcurrent().switch)
             self._director.switch()
+
+    def halt(self) -> None:
+        """Stop the greenlet that calls, until it is woken; never the one that passes the time."""
+        self._director.switch()
+
+    def wake(self, halted: greenlet) -> None:
+        """Let a greenlet that has halted go on, now."""
+        self.at(self.time, halted.switch)
+
+    @property
+    def directs(self) -> bool:
+        """True for the one that passes the time."""
+        return getcurrent() is self._director
 
     def new_id(self) -> str:
         return f"{next(self._numbers):032x}"  # as long as real ones, since bytes are counted
@@ -87,12 +101,26 @@ class VirtualMailbox:
     def __init__(self, host: VirtualHost) -> None:
         self._host = host
         self._messages: deque[Any] = deque()
+        self._reader: greenlet | None = None
+        """The greenlet that has halted until a message comes."""
+        self._takes = 0
 
     def put(self, message: Any) -> None:
         self._messages.append(message)
+        self._wake(self._takes)
 
     def take(self, timeout: float) -> Any:
         if not self._messages and timeout > 0:
             until = self._host.time + microseconds(timeout)
-            self._host.pass_time(until, enough=lambda: bool(self._messages))
+            if self._host.directs:
+                self._host.pass_time(until, enough=lambda: bool(self._messages))
+            else:
+                self._reader, self._takes = getcurrent(), self._takes + 1
+                self._host.at(until, partial(self._wake, self._takes))
+                self._host.halt()
         return self._messages.popleft() if self._messages else None
+
+    def _wake(self, take: int) -> None:
+        if self._reader is not None and take == self._takes:
+            reader, self._reader = self._reader, None
+            self._host.wake(reader)

@@ -5,7 +5,7 @@ was started does not, since a task that succeeded is in no index: workers note i
 a few times a minute while they are busy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -60,10 +60,18 @@ class Pressure:
     where none was."""
 
 
-def note(store: StoreBase, starts: Starts, *, host: Host) -> None:
+def note(
+    store: StoreBase,
+    starts: Starts,
+    *,
+    host: Host,
+    item: Item | None = None,
+    also: Callable[[Item | None], Mapping[Attribute, Any]] = lambda _: {},
+) -> None:
     """Add to what workers have noted, and drop what is no longer recent. Where others are faster
-    each time it is left out."""
-    item, now = store.table.get(NOTE), store.now()
+    each time it is left out. ``item``: the workers' item, where it was read before; else it is read
+    now. ``also``: other attributes that the worker keeps in the item, by how it is now."""
+    item, now = store.table.get(NOTE) if item is None else item, store.now()
     for _ in range(TRIES):
         rows = [*_recent(item, now=now), replace(starts, at=now)]
         change = Change(
@@ -73,6 +81,7 @@ def note(store: StoreBase, starts: Starts, *, host: Host) -> None:
                 Attribute.PAYLOAD: jsontext.encode([asdict(row) for row in rows], "note"),
                 Attribute.CLAIM_ID: host.new_id(),
                 Attribute.TTL: now // MICROSECONDS + notes.NOTE_KEPT,
+                **also(item),
             },
         )
         try:

@@ -18,6 +18,7 @@ from lifoq.worker.settings import WorkerSettings
 if TYPE_CHECKING:
     from lifoq.worker.backlog.fair_shares import FairShares
     from lifoq.worker.limits.adaptive_concurrency import AdaptiveConcurrency
+    from lifoq.worker.limits.kept_limits import KeptLimits
     from lifoq.worker.limits.quota import Quotas
 
 
@@ -32,6 +33,8 @@ class Worker:
     order: ClaimOrder
     claims: Claims
     fair_shares: "FairShares | None"
+    kept: "KeptLimits | None"
+    """Keeps what is found for adaptive types; None where no type is adaptive."""
 
     @classmethod
     def of(
@@ -44,6 +47,7 @@ class Worker:
         draw: random.Random,
     ) -> "Worker":
         """Build the worker. Raises InvalidInput for a task type that could never start."""
+        adaptive = _adaptive(registry, settings)
         limits = Limits(
             registry,
             in_flight=settings.in_flight,
@@ -51,7 +55,7 @@ class Worker:
             host=host,
             total_in_flight=settings.total_in_flight,
             quotas=_quotas(store, registry, settings, host),
-            adaptive=_adaptive(registry, settings),
+            adaptive=adaptive,
         )
         worker = cls(
             store=store,
@@ -63,6 +67,7 @@ class Worker:
             order=ClaimOrder(settings.adaptive_threshold, host),
             claims=_claims(store, registry, host),
             fair_shares=_fair_shares() if settings.fair_share else None,
+            kept=_kept(limits, host) if adaptive else None,
         )
         worker.check_timeouts()
         return worker
@@ -112,6 +117,12 @@ def _adaptive(
 
     most = settings.in_flight
     return {kind.name: AdaptiveConcurrency(min(most, kind.in_flight or most)) for kind in kinds}
+
+
+def _kept(limits: Limits, host: Host) -> "KeptLimits":
+    from lifoq.worker.limits.kept_limits import KeptLimits  # noqa: PLC0415
+
+    return KeptLimits(limits, worker=host.new_id()[:12])
 
 
 def _claims(store: Store, registry: Registry, host: Host) -> Claims:

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from lifoq.basics.host import Host, Outbox
 from lifoq.errors import DamagedTask, StoreUnavailable
@@ -18,6 +19,9 @@ from lifoq.store.store import Store
 from lifoq.store.table import Cursor
 from lifoq.worker.backlog.known_types import Types
 from lifoq.worker.limits.renewed import Renewed
+
+if TYPE_CHECKING:
+    from lifoq.worker.limits.kept_limits import KeptLimits  # not where no type is adaptive
 
 log = logging.getLogger("lifoq.background_calls")
 
@@ -178,13 +182,27 @@ class BackgroundCalls:
         for call in calls:
             self._send(call, "renewal")
 
-    def note(self, starts: Starts) -> None:
-        """Write down how many tasks were started, for producers. A note that is lost does no harm:
-        the next one covers its time, too. The answer is Noted."""
+    def recall(self, kept: "KeptLimits") -> None:
+        """Begin with what the last process found for adaptive types. There is no answer."""
+
+        def recall() -> None:
+            with suppress(StoreUnavailable):
+                kept.recall(self._store)
+
+        self._send(recall, "recall")
+
+    def note(self, starts: Starts, kept: "KeptLimits | None", *, ended: bool) -> None:
+        """Write down how many tasks were started, for producers, and what was found for adaptive
+        types (``kept``), for the next process. A note that is lost does no harm: the next one
+        covers its time, too. ``ended``: True if the run is over. The answer is Noted."""
+        terms: dict[str, Any] = {}
+        if kept is not None:
+            also = partial(kept.attributes, now=self._store.now(), ended=ended)
+            terms = {"item": kept.take_item(), "also": also}
 
         def write() -> CallMessage:
             with suppress(StoreUnavailable):
-                pressure.note(self._store, starts, host=self._host)
+                pressure.note(self._store, starts, host=self._host, **terms)
             return Noted()
 
         self._send(write, "note")

@@ -70,6 +70,8 @@ DOWN: Final = 0.5
 at a time is tried until this is over. After that the histogram counts again as it was."""
 ALONE: Final = 1.5
 """Tasks at work on average, below which overload is not blamed on their number."""
+BELIEVED: Final = 0.35
+"""The standard deviation of the logarithm of c around what an earlier process found."""
 GOLDEN: Final = 0.6180339887
 """The golden ratio: its multiples, taken modulo 1, round a number up evenly, in as many cycles as
 its fraction says."""
@@ -109,6 +111,22 @@ class AdaptiveConcurrency:
         self._free_time: float | None = None
         """The mean logarithm of the time without a wait."""
         self._low_times = deque[float](maxlen=MEMORY)
+        self.has_learned = False
+        """True once a cycle has told something of the capacity, in this process."""
+
+    def begin_with(self, found: float) -> None:
+        """Begin with the number that an earlier process ended with, or a part of it. It comes too
+        late once something was learned."""
+        if self.has_learned:
+            return
+        self._high = max(min(LEAST_HIGH, self.most), min(found, self.most))
+        believed = math.log(self._high / (1 + MARGIN))
+        near = [
+            math.exp(-(((math.log(c) - believed) / BELIEVED) ** 2) / 2) + OUTLIER
+            for c in self._scale
+        ]
+        self._chances = [chance / sum(near) for chance in near]
+        self._cycle = self._next_cycle(self._cycle.number)
 
     @property
     def found(self) -> float:
@@ -208,6 +226,7 @@ class AdaptiveConcurrency:
             return
         cycle.close(now, usual=self._mean_time)
         if cycle.overloads or cycle.tells:
+            self.has_learned = True
             self._blur()
             if cycle.overloads:
                 self._was_overloaded(cycle)

@@ -63,13 +63,14 @@ class Limits:
         self._of_all = ConcurrencyLimit(
             in_flight=in_flight, bucket=TokenBucket.of(rate_limit, host)
         )
+        self._adaptive = dict(adaptive or {})
         epoch = host.now() - host.monotonic()
         self._of_type = {
             name: ConcurrencyLimit(
                 in_flight=most,
                 bucket=TokenBucket.of(rate, host),
                 refusals=RefusalLimit(host),
-                adaptive=(adaptive or {}).get(name),
+                adaptive=self._adaptive.get(name),
                 clock=lambda: (epoch + host.monotonic()) / MICROSECONDS,
             )
             for name, (most, rate) in of_types.items()
@@ -184,6 +185,25 @@ class Limits:
         with self._lock:
             limits = self._of_type.items()
             return [name for name, limit in limits if self._is_full_of_hung(name, limit)]
+
+    # What is found for adaptive types
+
+    def found(self) -> dict[str, tuple[float, int]]:
+        """Return, by task type, the tasks at a time that this process found, and the most that it
+        may try. Types of which it has learned nothing are left out."""
+        with self._lock:
+            laws = self._adaptive.items()
+            return {name: (law.found, law.most) for name, law in laws if law.has_learned}
+
+    def begin_with(self, found: Mapping[str, float]) -> None:
+        """Begin with these numbers of tasks at a time, by task type, unless more is known."""
+        with self._lock:
+            laws = {name: law for name, law in self._adaptive.items() if name in found}
+            full = any(self._of_type[name].wait() > 0 for name in laws)
+            for name, law in laws.items():
+                law.begin_with(found[name])
+        if full:
+            self.on_free()
 
     # What all workers share
 

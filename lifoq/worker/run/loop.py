@@ -102,7 +102,7 @@ class Run:
         """``until_stopped``: the run has no window, and does not end when the queue is empty."""
         # From the worker, which outlives the run. ``_limits`` is also entered by attempts' threads,
         # and has a lock of its own.
-        self._registry, self._limits = worker.registry, worker.limits
+        self._registry, self._limits, self._kept = worker.registry, worker.limits, worker.kept
         self._host, self._settings = worker.host, worker.settings
         settings, now = self._settings, self._host.monotonic()
 
@@ -162,6 +162,8 @@ class Run:
 
     def execute(self) -> RunReport:
         now = self._host.monotonic()
+        if self._kept is not None and not self._kept.recalled:
+            self._try(partial(self._calls.recall, self._kept))
         while not self._over(now):
             self._try(partial(self._do_what_is_due, now))
             message = self._mailbox.take(self._nap(now))
@@ -494,16 +496,16 @@ class Run:
         self._tally.tell(now)
         self._note_starts(now, least=NOTE_EVERY)
 
-    def _note_starts(self, now: int, *, least: float) -> None:
+    def _note_starts(self, now: int, *, least: float, ended: bool = False) -> None:
         starts = self._tally.to_note(now, least=least)
         if starts is not None:
             self._noting = True
-            self._try(partial(self._calls.note, starts))
+            self._try(partial(self._calls.note, starts, self._kept, ended=ended))
 
     def _note_last_starts(self, now: int, *, least: float) -> None:
         """Note what was started, and wait for that: the process may be frozen once the run is
         over."""
-        self._note_starts(now, least=least)
+        self._note_starts(now, least=least, ended=True)
         self._listen(lambda: self._out_of_threads or not self._noting, seconds=NOTE_PATIENCE)
 
     def _give_back_quotas(self) -> None:
